@@ -1,0 +1,122 @@
+"""Asserted statements: what a page claims, measured on the page.
+
+`check` prints one line and raises when a labelled statement does not hold; `falsify` runs an
+attempt that must make such a check fail. The ledger of the book is read off these lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+
+__all__ = ["CheckFailed", "check", "falsify"]
+
+WIDTH = 77  # a printed line fits an output cell, and a phone scrolls it only a little
+
+
+class CheckFailed(AssertionError):
+    """A measured value contradicts a labelled statement."""
+
+    def __init__(self, label: str, what: str, value: float, relation: str):
+        self.label, self.value, self.relation = label, value, relation
+        super().__init__(_line(label, what, _shown(value), f"not {relation}"))
+
+
+def check(
+    label: str,
+    what: str,
+    value: float,
+    *,
+    at_most: float | None = None,
+    at_least: float | None = None,
+    equals: float | None = None,
+    rtol: float = 1e-9,
+) -> None:
+    """Assert one relation between a measured value and a bound, and print it.
+
+    Parameters
+    ----------
+    label : str
+        Label of the statement in ``statements.csv``, such as ``"thm-pdp-op"``.
+    what : str
+        What was measured, in a few words.
+    value : float
+        The measured value; NaN satisfies no relation.
+    at_most, at_least, equals : float
+        The bound; exactly one of the three.
+    rtol : float, default 1e-9
+        Slack, relative to the bound. Anything larger is printed.
+
+    Raises
+    ------
+    CheckFailed
+        If the relation does not hold.
+    TypeError
+        If not exactly one of the bounds is given.
+    ValueError
+        If the line would be wider than 77 characters.
+
+    Notes
+    -----
+    Values are printed with at most three significant digits, and as ``<`` a thousandth of an
+    upper bound when they are below it, so that the line is the same on another machine.
+    """
+    given = {"<=": at_most, ">=": at_least, "=": equals}
+    chosen = [(sign, bound) for sign, bound in given.items() if bound is not None]
+    if len(chosen) != 1:
+        raise TypeError("give exactly one of at_most, at_least, equals")
+    [(sign, bound)] = chosen
+    value, bound = float(value), float(bound)
+    slack = rtol * abs(bound)
+    holds = {
+        "<=": value <= bound + slack,
+        ">=": value >= bound - slack,
+        "=": abs(value - bound) <= slack,
+    }[sign]
+    relation = f"{sign} {bound:.6g}" + (f" (rtol {rtol:g})" if rtol > 1e-9 else "")
+    if not holds:
+        raise CheckFailed(label, what, value, relation)
+    tiny = sign == "<=" and bound > 0 and abs(value) < bound / 1000
+    print(_line(label, what, f"<{bound / 1000:.3g}" if tiny else _shown(value), relation))
+
+
+def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
+    """Run `attempt`, in which a check of `label` must fail, and print by how much it did.
+
+    Only a failed check of the same label counts: a crash is a bug of the page, not evidence.
+
+    Parameters
+    ----------
+    label : str
+        Label of the statement whose check must notice.
+    what : str
+        The assumption that was dropped, or the name of the planted bug.
+    attempt : callable
+        Takes no argument and calls `check`.
+
+    Raises
+    ------
+    AssertionError
+        If no check of `label` failed.
+    """
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            attempt()
+    except CheckFailed as failure:
+        if failure.label != label:
+            raise
+        print(_line(label, what, _shown(failure.value), f"not {failure.relation}"))
+        return
+    raise AssertionError(f"{label}: {what}: nothing broke")
+
+
+def _shown(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _line(label: str, what: str, shown: str, relation: str) -> str:
+    line = f"{f'{label}  {what}':<56} {shown:>7}  {relation}"
+    if len(line) > WIDTH:
+        raise ValueError(f"this line has {len(line)} characters, more than {WIDTH}: {line}")
+    return line

@@ -1,0 +1,196 @@
+"""Input checks, one sentence an error: the argument, the rule, what came, and where.
+
+Every privacy parameter passes here before data are touched. Conditions are written so that NaN
+fails them, booleans are never numbers, and nothing is clipped unless the caller asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "check_bounds",
+    "check_budgets",
+    "check_choice",
+    "check_count",
+    "check_delta",
+    "check_design",
+    "check_epsilon",
+    "check_inside",
+    "check_nonnegative",
+    "check_positive",
+    "check_rng",
+    "check_weights",
+]
+
+Floats = NDArray[np.float64]
+
+
+def check_positive(value: ArrayLike, name: str) -> Any:
+    """Return `value` as a float, or an array of floats, finite and above 0."""
+    return _numbers(value, name, lambda v: (v > 0) & (v < np.inf), "finite and above 0")
+
+
+def check_nonnegative(value: ArrayLike, name: str) -> Any:
+    """Return `value` as a float, or an array of floats, finite and at least 0."""
+    return _numbers(value, name, lambda v: (v >= 0) & (v < np.inf), "finite and at least 0")
+
+
+def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
+    """Return `value` as an int of at least `minimum`; a float is not a count."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number; got {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value}")
+    return int(value)
+
+
+def check_delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) -> float:
+    """Return a failure probability as a float in (0, 1), or in [0, 1) when `zero` is allowed."""
+    rule = "at least 0 and below 1" if zero else "above 0 and below 1"
+    return _scalar(value, name, lambda v: ((v >= 0) if zero else (v > 0)) & (v < 1), rule)
+
+
+def check_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
+    """Return budgets, finite and above 0; with `n`, as an array of shape (n,), one a row."""
+    return check_budgets(check_positive(epsilon, name), n, name)
+
+
+def check_budgets(values: Any, n: int | None, name: str) -> Any:
+    """Give every one of `n` people a value: a number serves everybody."""
+    shape = np.shape(values)
+    if n is None:
+        if len(shape) > 1 or (len(shape) == 1 and shape[0] == 0):
+            raise ValueError(
+                f"{name} must be a number or a one-dimensional array; got shape {shape}"
+            )
+        return values
+    if shape not in ((), (n,)):
+        raise ValueError(
+            f"{name} must be a number or have shape ({n},), one value for each row of X; "
+            f"got shape {shape}"
+        )
+    return np.array(np.broadcast_to(values, (n,)), dtype=float)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
+    """Return `value` if it is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}")
+    return value
+
+
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return `rng` if it is a numpy Generator: randomness is never implicit."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            f"rng must be a numpy.random.Generator; got {rng!r}. Pass numpy.random.default_rng()"
+        )
+    return rng
+
+
+def check_design(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+    """Return X of shape (n, d) and y of shape (n,), finite floats, n and d at least 1."""
+    design = np.asarray(_numbers(X, "X", np.isfinite, "finite"))
+    labels = np.asarray(_numbers(y, "y", np.isfinite, "finite"))
+    if design.ndim != 2 or design.size == 0:
+        raise ValueError(f"X must have shape (n, d), n and d at least 1; got {design.shape}")
+    if labels.shape != (len(design),):
+        raise ValueError(
+            f"y must have shape ({len(design)},), one label for each row of X; got {labels.shape}"
+        )
+    return design, labels
+
+
+def check_weights(weights: ArrayLike | None, n: int) -> Floats:
+    """Return `n` weights, at least 0 with a positive sum; None is 1/n each."""
+    if weights is None:
+        return np.full(n, 1 / n)
+    clean = check_nonnegative(weights, "weights")
+    if np.shape(clean) != (n,):
+        raise ValueError(
+            f"weights must have shape ({n},), one for each row of X; got {np.shape(clean)}"
+        )
+    if not clean.sum() > 0:
+        raise ValueError("weights must not all be 0")
+    return np.asarray(clean)
+
+
+def check_bounds(bounds: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]:
+    """Return (low, high), finite with low < high: floats, or arrays of shape (d,) with `d`.
+
+    `bounds` is one pair for everything or, with `d`, a pair for each of d columns.
+    """
+    clean = np.asarray(_numbers(bounds, name, np.isfinite, "finite"))
+    allowed = ((2,),) if d is None else ((2,), (d, 2))
+    if clean.shape not in allowed:
+        one_each = "" if d is None else f", or shape ({d}, 2), one pair for each column"
+        raise ValueError(f"{name} must be a pair (low, high){one_each}; got shape {clean.shape}")
+    low, high = clean[..., 0], clean[..., 1]
+    if not np.all(low < high):
+        where = "" if clean.ndim == 1 else f" in column {int(np.flatnonzero(~(low < high))[0])}"
+        pair = clean if clean.ndim == 1 else clean[~(low < high)][0]
+        raise ValueError(f"{name} must have low < high; got ({pair[0]:g}, {pair[1]:g}){where}")
+    if d is None:
+        return float(low), float(high)
+    return np.broadcast_to(low, (d,)).copy(), np.broadcast_to(high, (d,)).copy()
+
+
+def check_inside(
+    values: Floats, low: Any, high: Any, name: str, bounds_name: str, *, clip: bool
+) -> Floats:
+    """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""
+    if clip:
+        return np.clip(values, low, high)
+    outside = ~((values >= low) & (values <= high))
+    if outside.any():
+        at = tuple(int(k) for k in np.argwhere(outside)[0])
+        a, b = (np.broadcast_to(edge, values.shape)[at] for edge in (low, high))
+        raise ValueError(
+            f"{name} must lie in [{a:g}, {b:g}]; got {_entry(name, at)} = {values[at]:g} "
+            f"({int(outside.sum())} of {values.size} are outside). "
+            f"Widen the public {bounds_name}, or pass clip=True"
+        )
+    return values
+
+
+def _scalar(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> float:
+    clean = _numbers(value, name, holds, rule)
+    if np.ndim(clean):
+        raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
+    return float(clean)
+
+
+def _numbers(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> Any:
+    """Convert to floats and test every entry: the one place where numbers are let in."""
+    try:
+        raw = np.asarray(value)
+        boolean = raw.dtype == bool or (
+            not isinstance(value, np.ndarray)
+            and any(isinstance(v, (bool, np.bool_)) for v in np.asarray(value, object).ravel())
+        )
+        if boolean or raw.dtype.kind not in "iuf":
+            raise TypeError
+        clean = raw.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or an array of numbers; got {value!r}") from None
+    with np.errstate(invalid="ignore"):
+        wrong = ~np.asarray(holds(clean), dtype=bool)
+    if wrong.any():
+        if clean.ndim == 0:
+            raise ValueError(f"{name} must be {rule}; got {clean:g}")
+        at = tuple(int(k) for k in np.argwhere(wrong)[0])
+        raise ValueError(
+            f"{name} must be {rule}; got {_entry(name, at)} = {clean[at]:g} "
+            f"({int(wrong.sum())} of {clean.size} are wrong)"
+        )
+    return float(clean) if clean.ndim == 0 else clean
+
+
+def _entry(name: str, at: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, at))}]"
