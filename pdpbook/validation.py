@@ -20,10 +20,12 @@ __all__ = [
     "check_delta",
     "check_design",
     "check_epsilon",
+    "check_finite",
     "check_inside",
     "check_nonnegative",
     "check_positive",
     "check_rng",
+    "check_single",
     "check_weights",
 ]
 
@@ -38,6 +40,23 @@ def check_positive(value: ArrayLike, name: str) -> Any:
 def check_nonnegative(value: ArrayLike, name: str) -> Any:
     """Return `value` as a float, or an array of floats, finite and at least 0."""
     return _numbers(value, name, lambda v: (v >= 0) & (v < np.inf), "finite and at least 0")
+
+
+def check_finite(value: ArrayLike, name: str) -> Any:
+    """Return `value` as a float, or an array of floats, without NaN and infinity."""
+    return _numbers(value, name, np.isfinite, "finite")
+
+
+def check_single(value: Any, name: str) -> float:
+    """Return a number that a check above let through, refusing an array."""
+    if np.ndim(value):
+        raise ValueError(f"{name} must be a single number; got shape {np.shape(value)}")
+    return float(value)
+
+
+def check_probability(value: ArrayLike, name: str) -> Any:
+    """Return `value` as a float, or an array of floats, above 0 and below 1."""
+    return _numbers(value, name, lambda v: (v > 0) & (v < 1), "above 0 and below 1")
 
 
 def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
@@ -146,15 +165,15 @@ def check_inside(
 ) -> Floats:
     """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""
     if clip:
-        return np.clip(values, low, high)
+        values = np.clip(values, low, high)
     outside = ~((values >= low) & (values <= high))
-    if outside.any():
+    if outside.any():  # after clipping, a NaN
         at = tuple(int(k) for k in np.argwhere(outside)[0])
         a, b = (np.broadcast_to(edge, values.shape)[at] for edge in (low, high))
+        way_out = "" if clip else f". Widen the public {bounds_name}, or pass clip=True"
         raise ValueError(
             f"{name} must lie in [{a:g}, {b:g}]; got {_entry(name, at)} = {values[at]:g} "
-            f"({int(outside.sum())} of {values.size} are outside). "
-            f"Widen the public {bounds_name}, or pass clip=True"
+            f"({int(outside.sum())} of {values.size} are outside){way_out}"
         )
     return values
 

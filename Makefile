@@ -1,0 +1,88 @@
+# Everything this project does, as commands. A fresh machine needs Python 3.11 or later, pip and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+HTML := _build/html
+
+# One thread for each linear-algebra call: printed digits do not depend on the machine's cores.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+# Original data, where they are at hand; otherwise `make book` shows a stand-in under a banner.
+SHARED_DATA := $(abspath ../shared/data)
+ifneq ($(wildcard $(SHARED_DATA)),)
+export PDPBOOK_DATA ?= $(SHARED_DATA)
+endif
+
+.PHONY: help book serve test test-all site-test lint notebooks pages lock bench pdf clean
+
+help:  ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+# The execution cache knows the cells, not the package or the data: build afresh when those change.
+KEY = { cat pdpbook/*.py pdpbook/data/*.csv requirements.txt book/_ext/*.py; ls "$${PDPBOOK_DATA:-none}" 2>&1; } | cksum
+
+book: $(READY)  ## Build the book into _build/html
+	@key="$$($(KEY))"; if [ "$$key" != "$$(cat _build/key 2>/dev/null || true)" ]; then rm -rf _build; fi; \
+	mkdir -p _build; echo "$$key" > _build/key
+	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . -W -n --keep-going
+	@echo "Open $(HTML)/index.html, or run: make serve"
+
+serve: $(READY)  ## Serve the built book on this machine (PORT=8000)
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint  ## Lint, types, unit tests, and every notebook compared with its committed output
+	$(BIN)/pytest -n 2 --dist loadscope -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+
+test-all: lint  ## The same, and the slow ones
+	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
+	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+
+site-test:  ## Build from empty, lint the pages, drive every page in Chromium
+	rm -rf _build
+	$(MAKE) book
+	$(BIN)/python tools/site.py $(HTML)
+	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest tests/site
+
+notebooks: $(READY)  ## Run the notebooks and rewrite them in committed form, then the pages made from them
+	$(BIN)/python tools/notebooks.py
+	$(BIN)/python tools/pages.py
+
+pages: $(READY)
+	$(BIN)/python tools/pages.py
+
+lock:  ## Resolve the ranges of pyproject.toml anew into requirements.txt
+	rm -rf _build/lock
+	$(PYTHON) -m venv _build/lock
+	_build/lock/bin/pip install --quiet --disable-pip-version-check ".[book,test]"
+	{ echo "# Made by 'make lock' from pyproject.toml; do not edit."; \
+	  _build/lock/bin/pip freeze --exclude pdpbook; } > requirements.txt
+	rm -rf _build/lock
+
+bench: $(READY)  ## Time the package against its yardsticks, as ratios in one run
+	$(BIN)/pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds
+
+pdf: $(READY)  ## The book as PDF (needs xelatex and latexmk)
+	@command -v xelatex >/dev/null && command -v latexmk >/dev/null || \
+	{ echo "make pdf needs xelatex and latexmk (TeX Live)"; exit 1; }
+	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . --builder pdflatex
+
+clean:  ## Remove everything that was built, the environment too
+	rm -rf _build $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info .coverage

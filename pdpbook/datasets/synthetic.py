@@ -1,0 +1,151 @@
+"""Generated data: regressions without label noise, budgets in three groups, Zipf users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.validation import (
+    check_count,
+    check_nonnegative,
+    check_positive,
+    check_rng,
+    check_single,
+)
+
+__all__ = ["make_ridge_data", "sample_budgets", "sample_zipf_users"]
+
+Floats = NDArray[np.float64]
+
+
+def make_ridge_data(n: int, d: int, *, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    r"""Synthetic regression without label noise, inside the domain of the theorems.
+
+    Rows are uniform on :math:`[0,1]^d` and :math:`y = X\theta` exactly, where
+    :math:`\theta` is uniform on the sphere of radius :math:`1/\sqrt d`, so that
+    :math:`|y_i| \le 1`.
+
+    Parameters
+    ----------
+    n, d : int
+        Numbers of people and of features.
+    rng : numpy.random.Generator
+        Draws X first, then theta.
+
+    Returns
+    -------
+    X : ndarray, shape (n, d)
+    y : ndarray, shape (n,)
+    theta : ndarray, shape (d,)
+        The true coefficients, of norm 1/sqrt(d).
+
+    Notes
+    -----
+    Synthetic data of Acharya et al. (2024): their unit vector is sqrt(d) times our theta.
+    """
+    n, d, rng = check_count(n, "n"), check_count(d, "d"), check_rng(rng)
+    X = rng.uniform(size=(n, d))
+    direction = rng.normal(size=d)
+    theta = direction / (np.linalg.norm(direction) * np.sqrt(d))
+    return X, X @ theta, theta
+
+
+def sample_budgets(
+    n: int,
+    *,
+    fractions: ArrayLike = (0.34, 0.43, 0.23),
+    levels: ArrayLike = (0.01, 0.2, 1.0),
+    rng: np.random.Generator,
+) -> Floats:
+    """Budgets of a mixed crowd: conservative, medium and liberal people, in this order.
+
+    The first floor(f_c n) people draw uniformly between the first two levels, the next
+    floor(f_m n) between the last two, and all others have the last level exactly.
+
+    Parameters
+    ----------
+    n : int
+        Number of people.
+    fractions : array_like, shape (3,)
+        Shares of the three groups, at least 0, summing to 1.
+    levels : array_like, shape (3,)
+        Budgets in nats, above 0, not decreasing.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Budgets in nats. Shuffle the people, not the budgets, if their order means anything.
+
+    Notes
+    -----
+    Protocol of Acharya et al. (2024). A product within 1e-9 of the next whole number counts as
+    that number: 0.29 of 100 is 29 people, although the floats say 28.999999999999996.
+    """
+    n, rng = check_count(n, "n"), check_rng(rng)
+    shares = np.asarray(check_nonnegative(fractions, "fractions"))
+    low, middle, high = edges = _triple(check_positive(levels, "levels"), "levels")
+    _triple(shares, "fractions")
+    if not abs(shares.sum() - 1) <= 1e-9:
+        raise ValueError(f"fractions must sum to 1; got {shares.sum():g}")
+    if not low <= middle <= high:
+        raise ValueError(f"levels must not decrease; got {', '.join(f'{e:g}' for e in edges)}")
+    conservative, medium = (int(np.floor(f * n + 1e-9)) for f in shares[:2])
+    return np.concatenate(
+        [
+            rng.uniform(low, middle, conservative),
+            rng.uniform(middle, high, medium),
+            np.full(n - conservative - medium, high),
+        ]
+    )
+
+
+def sample_zipf_users(
+    n: int, alpha: float, *, largest: int | None = None, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """User of every row, with numbers of rows a user drawn from Zipf's law.
+
+    Sizes are drawn one after the other until they sum to n; the last is truncated. A lower
+    exponent is more uneven.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    alpha : float
+        Exponent, above 1.
+    largest : int, optional
+        Cap on the size of a user; by default n // 5, and at least 1 (a choice of ours, because
+        one draw can exceed n).
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Users 0, 1, ..., in contiguous blocks.
+
+    Notes
+    -----
+    Synthetic users of Epasto et al. (2020), read as i.i.d. sizes.
+    """
+    n, rng = check_count(n, "n"), check_rng(rng)
+    alpha = check_single(check_positive(alpha, "alpha"), "alpha")
+    if not alpha > 1:
+        raise ValueError(f"alpha must be above 1; got {alpha:g}")
+    cap = max(1, n // 5) if largest is None else check_count(largest, "largest")
+    sizes: list[int] = []
+    rest = n
+    while rest > 0:
+        sizes.append(min(int(rng.zipf(alpha)), cap, rest))
+        rest -= sizes[-1]
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _triple(values: Any, name: str) -> Any:
+    if np.shape(values) != (3,):
+        raise ValueError(f"{name} must have three entries; got shape {np.shape(values)}")
+    return values

@@ -1,0 +1,283 @@
+"""The linear algebra under every private regression: weighted ridge, its leverages, its moments.
+
+Nothing here is private: these functions see the data and return exact values. Mechanisms add the
+noise (`personalized` and kin); kernels live in `per_instance`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
+
+from pdpbook.validation import (
+    check_design,
+    check_finite,
+    check_nonnegative,
+    check_positive,
+    check_single,
+    check_weights,
+)
+
+__all__ = ["LeaveOneOut", "LossMoments", "leave_one_out", "loss_moments", "weighted_ridge"]
+
+Floats = NDArray[np.float64]
+
+WELL_CONDITIONED = 1e-10  # reciprocal condition of the Gram matrix under which QR takes over
+NEARLY_ONE = 1e-4  # 1 - leverage_in loses digits below this: those few people are refitted
+
+
+def weighted_ridge(
+    X: ArrayLike, y: ArrayLike, lam: float, weights: ArrayLike | None = None
+) -> Floats:
+    r"""Minimizer of weighted squares with a penalty on the squared norm.
+
+    .. math:: \hat\theta = \arg\min_\theta \sum_i w_i (y_i - x_i^\top\theta)^2
+              + \lambda\|\theta\|^2
+              = \Bigl(\sum_i w_i x_i x_i^\top + \lambda I\Bigr)^{-1} \sum_i w_i x_i y_i .
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        One row a person. No intercept is added: append a constant column if you want one.
+    y : array_like, shape (n,)
+        Labels.
+    lam : float
+        Penalty, at least 0, against the weighted *mean* of squares. With ``weights=None`` it is
+        scikit-learn's ``alpha / n``; with weights it is ``alpha`` next to ``sample_weight``.
+    weights : array_like, shape (n,), optional
+        At least 0, not all 0; used as given, never renormalized. None is 1/n each.
+
+    Returns
+    -------
+    ndarray, shape (d,)
+        The minimizer.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or has a wrong shape, or if ``lam=0`` and the rows of positive
+        weight do not span all d directions, so that the minimizer is not unique.
+
+    Notes
+    -----
+    Chapter *foundations/ridge*. Cholesky of the Gram matrix; QR of the stacked design where that
+    matrix is nearly singular and for ``lam=0``.
+
+    Examples
+    --------
+    >>> weighted_ridge([[1.0], [1.0]], [0.0, 1.0], lam=1.0)
+    array([0.25])
+    """
+    X, y = check_design(X, y)
+    lam = _check_lam(lam)
+    rows, labels = _scale(X, y, check_weights(weights, len(y)))
+    if lam > 0:
+        gram = rows.T @ rows
+        gram[np.diag_indices_from(gram)] += lam
+        theta = _cholesky_solve(gram, rows.T @ labels)
+        if theta is not None:
+            return theta
+    return _stacked_fit(rows, labels, lam)[2]
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """What every person does to the fit; see `leave_one_out` for the formulas."""
+
+    theta: Floats  #: shape (d,), the fit to everybody
+    leverage: Floats  #: shape (n,), of each person against the fit without them, in [0, inf]
+    leverage_in: Floats  #: shape (n,), as a participant, in [0, 1]
+    residual: Floats  #: shape (n,), to the fit without that person
+    residual_in: Floats  #: shape (n,), to the fit to everybody
+    move: Floats  #: shape (n, d), theta less the fit without that person
+
+
+def leave_one_out(
+    X: ArrayLike, y: ArrayLike, lam: float, weights: ArrayLike | None = None
+) -> LeaveOneOut:
+    r"""Fit without each person in turn, for everybody from one factorization.
+
+    With :math:`H = \sum_j w_j x_j x_j^\top + \lambda I` and :math:`A_i = H - w_i x_i x_i^\top`,
+
+    .. math::
+        \ell_i &= w_i x_i^\top A_i^{-1} x_i , \qquad
+        h_i = w_i x_i^\top H^{-1} x_i = \ell_i / (1 + \ell_i) , \\
+        r_i &= y_i - x_i^\top \hat\theta_{-i} = (y_i - x_i^\top \hat\theta) / (1 - h_i) , \qquad
+        \hat\theta - \hat\theta_{-i} = w_i r_i H^{-1} x_i .
+
+    The others keep their weights: removing person i means :math:`w_i = 0`, not a new average.
+
+    Parameters
+    ----------
+    X, y, lam, weights
+        As in `weighted_ridge`.
+
+    Returns
+    -------
+    LeaveOneOut
+        `theta`, `leverage` (:math:`\ell_i`), `leverage_in` (:math:`h_i`), `residual`
+        (:math:`r_i`), `residual_in` and `move`. Where the fit without a person is not unique
+        (only possible with ``lam=0``) their `leverage`, `residual` and `move` are infinite.
+
+    Raises
+    ------
+    ValueError
+        As `weighted_ridge`.
+
+    Notes
+    -----
+    Statement ``lem-leave-one-out`` (ours), chapter *foundations/ridge*. Cost O(n d^2). The few
+    people (at most about d) whose `leverage_in` is within 1e-4 of 1 are refitted, because
+    :math:`1 - h_i` has lost its digits there.
+
+    Examples
+    --------
+    >>> fit = leave_one_out([[1.0], [1.0]], [0.0, 1.0], lam=1.0, weights=[1.0, 1.0])
+    >>> fit.theta, fit.leverage_in, fit.residual
+    (array([0.33333333]), array([0.33333333, 0.33333333]), array([-0.5,  1. ]))
+    """
+    X, y = check_design(X, y)
+    lam = _check_lam(lam)
+    w = check_weights(weights, len(y))
+    rows, labels = _scale(X, y, w)
+    Q, R, theta = _stacked_fit(rows, labels, lam)
+    leverage_in = np.where(w > 0, np.clip(np.einsum("ij,ij->i", Q, Q), 0.0, 1.0), 0.0)
+    residual_in = y - X @ theta
+    rest = 1 - leverage_in
+    close = np.flatnonzero(rest < NEARLY_ONE)
+    rest[close] = 1.0  # replaced below
+    leverage = leverage_in / rest
+    residual = residual_in / rest
+    scaled_move = solve_triangular(R, Q.T, check_finite=False).T  # sqrt(w_i) H^{-1} x_i
+    move = (np.sqrt(w) * residual)[:, None] * scaled_move
+    for i in close:
+        try:
+            others = np.delete(rows, i, axis=0)
+            _, R_i, theta_i = _stacked_fit(others, np.delete(labels, i), lam)
+        except ValueError:  # not unique without this person
+            leverage[i], residual[i], move[i] = np.inf, np.inf, np.inf
+            continue
+        half = solve_triangular(R_i, rows[i], trans="T", check_finite=False)
+        leverage[i] = half @ half
+        residual[i] = y[i] - X[i] @ theta_i
+        residual_in[i] = residual[i] / (1 + leverage[i])
+        move[i] = np.sqrt(w[i]) * residual[i] * scaled_move[i]
+    return LeaveOneOut(theta, leverage, leverage_in, residual, residual_in, move)
+
+
+@dataclass(frozen=True)
+class LossMoments:
+    """Mean and variance of a loss over the noise of a release, the data fixed."""
+
+    mean: float  #: expected loss
+    variance: float  #: its variance; the square of a standard deviation
+
+
+def loss_moments(
+    X_test: ArrayLike, y_test: ArrayLike, theta: ArrayLike, eta: float, lam: float = 0.0
+) -> LossMoments:
+    r"""Exact mean and variance of the test loss of a release with l2-Laplace noise.
+
+    The release is :math:`\theta + Z`, where :math:`Z` in d dimensions has density proportional to
+    :math:`e^{-\eta\|z\|}`; its loss is
+    :math:`L = \frac1N \sum_i (y_i - x_i^\top(\theta+Z))^2 + \lambda\|\theta+Z\|^2`. With
+    :math:`S = X^\top X/N + \lambda I`,
+    :math:`g = X^\top (y - X\theta)/N - \lambda\theta` and :math:`L_0` the loss at :math:`\theta`,
+
+    .. math::
+        \mathbb{E} L &= L_0 + \frac{d+1}{\eta^2} \operatorname{tr} S , \\
+        \operatorname{Var} L &= \frac{2(d+1)\,[(d+3)\|S\|_F^2 + (\operatorname{tr} S)^2]}{\eta^4}
+            + \frac{4(d+1)\|g\|^2}{\eta^2} .
+
+    Parameters
+    ----------
+    X_test : array_like, shape (N, d)
+        Test rows.
+    y_test : array_like, shape (N,)
+        Test labels.
+    theta : array_like, shape (d,)
+        Center of the release.
+    eta : float
+        Rate of the noise radius, above 0 (numpy's Gamma takes ``scale=1/eta``).
+    lam : float, default 0
+        Penalty on the released parameters, against the test *mean*; 0 is plain squared error.
+
+    Returns
+    -------
+    LossMoments
+        `mean` and `variance` over the noise.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite, out of range, or has a wrong shape.
+
+    Examples
+    --------
+    >>> loss_moments([[1.0]], [0.0], [0.0], eta=2.0)  # square of a Laplace variable of scale 1/2
+    LossMoments(mean=0.5, variance=1.25)
+    """
+    eta = check_single(check_positive(eta, "eta"), "eta")
+    lam = _check_lam(lam)
+    X, y = check_design(X_test, y_test)
+    n, d = X.shape
+    theta = np.asarray(check_finite(theta, "theta"))
+    if theta.shape != (d,):
+        raise ValueError(f"theta must have shape ({d},), one for each column; got {theta.shape}")
+    residual = y - X @ theta
+    S = X.T @ X / n + lam * np.eye(d)
+    g = X.T @ residual / n - lam * theta
+    trace, square = np.trace(S), np.sum(S * S)
+    mean = residual @ residual / n + lam * theta @ theta + (d + 1) / eta**2 * trace
+    variance = 2 * (d + 1) * ((d + 3) * square + trace**2) / eta**4
+    variance += 4 * (d + 1) * (g @ g) / eta**2
+    return LossMoments(float(mean), float(variance))
+
+
+def _scale(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    root = np.sqrt(weights)
+    return X * root[:, None], y * root
+
+
+def _cholesky_solve(gram: Floats, target: Floats) -> Floats | None:
+    """Solve by Cholesky, or None where the matrix is too close to singular for it."""
+    norm = np.abs(gram).sum(axis=0).max()
+    try:
+        factor = cho_factor(gram, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    reciprocal, _ = lapack.dpocon(factor[0], norm)
+    if not reciprocal > WELL_CONDITIONED:
+        return None
+    return np.asarray(cho_solve(factor, target, check_finite=False))
+
+
+def _stacked_fit(rows: Floats, labels: Floats, lam: float) -> tuple[Floats, Floats, Floats]:
+    """QR of the rows stacked on sqrt(lam) I: the data part of Q, R, and the minimizer."""
+    n, d = rows.shape
+    if lam > 0:
+        rows = np.vstack([rows, np.sqrt(lam) * np.eye(d)])
+    if len(rows) < d:
+        raise ValueError(_not_unique(lam, len(rows), d))
+    Q, R = qr(rows, mode="economic", check_finite=False)
+    singular = np.linalg.svd(R, compute_uv=False)
+    rank = int((singular > singular[0] * max(rows.shape) * np.finfo(float).eps).sum())
+    if rank < d:
+        raise ValueError(_not_unique(lam, rank, d))
+    theta = solve_triangular(R, Q[:n].T @ labels, check_finite=False)
+    return Q[:n], R, theta
+
+
+def _not_unique(lam: float, rank: int, d: int) -> str:
+    return (
+        f"lam must be above 0, and not lost in rounding, when the design is rank deficient; "
+        f"got lam = {lam:g} and rank {rank} of {d} columns: the minimizer is not unique"
+    )
+
+
+def _check_lam(lam: Any) -> float:
+    return check_single(check_nonnegative(lam, "lam"), "lam")
