@@ -1,0 +1,419 @@
+r"""How far one person can move a weighted ridge fit: bounds that hold on every data set.
+
+The data are :math:`x_j\in[0,1]^d`, :math:`y_j\in[-1,1]`, the weights :math:`w_j` sum to one, and
+
+.. math:: \bar\theta = \arg\min_\theta \sum_j w_j (y_j - x_j^\top\theta)^2 + \lambda\|\theta\|^2 .
+
+A constant :math:`C` here means: replacing the record of person :math:`i` moves
+:math:`\bar\theta` by at most :math:`w_i C`. How far a person moves one given fit is
+`ridge.leave_one_out`; the noise that hides the move is in `noise`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.validation import (
+    check_choice,
+    check_count,
+    check_nonnegative,
+    check_positive,
+    check_single,
+)
+
+__all__ = [
+    "PROOFS",
+    "capped_sensitivity",
+    "huber_constant",
+    "label_sensitivity",
+    "norm_bound",
+    "ridge_constant",
+    "solver_excess",
+    "tight_factor",
+]
+
+PROOFS = ("published", "exact-norm", "tight")
+ULPS = 8 * np.finfo(float).eps  # more than the rounding of the few operations it multiplies
+
+
+def norm_bound(lam: float, d: int, proof: str = "tight", row_norm: float | None = None) -> float:
+    r"""Largest norm of the weighted ridge minimizer, over all data sets.
+
+    With :math:`R=\min(\sqrt d,` `row_norm` :math:`)` the published bound is
+    :math:`\min(1/\sqrt\lambda,\ R/\lambda)`; the exact supremum is
+
+    .. math:: B_\star = \frac1{2\sqrt\lambda}\ (\lambda\le R^2), \qquad
+              B_\star = \frac{R}{\lambda+R^2}\ (\lambda>R^2).
+
+    Parameters
+    ----------
+    lam : float
+        Ridge penalty, above 0, against the weighted mean of squares.
+    d : int
+        Number of features, a constant one included.
+    proof : {"published", "exact-norm", "tight"}
+        Whose bound; the last two both give the exact supremum.
+    row_norm : float, optional
+        Public and enforced bound on the norm of a row of X. Above :math:`\sqrt d` it says nothing
+        that the domain does not say, and :math:`\sqrt d` is used.
+
+    Returns
+    -------
+    float
+        The bound, in label units per feature unit.
+
+    Raises
+    ------
+    ValueError
+        If an argument is NaN, infinite or out of range.
+
+    Notes
+    -----
+    Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
+    ``lem-exact-norm`` and ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+
+    Examples
+    --------
+    >>> norm_bound(1.0, 12, proof="published"), norm_bound(1.0, 12)
+    (1.0, 0.5)
+    """
+    check_choice(proof, "proof", PROOFS)
+    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    if proof == "published":
+        return min(1 / math.sqrt(lam), radius / lam)
+    if lam <= radius**2:
+        return 1 / (2 * math.sqrt(lam))
+    return radius / (lam + radius**2)
+
+
+def ridge_constant(
+    lam: float,
+    d: int,
+    proof: str = "tight",
+    bound: float | None = None,
+    row_norm: float | None = None,
+) -> float:
+    r"""Sensitivity of weighted ridge per unit weight: person i moves it by at most `w_i` times it.
+
+    With :math:`R=\min(\sqrt d,` `row_norm` :math:`)` and :math:`B` from `norm_bound`,
+
+    .. math:: C = \frac{2R}{\lambda}(1+RB) \ \text{(published, exact-norm)}, \qquad
+              C = \frac{2R}{\lambda}K\Bigl(\frac{R^2}{\lambda}\Bigr)\ \text{(tight)},
+
+    with :math:`K` the `tight_factor`. Neighbors are replace-one: same weights, one record changed.
+
+    Parameters
+    ----------
+    lam : float
+        Ridge penalty, above 0, against the weighted mean of squares.
+    d : int
+        Number of features, a constant one included.
+    proof : {"published", "exact-norm", "tight"}
+        Which theorem. Each is valid; a later one is never larger.
+    bound : float, optional
+        A norm bound known without looking at the data: that of the weighted least-squares
+        solution (Assumption 2.2), or of the minimizer itself. It replaces `norm_bound` where it is
+        smaller, and the tight constant where that makes it smaller. Read from the data it voids
+        the promise.
+    row_norm : float, optional
+        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+
+    Returns
+    -------
+    float
+        The constant :math:`C`. It assumes that the weights sum to at most 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is NaN, infinite or out of range, or the constant overflows.
+
+    Notes
+    -----
+    Statements ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), ``thm-tight-sensitivity`` and
+    ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+
+    Examples
+    --------
+    >>> [round(ridge_constant(1.0, 12, proof), 2) for proof in PROOFS]
+    [30.93, 18.93, 13.24]
+    """
+    norm = norm_bound(lam, d, proof, row_norm)
+    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    known = math.inf if bound is None else _check_positive(bound, "bound")
+    unit = 2 * radius / lam
+    constant = unit * (1 + radius * min(known, norm))
+    if proof == "tight":
+        constant = min(constant, unit * float(tight_factor(_finite(radius**2 / lam, lam))))
+    return _finite(constant, lam)
+
+
+def huber_constant(
+    lam: float, d: int, threshold: float = 1.0, row_norm: float | None = None
+) -> float:
+    r"""Sensitivity per unit weight of ridge with the Huber loss; no norm bound enters.
+
+    .. math:: C_H = \frac{2Rc}{\lambda}, \qquad
+              h_c(r) = r^2\ (|r|\le c), \quad 2c|r|-c^2\ (|r|>c),
+
+    for the minimizer of :math:`\sum_j w_j h_c(y_j-x_j^\top\theta)+\lambda\|\theta\|^2`, with
+    :math:`R=\min(\sqrt d,` `row_norm` :math:`)`. The labels may be anything.
+
+    Parameters
+    ----------
+    lam : float
+        Ridge penalty, above 0, against the weighted mean of losses.
+    d : int
+        Number of features, a constant one included.
+    threshold : float
+        Where the loss turns linear, :math:`c>0`. From :math:`1+RB_\star` on it is plain ridge, and
+        `ridge_constant` is smaller.
+    row_norm : float, optional
+        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+
+    Returns
+    -------
+    float
+        The constant :math:`C_H`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is NaN, infinite or out of range, or the constant overflows.
+
+    Notes
+    -----
+    Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/sensitivity*.
+
+    Examples
+    --------
+    >>> round(huber_constant(1.0, 12), 2)
+    6.93
+    """
+    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    return _finite(2 * radius * _check_positive(threshold, "threshold") / lam, lam)
+
+
+def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | None = None) -> Any:
+    r"""Exact sensitivity of weighted ridge where only the label of a person may change.
+
+    .. math:: \Delta_i = \frac{2w_iR}{\lambda+w_iR^2}\ (w_iR^2\le\lambda), \qquad
+              \Delta_i = \sqrt{w_i/\lambda}\ (w_iR^2>\lambda).
+
+    Parameters
+    ----------
+    weights : float or array_like
+        Weight of a person, at least 0; of each person, in any shape.
+    lam : float
+        Ridge penalty, above 0, against the weighted mean of squares.
+    d : int
+        Number of features, a constant one included.
+    row_norm : float, optional
+        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+
+    Returns
+    -------
+    float or ndarray, shape of `weights`
+        Largest move of the minimizer over all data sets and both labels.
+
+    Raises
+    ------
+    ValueError
+        If an argument is NaN, infinite or out of range.
+
+    Notes
+    -----
+    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/sensitivity*.
+
+    Examples
+    --------
+    >>> label_sensitivity([0.01, 1.0], 1.0, 12).round(3)
+    array([0.062, 1.   ])
+    """
+    clean = check_nonnegative(weights, "weights")
+    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    w = np.asarray(clean)
+    small = 2 * w * radius / (lam + w * radius**2)
+    move = np.where(w * radius**2 <= lam, small, np.sqrt(w) / math.sqrt(lam))
+    return move if np.ndim(clean) else float(move)
+
+
+def capped_sensitivity(
+    weights: ArrayLike, lam: float, d: int, row_norm: float | None = None
+) -> Any:
+    r"""Sensitivity of weighted ridge for a person of a given weight, large weights included.
+
+    The smaller of twice the norm bound and a refinement of the tight constant that keeps the
+    denominators: with :math:`\kappa=R^2/\lambda`,
+
+    .. math:: \Delta_i \le \min\Bigl\{2B_\star,\ \frac{2w_iR}{\lambda}\max_{0\le\tau\le1}
+              \frac{\tau(1+\sqrt{(1-w_i)\kappa\tau(1-\tau)})}{1+w_i\kappa\tau^2}\Bigr\} .
+
+    It is not proportional to the weight, so one noise rate spends the budgets unevenly.
+
+    Parameters
+    ----------
+    weights : float or array_like
+        Weight of a person, in [0, 1], out of a total of 1; of each person, in any shape.
+    lam : float
+        Ridge penalty, above 0, against the weighted mean of squares.
+    d : int
+        Number of features, a constant one included.
+    row_norm : float, optional
+        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+
+    Returns
+    -------
+    float or ndarray, shape of `weights`
+        At most ``weights * ridge_constant(lam, d)``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is NaN, infinite or out of range.
+
+    Notes
+    -----
+    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/sensitivity*.
+
+    Examples
+    --------
+    >>> capped_sensitivity([0.01, 0.1, 1.0], 1.0, 12).round(3)
+    array([0.122, 0.768, 1.   ])
+    """
+    clean = check_nonnegative(weights, "weights")
+    w = np.asarray(clean)
+    if not w.size or not w.max() <= 1:
+        raise ValueError(f"weights must be shares of a total of 1; got {np.max(w, initial=0):g}")
+    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    unit, kappa = _finite(2 * radius / lam, lam), _finite(radius**2 / lam, lam)
+    refined = unit * w * _largest_move((1 - w) * kappa, w * kappa)
+    move = np.minimum(refined, 2 * norm_bound(lam, d, row_norm=row_norm))
+    return move if np.ndim(clean) else float(move)
+
+
+def tight_factor(kappa: ArrayLike) -> Any:
+    r"""The factor of the tight constant, as a function of the ratio of dimension to penalty.
+
+    .. math:: K(\kappa) = \max_{0\le\tau\le1}\ \tau\bigl(1+\sqrt{\kappa\,\tau(1-\tau)}\bigr),
+              \qquad 1\le K(\kappa)\le\min\Bigl\{1+\frac\kappa4,\
+              1+\frac{3\sqrt3}{16}\sqrt\kappa\Bigr\} .
+
+    The published factor is :math:`1+\min(\kappa,\sqrt\kappa)`.
+
+    Parameters
+    ----------
+    kappa : float or array_like
+        :math:`R^2/\lambda`, at least 0, any shape; :math:`d/\lambda` on the whole domain.
+
+    Returns
+    -------
+    float or ndarray, shape of `kappa`
+        Never below the maximum, and above it by less than one part in :math:`10^{14}`.
+
+    Raises
+    ------
+    ValueError
+        If an entry is NaN, infinite or negative.
+
+    Notes
+    -----
+    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/sensitivity*. With
+    :math:`\tau=\cos^2\phi` the maximum is where :math:`\sqrt\kappa\cos3\phi=2\sin\phi`.
+
+    Examples
+    --------
+    >>> tight_factor([0.0, 3.0, 12.0, 1000.0]).round(3)
+    array([ 1.   ,  1.377,  1.911, 11.024])
+    """
+    clean = check_nonnegative(kappa, "kappa")
+    k = np.asarray(clean)
+    factor = np.where(k == 0, 1.0, _largest_move(k, np.zeros_like(k)))
+    return factor if np.ndim(clean) else float(factor)
+
+
+def solver_excess(gradient_norm: float, lam: float) -> float:
+    r"""What an inexact minimizer adds to every sensitivity, whatever the weight: :math:`g/\lambda`.
+
+    Parameters
+    ----------
+    gradient_norm : float
+        Norm :math:`g` of the gradient of the whole objective (a weighted mean of losses plus
+        :math:`\lambda\|\theta\|^2`) that the solver reaches on every data set, at least 0.
+    lam : float
+        Ridge penalty, above 0.
+
+    Returns
+    -------
+    float
+        Add it to `w_i * constant`. A solver that does not reach `gradient_norm` must raise.
+
+    Raises
+    ------
+    ValueError
+        If an argument is NaN, infinite or out of range.
+
+    Notes
+    -----
+    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/sensitivity*. A single
+    minimizer is off by at most half of it; two neighbors make the whole.
+
+    Examples
+    --------
+    >>> solver_excess(1e-6, 0.5)
+    2e-06
+    """
+    norm = check_single(check_nonnegative(gradient_norm, "gradient_norm"), "gradient_norm")
+    return _finite(norm / _check_lam(lam), lam)
+
+
+def _largest_move(kappa: NDArray[Any], omega: NDArray[Any]) -> NDArray[np.float64]:
+    r"""Upper end of :math:`\max_\tau\tau(1+\sqrt{\kappa\tau(1-\tau)})/(1+\omega\tau^2)`.
+
+    The maximand rises, then falls: its logarithmic derivative crosses zero once. So bisection
+    brackets the peak, and bounding every factor on the bracket by its worse end bounds the peak.
+    """
+    root = np.sqrt(kappa)
+    low, high = np.zeros_like(root), np.full_like(root, np.pi / 2)  # of phi, tau = cos(phi)^2
+    for _ in range(64):
+        phi = (low + high) / 2
+        sine, cosine = np.sin(phi), np.cos(phi)
+        loss = omega * cosine**4  # omega * tau^2
+        falling = (1 + root * cosine * sine) * 2 * sine * (1 - loss) / (1 + loss)
+        past = falling > root * cosine * np.cos(2 * phi)  # tau too small: phi is past the peak
+        low, high = np.where(past, low, phi), np.where(past, phi, high)
+    widest = np.clip(np.pi / 4, low, high)  # where sin(2 phi) is largest in the bracket
+    top = np.cos(low) ** 2 * (1 + root * np.sin(2 * widest) / 2)
+    return np.asarray((1 + ULPS) * top / (1 + omega * np.cos(high) ** 4))
+
+
+def _radius(d: int, row_norm: float | None) -> float:
+    radius = math.sqrt(check_count(d, "d"))
+    return radius if row_norm is None else min(radius, _check_positive(row_norm, "row_norm"))
+
+
+def _check_lam(lam: float) -> float:
+    try:
+        return _check_positive(lam, "lam")
+    except ValueError as error:
+        if np.ndim(lam) or not lam <= 0:
+            raise
+        raise ValueError(
+            f"{error}. Output perturbation without regularization has no guarantee: "
+            "one person could move the fit without limit"
+        ) from None
+
+
+def _check_positive(value: float, name: str) -> float:
+    return check_single(check_positive(value, name), name)
+
+
+def _finite(quantity: float, lam: float) -> float:
+    """Return a quantity that grows as lam falls, unless it left the range of floats."""
+    if not quantity < math.inf:
+        raise ValueError(f"lam is too small for a finite sensitivity; got {lam:g}")
+    return quantity
