@@ -31,7 +31,7 @@ $(READY): requirements.txt pyproject.toml
 	touch $@
 
 # The execution cache knows the cells, not the package or the data: build afresh when those change.
-KEY = { cat pdpbook/*.py pdpbook/data/*.csv requirements.txt book/_ext/*.py; ls "$${PDPBOOK_DATA:-none}" 2>&1; } | cksum
+KEY = { find pdpbook book/_ext -name '*.py' -o -name '*.csv' | sort | xargs cat; cat requirements.txt; ls "$${PDPBOOK_DATA:-none}" 2>&1; } | cksum
 
 book: $(READY)  ## Build the book into _build/html
 	@key="$$($(KEY))"; if [ "$$key" != "$$(cat _build/key 2>/dev/null || true)" ]; then rm -rf _build; fi; \

@@ -40,7 +40,24 @@ def use() -> None:
 
 
 def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> Axes:
-    """Draw a dashed level across `ax` with its name above the right end; returns `ax`."""
+    """Draw a dashed level across `ax` with its name above the right end.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    height : float
+        The level, in units of the vertical axis.
+    text : str
+        Its name.
+    color : str, default gray
+        Color of line and name.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax` itself.
+    """
     ax.axhline(height, color=color, linestyle="--", linewidth=1.5)
     ax.annotate(
         text,

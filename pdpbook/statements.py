@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 from collections.abc import Callable
 
 __all__ = ["CheckFailed", "check", "falsify"]
@@ -55,7 +56,7 @@ def check(
     TypeError
         If not exactly one of the bounds is given.
     ValueError
-        If the line would be wider than 77 characters.
+        If the bound is infinite, or the line would be wider than 77 characters.
 
     Notes
     -----
@@ -67,7 +68,9 @@ def check(
     if len(chosen) != 1:
         raise TypeError("give exactly one of at_most, at_least, equals")
     [(sign, bound)] = chosen
-    value, bound = float(value), float(bound)
+    value, bound = float(value) + 0.0, float(bound) + 0.0  # -0.0 prints as 0
+    if math.isinf(bound):
+        raise ValueError(f"{label}: an infinite bound checks nothing; got {sign} {bound}")
     slack = rtol * abs(bound)
     holds = {
         "<=": value <= bound + slack,
@@ -78,13 +81,14 @@ def check(
     if not holds:
         raise CheckFailed(label, what, value, relation)
     tiny = sign == "<=" and bound > 0 and abs(value) < bound / 1000
-    print(_line(label, what, f"<{bound / 1000:.3g}" if tiny else _shown(value), relation))
+    _print(_line(label, what, f"<{bound / 1000:.3g}" if tiny else _shown(value), relation))
 
 
 def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
     """Run `attempt`, in which a check of `label` must fail, and print by how much it did.
 
-    Only a failed check of the same label counts: a crash is a bug of the page, not evidence.
+    Only a failed check of the same label counts: a crash is a bug of the page, not evidence, and
+    neither is a value that is not a number.
 
     Parameters
     ----------
@@ -98,15 +102,15 @@ def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
     Raises
     ------
     AssertionError
-        If no check of `label` failed.
+        If no check of `label` failed. A failed check of another label passes through as it is.
     """
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             attempt()
     except CheckFailed as failure:
-        if failure.label != label:
+        if failure.label != label or math.isnan(failure.value):
             raise
-        print(_line(label, what, _shown(failure.value), f"not {failure.relation}"))
+        _print(_line(label, what, _shown(failure.value), f"not {failure.relation}"))
         return
     raise AssertionError(f"{label}: {what}: nothing broke")
 
@@ -116,7 +120,11 @@ def _shown(value: float) -> str:
 
 
 def _line(label: str, what: str, shown: str, relation: str) -> str:
-    line = f"{f'{label}  {what}':<56} {shown:>7}  {relation}"
+    head, tail = f"{label}  {what}", f" {shown:>7}  {relation}"
+    return head.ljust(min(56, WIDTH - len(tail))) + tail
+
+
+def _print(line: str) -> None:
     if len(line) > WIDTH:
         raise ValueError(f"this line has {len(line)} characters, more than {WIDTH}: {line}")
-    return line
+    print(line)

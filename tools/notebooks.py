@@ -80,7 +80,11 @@ def refresh(path: Path) -> bool:
     before = path.read_text(encoding="utf-8")
     notebook = nbformat.reads(before, as_version=4)
     NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        coalesce_streams=True,
+        resources={"metadata": {"path": path.parent}},
     ).execute()
     after = text(canonical(notebook))
     path.write_text(after, encoding="utf-8")
