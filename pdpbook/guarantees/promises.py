@@ -1,0 +1,394 @@
+"""The kinds of promise, their hub `profile`, and the conversions that a theorem allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri_exp
+
+from pdpbook.noise import gaussian_profile
+from pdpbook.validation import (
+    check_budgets,
+    check_choice,
+    check_delta,
+    check_epsilon,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+)
+
+__all__ = [
+    "NEIGHBORS",
+    "ApproximateDP",
+    "GaussianDP",
+    "PACPrivacy",
+    "Promise",
+    "PureDP",
+    "ZeroConcentratedDP",
+]
+
+NEIGHBORS = {
+    "replace-one": "replacing their record",
+    "add-remove": "adding or removing their record",
+    "labels": "replacing their label",
+    "user": "replacing all of their records",
+    "user-labels": "replacing all of their labels",
+}
+
+
+class Promise:
+    """What all promises share: parameters for one or for all, a relation, a sentence, a hub."""
+
+    neighbors: str
+    _sentence: ClassVar[str]
+
+    @property
+    def n(self) -> int | None:
+        """Number of people with a parameter of their own; None if one serves everybody."""
+        return next((len(v) for v in self._parameters().values() if np.ndim(v)), None)
+
+    def profile(self, epsilon: ArrayLike) -> Any:
+        """Return the smallest delta that this promise alone implies at `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : array_like
+            At least 0. Broadcast against the parameters, with people on the last axis: a number
+            gives one delta a person, shape (n,) gives each person their own epsilon, shape (k, 1)
+            gives a curve a person. A promise with one parameter for all takes any shape.
+
+        Returns
+        -------
+        float or ndarray
+            Values in [0, 1], of the broadcast shape.
+        """
+        epsilon, n = check_nonnegative(epsilon, "epsilon"), self.n
+        if n is not None and np.ndim(epsilon) and np.shape(epsilon)[-1] not in (1, n):
+            raise ValueError(
+                f"epsilon must be a number or end in an axis of 1 or {n}, the number of people; "
+                f"got shape {np.shape(epsilon)}"
+            )
+        return _plain(np.clip(self._profile(np.asarray(epsilon)), 0.0, 1.0) + 0.0)  # no -0.0
+
+    def to_approximate(self, delta: ArrayLike) -> ApproximateDP:
+        """Return the smallest epsilon at which the profile is at most `delta`, for each person.
+
+        Bisection of the hub; the end that is returned keeps the promise, in floating point too.
+        `delta` is a number or one for each person.
+        """
+        delta = check_probability(delta, "delta")
+        if np.ndim(delta) and np.shape(delta) != (self.n,):
+            raise ValueError(
+                f"delta must be a number or have one entry for each person; "
+                f"got shape {np.shape(delta)} for n = {self.n}"
+            )
+        low = np.zeros(np.shape(self.profile(0.0)))
+        high = low + 1.0
+        while np.any(short := self.profile(high) > delta):
+            if high.max() > 1e12:
+                raise ValueError(
+                    f"delta must be at least what {type(self).__name__} allows at every epsilon; "
+                    f"got {np.min(delta):g}"
+                )
+            high = np.where(short, 2 * high, high)
+        high = np.where(np.asarray(self.profile(0.0)) <= delta, 0.0, high)
+        for _ in range(70):
+            middle = (low + high) / 2
+            enough = self.profile(middle) <= delta
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return ApproximateDP(_plain(high), delta, neighbors=self.neighbors)
+
+    def to_zcdp(self) -> ZeroConcentratedDP:
+        """Return the zero-concentrated promise that a theorem derives from this one."""
+        return self._refuse(ZeroConcentratedDP)
+
+    def to_gaussian(self) -> GaussianDP:
+        """Return the Gaussian promise that a theorem derives from this one."""
+        return self._refuse(GaussianDP)
+
+    def __str__(self) -> str:
+        shown, ranges = {}, ""
+        for name, value in self._parameters().items():
+            shown[name] = f"{name}_i" if np.ndim(value) else f"{value:g}"
+            if np.ndim(value):
+                low, high = np.min(value), np.max(value)
+                span = f"from {low:g} to {high:g}" if low < high else f"= {low:g}"
+                ranges += f", {name}_i {span}"
+        who = "Each person" if self.n is None else "Each person i"
+        what = self._sentence.format(**shown) + ranges + ("," if ranges else "")
+        return f"{who} is promised {what} {self._against()}."
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    def __hash__(self) -> int:
+        plain = (v.tobytes() if isinstance(v, np.ndarray) else v for v in vars(self).values())
+        return hash((type(self), *plain))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy is validated, and read-only, again
+        return partial(type(self), **vars(self)), ()
+
+    def _parameters(self) -> dict[str, Any]:
+        names = [f.name for f in fields(self) if not f.kw_only]  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in names}
+
+    def _store(self, **checked: Any) -> None:
+        shapes = {name: np.shape(v) for name, v in checked.items() if np.ndim(v)}
+        if len(set(shapes.values())) > 1:
+            raise ValueError(f"{' and '.join(shapes)} must have one length; got shapes {shapes}")
+        for name, value in checked.items():
+            if isinstance(value, np.ndarray):
+                value = value.copy()
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        if "neighbors" in vars(self):
+            check_choice(self.neighbors, "neighbors", list(NEIGHBORS))
+
+    def _against(self) -> str:
+        return f"against {NEIGHBORS[self.neighbors]}"
+
+    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+        raise NotImplementedError
+
+    def _refuse(self, target: type[Promise], way_out: str = "") -> NoReturn:
+        raise TypeError(
+            f"cannot turn {type(self).__name__} into {target.__name__}: no theorem does{way_out}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PureDP(Promise):
+    r"""Pure differential privacy: no probability grows by more than a factor of e to the epsilon.
+
+    The profile is that of randomized response, the worst mechanism that keeps the promise:
+
+    .. math:: \delta(e) = \frac{(e^{\varepsilon} - e^{e})_+}{1 + e^{\varepsilon}} .
+
+    With :math:`a = P(S)`, :math:`b = Q(S)` the promise says :math:`a \le e^\varepsilon b` and
+    :math:`1 - b \le e^\varepsilon (1 - a)`. Under both, :math:`a - e^e b` is largest where both
+    are equalities, at :math:`b = 1 - a = 1/(1 + e^\varepsilon)`.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        In nats, above 0: a number, or shape (n,), one for each person.
+    neighbors : {"replace-one", "add-remove", "labels", "user", "user-labels"}
+        The relation under which the promise holds.
+
+    Examples
+    --------
+    >>> print(PureDP(1.0, neighbors="replace-one"))
+    Each person is promised 1-differential privacy against replacing their record.
+    """
+
+    epsilon: Any
+    neighbors: str = field(kw_only=True)
+    _sentence: ClassVar[str] = "{epsilon}-differential privacy"
+
+    def __post_init__(self) -> None:
+        self._store(epsilon=check_epsilon(self.epsilon))
+
+    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+        return _randomized_response_profile(epsilon, self.epsilon)
+
+    def to_zcdp(self) -> ZeroConcentratedDP:
+        r"""Return rho = epsilon tanh(epsilon / 2): the smallest that pure privacy implies.
+
+        A Renyi moment is convex in the likelihood ratio, so it is largest for a ratio with values
+        :math:`e^{\pm\varepsilon}` only: randomized response. There
+        :math:`D_\alpha/\alpha = (g(u) - g(1/4))/(u - 1/4)` with :math:`u = (\alpha - 1/2)^2`,
+        :math:`g(u) = \log\cosh(\varepsilon\sqrt u)` concave, so the slope is largest at
+        :math:`\alpha \to 1`. Bun and Steinke (2016) have :math:`\varepsilon^2/2`, which is larger.
+        """
+        return ZeroConcentratedDP(
+            self.epsilon * np.tanh(self.epsilon / 2), neighbors=self.neighbors
+        )
+
+    def to_gaussian(self) -> GaussianDP:
+        r"""Return mu = 2 * quantile(e^epsilon / (1 + e^epsilon)): the smallest that is implied.
+
+        The trade-off curve of randomized response is two chords that meet at error rates
+        :math:`1/(1 + e^\varepsilon)` each. The convex Gaussian curve through that corner has the
+        same ends, so it lies below both chords.
+        """
+        mu = -2 * ndtri_exp(-np.logaddexp(0.0, self.epsilon))
+        return GaussianDP(mu, neighbors=self.neighbors)
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximateDP(Promise):
+    r"""Approximate differential privacy, the promise at one point of the profile.
+
+    What that point implies elsewhere is the curve of the mechanism that shows everything with
+    probability delta and answers by randomized response otherwise:
+
+    .. math:: \delta(e) = \delta + (1 - \delta)\frac{(e^\varepsilon - e^e)_+}{1 + e^\varepsilon} .
+
+    Parameters
+    ----------
+    epsilon : array_like
+        At least 0; a number or shape (n,). At 0, delta bounds the total variation.
+    delta : array_like
+        Above 0 and below 1; a number or shape (n,).
+    neighbors : str
+        The relation, as in `PureDP`.
+    """
+
+    epsilon: Any
+    delta: Any
+    neighbors: str = field(kw_only=True)
+    _sentence: ClassVar[str] = "({epsilon}, {delta})-differential privacy"
+
+    def __post_init__(self) -> None:
+        epsilon = check_budgets(check_nonnegative(self.epsilon, "epsilon"), None, "epsilon")
+        self._store(
+            epsilon=epsilon,
+            delta=check_budgets(check_probability(self.delta, "delta"), None, "delta"),
+        )
+
+    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+        return self.delta + (1 - self.delta) * _randomized_response_profile(epsilon, self.epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroConcentratedDP(Promise):
+    r"""Zero-concentrated differential privacy: every Renyi divergence is at most rho * alpha.
+
+    The profile is the best conversion from one order (Canonne, Kamath and Steinke, 2020),
+
+    .. math:: \delta(e) = \min_{\alpha > 1} \frac{e^{(\alpha - 1)(\alpha\rho - e)}}{\alpha - 1}
+              \Bigl(1 - \frac1\alpha\Bigr)^\alpha ,
+
+    an upper bound: all orders together imply a little less. Its logarithm is strictly convex in
+    alpha, and every alpha is valid, so an inexact search errs upward.
+
+    Parameters
+    ----------
+    rho : array_like
+        Above 0; a number or shape (n,).
+    neighbors : str
+        The relation, as in `PureDP`.
+    """
+
+    rho: Any
+    neighbors: str = field(kw_only=True)
+    _sentence: ClassVar[str] = "{rho}-zero-concentrated differential privacy"
+
+    def __post_init__(self) -> None:
+        self._store(rho=check_budgets(check_positive(self.rho, "rho"), None, "rho"))
+
+    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+        rho = np.asarray(self.rho)
+        # a = alpha - 1; the slope of log delta is rho (2a + 1) - log(1 + 1/a) - epsilon
+        low = np.minimum(0.0, epsilon - 3 * rho)  # as log a; slope <= 0 here, > 0 at high
+        high = np.maximum(0.0, np.log((epsilon + 1) / (2 * rho)))
+        for _ in range(32):  # the minimum is flat: the error counts squared
+            middle = (low + high) / 2
+            log1p = np.logaddexp(0.0, -middle)
+            falling = rho * (2 * np.exp(middle) + 1) - log1p - epsilon < 0
+            low, high = np.where(falling, middle, low), np.where(falling, high, middle)
+        a = np.exp(high)
+        log_delta = a * ((a + 1) * rho - epsilon) - high - (a + 1) * np.logaddexp(0.0, -high)
+        return np.exp(np.minimum(0.0, log_delta))
+
+    def to_zcdp(self) -> ZeroConcentratedDP:
+        """Return this promise."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianDP(Promise):
+    """Gaussian differential privacy: no easier to tell apart than N(0, 1) from N(mu, 1).
+
+    The profile is exact, `noise.gaussian_profile`.
+
+    Parameters
+    ----------
+    mu : array_like
+        Above 0; a number or shape (n,).
+    neighbors : str
+        The relation, as in `PureDP`.
+    """
+
+    mu: Any
+    neighbors: str = field(kw_only=True)
+    _sentence: ClassVar[str] = "{mu}-Gaussian differential privacy"
+
+    def __post_init__(self) -> None:
+        self._store(mu=check_budgets(check_positive(self.mu, "mu"), None, "mu"))
+
+    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+        return gaussian_profile(epsilon, self.mu)
+
+    def to_zcdp(self) -> ZeroConcentratedDP:
+        """Return rho = mu**2 / 2: the Renyi divergences of two normals, and post-processing."""
+        return ZeroConcentratedDP(self.mu**2 / 2, neighbors=self.neighbors)
+
+    def to_gaussian(self) -> GaussianDP:
+        """Return this promise."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class PACPrivacy(Promise):
+    """PAC privacy of membership: a ceiling on how often any adversary guesses right.
+
+    An average over the random half of a public pool, not a bound for every data set. It converts
+    nowhere and composes with nothing: see definition ``def-pac-privacy``, *foundations/promises*.
+
+    Parameters
+    ----------
+    success_rate : array_like
+        Ceiling on the posterior success rate, below 1 and at least the success of a blind guess;
+        a number or shape (n,).
+    sample_rate : float, default 0.5
+        Probability with which each person of the pool is in the data.
+    """
+
+    success_rate: Any
+    sample_rate: float = field(default=0.5, kw_only=True)
+    _sentence: ClassVar[str] = (
+        "PAC privacy: whoever knows the pool guesses right whether they are in the data with "
+        "probability at most {success_rate}"
+    )
+
+    def __post_init__(self) -> None:
+        rate = check_budgets(
+            check_probability(self.success_rate, "success_rate"), None, "success_rate"
+        )
+        self._store(success_rate=rate, sample_rate=check_delta(self.sample_rate, "sample_rate"))
+        if not np.all(rate >= self.prior):
+            raise ValueError(
+                f"success_rate must be at least {self.prior:g}, that of a blind guess; "
+                f"got {np.min(rate):g}"
+            )
+
+    @property
+    def prior(self) -> float:
+        """Success rate of a blind guess."""
+        return max(self.sample_rate, 1 - self.sample_rate)
+
+    def _against(self) -> str:
+        return f"compared with {self.prior:g} for a blind guess"
+
+    def _refuse(self, target: type[Promise], way_out: str = "") -> NoReturn:
+        super()._refuse(target, "; see definition def-pac-privacy")
+
+    def profile(self, epsilon: ArrayLike) -> NoReturn:
+        """Raise TypeError: a success rate on average implies no delta."""
+        self._refuse(ApproximateDP)
+
+
+def _randomized_response_profile(epsilon: NDArray[np.float64], eps0: Any) -> Any:
+    return -np.expm1(np.minimum(epsilon - eps0, 0.0)) / (1 + np.exp(-np.asarray(eps0)))
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if np.ndim(value) == 0 else value
