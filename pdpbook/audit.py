@@ -1,0 +1,392 @@
+"""Attempts to break a promise: audits of the released object by its exact density.
+
+A pure promise says that no output is more than a factor `exp(epsilon)` likelier under one data
+set than under its neighbor. Where a mechanism can state the law of its output, that is checked
+here point by point, without sampling error. Passing is no proof; failing is a refutation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.validation import check_bounds, check_count, check_epsilon, check_rng
+
+__all__ = ["DensityAudit", "NeighborSearch", "audit_density", "search_neighbors"]
+
+Floats = NDArray[np.float64]
+
+SLACK = 1e-9  # relative: a promise kept with equality is kept
+ULP = float(np.finfo(float).eps)
+REACH = np.concatenate([[0.0], np.geomspace(1e-3, 1e9, 13)])  # how far out, in typical radii
+FAR = (1e3, 1e6, 1e9)
+
+
+class Law(Protocol):
+    """A law with a density, such as `noise.L2Laplace`; an attribute `center` helps the audit."""
+
+    def logpdf(self, points: ArrayLike) -> Any:
+        """Log-density at points of shape (m, d)."""
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> Any:
+        """Draws of shape (size, d)."""
+
+
+class Mechanism(Protocol):
+    """Anything that can state the exact law of what it releases."""
+
+    def output_law(self, X: Any, y: Any, *, epsilon: Any) -> Law:
+        """Law of the release from these data with these budgets."""
+
+
+@dataclass(frozen=True)
+class DensityAudit:
+    """What one person was promised and one pair of neighbors realizes; see `audit_density`."""
+
+    realized: float  #: largest privacy loss found, in nats, less what rounding can explain
+    promised: float  #: the budget of the person who differs
+    draws: int  #: draws from each of the two laws; the extreme points come on top
+    person: int  #: the row that differs
+    #: `data`, `neighbor` and `epsilon` of the pair, to look at or to audit again
+    witness: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
+
+    @property
+    def ratio(self) -> float:
+        """Realized over promised; above 1 the promise is broken."""
+        return self.realized / self.promised
+
+    @property
+    def passed(self) -> bool:
+        """Whether this pair does not refute the promise."""
+        return bool(self.ratio <= 1 + SLACK)
+
+    def __str__(self) -> str:
+        verdict = "not refuted" if self.passed else "REFUTED"
+        return (
+            f"Promise {verdict} by this pair: person {self.person} was promised "
+            f"{self.promised:.3g} nats under replace-one neighbors and the densities differ by "
+            f"{self.realized:.3g}, a ratio of {self.ratio:.3g}."
+        )
+
+
+def audit_density(
+    mechanism: Mechanism,
+    data: tuple[ArrayLike, ArrayLike],
+    neighbor: tuple[ArrayLike, ArrayLike],
+    *,
+    epsilon: ArrayLike,
+    person: int,
+    rng: np.random.Generator,
+    draws: int = 200,
+) -> DensityAudit:
+    r"""Compare the two output densities of one pair of replace-one neighbors.
+
+    .. math:: \text{realized} = \max_{o}\ \bigl|\ln p_D(o) - \ln p_{D'}(o)\bigr|
+
+    over draws from both laws, over points on the line through both centers beyond either end,
+    from next to the centers to a billion radii out, and over draws blown up as far, so that laws
+    whose tails fall at different rates are told apart whatever the centers.
+
+    Parameters
+    ----------
+    mechanism : object with ``output_law(X, y, *, epsilon)``
+        The law may be any with ``logpdf(points)`` and ``sample(size, *, rng)``. Densities must be
+        those of the released object, every data-dependent step included.
+    data, neighbor : pair of array_like
+        ``(X, y)``, with n rows each, in the mechanism's units.
+    epsilon : float or array_like, shape (n,)
+        Budgets handed to the mechanism; the person's own is what was promised.
+    person : int
+        The one row in which the two may differ, from 0 to n - 1.
+    rng : Generator
+        Source of the draws.
+    draws : int, default 200
+        Draws from each law.
+
+    Returns
+    -------
+    DensityAudit
+        With ``.realized``, ``.promised``, ``.ratio`` and ``.passed``; prints as one sentence.
+
+    Raises
+    ------
+    ValueError
+        If the two data sets differ in shape, or in a row other than `person`.
+
+    Notes
+    -----
+    Statement ``lem-loss-ratio``, chapter *personalized/pdp_op*. An audit can refute a promise,
+    never prove it: it sees one pair. From every log-ratio we take what rounding of the two
+    log-densities can explain, so that very far points do not cry wolf.
+
+    Examples
+    --------
+    >>> from pdpbook.personalized import PersonalizedMean
+    >>> x = [[0.0], [0.0]]
+    >>> audit = audit_density(PersonalizedMean(), (x, [1, -1]), (x, [1, 1]), epsilon=[0.5, 0.1],
+    ...                       person=1, rng=np.random.default_rng(0))
+    >>> round(audit.ratio, 6), audit.passed
+    (1.0, True)
+    """
+    check_rng(rng)
+    draws = check_count(draws, "draws")
+    n = _check_neighbors(data, neighbor, person)
+    budgets = check_epsilon(epsilon, n)
+    laws = [mechanism.output_law(X, y, epsilon=budgets) for X, y in (data, neighbor)]
+    return DensityAudit(
+        realized=_largest_loss(laws[0], laws[1], draws, rng),
+        promised=float(budgets[person]),
+        draws=draws,
+        person=int(person),
+        witness={"data": data, "neighbor": neighbor, "epsilon": budgets},
+    )
+
+
+def _check_neighbors(data: Any, neighbor: Any, person: int) -> int:
+    (X, y), (X2, y2) = ([np.asarray(part) for part in pair] for pair in (data, neighbor))
+    if X.shape != X2.shape or y.shape != y2.shape or X.ndim != 2 or y.shape != X.shape[:1]:
+        raise ValueError(
+            "data and neighbor must have X of one shape (n, d) and y of shape (n,); "
+            f"got X {X.shape} and {X2.shape}, y {y.shape} and {y2.shape}"
+        )
+    if not check_count(person, "person", minimum=0) < len(y):
+        raise ValueError(f"person must be a row of the data, 0 to {len(y) - 1}; got {person}")
+    differ = np.flatnonzero((X != X2).any(axis=1) | (y != y2))
+    if not np.isin(differ, person).all():
+        rows = ", ".join(map(str, differ[:10])) + (", ..." if len(differ) > 10 else "")
+        raise ValueError(
+            f"data and neighbor must be replace-one neighbors, equal outside row {person}; "
+            f"they differ in {len(differ)} rows: {rows}"
+        )
+    return len(y)
+
+
+def _largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
+    points = _points(p, q, draws, rng)
+    left, right = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(left - right) - 8 * ULP * (np.abs(left) + np.abs(right) + 1)
+    gap[np.isinf(left) != np.isinf(right)] = np.inf  # possible under one law alone
+    return float(max(np.nanmax(gap, initial=0.0), 0.0))  # NaN: impossible under both
+
+
+def _points(p: Law, q: Law, draws: int, rng: np.random.Generator) -> Floats:
+    """Draws from both laws, the line through their centers, and far points in all directions."""
+    samples = [np.asarray(law.sample(draws, rng=rng), dtype=float) for law in (p, q)]
+    ends = [
+        np.asarray(getattr(law, "center", sample.mean(axis=0)), dtype=float)
+        for law, sample in zip((p, q), samples, strict=True)
+    ]
+    offsets = np.concatenate([sample - end for sample, end in zip(samples, ends, strict=True)])
+    radius = float(np.median(np.linalg.norm(offsets, axis=1)))
+    along = ends[1] - ends[0]
+    if not np.any(along):
+        along = offsets[0]
+    outward = REACH[:, None] * radius * along / max(float(np.linalg.norm(along)), 1e-300)
+    line = [ends[0] - outward, ends[1] + outward]
+    blown_up = [ends[0] + factor * offsets[:: max(1, draws // 8)] for factor in FAR]
+    return np.concatenate([*samples, *line, *blown_up])
+
+
+class NeighborSearch(NamedTuple):
+    """The outcome of `search_neighbors`; unpacks as ``worst, table``."""
+
+    worst: DensityAudit  #: the largest ratio found; its `witness` holds the pair
+    table: pd.DataFrame  #: one row a pair, with kind, person, promised, realized, ratio
+
+
+class _Pair(NamedTuple):
+    """Neighbors on the domain: person's row of (X, y) against (x, label)."""
+
+    kind: str
+    X: Floats
+    y: Floats
+    person: int
+    x: Floats
+    label: float
+    budgets: Floats
+
+
+def search_neighbors(
+    mechanism: Mechanism,
+    n: int,
+    d: int,
+    *,
+    epsilon: ArrayLike,
+    rng: np.random.Generator,
+    trials: int = 2000,
+    draws: int = 8,
+    climbs: int = 3,
+    steps: int = 60,
+) -> NeighborSearch:
+    """Look for the pair of neighbors that comes closest to breaking a promise, or breaks it.
+
+    The search can refute a promise; it can never prove one. Pairs are random records, corners of
+    the cube, and adversarial ones (all others equal, or null; the record ``x = 1, y = -1`` against
+    its flipped label or the null record), differing in the heaviest, the lightest or any person.
+    The worst few are then improved one coordinate at a time.
+
+    Parameters
+    ----------
+    mechanism : object with ``output_law(X, y, *, epsilon)``
+        Data are made on the domain [0, 1]^d x [-1, 1] and put into the units of its public
+        `bounds` and `y_bounds`, within its `row_norm`, where it has such attributes.
+    n, d : int
+        Number of people and of features.
+    epsilon : float or array_like, shape (n,)
+        Budgets. A number is the scale of budgets drawn anew for each data set: equal, of two
+        levels, or Gamma distributed; an array is used as it is.
+    rng : Generator
+        Source of randomness.
+    trials : int, default 2000
+        Pairs before improvement.
+    draws : int, default 8
+        Draws from each law, see `audit_density`; the extreme points do most of the work.
+    climbs, steps : int, default 3 and 60
+        How many of the worst pairs to improve, and by how many attempted changes each.
+
+    Returns
+    -------
+    NeighborSearch
+        ``.worst``, a DensityAudit whose `witness` holds the data, and ``.table``, a DataFrame with
+        columns kind, person, promised, realized, ratio and a row for every pair tried.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or of a wrong shape.
+
+    Notes
+    -----
+    Statement ``thm-pdp-op``, chapter *personalized/pdp_op*.
+    """
+    check_rng(rng)
+    n, d, trials = check_count(n, "n"), check_count(d, "d"), check_count(trials, "trials")
+    draws = check_count(draws, "draws")
+    climbs, steps = (
+        check_count(climbs, "climbs", minimum=0),
+        check_count(steps, "steps", minimum=0),
+    )
+    scale = check_epsilon(epsilon)
+    if np.ndim(scale):
+        scale = check_epsilon(scale, n)
+    rows: list[tuple[str, int, float, float]] = []
+    found: list[tuple[float, _Pair]] = []
+
+    def audit(pair: _Pair, law: Law) -> float:
+        other = _law(mechanism, *_replaced(pair), pair.budgets)
+        realized, promised = _largest_loss(law, other, draws, rng), pair.budgets[pair.person]
+        rows.append((pair.kind, pair.person, float(promised), realized))
+        found.append((float(realized / promised), pair))
+        return found[-1][0]
+
+    while len(rows) < trials:
+        law = None
+        for pair in _propose(n, d, scale, rng):
+            law = law or _law(mechanism, pair.X, pair.y, pair.budgets)  # one law, many neighbors
+            audit(pair, law)
+            if len(rows) == trials:
+                break
+    for best, start in sorted(found, key=lambda item: -item[0])[:climbs]:
+        highest, pair = best, start
+        for _ in range(steps):
+            moved = _changed(pair, rng)
+            ratio = audit(moved, _law(mechanism, moved.X, moved.y, moved.budgets))
+            if ratio >= highest:
+                highest, pair = ratio, moved
+    table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized"])
+    table["ratio"] = table["realized"] / table["promised"]
+    ratio, pair = max(found, key=lambda item: item[0])
+    witness = {
+        "data": _in_units(mechanism, pair.X, pair.y),
+        "neighbor": _in_units(mechanism, *_replaced(pair)),
+        "epsilon": pair.budgets,
+    }
+    promised = float(pair.budgets[pair.person])
+    return NeighborSearch(
+        DensityAudit(ratio * promised, promised, draws, pair.person, witness), table
+    )
+
+
+def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_Pair]:
+    """One data set of a random kind, and several of its neighbors."""
+    budgets = _budgets(n, scale, rng)
+    people = [int(budgets.argmax()), int(budgets.argmin()), *rng.integers(n, size=2).tolist()]
+    ones, sign = np.ones(d), float(rng.choice([-1, 1]))
+    kind = str(rng.choice(["random", "corners", "label flip", "equal others", "null others"]))
+    if kind in ("random", "corners", "label flip"):
+        X, y = rng.random((n, d)), rng.uniform(-1, 1, n)
+        if kind != "random":
+            X, y = np.round(X), np.where(y < 0, -1.0, 1.0)
+        for person in people:
+            x, label = rng.random(d), float(rng.uniform(-1, 1))
+            if kind == "corners":
+                x, label = np.round(x), float(np.sign(label))
+            elif kind == "label flip":
+                x, label = X[person], float(-y[person])
+            yield _Pair(kind, X, y, person, x, label, budgets)
+        return
+    level = 0.0 if kind == "null others" else float(rng.choice([rng.random(), 1.0]))
+    person = people[int(rng.integers(4))]
+    X, y = np.full((n, d), level), np.full(n, sign if level else 0.0)
+    X[person], y[person] = ones, -sign
+    records = [(ones, sign), (0 * ones, 0.0), (level * ones, sign), (np.round(rng.random(d)), sign)]
+    for x, label in records:
+        yield _Pair(kind, X, y, person, x, label, budgets)
+
+
+def _budgets(n: int, scale: Any, rng: np.random.Generator) -> Floats:
+    if np.ndim(scale):
+        return np.asarray(scale)
+    spread = (
+        np.ones(n),
+        np.where(rng.random(n) < 0.5, 0.02, 1.0),
+        np.maximum(rng.gamma(0.5, 2.0, n), 0.01),
+    )
+    return np.asarray(scale * spread[int(rng.integers(3))])
+
+
+def _changed(pair: _Pair, rng: np.random.Generator) -> _Pair:
+    """The pair with one number of one record replaced: an extreme value, or a random one."""
+    X, y, x, label = pair.X.copy(), pair.y.copy(), pair.x.copy(), pair.label
+    new = float(rng.choice([0.0, 1.0, rng.random()]))
+    k, row = int(rng.integers(len(x) + 1)), int(rng.integers(len(y)))
+    who = rng.choice(["others", "record", "replacement"])
+    row = row if who == "others" else pair.person
+    if k == len(x):
+        label = 2 * new - 1 if who == "replacement" else label
+        y[row] = y[row] if who == "replacement" else 2 * new - 1
+    elif who == "replacement":
+        x[k] = new
+    else:
+        X[row, k] = new
+    return _Pair("climbed", X, y, pair.person, x, label, pair.budgets)
+
+
+def _replaced(pair: _Pair) -> tuple[Floats, Floats]:
+    X, y = pair.X.copy(), pair.y.copy()
+    X[pair.person], y[pair.person] = pair.x, pair.label
+    return X, y
+
+
+def _law(mechanism: Mechanism, X: Floats, y: Floats, budgets: Floats) -> Law:
+    X, y = _in_units(mechanism, X, y)
+    return mechanism.output_law(X, y, epsilon=budgets)
+
+
+def _in_units(mechanism: Any, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """From the domain to the units of the mechanism, within its public bounds."""
+    cap = getattr(mechanism, "row_norm", None)
+    if cap is not None:
+        room = cap**2 - bool(getattr(mechanism, "fit_intercept", False))
+        norms = np.linalg.norm(X, axis=1, keepdims=True)
+        X = X * np.minimum(1.0, np.sqrt(max(room, 0.0)) / np.maximum(norms, 1e-300))
+    low, high = check_bounds(getattr(mechanism, "bounds", (0.0, 1.0)), "bounds", X.shape[1])
+    y_low, y_high = check_bounds(getattr(mechanism, "y_bounds", (-1.0, 1.0)), "y_bounds")
+    X = np.clip(low + X * (high - low), low, high)
+    return X, np.clip(y_low + (y + 1) / 2 * (y_high - y_low), y_low, y_high)

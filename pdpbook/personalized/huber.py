@@ -1,0 +1,119 @@
+"""A solver for ridge with the Huber loss that states how exact its answer is. Not private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.personalized._domain import check_number
+from pdpbook.ridge import weighted_ridge
+from pdpbook.validation import check_design, check_weights
+
+__all__ = ["HuberSolution", "huber_ridge"]
+
+Floats = NDArray[np.float64]
+
+NEWTON_STEPS = 500
+ULP = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class HuberSolution:
+    """A minimizer and how well it is one; see `huber_ridge`."""
+
+    theta: Floats  #: shape (d,)
+    gradient_norm: float  #: of the objective at `theta`, as computed; at most the one asked for
+
+
+def huber_ridge(
+    X: ArrayLike,
+    y: ArrayLike,
+    lam: float,
+    weights: ArrayLike | None = None,
+    *,
+    threshold: float = 1.0,
+    gradient_norm: float = 1e-10,
+) -> HuberSolution:
+    r"""Minimizer of weighted Huber losses with a penalty on the squared norm.
+
+    .. math:: J(\theta) = \sum_i w_i h_c(y_i - x_i^\top\theta) + \lambda\|\theta\|^2, \qquad
+              h_c(r) = r^2\ (|r|\le c), \quad 2c|r|-c^2\ (|r|>c) .
+
+    Not private. Newton's method: where it runs, J is a quadratic, so it ends after a few steps.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        One row a person.
+    y : array_like, shape (n,)
+        Labels.
+    lam : float
+        Penalty, above 0, against the weighted *mean* of losses.
+    weights : array_like, shape (n,), optional
+        At least 0, not all 0; used as given. None is 1/n each.
+    threshold : float, default 1.0
+        Where the loss turns linear, :math:`c`.
+    gradient_norm : float, default 1e-10
+        Stop where the gradient of J is no longer than this. The solution is then within
+        ``gradient_norm / (2 * lam)`` of the exact one.
+
+    Returns
+    -------
+    HuberSolution
+        The minimizer and the gradient norm it reached.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite, out of range or has a wrong shape.
+    RuntimeError
+        If the gradient norm is not reached: then nothing may be released.
+
+    Notes
+    -----
+    Statements ``thm-huber-sensitivity`` and ``prop-solver-tolerance`` (ours), chapter
+    *personalized/sensitivity*.
+
+    Examples
+    --------
+    >>> huber_ridge([[1.0], [1.0]], [0.0, 100.0], lam=1.0).theta.round(12)
+    array([0.33333333])
+    """
+    X, y = check_design(X, y)
+    lam, c = check_number(lam, "lam"), check_number(threshold, "threshold")
+    goal, w = check_number(gradient_norm, "gradient_norm"), check_weights(weights, len(y))
+
+    def objective(theta: Floats) -> float:
+        r = np.abs(y - X @ theta)
+        return float(w @ np.where(r <= c, r * r, c * (2 * r - c)) + lam * theta @ theta)
+
+    def gradient(theta: Floats) -> Floats:
+        pull = X.T @ (w * np.clip(y - X @ theta, -c, c))
+        return np.asarray(2 * (lam * theta - pull))
+
+    theta = weighted_ridge(X, y, lam, w)  # the answer already when no residual exceeds c
+    for _ in range(NEWTON_STEPS):
+        slope = gradient(theta)
+        reached = float(np.linalg.norm(slope))
+        if reached <= goal:
+            return HuberSolution(theta, reached)
+        inside = w * (np.abs(y - X @ theta) <= c)
+        step = np.linalg.solve((X.T * inside) @ X + lam * np.eye(len(theta)), slope / 2)
+        length, value = 1.0, objective(theta)
+        while length > ULP:
+            there = theta - length * step
+            change = objective(there) - value
+            if change <= -1e-4 * length * slope @ step:
+                break
+            if abs(change) <= 1e-12 * value and np.linalg.norm(gradient(there)) <= reached / 2:
+                break  # J no longer resolves the descent, its gradient does
+            length /= 2
+        else:
+            break  # rounding allows no better
+        theta = there
+    raise RuntimeError(
+        f"huber_ridge must reach a gradient of norm {goal:g}; got {reached:g}. "
+        "Nothing may be released from here"
+    )

@@ -1,0 +1,149 @@
+"""The personalized mean: the line that a private regression has to beat."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pdpbook.guarantees import PureDP
+from pdpbook.noise import L2Laplace
+from pdpbook.personalized._domain import (
+    check_flag,
+    generator_from,
+    labels_of,
+    labels_to_domain,
+    row_count,
+)
+from pdpbook.personalized.weights import pdp_weights
+from pdpbook.validation import check_bounds, check_epsilon, check_positive
+
+__all__ = ["PersonalizedMean"]
+
+Floats = NDArray[np.float64]
+
+
+class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""A mean that keeps the budget of every person, as a regressor that ignores X.
+
+    On labels in [-1, 1] it releases
+
+    .. math:: \sum_i w_i y_i + \text{Laplace}\Bigl(\frac2{\sum_j\varepsilon_j}\Bigr), \qquad
+              w_i = \frac{\varepsilon_i}{\sum_j\varepsilon_j} :
+
+    person i moves the weighted mean by at most :math:`2w_i`. It is the line that a private
+    regression has to beat.
+
+    Parameters
+    ----------
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units.
+    clip : bool, default False
+        Clip labels to the bounds instead of raising.
+    random_state : None, int or Generator, default None
+        None for every real release, see `PDPRidge`.
+
+    Attributes
+    ----------
+    mean_ : float
+        The released mean, in your units.
+    guarantee_ : PureDP
+        What each person was promised, under replace-one neighbors.
+    eta_ : float
+        Rate of the Laplace noise on the domain, data-independent.
+
+    Notes
+    -----
+    Statement ``thm-pdp-op`` with the mean for the minimizer; chapter *personalized/pdp_op*.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.linspace(0, 1, 1001)
+    >>> model = PersonalizedMean(y_bounds=(0, 1), random_state=0).fit(y[:, None], y)
+    >>> round(model.mean_, 2), model.eta_
+    (0.5, 500.5)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: ArrayLike = 1.0,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        random_state: int | np.random.Generator | None = None,
+    ):
+        self.epsilon = epsilon
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+        """Release a private mean of y; X counts for its number of rows alone.
+
+        Parameters
+        ----------
+        X : array_like, n rows of anything
+            Not looked at.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; None is the constructor's.
+
+        Returns
+        -------
+        PersonalizedMean
+            The fitted estimator.
+        """
+        budgets = self._check_settings(epsilon)
+        rng = generator_from(self.random_state)
+        labels = labels_of(X, y)
+        law = self._law(labels, budgets)
+        low, high = check_bounds(self.y_bounds, "y_bounds")
+        self.mean_ = float((low + high) / 2 + (high - low) / 2 * law.sample(rng=rng)[0])
+        self.eta_ = float(law.eta)
+        self.guarantee_ = PureDP(
+            epsilon=check_epsilon(budgets, len(labels)), neighbors="replace-one"
+        )
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the released mean once for each row of X."""
+        check_is_fitted(self)
+        return np.full(row_count(X), self.mean_)
+
+    def output_law(
+        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
+    ) -> L2Laplace:
+        """Exact law of the released mean on [-1, 1]. NOT private: for audits and teaching."""
+        budgets = self._check_settings(epsilon)
+        return self._law(labels_of(X, y), budgets)
+
+    def _check_settings(self, epsilon: ArrayLike | None) -> Any:
+        budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        check_flag(self.clip, "clip")
+        check_bounds(self.y_bounds, "y_bounds")
+        return budgets
+
+    def _law(self, labels: Floats, budgets: Any) -> L2Laplace:
+        y = labels_to_domain(labels, self.y_bounds, self.clip)
+        budgets = check_epsilon(budgets, len(y))
+        center = np.array([self._weights(budgets) @ y])
+        return L2Laplace(center, check_positive(self._rate(budgets, 1), "eta"))
+
+    def _weights(self, budgets: Floats) -> Floats:
+        return pdp_weights(budgets)
+
+    def _rate(self, budgets: Floats, d: int) -> float:
+        return float(budgets.sum() / 2)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.no_validation = tags.input_tags.sparse = True  # X is not looked at
+        tags.regressor_tags.poor_score = True  # a mean explains no variance
+        return tags

@@ -1,0 +1,292 @@
+"""Personalized ridge regression: the estimator of output perturbation."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pdpbook.guarantees import PureDP
+from pdpbook.noise import L2Laplace
+from pdpbook.personalized._domain import (
+    check_flag,
+    finite_data,
+    generator_from,
+    labels_of,
+    labels_to_domain,
+    width_of,
+)
+from pdpbook.personalized.huber import huber_ridge
+from pdpbook.personalized.weights import pdp_weights
+from pdpbook.ridge import weighted_ridge
+from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
+from pdpbook.validation import (
+    check_bounds,
+    check_choice,
+    check_design,
+    check_epsilon,
+    check_inside,
+    check_positive,
+)
+
+__all__ = ["PDPRidge"]
+
+Floats = NDArray[np.float64]
+
+NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
+ULP = float(np.finfo(float).eps)
+
+_ridge_constant = lru_cache(maxsize=64)(ridge_constant)  # an audit asks for it thousands of times
+
+
+class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Ridge regression that keeps the budget of every person: PDP-OP.
+
+    On the domain :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` the estimator releases
+    :math:`\bar\theta+Z`, where
+
+    .. math:: \bar\theta = \arg\min_\theta \sum_i w_i\,h(y_i - x_i^\top\theta)
+              + \lambda\|\theta\|^2, \quad w_i = \frac{\varepsilon_i}{\sum_j\varepsilon_j}, \qquad
+              Z \sim \text{density} \propto e^{-\eta\|z\|}, \quad
+              \eta = \frac{\sum_j\varepsilon_j}{C},
+
+    with the square or the Huber loss for :math:`h` and :math:`C` from `sensitivity`. Replacing
+    the record of person i then changes the log-density of the release by at most
+    :math:`\eta w_i C=\varepsilon_i`, whatever the other records are.
+
+    Parameters
+    ----------
+    lam : float, default 1.0
+        Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``. It is
+        part of the promise: choosing it by looking at the data spends privacy of its own.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    loss : {"square", "huber"}, default "square"
+        The Huber loss needs no bound on the minimizer, hence far less noise for small `lam`.
+    proof : {"published", "exact-norm", "tight"}, default "tight"
+        Which theorem sets :math:`C` for the square loss; all are valid, the last is the smallest.
+    bound : float, optional
+        A norm bound of the weighted least-squares solution on the domain, known without the data
+        (Assumption 2.2); square loss only. Wrong, or read from the data, it voids the promise.
+    row_norm : float, optional
+        Public bound on the norm of a row on the domain, constant feature included; by default
+        :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
+    threshold : float, default 1.0
+        Where the Huber loss turns linear, in domain units of the label; unused by the square loss.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
+    bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [0, 1] and never read from the data.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    guarantee_ : PureDP
+        What each person was promised, under replace-one neighbors.
+    eta_ : float
+        Rate of the noise radius on the domain. It depends on the budgets and the public settings,
+        never on the data.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Notes
+    -----
+    Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
+    ``thm-tight-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
+    ``prop-solver-tolerance`` (ours), chapter *personalized/pdp_op*. Nothing without noise stays on
+    the fitted object. The number of people and the budgets are public. Rounding of floats is not
+    covered by the promise.
+
+    The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
+    which is charged: :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less
+    unless a budget is tiny. A solver that does not get there raises and releases nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> X, y = rng.random((500, 2)), rng.random(500)
+    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> model = PDPRidge(lam=0.5).fit(X, y, epsilon=epsilon)
+    >>> model.coef_.shape, round(model.eta_, 1)
+    ((2,), 49.7)
+    """
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        epsilon: ArrayLike = 1.0,
+        loss: str = "square",
+        proof: str = "tight",
+        bound: float | None = None,
+        row_norm: float | None = None,
+        threshold: float = 1.0,
+        fit_intercept: bool = False,
+        bounds: ArrayLike = (0.0, 1.0),
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        random_state: int | np.random.Generator | None = None,
+    ):
+        self.lam = lam
+        self.epsilon = epsilon
+        self.loss = loss
+        self.proof = proof
+        self.bound = bound
+        self.row_norm = row_norm
+        self.threshold = threshold
+        self.fit_intercept = fit_intercept
+        self.bounds = bounds
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+        """Release private coefficients.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside `bounds`.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats. None is the constructor's; ``epsilon.min()`` gives the
+            non-personalized baseline, in which nobody gets more than the most careful person.
+
+        Returns
+        -------
+        PDPRidge
+            The fitted estimator.
+        """
+        budgets = self._check_settings(epsilon)
+        rng = generator_from(self.random_state)
+        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+        law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+        theta = law.sample(rng=rng)
+        self.coef_, self.intercept_ = self._to_user_units(theta, rows.shape[1])
+        self.eta_ = float(law.eta)
+        self.guarantee_ = PureDP(epsilon=check_epsilon(budgets, len(rows)), neighbors="replace-one")
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=float, reset=False)
+        return np.asarray(rows @ self.coef_ + self.intercept_)
+
+    def output_law(
+        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
+    ) -> L2Laplace:
+        """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
+
+        Parameters are as in `fit`, which draws once from exactly this law. Its center is the
+        minimizer without noise; with `fit_intercept` the constant feature comes last.
+        """
+        budgets = self._check_settings(epsilon)
+        return self._law(*check_design(X, y), budgets)
+
+    def _check_settings(self, epsilon: ArrayLike | None) -> Any:
+        """Everything that can be refused before the data are touched."""
+        budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        check_choice(self.loss, "loss", ("square", "huber"))
+        if self.loss == "huber" and self.bound is not None:
+            raise ValueError(
+                f"bound must be None with loss='huber', which needs none; got {self.bound!r}"
+            )
+        check_choice(self.proof, "proof", PROOFS)
+        ridge_constant(self.lam, 1, "published", self.bound, self.row_norm)  # refuses bad values
+        huber_constant(self.lam, 1, self.threshold, self.row_norm)
+        check_flag(self.clip, "clip")
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_bounds(self.y_bounds, "y_bounds")
+        check_bounds(
+            self.bounds, "bounds", np.shape(self.bounds)[0] if np.ndim(self.bounds) == 2 else None
+        )
+        return budgets
+
+    def _law(self, X: Floats, y: Floats, budgets: Any) -> L2Laplace:
+        X, y = self._to_domain(X, y)
+        budgets = check_epsilon(budgets, len(y))
+        eta = check_positive(self._rate(budgets, X.shape[1]), "eta")
+        return L2Laplace(self._center(X, y, budgets), eta)
+
+    def _weights(self, budgets: Floats) -> Floats:
+        return pdp_weights(budgets)
+
+    def _constant(self, d: int) -> float:
+        if self.loss == "huber":
+            return huber_constant(self.lam, d, self.threshold, self.row_norm)
+        return _ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
+
+    def _rate(self, budgets: Floats, d: int) -> float:
+        """Rate of the noise: a function of public things alone."""
+        if self.loss == "square":
+            return float(budgets.sum() / self._constant(d))
+        extra = solver_excess(self._gradient_norm(budgets, d), self.lam)
+        return float(np.min(budgets / (self._weights(budgets) * self._constant(d) + extra)))
+
+    def _gradient_norm(self, budgets: Floats, d: int) -> float:
+        """Norm g of the true gradient that the Huber solver is charged for."""
+        unit = self.lam * self._constant(d)  # no term of the gradient is longer
+        radius = unit / (2 * self.threshold)
+        residual = 1 + radius / np.sqrt(self.lam)  # |y| + |x| |theta|, which is rounded
+        rounding = 64 * ULP * (1 + residual / self.threshold)
+        return float(unit * max(NOISE_FOR_SOLVER * self._weights(budgets).min(), rounding))
+
+    def _center(self, X: Floats, y: Floats, budgets: Floats) -> Floats:
+        weights = self._weights(budgets)
+        if self.loss == "square":
+            return weighted_ridge(X, y, self.lam, weights)
+        goal = self._gradient_norm(budgets, X.shape[1]) / 2  # the other half: its own rounding
+        solution = huber_ridge(
+            X, y, self.lam, weights, threshold=self.threshold, gradient_norm=goal
+        )
+        return solution.theta
+
+    def _to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        low, high = check_bounds(self.bounds, "bounds", X.shape[1])
+        X = check_inside(X, low, high, "X", "bounds", clip=self.clip)
+        X = (X - low) / width_of(low, high, "bounds")
+        if self.fit_intercept:
+            X = np.column_stack([X, np.ones(len(X))])
+        return self._bound_rows(X), labels_to_domain(y, self.y_bounds, self.clip)
+
+    def _bound_rows(self, X: Floats) -> Floats:
+        if self.row_norm is None:
+            return X
+        norms = np.linalg.norm(X, axis=1)
+        longer = norms > self.row_norm * (1 + 8 * ULP)
+        if longer.any() and not self.clip:
+            at = int(np.flatnonzero(longer)[0])
+            raise ValueError(
+                f"X must have rows of norm at most row_norm = {self.row_norm:g} on the domain; "
+                f"got X[{at}] of norm {norms[at]:g} ({int(longer.sum())} of {len(X)} are longer). "
+                "Widen the public row_norm, or pass clip=True"
+            )
+        scale = self.row_norm / np.maximum(norms, self.row_norm)
+        return np.asarray(X * scale[:, None])
+
+    def _to_user_units(self, theta: Floats, d: int) -> tuple[Floats, float]:
+        low, high = check_bounds(self.bounds, "bounds", d)
+        y_low, y_high = check_bounds(self.y_bounds, "y_bounds")
+        half = (y_high - y_low) / 2
+        coef = half * theta[:d] / (high - low)
+        constant = half * theta[d] if self.fit_intercept else 0.0
+        return coef, float((y_low + y_high) / 2 + constant - coef @ low)

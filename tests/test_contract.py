@@ -1,0 +1,407 @@
+"""The contract: every statement of statements.csv has its box, proof, check and falsifier.
+
+Each rule is a function that returns what is wrong with a page; the tests run them on the chapters
+and on small notebooks with one planted fault each.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import v4
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import pages  # noqa: E402
+
+ROWS = pages.statements()
+CHAPTERS = pages.published()
+SHARED = ROOT.parent / "shared" / "statements.csv"
+ELSEWHERE = {"tab-notions"}  # a table that a cell of its page makes
+PROVED = {"prf:theorem", "prf:lemma", "prf:proposition", "prf:corollary"}
+FREE = ("fig-", "eq-", "ex-", "tab-")  # labels that need no row of their own
+
+chapters = pytest.mark.parametrize("name", CHAPTERS)
+
+
+@pytest.fixture
+def page(name):
+    return pages.read(name, nbformat.read(CHAPTERS[name], as_version=4))
+
+
+def rows_of(name):
+    return [row for row in ROWS if row["chapter"] == name and row["label"] not in ELSEWHERE]
+
+
+# --- the rules -----------------------------------------------------------------------------------
+
+
+def misplaced(page, rows):
+    """Rows that are not on their page, or under another directive."""
+    wrong = []
+    for row in rows:
+        box = page.boxes.get(row["label"])
+        want = {"table": ("table", "list-table")}.get(
+            row["directive"], (f"prf:{row['directive']}",)
+        )
+        if box is None:
+            wrong.append(f"{row['label']} ({row['directive']}) is not on the page")
+        elif box.directive not in want:
+            wrong.append(f"{row['label']} is a {{{box.directive}}}, and must be a {{{want[0]}}}")
+    return wrong
+
+
+def unproved(page, rows):
+    """Statements without a proof after them: each proof closes the last statement still open."""
+    cited = {row["label"] for row in rows if row["kind"] == "cited"}
+    open_, wrong = [], []
+    for box in page.directives:
+        if box.directive in PROVED and box.label not in cited:
+            open_.append(box)
+        elif box.directive == "prf:proof" and open_:
+            statement = open_.pop()
+            if statement.at == box.at:
+                wrong.append(f"{statement.label}: statement and proof stand in one cell")
+    return wrong + [f"{box.label or box.title} has no proof after it" for box in open_]
+
+
+def unmeasured(page, rows):
+    """Statements without a printed check after them, or without a falsifier or a waiver."""
+    wrong = []
+    for row in rows:
+        label = row["label"]
+        if row["kind"] not in pages.CHECKED or label not in page.boxes:
+            continue
+        at = page.boxes[label].at
+        if not any(line.at > at for line in page.measured.get(label, [])):
+            wrong.append(f"{label} has no check cell after it that printed a line of its label")
+        if not page.falsified.get(label) and label not in page.waived:
+            wrong.append(f"{label} has no falsifier, and no line 'Waiver, {label}: reason'")
+    return wrong
+
+
+def unknown(page, rows=ROWS):
+    """Labels that statements.csv does not have, or has in another chapter."""
+    chapter = {row["label"]: row["chapter"] for row in rows}
+    wrong = []
+    for label in page.boxes:
+        if label in chapter and chapter[label] != page.name:
+            wrong.append(f"{label} belongs in {chapter[label]}")
+        elif label not in chapter and not label.startswith(FREE):
+            wrong.append(f"{label} is not in statements.csv")
+    for label in [*page.measured, *page.falsified, *page.waived]:
+        if label not in chapter:
+            wrong.append(f"a cell speaks of {label}, which is not in statements.csv")
+    return wrong
+
+
+def late_markers(notebook):
+    """Check and falsify comments that do not begin their cell, where nothing reads them."""
+    wrong = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            found = re.findall(r"^# *(?:check|falsify): *[\w-]+", cell.source, re.M)
+            if len(found) != len(pages.markers(cell.source)):
+                wrong.append(f"cell {cell.get('id')}: {found[-1]!r} must be its first line")
+    return wrong
+
+
+# --- the chapters --------------------------------------------------------------------------------
+
+
+def test_the_contract_is_the_shared_one():
+    if not SHARED.is_file():
+        pytest.skip("../shared/statements.csv is not here")
+    assert (ROOT / "book" / "statements.csv").read_bytes() == SHARED.read_bytes()
+
+
+def test_labels_of_the_contract_are_unique_and_its_kinds_known():
+    labels = [row["label"] for row in ROWS]
+    assert len(set(labels)) == len(labels) > 100
+    for row in ROWS:
+        assert row["chapter"].startswith(row["part"] + "/")
+        if row["kind"] in pages.CHECKED:
+            assert f"prf:{row['directive']}" in PROVED
+
+
+@chapters
+def test_every_statement_of_the_chapter_is_on_its_page(name, page):
+    assert misplaced(page, rows_of(name)) == []
+
+
+@chapters
+def test_every_statement_is_proved(name, page):
+    assert unproved(page, rows_of(name)) == []
+
+
+@chapters
+def test_every_statement_is_checked_and_falsified(name, page):
+    assert unmeasured(page, rows_of(name)) == []
+
+
+@chapters
+def test_no_label_is_made_up(name, page):
+    assert unknown(page) == []
+
+
+@chapters
+def test_every_page_can_enter_the_ledger(name, page):
+    assert page.faults == []
+
+
+@chapters
+def test_markers_begin_their_cell(name):
+    assert late_markers(nbformat.read(CHAPTERS[name], as_version=4)) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted((ROOT / "book").rglob("*.md")) if p.stem not in pages.PAGES],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_no_statement_stands_outside_a_chapter(path):
+    source = path.read_text(encoding="utf-8")
+    page = pages.read(path.stem, v4.new_notebook(cells=[v4.new_markdown_cell(source)]))
+    assert unknown(page) == []
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_generated_pages_are_up_to_date(name):
+    path = ROOT / "book" / "back" / f"{name}.md"
+    made = pages.PAGES[name](pages.load())
+    assert path.read_text(encoding="utf-8") == made, f"run tools/pages.py to renew {path.name}"
+
+
+# --- a page with one planted fault each ----------------------------------------------------------
+
+ROW = {"label": "thm-x", "kind": "theorem", "directive": "theorem", "part": "p", "source": "A"}
+ROW |= {"chapter": "p/c", "number": "Thm.1.2", "number_published": "Thm.2.3", "statement": "a_b"}
+BOX = ":::{prf:theorem} Noise suffices; A Thm 1.2\n:label: thm-x\n\nLet $x$.\n:::"
+PROOF = ":::{prf:proof}\n*One sentence.* Done.\n:::"
+CHECK = '# check: thm-x\ncheck("thm-x", "largest loss", 0.5, at_most=1)'
+CHECKED = "thm-x  largest loss       0.5  <= 1\n"
+FALSIFY = '# falsify: thm-x\nfalsify("thm-x", "half the noise", half)'
+FALSIFIED = "thm-x  half the noise       2  not <= 1\n"
+SUMMARY = "## Summary\n\n| statement | function |\n| --- | --- |\n| {prf:ref}`thm-x` | `f` |"
+
+
+def cell(source, printed=None):
+    """A markdown cell, or a code cell with what it printed."""
+    if printed is None:
+        return v4.new_markdown_cell(source)
+    outputs = [v4.new_output("stream", name="stdout", text=printed)] if printed else []
+    return v4.new_code_cell(source, outputs=outputs)
+
+
+def good():
+    return [
+        cell("# Title\n\nA claim."),
+        cell(BOX),
+        cell(PROOF),
+        cell(CHECK, CHECKED),
+        cell(FALSIFY, FALSIFIED),
+        cell(SUMMARY),
+    ]
+
+
+def faults(cells, row=ROW):
+    """Everything the rules find on a page made of these cells."""
+    notebook = v4.new_notebook(cells=cells)
+    page = pages.read("p/c", notebook)
+    return [
+        *page.faults,
+        *misplaced(page, [row]),
+        *unproved(page, [row]),
+        *unmeasured(page, [row]),
+        *unknown(page, [row]),
+        *late_markers(notebook),
+    ]
+
+
+def replaced(at, *cells):
+    page = good()
+    page[at : at + 1] = cells
+    return page
+
+
+def test_a_good_page_passes():
+    assert faults(good()) == []
+
+
+PLANTED = {
+    "no box": (replaced(1), "thm-x (theorem) is not on the page"),
+    "wrong directive": (replaced(1, cell(BOX.replace("theorem}", "lemma}"))), "must be a {prf:th"),
+    "no proof": (replaced(2), "thm-x has no proof after it"),
+    "proof before": ([*good()[:1], cell(PROOF), *replaced(2)[1:]], "thm-x has no proof after it"),
+    "proof in the box's cell": (replaced(1, cell(BOX + "\n\n" + PROOF)), "stand in one cell"),
+    "one proof for two": (
+        replaced(1, cell(BOX), cell(":::{prf:lemma} L\n:label: ex-lemma\n\ny\n:::")),
+        "thm-x has no proof after it",
+    ),
+    "no check": (replaced(3), "thm-x has no check cell"),
+    "check that printed nothing": (replaced(3, cell(CHECK, "")), "printed no line of thm-x"),
+    "check of another label": (
+        replaced(3, cell(CHECK, CHECKED.replace("thm-x", "thm-y"))),
+        "printed no line of thm-x",
+    ),
+    "check that only falsified": (replaced(3, cell(CHECK, FALSIFIED)), "printed no line of thm-x"),
+    "check before the box": ([good()[3], *replaced(3)], "thm-x has no check cell after it"),
+    "no falsifier": (replaced(4), "thm-x has no falsifier, and no line 'Waiver"),
+    "falsifier that held": (replaced(4, cell(FALSIFY, CHECKED)), "printed no line of thm-x"),
+    "marker below the first line": (
+        replaced(3, cell("x = 1\n" + CHECK, CHECKED), good()[3]),
+        "must be its first line",
+    ),
+    "made-up label": ([*good(), cell(BOX.replace("thm-x", "thm-z"))], "thm-z is not in statem"),
+    "made-up check": (
+        [*good(), cell(CHECK.replace("thm-x", "thm-z"), CHECKED.replace("thm-x", "thm-z"))],
+        "a cell speaks of thm-z",
+    ),
+    "label twice": ([*good(), cell(BOX), cell(PROOF)], "thm-x stands on the page twice"),
+    "stand-in data": (
+        [*good(), cell("load()", "STAND-IN DATA: generated\n")],
+        "ran on a stand-in",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cells", "message"), PLANTED.values(), ids=PLANTED)
+def test_planted_faults_are_noticed(cells, message):
+    found = faults(cells)
+    assert any(message in fault for fault in found), found
+
+
+def test_a_statement_of_another_chapter_is_noticed():
+    assert "thm-x belongs in p/other" in faults(good(), ROW | {"chapter": "p/other"})
+
+
+def test_a_waiver_stands_for_a_falsifier_and_a_citation_for_a_proof():
+    waiver = cell("Waiver, thm-x: nothing can be\ndropped here.\n\nOther words.")
+    assert faults(replaced(4, waiver)) == []
+    page = pages.read("p/c", v4.new_notebook(cells=[waiver]))
+    assert page.waived == {"thm-x": "nothing can be dropped here."}
+    assert faults(good()[:2], ROW | {"kind": "cited"}) == []
+
+
+def test_a_lemma_may_stand_between_a_theorem_and_its_proof():
+    lemma = [cell(":::{prf:lemma} L\n:label: ex-l\n\ny\n:::"), cell(PROOF)]
+    assert faults([*good()[:2], *lemma, *good()[2:]]) == []
+
+
+def test_what_is_read_off_a_page():
+    page = pages.read("p/c", v4.new_notebook(cells=good()))
+    assert page.title == "Title"
+    assert page.functions == {"thm-x": "`f`"}
+    [held] = page.measured["thm-x"]
+    assert (held.what, held.value, held.relation, held.broken) == (
+        "largest loss",
+        "0.5",
+        "<= 1",
+        False,
+    )
+    [fell] = page.falsified["thm-x"]
+    assert (fell.what, fell.value, fell.relation, fell.broken) == (
+        "half the noise",
+        "2",
+        "<= 1",
+        True,
+    )
+
+
+def test_the_lines_of_check_and_falsify_are_read_back(capsys):
+    """The reader knows the form that `pdpbook.statements` prints, tight columns included."""
+    from pdpbook.statements import check, falsify
+
+    check("thm-x", "a  value: 1 = 1, <= 2", 1e-20, at_most=1e-9)
+    check("thm-x", "w" * 40, 0.98, equals=1, rtol=0.05)
+    check("thm-x", "w" * 40, -3, at_least=-1e6)
+    falsify("thm-x", "w" * 43, lambda: check("thm-x", "a value", 1, at_most=1e-9))
+    lines = capsys.readouterr().out.splitlines()
+    read = [pages.LINE.fullmatch(line).groups() for line in lines]
+    assert read == [
+        ("thm-x", "a  value: 1 = 1, <= 2", "<1e-12", None, "<= 1e-09"),
+        ("thm-x", "w" * 40, "0.98", None, "= 1 (rtol 0.05)"),
+        ("thm-x", "w" * 40, "-3", None, ">= -1e+06"),
+        ("thm-x", "w" * 43, "1", "not ", "<= 1e-09"),
+    ]
+
+
+# --- the generated pages -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_book(monkeypatch):
+    """A book of two statements, one of them in this release."""
+    later = ROW | {"label": "thm-later", "chapter": "p/next", "statement": "costs $5 | more"}
+    monkeypatch.setattr(pages, "statements", lambda: [ROW, later])
+    return {"p/c": pages.read("p/c", v4.new_notebook(cells=good()))}
+
+
+def test_the_ledger_shows_statement_numbers_function_margin_and_falsifier(small_book):
+    ledger = pages.ledger(small_book)
+    for piece in [
+        "## Title",
+        "{doc}`../p/c`",
+        "**{prf:ref}`thm-x`: Noise suffices**",
+        "(theorem; A Thm. 1.2, published as Thm. 2.3)",
+        "in code `f`",
+        "| largest loss | 0.5 | `<= 1` |",
+        "| *broken:* half the noise | 2 | not `<= 1` |",
+    ]:
+        assert piece in ledger
+    assert "thm-later" not in ledger
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([*good(), cell("load()", "STAND-IN DATA: generated\n")], "ran on a stand-in"),
+        (replaced(3, cell(CHECK, "")), "printed no line of thm-x"),
+        (replaced(3), "thm-x is stated, and no cell checks it"),
+    ],
+)
+def test_the_ledger_refuses_and_names_the_notebook(small_book, cells, message):
+    small_book["p/c"] = pages.read("p/c", v4.new_notebook(cells=cells))
+    with pytest.raises(pages.Refused, match=rf"^book/p/c\.ipynb: .*{message}"):
+        pages.ledger(small_book)
+
+
+def test_a_refused_ledger_is_not_written(small_book, monkeypatch, tmp_path, capsys):
+    (tmp_path / "book" / "back").mkdir(parents=True)
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    monkeypatch.setattr(pages, "load", lambda: small_book)
+    ledger = tmp_path / "book" / "back" / "ledger.md"
+    assert pages.main(["--check"]) == 1
+    assert "ledger.md: out of date" in capsys.readouterr().out
+    assert pages.main([]) == 0
+    assert pages.main(["--check"]) == 0
+    ledger.write_text(ledger.read_text().replace("0.5", "0.4"))
+    assert pages.main(["--check"]) == 1
+    small_book["p/c"].faults.append("cell x ran on a stand-in for original data")
+    assert pages.main([]) == 1
+    assert "book/p/c.ipynb: cell x ran on a stand-in" in capsys.readouterr().out
+    assert "0.4" in ledger.read_text()
+
+
+def test_the_index_links_what_is_here_and_names_what_is_to_come(small_book):
+    index = pages.index(small_book)
+    assert "- {prf:ref}`thm-x`: a\\_b" in index
+    assert "| Thm. 1.2 | Thm. 2.3 | {prf:ref}`thm-x`: a\\_b |" in index
+    assert "thm-later" not in index
+    assert "**Next**, in a later release\n\n- costs \\$5 \\| more (theorem)" in index
+
+
+def test_the_package_page_lists_every_public_module():
+    files = [
+        p for p in (ROOT / "pdpbook").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
+    ]
+    names = sorted(f"pdpbook.{p.stem}" for p in files if not p.name.startswith("_"))
+    assert pages.modules() == names
+    page = pages.api(pages.load())
+    for name in names:
+        assert f"## {name.removeprefix('pdpbook.')}\n" in page
+        assert f".. automodule:: {name}\n" in page

@@ -1,0 +1,120 @@
+"""Every mechanism against scikit-learn: its own estimator checks, clones, pipelines, routing."""
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pdpbook.personalized import PDPRidge, PersonalizedMean
+
+# So much budget that the noise is far below every tolerance; bounds wide enough for the made-up
+# data of the checks, which do not know that bounds exist: clip=True takes care of the rest.
+ROOMY = {"epsilon": 1e9, "bounds": (-4, 4), "y_bounds": (-4, 4), "clip": True}
+CHECKED = [
+    PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0),
+    PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, proof="published", row_norm=4.0),
+    PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, loss="huber"),
+    PersonalizedMean(epsilon=1e9, y_bounds=(-4, 4), clip=True, random_state=0),
+]
+MECHANISMS = [
+    PDPRidge(0.5),
+    PDPRidge(0.5, loss="huber", fit_intercept=True),
+    PersonalizedMean(),
+]
+
+
+@parametrize_with_checks(CHECKED, xfail_strict=True)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(8)
+    X, epsilon = rng.random((60, 3)), rng.uniform(0.1, 2, 60)
+    return X, X @ [0.5, -0.2, 0.1], epsilon
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_two_stage_clone_keeps_every_parameter(estimator):
+    once = clone(estimator)
+    again = clone(once.set_params(epsilon=0.25, random_state=4))
+    assert again.get_params() == once.get_params()
+    assert set(vars(again)) == set(again.get_params())  # the constructor stores, nothing else
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_fitting_leaves_the_parameters_alone(estimator, people):
+    X, y, epsilon = people
+    model = clone(estimator)
+    before = model.get_params()
+    model.fit(X, y, epsilon=epsilon)
+    assert model.get_params() == before
+    assert_array_equal(model.guarantee_.epsilon, epsilon)
+    assert model.guarantee_.neighbors == "replace-one"
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_only_released_attributes_stay(estimator, people):
+    X, y, _ = people
+    model = clone(estimator).fit(X, y)
+    fitted = set(vars(model)) - set(model.get_params())
+    ridge = {"coef_", "intercept_", "n_features_in_", "eta_", "guarantee_"}
+    assert fitted == (ridge if isinstance(model, PDPRidge) else {"mean_", "eta_", "guarantee_"})
+    center = model.output_law(X, y).center
+    released = model.coef_ if isinstance(model, PDPRidge) else [model.mean_]
+    assert np.all(np.abs(released - center[: len(released)]) > 1e-9)  # noise is on it
+    assert set(vars(model)) - set(model.get_params()) == fitted  # output_law left nothing behind
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_budgets_are_routed_through_a_pipeline(estimator, people):
+    X, y, epsilon = people
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = clone(estimator).set_params(random_state=1).set_fit_request(epsilon=True)
+        # the map is public: a scaler that reads its range from the data would break the promise
+        pipe = make_pipeline(FunctionTransformer(lambda X: X / 2), model)
+        pipe.fit(X, y, epsilon=epsilon)
+        alone = clone(model).fit(X / 2, y, epsilon=epsilon)
+    assert_array_equal(pipe[-1].guarantee_.epsilon, epsilon)
+    assert_array_equal(pipe.predict(X), alone.predict(X / 2))
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_budgets_are_routed_through_cross_validation(estimator, people):
+    X, y, epsilon = people
+    seen = []
+
+    class Spy(type(estimator)):
+        def fit(self, X, y, *, epsilon=None):
+            seen.append(np.asarray(epsilon))
+            return super().fit(X, y, epsilon=epsilon)
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = Spy(**estimator.get_params()).set_fit_request(epsilon=True)
+        out = cross_val_predict(model, X, y, cv=3, params={"epsilon": epsilon})
+    assert out.shape == (60,)
+    assert np.isfinite(out).all()
+    folds = [np.setdiff1d(np.arange(60), np.arange(20 * k, 20 * k + 20)) for k in range(3)]
+    for got, fold in zip(seen, folds, strict=True):
+        assert_array_equal(got, epsilon[fold])
+
+
+def test_a_grid_search_runs_on_the_seeded_estimator(people):
+    X, y, _ = people
+    search = GridSearchCV(PDPRidge(epsilon=1e6, random_state=0), {"lam": [1e-3, 1e3]}, cv=3)
+    assert search.fit(X, y).best_params_ == {"lam": 1e-3}
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_unseeded_fits_differ_and_seeded_ones_repeat(estimator, people):
+    X, y, _ = people
+    one, two = (clone(estimator).fit(X, y).predict(X[:1]) for _ in range(2))
+    assert not np.allclose(one, two, rtol=1e-9, atol=0)
+    seeded = clone(estimator).set_params(random_state=3)
+    assert_allclose(clone(seeded).fit(X, y).predict(X), seeded.fit(X, y).predict(X), rtol=0)

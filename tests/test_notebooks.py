@@ -1,0 +1,427 @@
+"""Form of the notebooks: canonical, readable on a phone, every number printed by a cell.
+
+Each rule is a function of a notebook that returns what is wrong with it; the tests run them on
+every notebook and on small ones with one planted fault each. That the notebooks run and print
+what is committed is nbval's part.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import v4
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import notebooks  # noqa: E402
+import pages  # noqa: E402
+
+LINES, COLUMNS, PRINTED = 25, 75, 80
+ALT = range(60, 401)
+WORDS = range(1200, 4501)
+# decimals in prose that no cell prints, each with its reason: {("foundations/coins", "1.96"): ...}
+TYPED = {("intro", "3.11"): "the version of Python the package needs"}
+
+
+# --- the rules: form -----------------------------------------------------------------------------
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def not_canonical(notebook):
+    """What tools/notebooks.py would change, and what it cannot: counts, stderr, errors."""
+    wrong = []
+    if notebooks.canonical(copy.deepcopy(notebook)) != notebook:
+        wrong.append("not in canonical form: run tools/notebooks.py")
+    counts = [cell.execution_count for cell in code_cells(notebook)]
+    if counts != list(range(1, len(counts) + 1)):
+        wrong.append(f"execution counts are {counts}, not 1, 2, 3, ...: run it from a fresh kernel")
+    for cell in code_cells(notebook):
+        for output in cell.outputs:
+            if output.output_type == "error" or output.get("name") == "stderr":
+                wrong.append(f"cell {cell.id} committed an error, a warning or stderr")
+            if any(kind.startswith("image/") for kind in output.get("data", {})):
+                wrong.append(f"cell {cell.id} committed an image")
+    wrong += [
+        f"cell id {cell.id!r} is not made of words"
+        for cell in notebook.cells
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", cell.id) or not re.search("[a-z]", cell.id)
+    ]
+    return wrong
+
+
+def too_long(notebook):
+    """Code cells of more than 25 lines or 75 characters, printed lines of more than 80."""
+    wrong = []
+    for cell in code_cells(notebook):
+        lines = cell.source.splitlines()
+        if len(lines) > LINES:
+            wrong.append(f"cell {cell.id} has {len(lines)} lines, more than {LINES}")
+        wrong += [
+            f"cell {cell.id} has a line of {len(line)} characters, more than {COLUMNS}: {line}"
+            for line in lines
+            if len(line) > COLUMNS
+        ]
+        for output in cell.outputs:
+            text = "".join(output.get("text", "")) or output.get("data", {}).get("text/plain", "")
+            if "text/html" in output.get("data", {}):
+                continue  # a table, which scrolls in its box
+            wrong += [
+                f"cell {cell.id} printed a line of {len(line)} characters, more than {PRINTED}"
+                for line in text.splitlines()
+                if len(line) > PRINTED
+            ]
+    return wrong
+
+
+def unlabelled_figures(notebook):
+    """Figure cells without caption, name or an alt text that says what one sees."""
+    wrong, names = [], set()
+    for cell in code_cells(notebook):
+        mystnb = cell.metadata.get("mystnb", {})
+        figure, alt = mystnb.get("figure", {}), mystnb.get("image", {}).get("alt", "")
+        if "plt.show()" not in cell.source:
+            if figure:
+                wrong.append(f"cell {cell.id} has a figure's caption and no plt.show()")
+            continue
+        caption, name = figure.get("caption", ""), figure.get("name", "")
+        if not caption.strip():
+            wrong.append(f"figure cell {cell.id} has no caption")
+        if not re.fullmatch(r"fig-[a-z0-9-]+", name) or name in names:
+            wrong.append(f"figure cell {cell.id} has no name of its own fig-...; got {name!r}")
+        names.add(name)
+        if len(alt) not in ALT:
+            wrong.append(
+                f"figure cell {cell.id} has an alt text of {len(alt)} characters, not 60 to 400"
+            )
+        if alt and alt.strip(" .") == caption.strip(" ."):
+            wrong.append(f"figure cell {cell.id} repeats its caption as alt text")
+    return wrong
+
+
+def unseeded(notebook):
+    """Draws that another run would not repeat."""
+    wrong = []
+    for cell in code_cells(notebook):
+        source = re.sub(r"^[%!].*$", "", cell.source, flags=re.M)
+        for node in ast.walk(ast.parse(source)):
+            if not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            if called.endswith("default_rng") and not (node.args or node.keywords):
+                wrong.append(f"cell {cell.id}: default_rng() without a seed")
+            elif re.match(r"(np|numpy)\.random\.[a-z]", called) and "default_rng" not in called:
+                wrong.append(f"cell {cell.id}: {called} draws from a global generator")
+    return wrong
+
+
+# --- the rules: prose ----------------------------------------------------------------------------
+
+
+def markdown(notebook, *, notation=True):
+    """All markdown of a page, code blocks taken out; on request without its table of notation."""
+    text = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    text = re.sub(r"^```(?!\{).*?^```", "", text, flags=re.M | re.S)
+    if not notation:
+        text = re.sub(r"^## Notation\b.*?(?=^## |\Z)", "", text, flags=re.M | re.S)
+    return text
+
+
+def prose(notebook, *, notation=True):
+    """The words of a page without mathematics, code, roles, citations and targets of links."""
+    text = markdown(notebook, notation=notation)
+    text = re.sub(r"\$\$.*?\$\$", " ", text, flags=re.S)
+    text = re.sub(r"(?<!\\)\$[^$]*?(?<!\\)\$", " ", text)
+    text = re.sub(r"\{[a-z:]+\}`[^`]*`", " ", text)
+    text = re.sub(r"`[^`]*`", " ", text)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    text = re.sub(r"^[:`]{3,}\{.*$", lambda m: m[0].partition("}")[2], text, flags=re.M)
+    return re.sub(r"^(?::[\w-]+:.*|[:`]{3,})$", "", text, flags=re.M)
+
+
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w|\.\d)", re.I)
+DECIMAL = re.compile(r"(?<![\w.,])\d[\d,]*\.\d+(?!\w|\.\d)(?P<percent> percent| ?%)?")
+
+
+def unprinted(notebook, name=""):
+    """Decimals of three or more digits, in prose, captions and alt texts, that no cell printed."""
+    shown = []
+    for cell in code_cells(notebook):
+        text = re.sub(r"<[^>]*>", " ", pages.printed(cell))
+        shown += [abs(float(number.replace(",", ""))) for number in NUMBER.findall(text)]
+    texts = [prose(notebook, notation=False)]
+    for cell in code_cells(notebook):
+        mystnb = cell.metadata.get("mystnb", {})
+        texts += [
+            mystnb.get("figure", {}).get("caption", ""),
+            mystnb.get("image", {}).get("alt", ""),
+        ]
+    wrong = []
+    for match in DECIMAL.finditer("\n".join(texts)):
+        text = match[0].rstrip(" %percnt").replace(",", "")
+        if len(text.replace(".", "").lstrip("0")) < 3 or (name, text) in TYPED:
+            continue
+        places = len(text.partition(".")[2])
+        reach = 0.5 * 10.0**-places * (1 + 1e-9)
+        scales = (1, 100) if match["percent"] else (1,)
+        if not any(abs(number * k - float(text)) <= reach for number in shown for k in scales):
+            wrong.append(f"{match[0]} stands in prose, and no cell of the page printed it")
+    return wrong
+
+
+def disordered(notebook):
+    """Headings: the first cell begins with the only title, and no level is skipped."""
+    if not notebook.cells or not re.match(r"# \S", notebook.cells[0].source):
+        return ["the first cell does not begin with the title"]
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", markdown(notebook), re.M)]
+    wrong = ["there is more than one title"] if levels.count(1) > 1 else []
+    for above, below in itertools.pairwise(levels):
+        if below > above + 1:
+            wrong.append(f"a heading of level {below} follows one of level {above}")
+    return wrong
+
+
+def incomplete(notebook):
+    """A chapter's length, and the sections that every chapter has."""
+    text = markdown(notebook)
+    wrong = [
+        f"there is no section {section!r}"
+        for section in ("Summary", "Notation")
+        if not re.search(rf"^## {section}\b", text, re.M)
+    ]
+    count = len(re.findall(r"[A-Za-z][\w'-]*", prose(notebook)))
+    if count not in WORDS:
+        wrong.append(f"{count} words, not {WORDS[0]} to {WORDS[-1]}")
+    return wrong
+
+
+def misrendered(notebook):
+    """What MyST takes for something else, without a warning."""
+    wrong = []
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown":
+            continue
+        lines, inside = cell.source.splitlines(), False
+        for k, line in enumerate(lines):
+            if not line.startswith("$$"):
+                continue
+            one_line = line.count("$$") > 1
+            above = lines[k - 1].strip() if k else ""
+            below = lines[k + 1].strip() if k + 1 < len(lines) else ""
+            if not inside and above:
+                wrong.append(f"cell {cell.id}: no blank line before the $$ after {above!r}")
+            if (inside or one_line) and below and not below.startswith(":::"):
+                wrong.append(f"cell {cell.id}: no blank line after the $$ before {below!r}")
+            inside = not inside and not one_line
+        if inside:
+            wrong.append(f"cell {cell.id}: a $$ is not closed")
+        for directive, title, _ in pages.DIRECTIVE.findall(cell.source):
+            if directive.startswith("prf:") and re.search(r"[()]", re.sub(r"\$.*?\$", "", title)):
+                wrong.append(f"cell {cell.id}: the title {title!r} has parentheses of its own")
+    return wrong
+
+
+# --- the notebooks -------------------------------------------------------------------------------
+
+RULES = [not_canonical, too_long, unlabelled_figures, unseeded, disordered, misrendered]
+CHAPTERS = pages.published()
+
+
+def identifier(value):
+    if isinstance(value, Path):
+        return str(value.relative_to(ROOT / "book").with_suffix(""))
+    return getattr(value, "__name__", None)
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+every_notebook = pytest.mark.parametrize("path", notebooks.sources(), ids=identifier)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=identifier)
+@every_notebook
+def test_form(path, rule):
+    assert rule(read(path)) == []
+
+
+@every_notebook
+def test_committed_bytes_are_the_canonical_ones(path):
+    committed = path.read_text(encoding="utf-8")
+    canonical = notebooks.text(notebooks.canonical(nbformat.reads(committed, as_version=4)))
+    assert committed == canonical, "run tools/notebooks.py on it"
+
+
+@every_notebook
+def test_every_decimal_in_prose_is_printed_on_the_page(path):
+    assert unprinted(read(path), identifier(path)) == []
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_chapters_are_complete(name):
+    assert incomplete(read(CHAPTERS[name])) == []
+
+
+def test_every_exception_is_still_needed():
+    for name, text in TYPED:
+        assert re.search(rf"(?<!\d){re.escape(text)}", prose(read(ROOT / "book" / f"{name}.ipynb")))
+
+
+# --- a notebook with one planted fault each ------------------------------------------------------
+
+ALT_TEXT = "A curve falls from 1 to 0.123 between 0 and 6 nats; beyond 5 nats it is nearly flat."
+FIGURE = {
+    "mystnb": {
+        "figure": {"name": "fig-loss", "caption": "The loss falls."},
+        "image": {"alt": ALT_TEXT},
+    }
+}
+
+
+def good():
+    """A small notebook without a fault, in which 0.123 and 1,234.5 are printed."""
+    first = v4.new_code_cell(
+        "rng = np.random.default_rng(3)\nprint(x)", id="set-up", execution_count=1
+    )
+    first.outputs = [v4.new_output("stream", name="stdout", text="0.12345 and 1,234.5\n<0.001\n")]
+    second = v4.new_code_cell("plt.show()", id="picture", execution_count=2, metadata=FIGURE)
+    second.outputs = [v4.new_output("display_data", data={"text/plain": "<Figure size 9x5>"})]
+    text = "## Summary\n\nIt is 0.123, or 12.3 percent, of 1,234.5.\n\n$$\nx\n$$\n\n"
+    text += "## Notation\n\n| 9.876 |"
+    title = v4.new_markdown_cell("# Title\n\nA claim.", id="title")
+    notebook = v4.new_notebook(cells=[title, first, second, v4.new_markdown_cell(text, id="end")])
+    return notebooks.canonical(notebook)
+
+
+def planted(change):
+    notebook = good()
+    change(notebook)
+    return notebook
+
+
+def code(source):
+    return lambda nb: nb.cells[1].update(source=source)
+
+
+def words(source):
+    return lambda nb: nb.cells[3].update(source=source)
+
+
+def output(kind, **fields):
+    return lambda nb: nb.cells[1].outputs.append(v4.new_output(kind, **fields))
+
+
+def figure(**fields):
+    return lambda nb: nb.cells[2].metadata["mystnb"]["figure"].update(fields)
+
+
+def alt(text):
+    return lambda nb: nb.cells[2].metadata["mystnb"]["image"].update(alt=text)
+
+
+@pytest.mark.parametrize("rule", [*RULES, unprinted], ids=identifier)
+def test_a_good_notebook_passes(rule):
+    assert rule(good()) == []
+
+
+PLANTED = [
+    (not_canonical, lambda nb: nb.cells[1].update(id="0a1b2c3d"), "not in canonical form"),
+    (not_canonical, lambda nb: nb.cells[1].update(id="title"), "not in canonical form"),
+    (not_canonical, lambda nb: nb.cells[1].update(id="12"), "not made of words"),
+    (not_canonical, lambda nb: nb.cells[1].update(id="Set_Up"), "not made of words"),
+    (not_canonical, lambda nb: nb.cells[1].update(source="x\n"), "not in canonical form"),
+    (not_canonical, lambda nb: nb.cells[2].update(execution_count=3), "[1, 3], not 1, 2, 3"),
+    (not_canonical, lambda nb: nb.cells[2].update(execution_count=None), "[1, None], not 1, 2"),
+    (
+        not_canonical,
+        lambda nb: nb.cells[1].metadata.update(execution={"iopub.status.busy": "now"}),
+        "not in canonical form",
+    ),
+    (not_canonical, lambda nb: nb.metadata.update(author="me"), "not in canonical form"),
+    (not_canonical, output("display_data", data={"image/png": "AAAA"}), "committed an image"),
+    (not_canonical, output("stream", name="stderr", text="Warning"), "a warning or stderr"),
+    (not_canonical, output("error", ename="E", evalue="", traceback=[]), "committed an error"),
+    (too_long, code("\n".join("x" * 26)), "26 lines, more than 25"),
+    (too_long, code("x" * 76), "a line of 76 characters, more than 75"),
+    (too_long, output("stream", name="stdout", text="a\n" + "x" * 81), "printed a line of 81"),
+    (too_long, output("execute_result", data={"text/plain": "x" * 81}), "printed a line of 81"),
+    (unlabelled_figures, figure(caption=""), "has no caption"),
+    (unlabelled_figures, figure(name="loss"), "no name of its own"),
+    (unlabelled_figures, alt("Too short to say anything."), "alt text of 26 characters"),
+    (unlabelled_figures, alt("x" * 401), "alt text of 401 characters"),
+    (unlabelled_figures, figure(caption=ALT_TEXT), "repeats its caption"),
+    (unlabelled_figures, lambda nb: nb.cells[2].metadata.clear(), "has no caption"),
+    (unlabelled_figures, lambda nb: nb.cells.append(nb.cells[2]), "no name of its own"),
+    (unlabelled_figures, lambda nb: nb.cells[2].update(source="x = 1"), "no plt.show()"),
+    (unseeded, code("rng = np.random.default_rng()"), "default_rng() without a seed"),
+    (unseeded, code("from numpy.random import default_rng\ndefault_rng()"), "without a seed"),
+    (unseeded, code("np.random.seed(0)"), "np.random.seed draws from a global generator"),
+    (unseeded, code("%time\nx = numpy.random.normal()"), "numpy.random.normal draws"),
+    (unprinted, words("It is 0.124."), "0.124 stands in prose"),
+    (unprinted, words("It is 12.4 percent."), "12.4 percent stands in prose"),
+    (unprinted, words("It is 12.3 nats."), "12.3 stands in prose"),
+    (unprinted, words("It is 0.000999, say."), "0.000999 stands in prose"),
+    (unprinted, words("It is 1,235.5."), "1,235.5 stands in prose"),
+    (unprinted, words(":::{prf:theorem} Of 3.14\n:label: thm-x\n\nIt is 4.56.\n:::"), "4.56"),
+    (unprinted, words("| ours | printed |\n| --- | --- |\n| 0.123 | 0.456 |"), "0.456 stands"),
+    (unprinted, figure(caption="It falls to 0.456."), "0.456 stands in prose"),
+    (unprinted, alt("It falls to 0.456."), "0.456 stands in prose"),
+    (disordered, lambda nb: nb.cells[0].update(source="Words.\n\n# Title"), "does not begin"),
+    (disordered, lambda nb: nb.cells.reverse(), "does not begin with the title"),
+    (disordered, words("# Another title"), "more than one title"),
+    (disordered, words("## Section\n\n#### Deep"), "level 4 follows one of level 2"),
+    (disordered, words("### Deep"), "level 3 follows one of level 1"),
+    (misrendered, words("Text\n$$\nx\n$$"), "no blank line before the $$ after 'Text'"),
+    (misrendered, words("$$\nx\n$$\nText"), "no blank line after the $$ before 'Text'"),
+    (misrendered, words("$$\nx\n\nText"), "a $$ is not closed"),
+    (misrendered, words(":::{prf:lemma} Bound (ours)\n:label: lem-x\n\nx\n:::"), "parentheses"),
+    (incomplete, words("## Notation\n\nWords."), "there is no section 'Summary'"),
+    (incomplete, words("## Summary\n\nWords."), "there is no section 'Notation'"),
+    (incomplete, words("word " * 1100), "words, not 1200 to 4500"),
+    (incomplete, words("word " * 4600), "words, not 1200 to 4500"),
+    (incomplete, words("`code` " * 1500 + "$x$ " * 1500), "words, not 1200 to 4500"),
+]
+
+
+@pytest.mark.parametrize(("rule", "change", "message"), PLANTED)
+def test_planted_faults_are_noticed(rule, change, message):
+    found = rule(planted(change))
+    assert any(message in fault for fault in found), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "With code `0.456`, math $0.456$ and $$0.456$$, and {cite:t}`someone-0.456`.",
+        "```python\nx = 0.456\n```",
+        "Versions 1.2.3 and Table 4.56a, a [link](https://a.org/0.456).",
+        "About 0.12, or 12 percent, or 1.2, or 0.0012.",
+        "Printed 0.1235 and 0.12345 in full.",
+    ],
+)
+def test_what_is_no_number_in_prose(text):
+    assert unprinted(planted(words(text))) == []
+
+
+def test_headings_in_code_are_no_headings():
+    assert disordered(planted(words("```python\n# a comment\n```"))) == []
+
+
+def test_canonical_form_is_reached_in_one_step():
+    notebook = good()
+    notebook.cells[1].outputs += [v4.new_output("display_data", data={"image/png": "AAAA"})]
+    notebook.cells[1].metadata["execution"] = {"iopub.status.busy": "now"}
+    notebook.cells[1].id, notebook.cells[3].id = "title", "0a1b2c3d"
+    once = notebooks.canonical(notebook)
+    assert notebooks.canonical(copy.deepcopy(once)) == once
+    assert [cell.id for cell in once.cells] == ["title", "title-2", "picture", "summary"]

@@ -1,0 +1,526 @@
+"""Personalized regression: identities, the law of what is really released, and bad input."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize, stats
+from sklearn.linear_model import Ridge
+
+from pdpbook.guarantees import PureDP
+from pdpbook.noise import L2Laplace
+from pdpbook.personalized import PDPRidge, PersonalizedMean, huber_ridge, pdp_weights
+from pdpbook.ridge import weighted_ridge
+from pdpbook.sensitivity import huber_constant, ridge_constant
+
+SEED = 20261121
+# KS at 1e-6: one false alarm in a million a test. A scale off by 30% moves the distribution
+# function by 0.09 in one dimension (p below 1e-13 at 2,000 fits), by 0.13 in two (at 800).
+FITS = {1: 2000, 2: 800, 3: 2000}
+ALARM = 1e-6
+
+
+def people(n=8, d=3, seed=SEED):
+    rng = np.random.default_rng(seed)
+    X, y = rng.random((n, d)), rng.uniform(-1, 1, n)
+    return X, y, rng.uniform(0.05, 2, n)
+
+
+def budgets_of(n):
+    return st.lists(st.floats(1e-6, 1e6), min_size=n, max_size=n).map(np.array)
+
+
+# ---------------------------------------------------------------- weights
+
+
+def test_weights_by_hand():
+    assert_allclose(pdp_weights([1, 1, 2]), [0.25, 0.25, 0.5], rtol=1e-15)
+    assert_array_equal(pdp_weights([7.0]), [1.0])
+    assert_allclose(pdp_weights([1e308] * 4), [0.25] * 4, rtol=1e-15)  # the sum would overflow
+
+
+@given(st.integers(1, 30).flatmap(budgets_of), st.floats(1e-3, 1e3))
+def test_weights_are_shares(epsilon, factor):
+    weights = pdp_weights(epsilon)
+    assert_allclose(weights, epsilon / epsilon.sum(), rtol=1e-13)
+    assert_allclose(weights.sum(), 1, rtol=1e-13)
+    assert_allclose(pdp_weights(factor * epsilon), weights, rtol=1e-13)
+
+
+# ---------------------------------------------------------------- the law of the release
+
+
+@pytest.mark.parametrize("proof", ["published", "exact-norm", "tight"])
+@pytest.mark.parametrize("lam", [0.05, 3.0, 100.0])
+def test_the_law_is_weighted_ridge_with_rate_sum_over_constant(lam, proof):
+    X, y, epsilon = people()
+    law = PDPRidge(lam, proof=proof).output_law(X, y, epsilon=epsilon)
+    weights = epsilon / epsilon.sum()
+    sklearn = Ridge(alpha=lam, fit_intercept=False).fit(X, y, sample_weight=weights)
+    assert_allclose(law.center, sklearn.coef_, rtol=1e-9, atol=1e-12)
+    constant = ridge_constant(lam, 3, proof)
+    assert_allclose(law.eta, epsilon.sum() / constant, rtol=1e-14)
+    assert_allclose(law.eta * weights * constant, epsilon, rtol=1e-13)  # every budget is spent
+
+
+def test_the_published_rate_by_hand():
+    X, y, _ = people(n=10, d=4)
+    law = PDPRidge(1.0, epsilon=0.5, proof="published").output_law(X, y)
+    assert_allclose(law.eta, 1.0 / (2 * 2 * (1 + 2 * 1)) * 5, rtol=1e-14)  # B = 1
+    known = PDPRidge(1.0, epsilon=0.5, proof="published", bound=0.25).output_law(X, y)
+    assert_allclose(known.eta, 1.0 / (2 * 2 * (1 + 2 * 0.25)) * 5, rtol=1e-14)
+    longest = np.linalg.norm(X, axis=1).max()
+    short = PDPRidge(1.0, epsilon=0.5, proof="published", row_norm=longest).output_law(X, y)
+    assert_allclose(short.eta, 5 / (2 * longest * (1 + longest)), rtol=1e-14)
+
+
+@given(st.integers(1, 12), st.integers(1, 5), st.floats(1e-3, 1e3), st.floats(0.01, 100))
+def test_identities_of_the_law(n, d, lam, factor):
+    X, y, epsilon = people(n, d, seed=n)
+    model = PDPRidge(lam)
+    law = model.output_law(X, y, epsilon=epsilon)
+    order = np.random.default_rng(d).permutation(n)
+    permuted = model.output_law(X[order], y[order], epsilon=epsilon[order])
+    assert_allclose(permuted.center, law.center, rtol=1e-7, atol=1e-9)
+    assert_allclose(permuted.eta, law.eta, rtol=1e-13)
+    scaled = model.output_law(X, y, epsilon=factor * epsilon)
+    assert_allclose(scaled.center, law.center, rtol=1e-7, atol=1e-9)
+    assert_allclose(scaled.eta, factor * law.eta, rtol=1e-12)
+    baseline = model.output_law(X, y, epsilon=epsilon.min())
+    assert_allclose(law.eta / baseline.eta, epsilon.sum() / (n * epsilon.min()), rtol=1e-12)
+    assert_allclose(baseline.center, weighted_ridge(X, y, lam), rtol=1e-7, atol=1e-9)
+
+
+def test_the_constructor_serves_everybody_and_fit_overrides_it():
+    X, y, epsilon = people()
+    by_constructor = PDPRidge(epsilon=epsilon).output_law(X, y)
+    by_call = PDPRidge(epsilon=9.0).output_law(X, y, epsilon=epsilon)
+    assert by_constructor.eta == by_call.eta
+    assert (
+        PDPRidge(epsilon=0.3).output_law(X, y).eta == PDPRidge().output_law(X, y, epsilon=0.3).eta
+    )
+
+
+def test_the_intercept_is_a_last_penalized_feature():
+    X, y, epsilon = people()
+    law = PDPRidge(2.0, fit_intercept=True).output_law(X, y, epsilon=epsilon)
+    appended = np.column_stack([X, np.ones(len(X))])
+    same = PDPRidge(2.0).output_law(appended, y, epsilon=epsilon)
+    assert_allclose(law.center, same.center, rtol=1e-12)
+    assert law.eta == same.eta
+    model = PDPRidge(2.0, fit_intercept=True, random_state=5).fit(X, y, epsilon=epsilon)
+    twin = PDPRidge(2.0, random_state=5).fit(appended, y, epsilon=epsilon)
+    assert_allclose([*model.coef_, model.intercept_], twin.coef_, rtol=1e-12)
+    assert model.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_units_come_and_go(fit_intercept):
+    """The same people in other units: the same release, hence the same predictions, in units."""
+    X, y, epsilon = people()
+    low, high = np.array([18.0, -3.0, 0.0]), np.array([64.0, 5.0, 1e6])
+    plain = PDPRidge(2.0, fit_intercept=fit_intercept, random_state=5)
+    units = PDPRidge(
+        2.0,
+        fit_intercept=fit_intercept,
+        random_state=5,
+        bounds=np.column_stack([low, high]),
+        y_bounds=(100.0, 500.0),
+    )
+    there = np.clip(low + X * (high - low), low, high)
+    predicted = plain.fit(X, y, epsilon=epsilon).predict(X)
+    got = units.fit(there, 300 + 200 * y, epsilon=epsilon).predict(there)
+    assert_allclose(got, 300 + 200 * predicted, rtol=1e-9)
+    assert_allclose(units.coef_ @ there[0] + units.intercept_, got[0], rtol=1e-12)
+    assert plain.intercept_ == 0 or fit_intercept
+
+
+# ---------------------------------------------------------------- what is really released
+
+
+def drawn(model, X, y, epsilon, fits):
+    """Radius of the noise in `fits` separate fits, and its directions, in units of the domain."""
+    law = model.output_law(X, y, epsilon=epsilon)
+    released = []
+    for seed in range(fits):
+        fitted = model.set_params(random_state=seed).fit(X, y, epsilon=epsilon)
+        if isinstance(model, PersonalizedMean):
+            released.append([fitted.mean_])
+        else:
+            extra = [fitted.intercept_] if model.fit_intercept else []
+            released.append([*fitted.coef_, *extra])
+    noise = np.array(released) - law.center
+    return noise, law
+
+
+def radius_fits(noise, eta):
+    law = stats.gamma(noise.shape[1], scale=1 / eta)
+    return stats.kstest(np.linalg.norm(noise, axis=1), law.cdf).pvalue > ALARM
+
+
+@pytest.mark.parametrize(
+    ("model", "d", "rate"),
+    [
+        (PDPRidge(2.0), 3, lambda s: s / ridge_constant(2.0, 3)),
+        (PDPRidge(2.0, proof="published"), 1, lambda s: s / ridge_constant(2.0, 1, "published")),
+        (PDPRidge(2.0, fit_intercept=True), 2, lambda s: s / ridge_constant(2.0, 3)),
+        (PDPRidge(2.0, loss="huber"), 2, lambda s: s / huber_constant(2.0, 2)),
+        (PersonalizedMean(), 1, lambda s: s / 2),
+    ],
+    ids=["tight", "published", "intercept", "huber", "mean"],
+)
+def test_released_noise_is_calibrated_both_ways(model, d, rate):
+    X, y, epsilon = people(n=5, d=d)
+    fits = FITS[d]
+    noise, _ = drawn(model, X, y, epsilon, fits)
+    eta = rate(epsilon.sum())
+    assert radius_fits(noise, eta)
+    assert not radius_fits(noise, eta / 0.7)  # claimed scale 0.7 of the true one
+    assert not radius_fits(noise, eta / 1.3)
+    assert not radius_fits(noise, 1 / eta)  # scale for rate
+    assert len(np.unique(noise, axis=0)) == fits
+    direction = noise / np.linalg.norm(noise, axis=1, keepdims=True)
+    # each coordinate of a uniform direction has variance 1/d: 5 standard errors
+    assert np.all(np.abs(direction.mean(axis=0)) < 5 / np.sqrt(noise.shape[1] * fits))
+    # neighbors in the sequence of fits are uncorrelated: 5 standard errors
+    assert np.all(np.abs((direction[1:] * direction[:-1]).mean(axis=0)) < 5 / np.sqrt(fits))
+
+
+def test_a_scale_for_a_rate_is_caught_by_the_released_noise():
+    class ScaleForRate(PDPRidge):
+        def _rate(self, budgets, d):
+            return 1 / super()._rate(budgets, d)
+
+    X, y, epsilon = people(n=5)
+    noise, _ = drawn(ScaleForRate(2.0), X, y, epsilon, fits=500)
+    assert not radius_fits(noise, epsilon.sum() / ridge_constant(2.0, 3))
+
+
+def test_fit_draws_once_from_the_stated_law():
+    X, y, epsilon = people()
+    for model in (PDPRidge(2.0, random_state=9), PDPRidge(2.0, loss="huber", random_state=9)):
+        law = model.output_law(X, y, epsilon=epsilon)
+        assert isinstance(law, L2Laplace)
+        fitted = model.fit(X, y, epsilon=epsilon)
+        assert_allclose(fitted.coef_, law.sample(rng=np.random.default_rng(9)), rtol=1e-14)
+        assert fitted.eta_ == law.eta
+
+
+def test_the_rate_depends_on_public_things_alone():
+    X, y, epsilon = people()
+    for model in (PDPRidge(2.0), PDPRidge(2.0, loss="huber"), PersonalizedMean()):
+        rates = {
+            model.fit(data, labels, epsilon=epsilon).eta_
+            for data, labels in [(X, y), (1 - X, -y), (0 * X, 0 * y)]
+        }
+        assert len(rates) == 1
+
+
+def test_one_seed_on_two_data_sets_tells_the_exact_shift():
+    """Why random_state is None for every real release."""
+    X, y, epsilon = people()
+    moved = y.copy()
+    moved[2] = -moved[2]
+    for model in (PDPRidge(2.0, random_state=3), PDPRidge(2.0, loss="huber", random_state=3)):
+        first = model.fit(X, y, epsilon=epsilon).coef_
+        second = model.fit(X, moved, epsilon=epsilon).coef_
+        laws = [model.output_law(X, labels, epsilon=epsilon) for labels in (y, moved)]
+        # noise of size about 1 cancels: what is left is rounding
+        assert_allclose(second - first, laws[1].center - laws[0].center, rtol=0, atol=1e-13)
+
+
+def test_a_generator_moves_on_from_fit_to_fit():
+    X, y, _ = people()
+    model = PDPRidge(random_state=np.random.default_rng(2))
+    assert not np.allclose(model.fit(X, y).coef_, model.fit(X, y).coef_, rtol=1e-9, atol=0)
+
+
+def test_the_promise_names_every_budget():
+    X, y, epsilon = people()
+    for model in (PDPRidge(), PersonalizedMean()):
+        promise = model.fit(X, y, epsilon=epsilon).guarantee_
+        assert isinstance(promise, PureDP)
+        assert promise.neighbors == "replace-one"
+        assert_array_equal(promise.epsilon, epsilon)
+        assert_array_equal(
+            model.fit(X, y, epsilon=epsilon.min()).guarantee_.epsilon, [epsilon.min()] * 8
+        )
+
+
+# ---------------------------------------------------------------- the mean
+
+
+def test_the_mean_by_hand():
+    law = PersonalizedMean(y_bounds=(0, 10)).output_law(None, [0, 10, 5], epsilon=[1, 2, 1])
+    assert_allclose(law.center, [0.25], rtol=1e-15)  # weights 1/4, 1/2, 1/4 on -1, 1, 0
+    assert law.eta == 2.0
+    model = PersonalizedMean(y_bounds=(0, 10), epsilon=1e12, random_state=1)
+    assert_allclose(model.fit(["any", "rows", "do"], [0, 10, 5]).mean_, 5, atol=1e-9)
+    assert_array_equal(model.predict(np.empty((4, 0))), [model.mean_] * 4)
+
+
+# ---------------------------------------------------------------- Huber
+
+
+def objective(theta, X, y, lam, w, c):
+    r = np.abs(y - X @ theta)
+    return w @ np.where(r <= c, r**2, 2 * c * r - c**2) + lam * theta @ theta
+
+
+@given(st.integers(1, 25), st.integers(1, 6), st.floats(1e-4, 100), st.floats(0.01, 3))
+def test_huber_ridge_is_a_minimizer(n, d, lam, c):
+    X, y, epsilon = people(n, d, seed=n + d)
+    w = pdp_weights(epsilon)
+    solution = huber_ridge(X, y, lam, w, threshold=c, gradient_norm=1e-11)
+    slope = 2 * lam * solution.theta - 2 * X.T @ (w * np.clip(y - X @ solution.theta, -c, c))
+    assert np.linalg.norm(slope) <= 1e-11
+    assert solution.gradient_norm <= 1e-11
+    value = objective(solution.theta, X, y, lam, w, c)
+    other = optimize.minimize(objective, np.zeros(d), args=(X, y, lam, w, c), method="BFGS")
+    assert value <= other.fun + 1e-14
+
+
+def test_huber_ridge_with_a_large_threshold_is_ridge():
+    X, y, epsilon = people()
+    theta = huber_ridge(X, y, 0.1, pdp_weights(epsilon), threshold=100.0).theta
+    assert_array_equal(theta, weighted_ridge(X, y, 0.1, pdp_weights(epsilon)))
+
+
+def test_huber_ridge_by_hand():
+    # one person, x = 1, y = 100, c = 1: theta = c / lam until the residual is below c
+    assert_allclose(huber_ridge([[1.0]], [100.0], 0.5).theta, [2.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_solver_reaches_what_is_charged(seed):
+    rng = np.random.default_rng(seed)
+    n, d, lam, c = 200, 20, 10 ** rng.uniform(-6, 2), 10 ** rng.uniform(-2, 0.5)
+    X, y = np.round(rng.random((n, d))), rng.choice([-1, 1], n)
+    model = PDPRidge(lam, loss="huber", threshold=c)
+    epsilon = rng.gamma(0.3, size=n) + 1e-5
+    law = model.output_law(X, y, epsilon=epsilon)
+    w = pdp_weights(epsilon)
+    slope = 2 * lam * law.center - 2 * X.T @ (w * np.clip(y - X @ law.center, -c, c))
+    g = model._gradient_norm(epsilon, d)
+    assert np.linalg.norm(slope) <= g
+    spent = law.eta * (w * huber_constant(lam, d, c) + g / lam)
+    assert np.all(spent <= epsilon * (1 + 1e-12))
+    assert_allclose((spent / epsilon).max(), 1, rtol=1e-12)
+    exact = epsilon.sum() / huber_constant(lam, d, c)
+    assert_allclose(law.eta, exact / (1 + g / (2 * np.sqrt(d) * c * w.min())), rtol=1e-12)
+
+
+def test_the_solver_costs_a_millionth_of_the_noise():
+    X, y, epsilon = people(n=200, d=12)
+    eta = PDPRidge(1.0, loss="huber").output_law(X, y, epsilon=epsilon).eta
+    exact = epsilon.sum() / huber_constant(1.0, 12)
+    assert exact * (1 - 1.01e-6) <= eta < exact
+
+
+def test_a_solver_that_does_not_get_there_releases_nothing():
+    X, y, _ = people(n=30)
+    with pytest.raises(RuntimeError, match="huber_ridge must reach a gradient of norm"):
+        huber_ridge(X, y, 1e-4, threshold=0.05, gradient_norm=1e-300)
+
+    class Hurried(PDPRidge):
+        def _gradient_norm(self, budgets, d):
+            return 1e-300
+
+    model = Hurried(1e-4, loss="huber", threshold=0.05)
+    with pytest.raises(RuntimeError, match="Nothing may be released"):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+
+
+# ---------------------------------------------------------------- bounds and row norms
+
+
+def test_data_outside_raise_or_are_clipped():
+    X, y, _ = people()
+    X[3, 1], y[2] = 7.0, -2.0
+    with pytest.raises(ValueError, match=r"X must lie in \[0, 1\]; got X\[3, 1\] = 7"):
+        PDPRidge().fit(X, np.clip(y, -1, 1))
+    with pytest.raises(ValueError, match=r"y must lie in \[-1, 1\]; got y\[2\] = -2"):
+        PDPRidge().fit(np.clip(X, 0, 1), y)
+    with pytest.raises(ValueError, match=r"y must lie in \[-1, 1\]; got y\[2\] = -2"):
+        PersonalizedMean().fit(X, y)
+    clipped = PDPRidge(clip=True).output_law(X, y)
+    inside = PDPRidge().output_law(np.clip(X, 0, 1), np.clip(y, -1, 1))
+    assert_array_equal(clipped.center, inside.center)
+
+
+@given(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300), st.booleans())
+def test_one_huge_record_moves_a_clipped_fit_no_further_than_promised(x, label, huber):
+    X, y, epsilon = people()
+    model = PDPRidge(2.0, loss="huber" if huber else "square", clip=True, fit_intercept=True)
+    laws = []
+    for record, value in [(X[0, 0], y[0]), (x, label)]:
+        X[0, 0], y[0] = record, value
+        laws.append(model.output_law(X, y, epsilon=epsilon))
+    moved = np.linalg.norm(laws[1].center - laws[0].center)
+    assert laws[0].eta * moved <= epsilon[0] * (1 + 1e-9)
+
+
+def test_rows_longer_than_row_norm_raise_or_are_scaled():
+    X, y, _ = people()
+    X[:] = X / 4
+    X[5] = [1, 1, 0]
+    with pytest.raises(ValueError, match=r"norm at most row_norm = 1.2 .* got X\[5\] of norm 1.41"):
+        PDPRidge(row_norm=1.2).fit(X, y)
+    scaled = X.copy()
+    scaled[5] *= 1.2 / np.sqrt(2)
+    law = PDPRidge(row_norm=1.2, clip=True).output_law(X, y)
+    assert_allclose(law.center, PDPRidge(row_norm=1.2).output_law(scaled, y).center, rtol=1e-12)
+    assert PDPRidge(row_norm=np.sqrt(2)).output_law(X, y).eta > PDPRidge().output_law(X, y).eta
+    with pytest.raises(ValueError, match=r"row_norm = 1\.4"):  # the constant feature counts
+        PDPRidge(row_norm=1.4143, fit_intercept=True).fit(X, y)
+
+
+def test_the_smallest_data_are_served():
+    for X, y in [([[0.5]], [0.5]), ([[0.5, 1.0]], [-1]), ([[0], [1]], [0, 1])]:
+        for model in (PDPRidge(), PDPRidge(loss="huber", fit_intercept=True), PersonalizedMean()):
+            assert np.isfinite(model.fit(X, y).predict(X)).all()
+
+
+# ---------------------------------------------------------------- bad input
+
+
+BAD_BUDGETS = [
+    (np.nan, ValueError, "epsilon must be finite and above 0; got nan"),
+    (np.inf, ValueError, "epsilon must be finite and above 0; got inf"),
+    (0, ValueError, "epsilon must be finite and above 0; got 0"),
+    (-1.0, ValueError, "epsilon must be finite and above 0; got -1"),
+    (True, TypeError, "epsilon must be a number"),
+    ("1", TypeError, "epsilon must be a number"),
+    ([1.0, True, 1, 1, 1, 1, 1, 1], TypeError, "epsilon must be a number"),
+    ([1, 1, np.nan, 1, 1, 1, 1, 0], ValueError, r"got epsilon\[2\] = nan \(2 of 8 are wrong\)"),
+    ([1.0] * 7, ValueError, r"epsilon must be a number or have shape \(8,\).* got shape \(7,\)"),
+    (np.ones((8, 1)), ValueError, r"epsilon must be a number or a one-dimensional array"),
+    ([], ValueError, r"epsilon must be a number or a one-dimensional array"),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "error", "match"), BAD_BUDGETS)
+@pytest.mark.parametrize("model", [PDPRidge, PersonalizedMean])
+def test_bad_budgets_are_refused(model, epsilon, error, match):
+    X, y, _ = people()
+    for call in (
+        lambda: model().fit(X, y, epsilon=epsilon),
+        lambda: model(epsilon=epsilon).fit(X, y),
+        lambda: model().output_law(X, y, epsilon=epsilon),
+    ):
+        with pytest.raises(error, match=match):
+            call()
+
+
+@given(
+    st.lists(st.floats(0.1, 1), min_size=2, max_size=9),
+    st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -0.0, -3.0]),
+    st.data(),
+)
+def test_one_bad_budget_anywhere_is_named(epsilon, bad, data):
+    at = data.draw(st.integers(0, len(epsilon) - 1))
+    epsilon[at] = bad
+    with pytest.raises(
+        ValueError, match=rf"epsilon must be finite and above 0; got epsilon\[{at}\]"
+    ):
+        pdp_weights(epsilon)
+
+
+def test_weights_want_one_budget_a_person():
+    with pytest.raises(ValueError, match=r"epsilon must have shape \(n,\)"):
+        pdp_weights(1.0)
+
+
+class Untouchable:
+    """Data that must not be looked at."""
+
+    def __array__(self, *args, **kwargs):
+        raise AssertionError("the data were touched")
+
+    def __len__(self):
+        raise AssertionError("the data were touched")
+
+
+BAD_SETTINGS = [
+    ({"epsilon": np.nan}, ValueError, "epsilon must be finite"),
+    ({"lam": 0.0}, ValueError, "lam must be finite and above 0; got 0"),
+    ({"lam": -1.0}, ValueError, "lam must be finite and above 0; got -1"),
+    ({"lam": np.nan}, ValueError, "lam must be finite and above 0; got nan"),
+    ({"lam": "1"}, TypeError, "lam must be a number"),
+    ({"lam": True}, TypeError, "lam must be a number"),
+    ({"lam": [1.0, 2.0]}, ValueError, "lam must be a single number"),
+    ({"loss": "absolute"}, ValueError, "loss must be one of 'square', 'huber'; got 'absolute'"),
+    ({"proof": "paper"}, ValueError, "proof must be one of 'published', .*; got 'paper'"),
+    ({"bound": 0.0}, ValueError, "bound must be finite and above 0; got 0"),
+    ({"bound": np.inf}, ValueError, "bound must be finite and above 0; got inf"),
+    ({"bound": 1.0, "loss": "huber"}, ValueError, "bound must be None with loss='huber'"),
+    ({"row_norm": 0.0}, ValueError, "row_norm must be finite and above 0; got 0"),
+    ({"row_norm": np.nan}, ValueError, "row_norm must be finite and above 0; got nan"),
+    ({"threshold": 0.0}, ValueError, "threshold must be finite and above 0; got 0"),
+    ({"threshold": -1, "loss": "huber"}, ValueError, "threshold must be finite and above 0"),
+    ({"clip": "yes"}, TypeError, "clip must be True or False; got 'yes'"),
+    ({"fit_intercept": 1}, TypeError, "fit_intercept must be True or False; got 1"),
+    ({"y_bounds": (1, -1)}, ValueError, r"y_bounds must have low < high; got \(1, -1\)"),
+    ({"y_bounds": (0, np.inf)}, ValueError, r"y_bounds must be finite; got y_bounds\[1\] = inf"),
+    ({"bounds": (1, 0)}, ValueError, r"bounds must have low < high; got \(1, 0\)"),
+    ({"bounds": (0, np.inf)}, ValueError, r"bounds must be finite; got bounds\[1\] = inf"),
+    ({"bounds": (0, 0)}, ValueError, r"bounds must have low < high; got \(0, 0\)"),
+    ({"bounds": "unit"}, TypeError, "bounds must be a number or an array of numbers"),
+    ({"random_state": True}, ValueError, "random_state must be None, .* got True"),
+    ({"random_state": "0"}, ValueError, "random_state must be None, .* got '0'"),
+    ({"random_state": -1}, ValueError, "random_state must be None, .* got -1"),
+]
+
+
+@pytest.mark.parametrize(("settings", "error", "match"), BAD_SETTINGS, ids=str)
+def test_bad_settings_are_refused_before_data_are_touched(settings, error, match):
+    with pytest.raises(error, match=match):
+        PDPRidge(**settings).fit(Untouchable(), Untouchable())
+    shared = {"epsilon", "clip", "y_bounds", "random_state"}
+    if set(settings) <= shared:
+        with pytest.raises(error, match=match):
+            PersonalizedMean(**settings).fit(Untouchable(), Untouchable())
+
+
+@pytest.mark.parametrize(
+    ("bounds", "match"),
+    [
+        ([(0, 1), (0, 1)], r"bounds must be a pair \(low, high\), or shape \(3, 2\)"),
+        ([(0, 1), (1, 0), (0, 1)], r"bounds must have low < high; got \(1, 0\) in column 1"),
+        ((-1e308, 1e308), r"bounds must have a finite width"),
+    ],
+)
+def test_bounds_that_do_not_fit_the_columns_are_refused(bounds, match):
+    X, y, _ = people()
+    with pytest.raises(ValueError, match=match):
+        PDPRidge(bounds=bounds).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "match"),
+    [
+        (lambda X, y: (X * [1, np.nan, 1], y), r"X must be finite; got X\[0, 1\] = nan \(8 of 24"),
+        (lambda X, y: (X, np.append(y[:7], np.inf)), r"y must be finite; got y\[7\] = inf"),
+        (lambda X, y: (X[:0], y[:0]), r"0 sample"),
+        (lambda X, y: (X[:, :0], y), r"0 feature"),
+        (lambda X, y: (X, y[:5]), r"inconsistent numbers of samples: \[8, 5\]"),
+        (lambda X, y: (X[0], y), r"Expected 2D array"),
+        (lambda X, y: (X, None), r"requires y to be passed"),
+    ],
+)
+@pytest.mark.parametrize("clip", [False, True])
+def test_bad_data_are_refused_clipped_or_not(clip, spoil, match):
+    X, y, epsilon = people()
+    with pytest.raises(ValueError, match=match):
+        PDPRidge(clip=clip).fit(*spoil(X, y), epsilon=epsilon)
+
+
+def test_the_mean_refuses_bad_labels():
+    for y, match in [
+        ([0.0, np.nan], r"y must be finite; got y\[1\] = nan"),
+        ([], "epsilon|y must"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            PersonalizedMean(clip=True).fit(np.zeros((len(y), 1)), y)

@@ -1,0 +1,423 @@
+"""Style that linters do not see: floors of the package, docstrings, comparisons that check nothing.
+
+Rules about source text are functions that return what is wrong; each is also run on a planted
+fault.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import pdpbook
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "pdpbook"
+
+# imports go from a floor to the floors under it
+FLOORS = {
+    4: "audit experiments published",
+    3: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
+    "gwa pac",
+    2: "guarantees sensitivity per_instance",
+    1: "noise ridge datasets",
+    0: "validation statements figures",
+}
+FLOOR = {module: floor for floor, names in FLOORS.items() for module in names.split()}
+HEAVY = ("cvxpy", "matplotlib", "pooch", "dp_accounting")
+
+# the printed lines of the package, and why
+PRINTS = {
+    "statements": "a check is its printed line",
+    "datasets": "the banner of stand-in data must be seen on the page and by the ledger",
+}
+# modules whose docstrings are one sentence a function, and why
+SHORT = {"pdpbook.validation": "one sentence an error, one sentence a check"}
+
+MODULES = sorted(m.name for m in pkgutil.walk_packages(pdpbook.__path__, "pdpbook."))
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+HIDDEN_BUT_OURS = {".ci", ".github"}
+SUFFIXES = {".py", ".md", ".ipynb", ".toml", ".yml", ".yaml", ".cff", ".cfg", ".css", ".html"}
+
+
+def identifier(path):
+    return str(path.relative_to(ROOT)) if isinstance(path, Path) else None
+
+
+def module_of(path):
+    """The module of the package a source belongs to: its own, or its folder."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def files():
+    """The text files of the repository, without what is built, installed or cached."""
+    for folder, inside, names in os.walk(ROOT):
+        inside[:] = [
+            name
+            for name in inside
+            if (name[0] != "." or name in HIDDEN_BUT_OURS)
+            and name not in {"_build", "htmlcov", "__pycache__"}
+            and not name.endswith(".egg-info")
+        ]
+        yield from (Path(folder) / name for name in names if Path(name).suffix in SUFFIXES)
+
+
+FILES = sorted(files())
+every_file = pytest.mark.parametrize("path", FILES, ids=identifier)
+every_source = pytest.mark.parametrize("path", SOURCES, ids=identifier)
+every_module = pytest.mark.parametrize("name", MODULES)
+
+
+# --- text ----------------------------------------------------------------------------------------
+
+MACHINE = re.compile(r"(?<![\w.-])/(work|tmp|home|root|Users)/")
+UNFINISHED = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bX" + r"XX\b"]))
+
+
+def matches(pattern, text):
+    lines = enumerate(text.splitlines(), start=1)
+    return [f"line {k}: {line.strip()[:90]}" for k, line in lines if pattern.search(line)]
+
+
+@every_file
+def test_no_path_of_a_machine(path):
+    assert matches(MACHINE, path.read_text(encoding="utf-8")) == []
+
+
+@every_file
+def test_nothing_unfinished(path):
+    assert matches(UNFINISHED, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("folder", ["work", "tmp", "home", "root", "Users"])
+def test_planted_paths_are_noticed(folder):
+    assert matches(MACHINE, f'x = 1\nopen("/{folder}/someone/data.csv")')
+    assert not matches(MACHINE, f"https://a.org/{folder}/page and the {folder}/ folder")
+
+
+@pytest.mark.parametrize("mark", ["TO" + "DO", "FIX" + "ME"])
+def test_planted_marks_are_noticed(mark):
+    assert matches(UNFINISHED, f"x = 1  # {mark}: later")
+    assert not matches(UNFINISHED, f"{mark.lower()} and {mark}S")
+
+
+# --- code ----------------------------------------------------------------------------------------
+
+COMPARISONS = {"allclose", "isclose", "array_equal", "array_equiv", "equals", "approx"}
+
+
+def called(node):
+    """The last name of what a call calls."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def idle(source):
+    """Comparisons whose answer nobody looks at."""
+    return [
+        f"line {node.lineno}: {ast.unparse(node)[:80]} checks nothing; put it under assert"
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Expr) and called(node.value) in COMPARISONS)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare))
+    ]
+
+
+def python_of(path):
+    if path.suffix == ".py":
+        return [path.read_text(encoding="utf-8")]
+    cells = nbformat.read(path, as_version=4).cells
+    return [re.sub(r"^[%!].*$", "", c.source, flags=re.M) for c in cells if c.cell_type == "code"]
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if p.suffix in {".py", ".ipynb"}], ids=identifier
+)
+def test_no_comparison_is_idle(path):
+    assert [fault for source in python_of(path) for fault in idle(source)] == []
+
+
+@pytest.mark.parametrize(
+    "source", ["np.allclose(a, b)", "def f():\n    allclose(a, b)", "a == b", "x.equals(y)"]
+)
+def test_planted_idle_comparisons_are_noticed(source):
+    assert idle(source)
+    assert not idle("assert np.allclose(a, b)\nok = np.allclose(a, b)\nassert a == b")
+
+
+def loose(source, *, prints=False):
+    """Assertions, prints and catch-all exceptions, none of which belong in the package."""
+    wrong = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert):
+            wrong.append(f"line {node.lineno}: assert; raise an error that names the argument")
+        elif called(node) == "print" and not prints:
+            wrong.append(f"line {node.lineno}: print")
+        elif isinstance(node, ast.ExceptHandler):
+            names = {n.id for n in ast.walk(node.type or ast.Pass()) if isinstance(n, ast.Name)}
+            if node.type is None or names & {"Exception", "BaseException"}:
+                wrong.append(f"line {node.lineno}: catches every exception")
+        elif isinstance(node, ast.Raise) and node.exc is not None:
+            kind = called(node.exc) or getattr(node.exc, "id", "")
+            if kind in {"Exception", "BaseException"}:
+                wrong.append(f"line {node.lineno}: raises a bare {kind}")
+    return wrong
+
+
+@every_source
+def test_the_package_neither_asserts_nor_prints(path):
+    prints = module_of(path) in PRINTS
+    assert loose(path.read_text(encoding="utf-8"), prints=prints) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "assert x",
+        "print(x)",
+        "raise Exception('no')",
+        "raise Exception",
+        "try:\n    f()\nexcept:\n    pass",
+        "try:\n    f()\nexcept (ValueError, Exception):\n    pass",
+    ],
+)
+def test_planted_loose_code_is_noticed(source):
+    assert loose(source)
+    assert not loose("try:\n    f()\nexcept ValueError:\n    raise TypeError('x') from None")
+
+
+# --- floors --------------------------------------------------------------------------------------
+
+
+def imported(source, package="pdpbook"):
+    """Modules of the package that a source imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            names = [f"{package}.(relative import)"]
+        elif isinstance(node, ast.ImportFrom):
+            inside = node.module == package
+            names = [f"{package}.{a.name}" for a in node.names] if inside else [node.module or ""]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith(f"{package}.")}
+    return found
+
+
+def climbing(module, source):
+    """Imports that do not go down to a lower floor."""
+    wrong = []
+    for other in sorted(imported(source) - {module, "__version__"}):
+        if other not in FLOOR:
+            wrong.append(f"{module} imports {other}, which has no floor in tests/test_style.py")
+        elif FLOOR[other] >= FLOOR[module]:
+            wrong.append(f"{module}, floor {FLOOR[module]}, imports {other}, floor {FLOOR[other]}")
+    return wrong
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in SOURCES if p != PACKAGE / "__init__.py"], ids=identifier
+)
+def test_imports_go_down(path):
+    module = module_of(path)
+    assert module in FLOOR, f"{module} has no floor: add it to tests/test_style.py and the design"
+    assert climbing(module, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from pdpbook.personalized import PDPRidge",
+        "from pdpbook import audit",
+        "import pdpbook.guarantees as g",
+        "def f():\n    from pdpbook.sensitivity import norm_bound",
+        "from pdpbook.unknown import x",
+        "from .noise import x",
+    ],
+)
+def test_planted_climbs_are_noticed(source):
+    assert climbing("sensitivity" if "sensitivity" not in source else "noise", source)
+    assert not climbing(
+        "sensitivity", "from pdpbook.validation import x\nfrom pdpbook import noise"
+    )
+
+
+def test_the_lower_floors_import_nothing_heavy():
+    """In a process of its own: here pytest has imported them."""
+    light = [name for name in MODULES if FLOOR.get(name.split(".")[1], 9) <= 2]
+    script = f"import sys, {', '.join(light)}\nprint([m for m in {HEAVY} if m in sys.modules])"
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (run.stdout.strip(), run.stderr) == ("[]", ""), f"of {light}"
+
+
+# --- docstrings ----------------------------------------------------------------------------------
+
+
+def sections(doc):
+    """A numpy docstring by its headings; what stands above the first is under ''."""
+    parts = re.split(r"^([A-Z]\w[\w ]*)\n-{3,}$", doc, flags=re.M)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def described(section):
+    """Names a section of parameters describes."""
+    heads = re.findall(r"^(\*{0,2}\w[\w*, ]*?)(?: *:.*)?$", section, re.M)
+    return {name.strip(" *") for head in heads for name in head.split(",")}
+
+
+def typed(cls):
+    """First lines about properties and fields that napoleon reads as `type: description`."""
+    properties = [value for value in vars(cls).values() if isinstance(value, property)]
+    lines = [(inspect.getdoc(value) or "").partition("\n")[0] for value in properties]
+    lines += re.findall(r"^ +(?:\w+:.*)?#: *(.*)", inspect.getsource(cls), re.M)
+    return [line for line in lines if re.search(r"\w: ", line)]
+
+
+ORDER = ["Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "Notes"]
+ORDER += ["References", "Examples"]
+
+
+def undocumented(thing):
+    """What the docstring of a public function or class does not say."""
+    doc = inspect.getdoc(thing)
+    if not doc or (inspect.isclass(thing) and doc.startswith(f"{thing.__name__}(")):
+        return ["has no docstring"]
+    if inspect.isclass(thing) and issubclass(thing, BaseException):
+        return []
+    parts = sections(doc)
+    said = described(parts.get("Parameters", "") + "\n" + parts.get("Attributes", ""))
+    if inspect.isclass(thing):  # a field may say what it is beside it, after "#:"
+        said |= set(re.findall(r"^ +(\w+):.*#: *\S", inspect.getsource(thing), re.M))
+        said |= set(re.findall(r"^ +#: .*\n +(\w+):", inspect.getsource(thing), re.M))
+        wrong = [f"says {line!r}: what is before the colon becomes a type" for line in typed(thing)]
+    else:
+        wrong = []
+    signature = inspect.signature(thing)
+    takes = [n for n, p in signature.parameters.items() if n != "self" and n[0] != "_"]
+    wrong += [f"says nothing of the parameter {name}" for name in takes if name not in said]
+    returned = signature.return_annotation
+    if not inspect.isclass(thing) and returned not in (None, "None") and "Returns" not in parts:
+        wrong.append("has no section Returns")
+    found = [name for name in parts if name]
+    wrong += [f"has a section {name!r} of no known kind" for name in found if name not in ORDER]
+    wrong += [f"has an empty section {name}" for name, text in parts.items() if not text.strip()]
+    if found != sorted(found, key=lambda name: ORDER.index(name) if name in ORDER else 99):
+        wrong.append(f"has its sections in the order {', '.join(found)}")
+    return wrong
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.count(".") == 1])
+def test_public_names_are_documented(name):
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    assert len(set(module.__all__)) == len(module.__all__)
+    wrong = []
+    for public in module.__all__:
+        thing = getattr(module, public)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            faults = undocumented(thing)
+            if name in SHORT:
+                faults = [fault for fault in faults if fault == "has no docstring"]
+            wrong += [f"{name}.{public} {fault}" for fault in faults]
+    assert wrong == []
+
+
+@every_module
+def test_examples_in_docstrings_run(name):
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner(verbose=False)
+    report = []
+    for example in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+        runner.run(example, out=report.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(report)
+
+
+def whole(a, *, b=1) -> float:
+    """Return a.
+
+    Parameters
+    ----------
+    a, b : float
+        Numbers.
+
+    Returns
+    -------
+    float
+        The sum.
+    """
+
+
+def silent(a) -> None: ...
+
+
+def lacking(a, b) -> float:
+    """Return a.
+
+    Parameters
+    ----------
+    a : float
+        Number.
+
+    Remarks
+    -------
+    Here b : and more.
+    """
+
+
+def disorderly(a) -> float:
+    """Return a.
+
+    Returns
+    -------
+    float
+
+    Parameters
+    ----------
+    a
+        Number.
+    """
+
+
+@dataclass(frozen=True)
+class Result:
+    """Two numbers."""
+
+    #: the first
+    a: float
+    b: float  #: the second
+    c: float  # the third
+
+    @property
+    def d(self):
+        """The fourth: one number."""
+
+
+def test_planted_docstrings_are_noticed():
+    assert undocumented(Result) == [
+        "says 'The fourth: one number.': what is before the colon becomes a type",
+        "says nothing of the parameter c",
+    ]
+    assert undocumented(whole) == []
+    assert undocumented(silent) == ["has no docstring"]
+    assert undocumented(lacking) == [
+        "says nothing of the parameter b",
+        "has no section Returns",
+        "has a section 'Remarks' of no known kind",
+    ]
+    assert undocumented(disorderly) == ["has its sections in the order Returns, Parameters"]
