@@ -1,0 +1,26 @@
+"""Noise: samplers of the l2-Laplace law, and exact privacy profiles of it and of the Gaussian.
+
+Nothing here knows a data set: a profile takes the ratio of sensitivity to noise and returns the
+smallest delta at every epsilon. Sensitivities live in `sensitivity`, promises in `guarantees`.
+"""
+
+from pdpbook.noise.profiles import (
+    gaussian_epsilon,
+    gaussian_mu,
+    gaussian_profile,
+    l2_laplace_eps0,
+    l2_laplace_profile,
+)
+from pdpbook.noise.samplers import L2Laplace, l2_laplace_radius, round_to_grid, sample_l2_laplace
+
+__all__ = [
+    "L2Laplace",
+    "gaussian_epsilon",
+    "gaussian_mu",
+    "gaussian_profile",
+    "l2_laplace_eps0",
+    "l2_laplace_profile",
+    "l2_laplace_radius",
+    "round_to_grid",
+    "sample_l2_laplace",
+]

@@ -1,0 +1,336 @@
+"""Exact privacy profiles of round and of Gaussian noise, with the searches that invert them.
+
+A profile takes the ratio of sensitivity to noise and returns the smallest delta at every epsilon.
+The samplers live in `samplers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from pdpbook.validation import check_count, check_nonnegative, check_positive, check_probability
+
+__all__ = [
+    "gaussian_epsilon",
+    "gaussian_mu",
+    "gaussian_profile",
+    "l2_laplace_eps0",
+    "l2_laplace_profile",
+]
+
+Floats = NDArray[np.float64]
+
+
+def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
+    r"""Exact privacy profile of the l2-Laplace mechanism.
+
+    Noise :math:`Z` with density proportional to :math:`e^{-\eta\|z\|}`, added to an output that
+    moves by at most :math:`\Delta`, gives, with :math:`\varepsilon_0=\eta\Delta`,
+
+    .. math:: \delta(\varepsilon) = \mathbb{E}\bigl(1 - e^{\varepsilon - \varepsilon_0\nu}\bigr)_+ ,
+              \qquad \nu = (\|Z - \Delta e\| - \|Z\|)/\Delta .
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Where to evaluate, in nats; any shape, every entry at least 0.
+    d : int
+        Dimension of the output.
+    eps0 : array_like
+        Largest privacy loss: `eta` times the sensitivity. Broadcasts against `epsilon`.
+
+    Returns
+    -------
+    ndarray, common shape of `epsilon` and `eps0`
+        The smallest delta in [0, 1]; exactly 0 where ``epsilon >= eps0``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN, infinite or out of range, or the shapes do not match.
+
+    Notes
+    -----
+    Statement ``thm-l2-laplace-profile`` (ours), chapter *foundations/noise*. Absolute error below
+    1e-13 for `d` up to 300 and `eps0` up to 500 (measured against 30-digit arithmetic).
+
+    Examples
+    --------
+    >>> l2_laplace_profile([0.0, 1.0, 2.0], d=1, eps0=2.0).round(4)
+    array([0.6321, 0.3935, 0.    ])
+    """
+    d = check_count(d, "d")
+    epsilon, eps0 = _broadcast(
+        epsilon=check_nonnegative(epsilon, "epsilon"), eps0=check_positive(eps0, "eps0")
+    )
+    delta = np.zeros(epsilon.shape)
+    inside = epsilon < eps0
+    e, e0 = epsilon[inside], eps0[inside]
+    if d == 1:  # the loss has an atom at eps0, so no density to integrate
+        delta[inside] = -np.expm1((e - e0) / 2)
+    else:
+        blocks = range(0, e.size, 1000)  # 1000 rows of nodes at a time
+        parts = [_l2_profile(e[k : k + 1000], d, e0[k : k + 1000]) for k in blocks]
+        delta[inside] = np.concatenate(parts) if parts else 0.0
+    return np.asarray(delta)[()]
+
+
+def _l2_profile(epsilon: Floats, d: int, eps0: Floats) -> Floats:
+    """Hockey-stick integral over the angle psi, nu = cos(psi), divided by its own total mass."""
+    # Density of psi up to a constant: sin^(d-2) (1 + q sin^2) exp(-eps0 sin^2(psi/2)).
+    q = _bessel_ratio(d, eps0 / 2) * eps0 / (2 * (d - 1))
+    lean = (d - 2) + np.hypot(d - 2, eps0)
+    peak_cos = eps0 / lean
+    peak = np.arctan2(np.sqrt(np.maximum(0, (1 - peak_cos) * (1 + peak_cos))), peak_cos)
+    width = 20 / np.sqrt((lean + eps0 * peak_cos) / 2)  # beyond 20 deviations: nothing left
+
+    def log_shape(psi: Floats) -> Floats:
+        tilt = -eps0[:, None] * np.sin(psi / 2) ** 2
+        return np.asarray(tilt + special.xlogy(d - 2, np.sin(psi)))
+
+    top = log_shape(np.maximum(peak, 1e-300)[:, None])
+
+    def integral(low: Floats, high: Floats, last: Floats | None) -> Floats:
+        node, weight = _gauss_legendre(256)
+        psi = low[:, None] + (high - low)[:, None] * node
+        value = np.exp(log_shape(psi) - top) * (1 + q[:, None] * np.sin(psi) ** 2)
+        if last is not None:  # eps0 (cos psi - cos last): the loss above epsilon, as a product
+            above = 2 * np.sin((last[:, None] + psi) / 2) * np.sin((last[:, None] - psi) / 2)
+            value = value * -np.expm1(-eps0[:, None] * above)
+        return np.asarray((high - low) * (value @ weight))
+
+    last = 2 * np.arcsin(np.sqrt((eps0 - epsilon) / (2 * eps0)))  # cos(last) = epsilon / eps0
+    loss = integral(
+        np.maximum(0, np.minimum(peak, last) - width), np.minimum(last, peak + width), last
+    )
+    mass = integral(np.maximum(0, peak - width), np.minimum(np.pi, peak + width), None)
+    return np.minimum(loss / mass, 1.0)
+
+
+def _bessel_ratio(d: int, s: Floats) -> Floats:
+    """K_{d/2-1}(s) / K_{d/2}(s) by the recurrence of K: every term positive, no overflow."""
+    ratio = np.ones_like(s) if d % 2 else special.k0e(s) / special.k1e(s)
+    for order in range(3 + (d + 1) % 2, d + 1, 2):
+        ratio = s / ((order - 2) + s * ratio)
+    return ratio
+
+
+@lru_cache(maxsize=4)
+def _gauss_legendre(count: int) -> tuple[Floats, Floats]:
+    node, weight = np.polynomial.legendre.leggauss(count)
+    return (1 + node) / 2, weight / 2
+
+
+def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
+    r"""Largest loss `eps0` with which l2-Laplace noise is (epsilon, delta)-private.
+
+    .. math:: \max\{\varepsilon_0 : \delta_d(\varepsilon; \varepsilon_0) \le \delta\}
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Budgets in nats, at least 0.
+    delta : array_like
+        Failure probabilities in (0, 1); broadcasts against `epsilon`.
+    d : int
+        Dimension of the output.
+
+    Returns
+    -------
+    ndarray, common shape
+        At least `epsilon`. The noise then needs the rate ``eps0 / sensitivity``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `l2_laplace_profile`.
+
+    Notes
+    -----
+    Statements ``thm-l2-laplace-profile`` and ``lem-largest-shift`` (ours), chapter
+    *foundations/noise*. Of the last bracket, the end whose computed delta is not above `delta`.
+
+    Examples
+    --------
+    >>> l2_laplace_eps0(1.0, 1e-6, d=30).round(3)
+    np.float64(1.486)
+    """
+    d = check_count(d, "d")
+    epsilon, delta = _broadcast(
+        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
+    )
+
+    def keeps(eps0: Floats) -> NDArray[np.bool_]:
+        return np.asarray(
+            l2_laplace_profile(epsilon, d, np.maximum(eps0, 1e-300)) <= delta, dtype=bool
+        )
+
+    return _last_kept(keeps, epsilon, np.maximum(2 * epsilon, 1.0))
+
+
+def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
+    r"""Exact privacy profile of Gaussian noise: unit normals that are `mu` apart.
+
+    .. math:: \delta(\varepsilon) = \Phi\Bigl(\frac\mu2 - \frac\varepsilon\mu\Bigr)
+              - e^\varepsilon\,\Phi\Bigl(-\frac\mu2 - \frac\varepsilon\mu\Bigr)
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Where to evaluate, in nats; every entry at least 0.
+    mu : array_like
+        Sensitivity over standard deviation, above 0; broadcasts against `epsilon`.
+
+    Returns
+    -------
+    ndarray, common shape
+        The smallest delta, in [0, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN, infinite or out of range, or the shapes do not match.
+
+    Notes
+    -----
+    Statement ``lem-gaussian-mechanism``, Wang (2019), Lemma 4, and Balle and Wang (2018), Theorem
+    8; chapter *foundations/noise*. Absolute error below 1e-15; relative, below 1e-12 / mu.
+
+    Examples
+    --------
+    >>> gaussian_profile([0.0, 1.0], mu=1.0).round(4)
+    array([0.3829, 0.1269])
+    """
+    epsilon, mu = _broadcast(
+        epsilon=check_nonnegative(epsilon, "epsilon"), mu=check_positive(mu, "mu")
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+        # e^epsilon phi(b) = phi(a): a common factor, so no e^epsilon and no overflow.
+        common = np.exp(-(a**2) / 2) / 2
+        right = special.erfcx(-b / np.sqrt(2))
+        left = special.erfcx(np.maximum(-a, 0) / np.sqrt(2))
+        delta = np.where(a < 0, common * (left - right), special.ndtr(a) - common * right)
+    return np.asarray(np.clip(delta, 0, 1))[()]
+
+
+def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
+    r"""Smallest epsilon with which Gaussian noise is (epsilon, delta)-private.
+
+    .. math:: \min\{\varepsilon \ge 0 : \delta_\mu(\varepsilon) \le \delta\}
+
+    Parameters
+    ----------
+    delta : array_like
+        Failure probabilities in (0, 1).
+    mu : array_like
+        Sensitivity over standard deviation, above 0; broadcasts against `delta`.
+
+    Returns
+    -------
+    ndarray, common shape
+        In nats; 0 where the total variation distance is already at most `delta`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `gaussian_profile`.
+
+    Notes
+    -----
+    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
+    whose computed delta is not above `delta`.
+
+    Examples
+    --------
+    >>> gaussian_epsilon(1e-6, mu=[0.3, 1.0]).round(5)
+    array([1.29171, 4.88655])
+    """
+    delta, mu = _broadcast(delta=check_probability(delta, "delta"), mu=check_positive(mu, "mu"))
+
+    def keeps(epsilon: Floats) -> NDArray[np.bool_]:
+        return np.asarray(gaussian_profile(epsilon, mu) <= delta, dtype=bool)
+
+    # The tail bound of lem-gaussian-tail: at this epsilon, delta is at most half of what is asked.
+    safe = mu**2 / 2 + mu * np.sqrt(-2 * np.log(delta))
+    found = _bisect(keeps, kept=safe, broken=np.zeros_like(safe))
+    return np.asarray(np.where(keeps(np.zeros_like(safe)), 0.0, found))[()]
+
+
+def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
+    r"""Largest `mu` with which Gaussian noise is (epsilon, delta)-private.
+
+    .. math:: \max\{\mu : \delta_\mu(\varepsilon) \le \delta\}
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Budgets in nats, at least 0.
+    delta : array_like
+        Failure probabilities in (0, 1); broadcasts against `epsilon`.
+
+    Returns
+    -------
+    ndarray, common shape
+        The noise then needs the standard deviation ``sensitivity / mu``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `gaussian_profile`.
+
+    Notes
+    -----
+    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
+    whose computed delta is not above `delta`.
+
+    Examples
+    --------
+    >>> gaussian_mu([0.1, 1.0], 1e-6).round(4)
+    array([0.0275, 0.2367])
+    """
+    epsilon, delta = _broadcast(
+        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
+    )
+
+    def keeps(mu: Floats) -> NDArray[np.bool_]:
+        return np.asarray(gaussian_profile(epsilon, mu) <= delta, dtype=bool)
+
+    tail = np.sqrt(-2 * np.log(delta))
+    low = 2 * epsilon / (np.sqrt(tail**2 + 2 * epsilon) + tail)  # mu^2/2 + mu tail = epsilon
+    return _last_kept(keeps, low, np.maximum(2 * low, 1.0))
+
+
+def _last_kept(keeps: Callable[[Floats], NDArray[np.bool_]], low: Any, high: Any) -> Floats:
+    """Largest value that keeps an increasing profile below its target; `low` keeps it."""
+    low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+    while np.any(inside := keeps(high)):
+        low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
+    return np.asarray(_bisect(keeps, kept=low, broken=high))[()]
+
+
+def _bisect(keeps: Callable[[Floats], NDArray[np.bool_]], *, kept: Any, broken: Any) -> Floats:
+    """Halve [kept, broken] until no float lies between; the end that keeps the promise."""
+    kept, broken = np.asarray(kept, dtype=float), np.asarray(broken, dtype=float)
+    while True:
+        middle = kept + (broken - kept) / 2
+        if np.all((middle == kept) | (middle == broken)):
+            return np.asarray(kept)
+        good = keeps(middle)
+        kept, broken = np.where(good, middle, kept), np.where(good, broken, middle)
+
+
+def _broadcast(**named: Any) -> list[Floats]:
+    """Give all arguments their common shape, or say which shapes do not match."""
+    try:
+        arrays = np.broadcast_arrays(*named.values())
+    except ValueError:
+        shapes = " and ".join(str(np.shape(value)) for value in named.values())
+        raise ValueError(f"{' and '.join(named)} must broadcast; got shapes {shapes}") from None
+    return [np.asarray(array, dtype=float) for array in arrays]
