@@ -31,7 +31,8 @@ $(READY): requirements.txt pyproject.toml
 	touch $@
 
 # The execution cache knows the cells, not the package or the data: build afresh when those change.
-KEY = { find pdpbook book/_ext -name '*.py' -o -name '*.csv' | sort | xargs cat; cat requirements.txt; ls "$${PDPBOOK_DATA:-none}" 2>&1; } | cksum
+KEY = { find pdpbook book/_ext book/_static book/_extra -type f -not -name '*.pyc' | sort | xargs cat; \
+  cat requirements.txt _config.yml; ls "$${PDPBOOK_DATA:-none}" 2>&1; } | cksum
 
 book: $(READY)  ## Build the book into _build/html
 	@key="$$($(KEY))"; if [ "$$key" != "$$(cat _build/key 2>/dev/null || true)" ]; then rm -rf _build; fi; \
@@ -58,8 +59,7 @@ test-all: lint  ## The same, and the slow ones
 site-test:  ## Build from empty, lint the pages, drive every page in Chromium
 	rm -rf _build
 	$(MAKE) book
-	$(BIN)/python tools/site.py $(HTML)
-	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest tests/site
+	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n 2 tests/site
 
 notebooks: $(READY)  ## Run the notebooks and rewrite them in committed form, then the pages made from them
 	$(BIN)/python tools/notebooks.py

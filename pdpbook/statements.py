@@ -116,7 +116,8 @@ def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
 
 
 def _shown(value: float) -> str:
-    return f"{value:.3g}"
+    """Three digits; what may be rounding residue differs by machine and is only bounded."""
+    return "<1e-12" if 0 < abs(value) < 1e-12 else f"{value:.3g}"
 
 
 def _line(label: str, what: str, shown: str, relation: str) -> str:

@@ -7,16 +7,14 @@ and on small notebooks with one planted fault each.
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import nbformat
+import pages
 import pytest
 from nbformat import v4
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-import pages  # noqa: E402
 
 ROWS = pages.statements()
 CHAPTERS = pages.published()

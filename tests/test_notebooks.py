@@ -11,17 +11,15 @@ import ast
 import copy
 import itertools
 import re
-import sys
 from pathlib import Path
 
 import nbformat
+import notebooks
+import pages
 import pytest
 from nbformat import v4
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-import notebooks  # noqa: E402
-import pages  # noqa: E402
 
 LINES, COLUMNS, PRINTED = 25, 75, 80
 ALT = range(60, 401)

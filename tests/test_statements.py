@@ -209,3 +209,11 @@ def test_a_refused_line_is_not_evidence():
         falsify("thm-x", "w" * 70, lambda: check("thm-x", "a value", 2, at_most=1))
     with pytest.raises(ValueError, match="more than 77"):
         falsify("thm-x", "half", lambda: check("thm-x", "w" * 70, 1, at_most=1))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(3e-16, "<1e-12"), (-3e-16, "<1e-12"), (0.0, "0"), (2e-12, "2e-12")]
+)
+def test_rounding_residue_is_bounded_not_printed(value, shown, capsys):
+    falsify("thm-x", "half the noise", lambda: check("thm-x", "a value", value, at_least=0.1))
+    assert capsys.readouterr().out.split("half the noise")[1].split()[0] == shown

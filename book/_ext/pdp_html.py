@@ -1,0 +1,148 @@
+"""Last touches to the built pages: what the theme gets wrong, what nobody asks for, one banner.
+
+Runs once a build, after every other extension. Each touch says which fault it mends; a page that
+was mended before is left alone. What CSS can do is in `custom.css`; what remains is checked by
+`tools/lint_site.py` and the browser tests.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+
+STAND_IN = (
+    "This page was computed from a generated stand-in, because the original data were not at hand. "
+    "Its numbers are not results."
+)
+TEX = {"varepsilon": "ε", "epsilon": "ε", "delta": "δ", "lambda": "λ", "eta": "η", "theta": "θ"}
+SCHEME = 'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"'
+# Of MathJax's 24 MB, what a page with TeX input can load: itself, its fonts, rare TeX commands,
+# and the spoken formulas of its menu. The rest is for other inputs, outputs and languages.
+MATHJAX = re.compile(
+    r"tex-chtml\.js|input/tex/extensions/.*|output/chtml/fonts/woff-v2/.*|a11y/.*"
+    r"|input/mml(\.js|/entities\.js)|sre/mathmaps/(base|en)\.json"
+)
+
+
+def plain(text: str) -> str:
+    """TeX as words, for link previews."""
+    text = re.sub(r"\\([a-zA-Z]+) ?", lambda m: TEX.get(m[1], m[1] + " "), text)
+    return " ".join(re.sub(r"\\[()\[\]]|[{}$\\]", "", text).split())
+
+
+def mend_head(soup: BeautifulSoup) -> None:
+    """Start-up scripts, icons and link previews."""
+    # Live code is off, yet its scripts are emitted twice, and the second throws on every page.
+    for script in soup.find_all("script"):
+        src, body = script.get("src") or "", script.string or ""
+        if (
+            "thebe" in src
+            or "thebe" in (script.get("type") or "")
+            or "THEBE_JS_URL" in body
+            or body.startswith("kernelName")
+        ):
+            script.decompose()
+        elif 'localStorage.getItem("theme")' in body:
+            # The first visit has no stored theme: ask the system, so that nothing flashes.
+            script.string = re.sub(r'(getItem\("theme"\)) \|\| "auto"', rf"\1 || ({SCHEME})", body)
+    for link in soup.find_all("link", rel="stylesheet", href=re.compile("sphinx-thebe")):
+        link.decompose()
+    html = soup.html
+    if html and html.get("data-theme") == "auto":
+        html["data-theme"] = "light"  # "auto" has no colors when scripts are off
+    icon = soup.find("link", rel="icon")
+    if icon:
+        ico = soup.new_tag("link", rel="icon", href=icon["href"].replace(".svg", ".ico"))
+        ico["sizes"] = "48x48"
+        icon.insert_before(ico)  # browsers that draw SVG prefer the last
+        icon["type"] = "image/svg+xml"
+    first = soup.select_one("article p")
+    for meta in soup.select('meta[property="og:description"], meta[name="description"]'):
+        text = plain(first.get_text()) if first else ""
+        meta["content"] = text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " ..."
+
+
+def mend_body(soup: BeautifulSoup) -> None:
+    """Names, roles and ids that a screen reader or an anchor stumbles over."""
+    for box in soup.find_all(id=["proof", "proof-content", "exercise-content", "solution-content"]):
+        if box["id"] == "proof":  # styled by this id, which every proof on the page has
+            box["class"] = [*box["class"], "proof-body"]
+        del box["id"]
+    for summary in soup.select("nav summary"):  # an arrow without a name
+        link = summary.find_previous_sibling("a") or summary.parent.find_previous_sibling("a")
+        summary["aria-label"] = "Pages below " + (link.get_text(" ", strip=True) if link else "")
+    for entry in soup.select("[role=list] > [role=doc-biblioentry]"):
+        entry["role"] = "listitem"
+    for corner in soup.select("table thead th"):  # the empty corner of a DataFrame heads nothing
+        if not corner.get_text(strip=True) and not corner.find("img"):
+            corner.name = "td"
+    logo = soup.select_one(".sidebar-primary-item > a.navbar-brand")
+    if logo:  # outside of every landmark
+        logo.wrap(soup.new_tag("nav", attrs={"aria-label": "Home"}))
+    for button in soup.select("button.search-button-field, details.hide summary"):
+        button.attrs.pop("aria-label", None)  # the name differs from the words one sees
+    for rank, nav in enumerate(soup.select("nav[aria-label=Page]")):
+        nav["aria-label"] = "On this page" + (f", {rank + 1}" if rank else "")
+
+
+def mark_stand_in(soup: BeautifulSoup) -> None:
+    """A page that says it used generated data says so at its top, too."""
+    outputs = soup.select(".cell_output")
+    if not any(re.search(r"^STAND-IN DATA:", o.get_text(), re.M) for o in outputs):
+        return
+    note = soup.new_tag("div", attrs={"class": "stand-in", "role": "note"})
+    strong = soup.new_tag("strong")
+    strong.string = "Stand-in data. "
+    note.append(strong)
+    note.append(STAND_IN)
+    soup.select_one("article h1").insert_after(note)
+
+
+def mend(page: Path) -> None:
+    """Mend one page in place."""
+    text = page.read_text(encoding="utf-8")
+    if "<!-- mended -->" in text or "</html>" not in text:
+        return
+    soup = BeautifulSoup(text, "html.parser")
+    mend_head(soup)
+    mend_body(soup)
+    mark_stand_in(soup)
+    page.write_text(f"{soup}\n<!-- mended -->\n", encoding="utf-8")
+
+
+def finish(app, exception) -> None:
+    """Mend the pages, fill in the address of the book, prune what no page can ask for."""
+    if exception or app.builder.format != "html":
+        return
+    out, static = Path(app.outdir), Path(app.outdir, "_static")
+    own = [Path(app.confdir, folder) for folder in app.config.html_extra_path]
+    extra = {p.relative_to(d) for d in own for p in d.rglob("*") if p.is_file()}
+    for name in extra:
+        if (out / name).suffix in {".html", ".txt"}:
+            text = (out / name).read_text(encoding="utf-8")
+            text = text.replace("{{ baseurl }}", app.config.html_baseurl)
+            (out / name).write_text(text, encoding="utf-8")
+    for page in out.rglob("*.html"):
+        if page.relative_to(out) not in extra and static not in page.parents:
+            mend(page)
+    for file in [*static.rglob("*.map"), *static.glob("sphinx-thebe.*")]:
+        file.unlink()
+    for file in (static / "mathjax").rglob("*"):
+        if file.is_file() and not MATHJAX.fullmatch(
+            file.relative_to(static / "mathjax").as_posix()
+        ):
+            file.unlink()
+
+
+def keep_first_line(app, what, name, obj, options, lines) -> None:
+    """Napoleon takes "Spent so far: nats" in a property's docstring for a type."""
+    if what in {"attribute", "property"} and lines:
+        lines.insert(0, "")
+
+
+def setup(app) -> dict[str, bool]:
+    app.connect("autodoc-process-docstring", keep_first_line, priority=400)  # before Napoleon
+    app.connect("build-finished", finish, priority=900)  # after those that copy their files
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,154 @@
+"""Drive one page in Chromium, and say what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import lint_site
+from axe_playwright_python.sync_playwright import Axe
+
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+COLORS = ["color-contrast", "link-in-text-block"]
+SHOTS = os.environ.get("PDPBOOK_SHOTS")
+axe, Fault = Axe(), lint_site.Fault
+
+TYPESET = """async () => {
+  if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
+  await document.fonts.ready;
+}"""
+# The time of axe grows with the elements. A formula has hundreds, drawn by style sheets: one letter
+# in its place has the same color.
+FORMULAS_THINNED = """() => {
+  for (const math of document.querySelectorAll("mjx-math")) math.replaceChildren("x");
+  for (const math of document.querySelectorAll("mjx-assistive-mml")) math.remove();
+}"""
+# For colors one element of each kind is enough. A kind is the tags and classes from the page down
+# to it, with the parity of table rows.
+COLORS_THINNED = """() => {
+  for (const row of document.querySelectorAll("tr")) row.dataset.parity = row.rowIndex % 2;
+  const seen = new Set();
+  const thin = (element, above) => {
+    const own = ["class", "style", "data-parity"].map(name => element.getAttribute(name));
+    const kind = `${above}>${element.tagName}${own}`;
+    for (const child of [...element.children]) thin(child, kind);
+    if (seen.has(kind) && !element.children.length) element.remove();
+    seen.add(kind);
+  };
+  document.querySelectorAll("article").forEach(article => thin(article, ""));
+}"""
+SETTLED = """() => {
+  document.getAnimations().forEach(animation => animation.finish());
+  return true;
+}"""
+RAW_TEX = r"""() => {
+  const found = [];
+  for (const math of document.querySelectorAll(".math"))
+    if (!math.querySelector("mjx-container")) found.push("not typeset: " + math.textContent.trim());
+  for (const wrong of document.querySelectorAll("[data-mml-node=merror], mjx-merror"))
+    found.push("TeX error: " + wrong.textContent);
+  const skip = "pre, code, script, style, noscript, mjx-container, .math";
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const text = walk.currentNode.textContent;
+    if (/\\\(|\\\[|\\begin\{|\$\$|\\[a-zA-Z]{3,}/.test(text)
+        && !walk.currentNode.parentElement.closest(skip)) found.push("raw TeX: " + text.trim());
+  }
+  return found.map(text => text.slice(0, 90));
+}"""
+OVERFLOW = """() => {
+  const page = document.documentElement, width = page.clientWidth;
+  if (Math.max(page.scrollWidth, document.body.scrollWidth) <= width) return [];
+  const wide = [...document.querySelectorAll("body *")].filter(element => {
+    const box = element.getBoundingClientRect();
+    if (box.right <= width + 1 || !box.width) return false;
+    for (let up = element.parentElement; up && up !== document.body; up = up.parentElement)
+      if (getComputedStyle(up).overflowX !== "visible") return false;
+    return true;
+  });
+  const name = e => e.tagName.toLowerCase() + (e.className ? "." + e.className : "");
+  return [`${page.scrollWidth} px wide on a phone of ${width}: ` + wide.slice(0, 3).map(name)];
+}"""
+
+
+def audit(tab, colors: bool) -> list[tuple[str, str]]:
+    """Violations of WCAG 2.1 A and AA that axe-core sees: of colors, or all the others."""
+    # Without preloading: it looks for imported style sheets in the folder of the page.
+    options = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
+    if colors:
+        found = axe.run(tab, options={**options, "runOnly": {"type": "rule", "values": COLORS}})
+    else:
+        others = {"rules": {rule: {"enabled": False} for rule in COLORS}}
+        found = axe.run(
+            tab, options={**options, **others, "runOnly": {"type": "tag", "values": WCAG}}
+        )
+    return [
+        (f"axe:{broken['id']}", f"{' '.join(map(str, node['target']))}: {node['html'][:120]}")
+        for broken in found.response["violations"]
+        for node in broken["nodes"]
+    ]
+
+
+def drive(browser, address: str, page: str) -> list[Fault]:
+    """Visit a page for the first time on a phone, then on a desktop, in light and in dark."""
+    seen: list[tuple[str, str]] = []
+    context = browser.new_context(viewport=PHONE, color_scheme="light", reduced_motion="reduce")
+    context.set_default_timeout(30_000)
+    tab = context.new_page()
+
+    def on_console(message):
+        if message.type == "error":
+            seen.append(("console", message.text))
+
+    def on_request(request):
+        if not request.url.startswith((address, "data:", "blob:")):
+            seen.append(("other-host", f"asks for {request.url}"))
+
+    tab.on("console", on_console)
+    tab.on("pageerror", lambda error: seen.append(("page-error", str(error))))
+    tab.on("request", on_request)
+    tab.on("response", lambda r: r.status >= 400 and seen.append(("missing-file", r.url)))
+    tab.goto(address + page, wait_until="load")
+    tab.evaluate(TYPESET)
+    seen += [("formula", text) for text in tab.evaluate(RAW_TEX)]
+    seen += [("overflow", what) for what in tab.evaluate(OVERFLOW)]
+    tab.evaluate(FORMULAS_THINNED)
+    seen += [(rule, f"(phone) {what}") for rule, what in audit(tab, colors=False)]
+    tab.set_viewport_size(DESKTOP)
+    seen += audit(tab, colors=False)
+    tab.evaluate(COLORS_THINNED)
+    seen += audit(tab, colors=True)
+    tab.emulate_media(color_scheme="dark")
+    settle(tab)
+    seen += [(rule, f"(dark) {what}") for rule, what in audit(tab, colors=True)]
+    if SHOTS:
+        shoot(tab, page)
+    context.close()
+    return sorted({Fault(page, rule, what) for rule, what in seen})
+
+
+def settle(tab) -> None:
+    """Wait until the theme follows the system, and until no color is on its way."""
+    if tab.locator("html[data-theme]").count():
+        dark = tab.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        tab.wait_for_selector(f"html[data-theme={'dark' if dark else 'light'}]")
+    tab.evaluate(SETTLED)
+
+
+def shoot(tab, page: str) -> None:
+    """Screenshots of the whole page: desktop in dark and in light, phone."""
+    stem = re.sub(r"[^a-z0-9_]+", "-", page.removesuffix(".html"))
+    tab.reload()
+    tab.evaluate(TYPESET)
+    for name, scheme, size in [
+        ("dark", "dark", DESKTOP),
+        ("light", "light", DESKTOP),
+        ("phone", "light", PHONE),
+    ]:
+        tab.set_viewport_size(size)
+        tab.emulate_media(color_scheme=scheme)
+        settle(tab)
+        tab.wait_for_timeout(300)  # a sidebar slides in
+        tab.screenshot(path=Path(SHOTS, f"{stem}-{name}.png"), full_page=True)

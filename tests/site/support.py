@@ -1,0 +1,43 @@
+"""What the tests of the site share: the folder, a server, and how to skip."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("PDPBOOK_SITE") or ROOT / "_build" / "html").resolve()
+
+
+def missing(what: str):
+    """Skip, and say what is missing; fail where that was promised to be there."""
+    if os.environ.get("CI") or os.environ.get("PDPBOOK_DEMAND_BROWSER"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # keep the connection: fifty small files a page
+
+    def log_message(self, *args):
+        pass
+
+
+@contextmanager
+def serving(folder: Path):
+    """The address of a server of this folder on this machine."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,96 @@
+"""Every page in Chromium: quiet, self-contained, typeset, accessible, and no wider than a phone."""
+
+from __future__ import annotations
+
+import pytest
+from drive import drive
+from support import serving
+
+
+def test_page(browser, address, exceptions, page_name):
+    faults = exceptions.without(drive(browser, address, page_name))
+    assert not faults, "\n" + "\n".join(map(str, faults))
+
+
+def test_front_door_leads_to_the_first_page(browser, address):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(address)
+        tab.wait_for_url("**/book/intro.html")
+
+
+def test_search_finds_something(browser, address):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(address + "search.html?q=privacy")
+        tab.wait_for_selector("#search-results li a")
+
+
+def test_rare_commands_and_spoken_formulas_are_on_the_site(browser, address):
+    """What MathJax loads when it is needed was not pruned."""
+    lost = []
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.on("response", lambda r: r.status >= 400 and lost.append(r.url))
+        tab.goto(address + "book/foundations/coins.html")
+        html = tab.evaluate(
+            r"""async () => {
+              await MathJax.startup.promise;
+              const tex = "\\cancel{x} \\bra{y} \\mathfrak{g} \\mathscr{A} \\mathtt{t} \\bbox{b}";
+              const node = await MathJax.tex2chtmlPromise(tex);
+              await MathJax.loader.load("a11y/explorer");
+              return node.outerHTML;
+            }"""
+        )
+        assert "merror" not in html
+        assert not lost
+
+
+def test_without_scripts_the_text_is_there(browser, address):
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        tab.goto(address + "book/intro.html")
+        assert tab.locator("h1").last.is_visible()
+        assert tab.locator("html").get_attribute("data-theme") == "light"
+
+
+PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
+<link rel="icon" href="data:,"></head><body><main><h1>A page</h1><p>Text.</p>%s</main></body></html>
+"""
+PLANTED = {
+    "console": "<script>console.error('planted')</script>",
+    "page-error": "<script>undefinedFunction()</script>",
+    "other-host": "<script>fetch('https://example.org/x').catch(() => 0)</script>",
+    "missing-file": "<img alt='A picture that is not there' src='gone.png'>",
+    "overflow": "<pre style='width: 600px'>wide</pre>",
+    "formula": r"<p>The bound is \(\varepsilon\).</p>",
+    "axe:image-alt": "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA='>",
+    "axe:color-contrast": "<p style='color: #bbb; background: #fff'>Too pale to read.</p>",
+}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("planted")
+    for k, body in enumerate(["", *PLANTED.values()]):
+        (folder / f"page{k}.html").write_text(PAGE % body, encoding="utf-8")
+    with serving(folder) as address:
+        yield address
+
+
+@pytest.mark.parametrize("k", range(len(PLANTED) + 1))
+def test_planted_faults_are_noticed(browser, planted, k):
+    found = {fault.rule for fault in drive(browser, planted, f"page{k}.html")}
+    if k == 0:
+        assert not found
+    else:
+        assert [*PLANTED][k - 1] in found
+
+
+def test_a_fault_of_the_dark_theme_only_is_noticed(browser, tmp_path):
+    style = "<style>@media (prefers-color-scheme: dark) { p { color: #eee } }</style>"
+    (tmp_path / "dark.html").write_text(PAGE % style, encoding="utf-8")
+    with serving(tmp_path) as address:
+        faults = drive(browser, address, "dark.html")
+    assert {f.rule for f in faults} == {"axe:color-contrast"}
+    assert all(f.what.startswith("(dark)") for f in faults)

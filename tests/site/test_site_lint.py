@@ -1,0 +1,204 @@
+"""The lint of the built pages finds nothing, and finds each fault that is planted."""
+
+from __future__ import annotations
+
+import shutil
+
+import lint_site
+import pytest
+from support import ROOT
+
+HEAD = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>%s</head>'
+BODY = "<body><main><article class='bd-article'><h1 id='top'>A page</h1>%s</article></main></body>"
+GOOD = (
+    "<p id='a'>Words, <code>a[i](x)</code>, <code>$HOME</code>, a <b>bound</b>.</p>"
+    r"<p>Let <span class='math'>\(\varepsilon > 0\)</span>; see <a href='other.html#b'>there</a>,"
+    " <a href='#a'>above</a> and <a href='https://example.org/x#y'>elsewhere</a>.</p>"
+    "<h2>A section</h2><pre>:::{note} $x$ **kw ??</pre><h3>A part</h3><h2>Another</h2>"
+    "<figure><img src='p.png' alt='A curve that falls from one to zero'></figure>"
+)
+PLANTED = {  # rule, what it says, body
+    "dollar": ("stray", "dollar", "<p>The bound $x + 1$ holds.</p>"),
+    "dollar in a cell": ("stray", "dollar", "<table><tr><td>$x$</td></tr></table>"),
+    "eq label": ("stray", "equation label", "<p>a = b (eq-bound)</p>"),
+    "colon fence": ("stray", "colon fence", "<p>:::{prf:theorem} Name</p>"),
+    "role": ("stray", "a role", "<p>See {prf:ref}`thm-x`.</p>"),
+    "role beside code": ("stray", "a role", "<p>See {numref}<code>fig-x</code>.</p>"),
+    "raw TeX": ("stray", "raw TeX", r"<p>at most \varepsilon nats</p>"),
+    "raw Markdown": ("stray", "raw Markdown", "<p>a [link](there.md)</p>"),
+    "raw emphasis": ("stray", "raw Markdown", "<li>this is **bold</li>"),
+    "missing citation": ("stray", "missing citation", "<p>by Warner [?]</p>"),
+    "missing number": ("stray", "missing citation", "<p>in Theorem ??</p>"),
+    "unresolved": ("stray", "unresolved", "<p><span class='xref std'>thm-x</span></p>"),
+    "failed role": ("stray", "failed", "<p><span class='problematic'>x</span></p>"),
+    "no figure": ("stray", "not drawn", "<pre>&lt;Figure size 640x480 with 1 Axes&gt;</pre>"),
+    "traceback": ("stray", "traceback", "<pre>Traceback (most recent call last)</pre>"),
+    "duplicate id": ("duplicate-id", "id=a stands 2", "<p id='a'>x</p><p id='a'>y</p>"),
+    "no alt": ("image", "too little", "<img src='p.png'>"),
+    "empty alt": ("image", "too little", "<img src='p.png' alt=''>"),
+    "short alt": ("image", "too little", "<img src='p.png' alt='a plot'>"),
+    "file as alt": ("image", "too little", "<img src='p.png' alt='../../_images/0123456789.png'>"),
+    "empty figure": ("image", "no image", "<figure id='f'><figcaption>c</figcaption></figure>"),
+    "second h1": ("heading", "2 h1", "<h1>Again</h1>"),
+    "skipped level": ("heading", "h3 after h1", "<h3>Deep</h3>"),
+    "no banner": (
+        "frame",
+        "without the banner",
+        "<div class='cell_output'><pre>STAND-IN DATA: x</pre></div>",
+    ),
+    "script": ("other-host", "fetches", "<script src='https://cdn.example.org/x.js'></script>"),
+    "image": ("other-host", "fetches", "<img alt='A picture from elsewhere' src='//x.org/p.png'>"),
+    "style": ("other-host", "fetches", "<style>@import 'https://x.org/a.css';</style>"),
+    "font": ("other-host", "fetches", "<style>a {src: url(https://x.org/f.woff)}</style>"),
+    "live code": ("other-host", "live code", "<script>const THEBE_JS_URL = ''</script>"),
+    "dead link": ("link", "leads nowhere", "<p><a href='gone.html'>gone</a></p>"),
+    "dead anchor": ("link", "no such place", "<p><a href='other.html#gone'>gone</a></p>"),
+    "dead own anchor": ("link", "no such place", "<p><a href='#gone'>gone</a></p>"),
+    "undefined": ("link", "leads nowhere", "<p><a href='undefined'>x</a></p>"),
+    "undefined anchor": ("link", "leads nowhere", "<p><a href='#undefined'>x</a></p>"),
+    "outside": ("link", "leads nowhere", "<p><a href='../../x.html'>x</a></p>"),
+    "own address": ("link", "leads nowhere", "<p><a href='https://home.org/b/gone.html'>x</a></p>"),
+}
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A folder with two pages; the body of one is for the test to choose."""
+
+    def make(body: str, head: str = "") -> list:
+        (tmp_path / "p.png").touch()
+        (tmp_path / "other.html").write_text(HEAD % "" + BODY % "<p id='b'>b</p>")
+        (tmp_path / "page.html").write_text(HEAD % head + BODY % body)
+        return lint_site.lint_pages(lint_site.Site(tmp_path, baseurl="https://home.org/b/"))
+
+    return make
+
+
+def test_the_built_site(folder):
+    _, faults = lint_site.lint(folder)
+    exceptions = lint_site.Exceptions.read()
+    assert exceptions.without(faults) == []
+    assert exceptions.unused(lint_site.OWN_RULES) == []
+
+
+def test_a_good_page_has_no_fault(tiny):
+    assert tiny(GOOD) == []
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_fault_is_found(tiny, name):
+    rule, what, body = PLANTED[name]
+    faults = tiny(body)
+    assert [f for f in faults if f.rule == rule and what in f.what and f.page == "page.html"]
+    assert {f.rule for f in faults} <= {rule, "link"}  # a picture from elsewhere, and no more
+
+
+def test_a_page_without_title_or_language_is_found(tmp_path):
+    (tmp_path / "page.html").write_text("<html><body><h1>A</h1></body></html>")
+    said = [f.what for f in lint_site.lint_pages(lint_site.Site(tmp_path))]
+    assert said == ["no language", "no title"]
+
+
+def test_a_style_sheet_that_fetches_is_found(tiny, tmp_path):
+    (tmp_path / "own.css").write_text("a { background: url('https://x.org/p.png') }")
+    assert [str(f) for f in tiny(GOOD)] == ["own.css: other-host: fetches https://x.org/p.png"]
+
+
+def test_an_empty_folder_is_a_fault(tmp_path):
+    assert lint_site.lint_pages(lint_site.Site(tmp_path))
+
+
+CONFIG = """
+html: {baseurl: "https://home.org/b/"}
+repository: {url: "https://github.com/o/r", branch: main}
+"""
+TOC = """
+format: jb-book
+root: book/intro
+parts:
+  - caption: Part
+    chapters: [{file: book/one}, {file: book/two.md}]
+"""
+EDIT = "https://github.com/o/r/edit/main/"
+ISSUE = "https://github.com/o/r/issues/new?title=Issue%20on%20page%20%2F"
+BINDER = "https://mybinder.org/v2/gh/o/r/main?urlpath=lab/tree/"
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with three pages, built, whose buttons are right."""
+    (tmp_path / "_config.yml").write_text(CONFIG)
+    (tmp_path / "_toc.yml").write_text(TOC)
+    for name in ["book", "html/book"]:
+        (tmp_path / name).mkdir(parents=True)
+    for name in ["intro.ipynb", "one.ipynb", "two.md"]:
+        (tmp_path / "book" / name).touch()
+        stem = name.split(".")[0]
+        links = [EDIT + "book/" + name, ISSUE + f"book/{stem}.html&body=x"]
+        links += [BINDER + "book/" + name] if name.endswith("ipynb") else []
+        anchors = "".join(f"<a href='{link}'>x</a>" for link in links)
+        page = HEAD % "" + BODY % f"<div class='article-header-buttons'>{anchors}</div>"
+        (tmp_path / "html" / "book" / f"{stem}.html").write_text(page)
+    return tmp_path
+
+
+def lines(checkout) -> list[str]:
+    return [str(fault) for fault in lint_site.lint(checkout / "html", checkout)[1]]
+
+
+def test_right_buttons_and_contents_pass(checkout):
+    assert lines(checkout) == []
+
+
+@pytest.mark.parametrize("kind", [EDIT, ISSUE, BINDER])
+def test_a_button_to_a_missing_file_is_found(checkout, kind):
+    page = checkout / "html" / "book" / "one.html"
+    page.write_text(page.read_text().replace(kind + "book/", kind + "buch/"))
+    assert any("button" in line and "no such file" in line for line in lines(checkout))
+
+
+@pytest.mark.parametrize("kind", [EDIT, ISSUE, BINDER])
+def test_a_button_that_is_gone_is_found(checkout, kind):
+    page = checkout / "html" / "book" / "one.html"
+    page.write_text(page.read_text().replace(kind, "https://elsewhere.org/"))
+    assert any("button: no " in line for line in lines(checkout))
+
+
+def test_a_page_that_was_not_built_is_found(checkout):
+    (checkout / "html" / "book" / "two.html").unlink()
+    assert lines(checkout) == ["book/two.html: contents: is in _toc.yml, but was not built"]
+
+
+def test_a_page_outside_of_the_contents_is_found(checkout):
+    shutil.copy(checkout / "html/book/two.html", checkout / "html/book/three.html")
+    assert "book/three.html: contents: was built, but is not in _toc.yml" in lines(checkout)
+
+
+def test_an_exception_covers_its_fault_only_and_is_missed_when_unused(tiny, tmp_path):
+    file = tmp_path / "exceptions.toml"
+    row = '[[exception]]\npage = "p*.html"\nrule = "stray"\nmatch = "%s"\nreason = "%s"\n'
+    reason = "prices in dollars, from the paper"
+    file.write_text(row % ("dollar", reason) + row % ("never said", reason))
+    exceptions = lint_site.Exceptions.read(file)
+    left = exceptions.without(tiny("<p>$5 and ??</p>"))
+    assert [f.rule for f in left] == ["stray"]
+    assert "missing citation" in left[0].what
+    assert exceptions.unused(lint_site.OWN_RULES) == ["p*.html: stray: never said"]
+    file.write_text(row % ("dollar", ""))
+    with pytest.raises(ValueError, match="reason"):
+        lint_site.Exceptions.read(file)
+
+
+def test_the_command_says_and_counts(checkout, monkeypatch, capsys):
+    monkeypatch.setattr(lint_site, "ROOT", checkout)
+    monkeypatch.setattr(lint_site.lint, "__defaults__", (checkout,))
+    assert lint_site.main(str(checkout / "html")) == 0
+    assert capsys.readouterr().out == "3 pages, 0 faults\n"
+    (checkout / "html" / "book" / "two.html").unlink()
+    assert lint_site.main(str(checkout / "html")) == 1
+    assert capsys.readouterr().out.endswith("not built\n2 pages, 1 faults\n")
+
+
+def test_the_exceptions_of_the_book_have_reasons():
+    assert all(len(row["reason"]) >= 20 for row in lint_site.Exceptions.read().rows)
+    assert (ROOT / "tests" / "site_exceptions.toml").is_file()
