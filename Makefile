@@ -32,7 +32,7 @@ $(READY): requirements.txt pyproject.toml
 
 # The execution cache knows the cells, not the package or the data: build afresh when those change.
 KEY = { find pdpbook book/_ext book/_static book/_extra -type f -not -name '*.pyc' | sort | xargs cat; \
-  cat requirements.txt _config.yml; ls "$${PDPBOOK_DATA:-none}" 2>&1; } | cksum
+  cat requirements.txt _config.yml; ls "$${PDPBOOK_DATA:-.}"; } | cksum
 
 book: $(READY)  ## Build the book into _build/html
 	@key="$$($(KEY))"; if [ "$$key" != "$$(cat _build/key 2>/dev/null || true)" ]; then rm -rf _build; fi; \

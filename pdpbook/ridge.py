@@ -216,6 +216,10 @@ def loss_moments(
     ValueError
         If an argument is not finite, out of range, or has a wrong shape.
 
+    Notes
+    -----
+    Statement ``thm-loss-moments`` (ours), chapter *personalized/accuracy*.
+
     Examples
     --------
     >>> loss_moments([[1.0]], [0.0], [0.0], eta=2.0)  # square of a Laplace variable of scale 1/2

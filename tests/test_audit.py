@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from pdpbook import audit
-from pdpbook.noise import L2Laplace
+from pdpbook.noise import L2Laplace, l2_laplace_eps0, l2_laplace_profile
+from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean, pdp_weights
 
 SEED = 20261121
@@ -203,10 +204,11 @@ def test_climbing_improves_random_pairs():
 
 
 def promise(mechanism):
-    return f"{mechanism.loss}-{mechanism.proof}"
+    loss = getattr(mechanism, "loss", type(mechanism).__name__)
+    return f"{loss}-{getattr(mechanism, 'proof', 'exact')}"
 
 
-@pytest.mark.parametrize("mechanism", KEPT, ids=promise)
+@pytest.mark.parametrize("mechanism", [*KEPT, ObjectivePerturbation(LAM)], ids=promise)
 def test_every_budget_is_kept_and_nearly_spent(mechanism):
     """At most 1: the theorem. At least 0.9: the audit runs where a halved noise would show."""
     worst, table = audit.search_neighbors(
@@ -237,6 +239,23 @@ def test_other_settings_keep_it_too(mechanism):
         mechanism, 4, 3, epsilon=1.0, rng=generator(), trials=100, climbs=1, steps=20
     )
     assert found.worst.passed
+
+
+@pytest.mark.parametrize("loss", ["square", "huber"])
+def test_a_delta_leaves_a_pure_promise_that_is_kept_and_nearly_spent(loss):
+    epsilon, delta = np.array([0.02, 0.1, 0.5, 0.5, 1.0, 2.0]), 1e-3
+    mechanism = PDPRidge(LAM, delta=delta, loss=loss)
+    table = audit.search_neighbors(
+        mechanism, 6, 3, epsilon=epsilon, rng=generator(), climbs=1, steps=30
+    ).table
+    person = table["person"].to_numpy()
+    losses = l2_laplace_eps0(epsilon, delta, 3)
+    ratio = table["realized"] / losses[person]
+    assert 0.9 <= ratio.max() <= 1 + audit.SLACK
+    # the profile rises with the shift, so at what was realized it is the delta of that pair
+    shares = l2_laplace_profile(epsilon[person], 3, np.maximum(table["realized"], 1e-9)) / delta
+    assert shares.max() <= 1 + 1e-6
+    assert (table["realized"] > table["promised"] * 1.01).any()  # a budget alone is not pure
 
 
 def test_the_non_personalized_baseline_keeps_the_smallest_budget():

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, stats
 from sklearn.linear_model import Ridge
 
-from pdpbook.guarantees import PureDP
-from pdpbook.noise import L2Laplace
+from pdpbook.guarantees import ApproximateDP, PureDP
+from pdpbook.noise import L2Laplace, gaussian_mu, l2_laplace_eps0, l2_laplace_profile
 from pdpbook.personalized import PDPRidge, PersonalizedMean, huber_ridge, pdp_weights
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import huber_constant, ridge_constant
@@ -333,6 +333,175 @@ def test_a_solver_that_does_not_get_there_releases_nothing():
     assert not hasattr(model, "coef_")
 
 
+# ---------------------------------------------------------------- a budget with a delta
+
+
+FLAT = 1e4  # d / lam = 3e-4: one flipped label among null records realizes the whole constant
+DELTA = 0.02
+
+
+def flipped_label(model, epsilon, person):
+    """Budget-shares of the worst neighbors at a large penalty: null others, one label flips."""
+    X, y = np.zeros((len(epsilon), 3)), np.zeros(len(epsilon))
+    X[person], y[person] = 1.0, 1.0
+    return [model.output_law(X, sign * y, epsilon=epsilon) for sign in (1, -1)]
+
+
+def realized_loss(model, epsilon, person):
+    law, other = flipped_label(model, epsilon, person)
+    assert law.eta == other.eta
+    return law.eta * np.linalg.norm(law.center - other.center)
+
+
+def shares_of_delta(model, epsilon, delta=DELTA):
+    """What each person loses at their own epsilon, by the exact profile, over delta."""
+    losses = [realized_loss(model, epsilon, person) for person in range(len(epsilon))]
+    return l2_laplace_profile(epsilon, 3, losses) / delta
+
+
+@pytest.mark.parametrize("loss", ["square", "huber"])
+def test_no_delta_is_the_pure_mechanism_to_the_last_bit(loss):
+    X, y, epsilon = people()
+    one = PDPRidge(2.0, loss=loss, random_state=1).fit(X, y, epsilon=epsilon)
+    two = PDPRidge(2.0, loss=loss, random_state=1, delta=0).fit(X, y, epsilon=epsilon)
+    assert_array_equal(one.coef_, two.coef_)
+    weights = pdp_weights(epsilon)
+    if loss == "square":
+        law = one.output_law(X, y, epsilon=epsilon)
+        assert_array_equal(law.center, weighted_ridge(X, y, 2.0, weights))
+        assert law.eta == epsilon.sum() / ridge_constant(2.0, 3)
+    assert one.guarantee_ == two.guarantee_ == one.pure_guarantee_
+    assert_array_equal(one.guarantee_.epsilon, epsilon)
+
+
+def test_one_dimension_by_hand():
+    # 1 - exp((e - e0) / 2) = delta, so e0 = e - 2 log(1 - delta)
+    X, y, epsilon = people(d=1)
+    law = PDPRidge(2.0, delta=0.1).output_law(X, y, epsilon=epsilon)
+    losses = epsilon - 2 * np.log(0.9)
+    assert_allclose(law.eta, losses.sum() / ridge_constant(2.0, 1), rtol=1e-12)
+    assert_allclose(law.center, weighted_ridge(X, y, 2.0, losses / losses.sum()), rtol=1e-12)
+
+
+def test_weights_and_rate_come_from_the_profile():
+    X, y, epsilon = people()
+    for fit_intercept, d in [(False, 3), (True, 4)]:
+        model = PDPRidge(2.0, delta=1e-6, fit_intercept=fit_intercept, random_state=4)
+        losses = l2_laplace_eps0(epsilon, 1e-6, d)
+        law = model.output_law(X, y, epsilon=epsilon)
+        assert_allclose(law.eta, losses.sum() / ridge_constant(2.0, d), rtol=1e-14)
+        same = PDPRidge(2.0, fit_intercept=fit_intercept).output_law(X, y, epsilon=losses)
+        assert_array_equal(law.center, same.center)
+        fitted = model.fit(X, y, epsilon=epsilon)
+        assert_array_equal(fitted.pure_guarantee_.epsilon, losses)
+        assert fitted.guarantee_ == ApproximateDP(epsilon, 1e-6, neighbors="replace-one")
+        assert np.all(losses > epsilon)
+        model.set_params(delta=0.0).fit(X, y, epsilon=epsilon)
+        assert model.guarantee_ == model.pure_guarantee_ == PureDP(epsilon, neighbors="replace-one")
+
+
+@pytest.mark.parametrize(
+    "model", [PDPRidge(FLAT, delta=DELTA, loss=h) for h in ("square", "huber")]
+)
+def test_both_promises_are_kept_and_spent(model):
+    epsilon = np.array([0.05, 0.3, 0.3, 1.0, 2.0])
+    shares = shares_of_delta(model, epsilon)
+    # the flip realizes 1 / (1 + w d / lam) of the constant, and K - 1 < kappa / 4 of it is slack
+    assert np.all(shares <= 1 + 1e-9)
+    assert np.all(shares >= 0.99)
+    losses = l2_laplace_eps0(epsilon, DELTA, 3)
+    realized = np.array([realized_loss(model, epsilon, person) for person in range(5)])
+    assert np.all(realized <= losses * (1 + 1e-9))
+    assert np.all(realized >= 0.999 * losses)
+
+
+def test_the_hockey_stick_by_simulation_agrees():
+    """Another road than the profile: log-densities at 200,000 draws, 5 standard errors."""
+    epsilon = np.array([0.05, 0.3, 0.3, 1.0, 2.0])
+    for person in (0, 3):
+        law, other = flipped_label(PDPRidge(FLAT, delta=DELTA), epsilon, person)
+        draws = law.sample(200_000, rng=np.random.default_rng(SEED))
+        loss = law.logpdf(draws) - other.logpdf(draws)
+        gain = np.maximum(0, -np.expm1(epsilon[person] - loss))
+        error = gain.std() / np.sqrt(len(gain))
+        assert 5 * error < 0.1 * DELTA
+        assert abs(gain.mean() - DELTA) <= 5 * error + 0.01 * DELTA
+
+
+class BudgetsAsWeights(PDPRidge):
+    """The rate of the larger losses, the weights of the budgets."""
+
+    def _law(self, X, y, budgets):
+        law = super()._law(X, y, budgets)
+        weights = pdp_weights(np.asarray(budgets, dtype=float))
+        return L2Laplace(weighted_ridge(X, y, self.lam, weights), law.eta)
+
+
+class GaussianMu(PDPRidge):
+    def _losses(self, budgets, d):
+        return gaussian_mu(budgets, self.delta)
+
+
+class GaussianLimit(PDPRidge):
+    def _losses(self, budgets, d):
+        return np.sqrt(d) * gaussian_mu(budgets, self.delta)
+
+
+class OtherDimension(PDPRidge):
+    extra = 1
+
+    def _losses(self, budgets, d):
+        return l2_laplace_eps0(budgets, self.delta, d + self.extra)
+
+
+class ForgetsTheConstantFeature(OtherDimension):
+    extra = -1
+
+
+class NoDelta(PDPRidge):
+    def _losses(self, budgets, d):
+        return budgets
+
+
+class Shared(PDPRidge):
+    """One delta for all together in place of one each."""
+
+    def _losses(self, budgets, d):
+        return l2_laplace_eps0(budgets, self.delta / len(budgets), d)
+
+
+@pytest.mark.parametrize(
+    ("bug", "spends"),
+    [
+        (BudgetsAsWeights, "more"),
+        (OtherDimension, "more"),
+        (GaussianMu, "less"),
+        (GaussianLimit, "more"),  # of the smallest budgets; less of the largest
+        (ForgetsTheConstantFeature, "less"),
+        (NoDelta, "less"),
+        (Shared, "less"),
+    ],
+)
+def test_planted_calibrations_are_caught_on_one_side(bug, spends):
+    shares = shares_of_delta(bug(FLAT, delta=DELTA), np.array([0.05, 0.3, 0.3, 1.0, 2.0]))
+    if spends == "more":
+        assert shares.max() > 1.01
+    else:
+        assert shares.max() <= 1 + 1e-9
+        assert shares.min() < 0.95
+
+
+def test_the_solver_is_charged_with_a_delta_too():
+    X, y, epsilon = people(n=60, d=5)
+    model = PDPRidge(0.01, loss="huber", threshold=0.1, delta=1e-5)
+    law = model.output_law(X, y, epsilon=epsilon)
+    losses = l2_laplace_eps0(epsilon, 1e-5, 5)
+    w, constant = pdp_weights(losses), huber_constant(0.01, 5, 0.1)
+    slope = 2 * 0.01 * law.center - 2 * X.T @ (w * np.clip(y - X @ law.center, -0.1, 0.1))
+    spent = law.eta * (w * constant + np.linalg.norm(slope) / 0.01)
+    assert np.all(spent <= losses * (1 + 1e-12))
+
+
 # ---------------------------------------------------------------- bounds and row norms
 
 
@@ -482,6 +651,24 @@ def test_bad_settings_are_refused_before_data_are_touched(settings, error, match
     if set(settings) <= shared:
         with pytest.raises(error, match=match):
             PersonalizedMean(**settings).fit(Untouchable(), Untouchable())
+
+
+@pytest.mark.parametrize(
+    ("delta", "error", "match"),
+    [
+        (1.0, ValueError, "delta must be at least 0 and below 1; got 1"),
+        (-1e-9, ValueError, "delta must be at least 0 and below 1; got -1e-09"),
+        (np.nan, ValueError, "delta must be at least 0 and below 1; got nan"),
+        (np.inf, ValueError, "delta must be at least 0 and below 1; got inf"),
+        ([0.1, 0.1], ValueError, "delta must be a single number"),
+        (None, TypeError, "delta must be a number"),
+        (True, TypeError, "delta must be a number"),
+        ("1e-6", TypeError, "delta must be a number"),
+    ],
+)
+def test_bad_deltas_are_refused_before_data_are_touched(delta, error, match):
+    with pytest.raises(error, match=match):
+        PDPRidge(delta=delta).fit(Untouchable(), Untouchable())
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,11 @@ PACKAGE = ROOT / "pdpbook"
 
 # imports go from a floor to the floors under it
 FLOORS = {
-    4: "audit experiments published",
+    4: "audit experiments published comparison",
     3: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
-    2: "guarantees sensitivity per_instance",
-    1: "noise ridge datasets",
+    2: "guarantees sensitivity per_instance huber",
+    1: "noise ridge datasets _domain",
     0: "validation statements figures",
 }
 FLOOR = {module: floor for floor, names in FLOORS.items() for module in names.split()}

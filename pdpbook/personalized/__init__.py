@@ -5,9 +5,32 @@ hides everybody, each to the extent they asked for. The constants live in `sensi
 in `noise`; attempts to break the promises made here are in `audit`.
 """
 
-from pdpbook.personalized.huber import HuberSolution, huber_ridge
+from pdpbook.huber import HuberSolution, huber_ridge
+from pdpbook.personalized.accuracy import ErrorTerms, error_bound, mean_square_error
 from pdpbook.personalized.mean import PersonalizedMean
+from pdpbook.personalized.penalty import (
+    PublicPenalty,
+    prediction_error_bound,
+    public_penalty,
+)
 from pdpbook.personalized.ridge import PDPRidge
-from pdpbook.personalized.weights import pdp_weights
+from pdpbook.personalized.sampling import SampledLaw, SampledRidge, keep_probabilities
+from pdpbook.personalized.weights import capped_weights, pdp_weights
 
-__all__ = ["HuberSolution", "PDPRidge", "PersonalizedMean", "huber_ridge", "pdp_weights"]
+__all__ = [
+    "ErrorTerms",
+    "HuberSolution",
+    "PDPRidge",
+    "PersonalizedMean",
+    "PublicPenalty",
+    "SampledLaw",
+    "SampledRidge",
+    "capped_weights",
+    "error_bound",
+    "huber_ridge",
+    "keep_probabilities",
+    "mean_square_error",
+    "pdp_weights",
+    "prediction_error_bound",
+    "public_penalty",
+]

@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pdpbook.guarantees import PureDP
-from pdpbook.noise import L2Laplace
-from pdpbook.personalized._domain import (
+from pdpbook._domain import (
     check_flag,
     generator_from,
     labels_of,
     labels_to_domain,
     row_count,
 )
+from pdpbook.guarantees import PureDP
+from pdpbook.noise import L2Laplace
 from pdpbook.personalized.weights import pdp_weights
 from pdpbook.validation import check_bounds, check_epsilon, check_positive
 

@@ -10,26 +10,27 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pdpbook.guarantees import PureDP
-from pdpbook.noise import L2Laplace
-from pdpbook.personalized._domain import (
-    check_flag,
+from pdpbook._domain import (
+    bound_rows,
+    check_mapping,
+    features_to_domain,
     finite_data,
     generator_from,
     labels_of,
     labels_to_domain,
-    width_of,
+    to_user_units,
 )
-from pdpbook.personalized.huber import huber_ridge
+from pdpbook.guarantees import ApproximateDP, PureDP
+from pdpbook.huber import huber_ridge
+from pdpbook.noise import L2Laplace, l2_laplace_eps0
 from pdpbook.personalized.weights import pdp_weights
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 from pdpbook.validation import (
-    check_bounds,
     check_choice,
+    check_delta,
     check_design,
     check_epsilon,
-    check_inside,
     check_positive,
 )
 
@@ -40,7 +41,16 @@ Floats = NDArray[np.float64]
 NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
 ULP = float(np.finfo(float).eps)
 
-_ridge_constant = lru_cache(maxsize=64)(ridge_constant)  # an audit asks for it thousands of times
+# an audit asks for these thousands of times
+_ridge_constant = lru_cache(maxsize=64)(ridge_constant)
+
+
+@lru_cache(maxsize=16)
+def _largest_losses(budgets: bytes, delta: float, d: int) -> Floats:
+    levels, person = np.unique(np.frombuffer(budgets), return_inverse=True)
+    losses = np.atleast_1d(l2_laplace_eps0(levels, delta, d))[person]
+    losses.flags.writeable = False
+    return np.asarray(losses)
 
 
 class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -58,6 +68,11 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     the record of person i then changes the log-density of the release by at most
     :math:`\eta w_i C=\varepsilon_i`, whatever the other records are.
 
+    With a `delta` above 0 the promise is :math:`(\varepsilon_i,\delta)`: every budget is traded
+    for the larger :math:`\varepsilon_0(\varepsilon_i,\delta,d)` whose exact profile passes through
+    that point, and these take the place of the budgets in weights and rate. The noise is smaller,
+    and the pure promise of :math:`\varepsilon_0(\varepsilon_i,\delta,d)` holds as well.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -65,6 +80,8 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         part of the promise: choosing it by looking at the data spends privacy of its own.
     epsilon : float or array_like, default 1.0
         Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    delta : float, default 0.0
+        Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     loss : {"square", "huber"}, default "square"
         The Huber loss needs no bound on the minimizer, hence far less noise for small `lam`.
     proof : {"published", "exact-norm", "tight"}, default "tight"
@@ -97,8 +114,10 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Released coefficients in your units.
     intercept_ : float
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
-    guarantee_ : PureDP
-        What each person was promised, under replace-one neighbors.
+    guarantee_ : PureDP or ApproximateDP
+        What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
+    pure_guarantee_ : PureDP
+        The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
     eta_ : float
         Rate of the noise radius on the domain. It depends on the budgets and the public settings,
         never on the data.
@@ -109,8 +128,9 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
     ``thm-tight-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
-    ``prop-solver-tolerance`` (ours), chapter *personalized/pdp_op*. Nothing without noise stays on
-    the fitted object. The number of people and the budgets are public. Rounding of floats is not
+    ``prop-solver-tolerance`` (ours), chapter *personalized/pdp_op*; ``thm-profile-calibration``
+    (ours) for `delta`, chapter *personalized/beyond*. Nothing without noise stays on the fitted
+    object. The number of people and the budgets are public. Rounding of floats is not
     covered by the promise.
 
     The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
@@ -133,6 +153,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         lam: float = 1.0,
         *,
         epsilon: ArrayLike = 1.0,
+        delta: float = 0.0,
         loss: str = "square",
         proof: str = "tight",
         bound: float | None = None,
@@ -146,6 +167,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ):
         self.lam = lam
         self.epsilon = epsilon
+        self.delta = delta
         self.loss = loss
         self.proof = proof
         self.bound = bound
@@ -180,9 +202,11 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
         law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
         theta = law.sample(rng=rng)
-        self.coef_, self.intercept_ = self._to_user_units(theta, rows.shape[1])
+        self.coef_, self.intercept_ = to_user_units(
+            theta, rows.shape[1], self.bounds, self.y_bounds
+        )
         self.eta_ = float(law.eta)
-        self.guarantee_ = PureDP(epsilon=check_epsilon(budgets, len(rows)), neighbors="replace-one")
+        self._promise(check_epsilon(budgets, len(rows)), len(theta))
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -205,6 +229,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
         budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        check_delta(self.delta, zero=True)
         check_choice(self.loss, "loss", ("square", "huber"))
         if self.loss == "huber" and self.bound is not None:
             raise ValueError(
@@ -213,19 +238,26 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_choice(self.proof, "proof", PROOFS)
         ridge_constant(self.lam, 1, "published", self.bound, self.row_norm)  # refuses bad values
         huber_constant(self.lam, 1, self.threshold, self.row_norm)
-        check_flag(self.clip, "clip")
-        check_flag(self.fit_intercept, "fit_intercept")
-        check_bounds(self.y_bounds, "y_bounds")
-        check_bounds(
-            self.bounds, "bounds", np.shape(self.bounds)[0] if np.ndim(self.bounds) == 2 else None
-        )
+        check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> L2Laplace:
         X, y = self._to_domain(X, y)
-        budgets = check_epsilon(budgets, len(y))
-        eta = check_positive(self._rate(budgets, X.shape[1]), "eta")
-        return L2Laplace(self._center(X, y, budgets), eta)
+        losses = self._losses(check_epsilon(budgets, len(y)), X.shape[1])
+        eta = check_positive(self._rate(losses, X.shape[1]), "eta")
+        return L2Laplace(self._center(X, y, losses), eta)
+
+    def _losses(self, budgets: Floats, d: int) -> Floats:
+        """Largest loss that each person may suffer: with a delta, more than their budget."""
+        delta = check_delta(self.delta, zero=True)
+        return _largest_losses(budgets.tobytes(), delta, d) if delta > 0 else budgets
+
+    def _promise(self, budgets: Floats, d: int) -> None:
+        losses = self._losses(budgets, d)
+        self.pure_guarantee_ = PureDP(epsilon=losses, neighbors="replace-one")
+        self.guarantee_: PureDP | ApproximateDP = self.pure_guarantee_
+        if self.delta > 0:
+            self.guarantee_ = ApproximateDP(budgets, self.delta, neighbors="replace-one")
 
     def _weights(self, budgets: Floats) -> Floats:
         return pdp_weights(budgets)
@@ -261,32 +293,8 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return solution.theta
 
     def _to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        low, high = check_bounds(self.bounds, "bounds", X.shape[1])
-        X = check_inside(X, low, high, "X", "bounds", clip=self.clip)
-        X = (X - low) / width_of(low, high, "bounds")
-        if self.fit_intercept:
-            X = np.column_stack([X, np.ones(len(X))])
+        X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
         return self._bound_rows(X), labels_to_domain(y, self.y_bounds, self.clip)
 
     def _bound_rows(self, X: Floats) -> Floats:
-        if self.row_norm is None:
-            return X
-        norms = np.linalg.norm(X, axis=1)
-        longer = norms > self.row_norm * (1 + 8 * ULP)
-        if longer.any() and not self.clip:
-            at = int(np.flatnonzero(longer)[0])
-            raise ValueError(
-                f"X must have rows of norm at most row_norm = {self.row_norm:g} on the domain; "
-                f"got X[{at}] of norm {norms[at]:g} ({int(longer.sum())} of {len(X)} are longer). "
-                "Widen the public row_norm, or pass clip=True"
-            )
-        scale = self.row_norm / np.maximum(norms, self.row_norm)
-        return np.asarray(X * scale[:, None])
-
-    def _to_user_units(self, theta: Floats, d: int) -> tuple[Floats, float]:
-        low, high = check_bounds(self.bounds, "bounds", d)
-        y_low, y_high = check_bounds(self.y_bounds, "y_bounds")
-        half = (y_high - y_low) / 2
-        coef = half * theta[:d] / (high - low)
-        constant = half * theta[d] if self.fit_intercept else 0.0
-        return coef, float((y_low + y_high) / 2 + constant - coef @ low)
+        return bound_rows(X, self.row_norm, self.clip)

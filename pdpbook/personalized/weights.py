@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.validation import check_epsilon
+from pdpbook.validation import check_epsilon, check_nonnegative, check_single
 
-__all__ = ["pdp_weights"]
+__all__ = ["capped_weights", "pdp_weights"]
 
 
 def pdp_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
@@ -41,8 +41,73 @@ def pdp_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
     >>> pdp_weights([0.1, 0.1, 0.3])
     array([0.2, 0.2, 0.6])
     """
+    share = _shares(epsilon)
+    return np.asarray(share / share.sum())
+
+
+def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
+    r"""Weights with the best trade between the noise of privacy and the noise of the labels.
+
+    Privacy asks only that nobody's weight exceeds their budget times a common unit u, the size of
+    the noise. Capping the largest weights evens them out, at the price of a larger u:
+
+    .. math:: \min_{u,\,w}\ A u^2 + V\|w\|^2 \quad\text{subject to}\quad
+              0 \le w_i \le \varepsilon_i u, \quad \sum_i w_i = 1 .
+
+    With :math:`\text{ratio} = A/V` the solution is :math:`w_i \propto \min(\varepsilon_i, m)`,
+    where m is the root of
+
+    .. math:: \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = \text{ratio} .
+
+    Parameters
+    ----------
+    epsilon : array_like, shape (n,)
+        Budgets in nats, each finite and above 0.
+    ratio : float
+        Cost of the privacy noise over that of the label noise, A / V, at least 0, in squared nats.
+        0 gives equal weights; everything from the root at the largest budget on gives
+        `pdp_weights`. It must be public: read from the data, it voids the promise.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The weights; they sum to 1. Noise calibrated to ``max(weights / epsilon)`` keeps every
+        budget, those of capped people with something to spare.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite and in range, or the shape is not (n,).
+    TypeError
+        If an argument is not a number.
+
+    Notes
+    -----
+    Statement ``prop-weight-cap`` (ours), chapter *personalized/beyond*. Between two budgets the
+    left side is linear in m: sorting and cumulative sums of positive terms give the root exactly.
+
+    Examples
+    --------
+    >>> capped_weights([1.0, 1.0, 4.0], ratio=2.0)  # m = 2
+    array([0.25, 0.25, 0.5 ])
+    """
+    share = _shares(epsilon)
+    largest = float(np.max(np.asarray(epsilon, dtype=float)))
+    ratio = check_single(check_nonnegative(ratio, "ratio"), "ratio")
+    with np.errstate(over="ignore"):
+        target = ratio / largest / largest  # the equation for the shares
+    ordered = np.sort(share)
+    below = np.cumsum(ordered)  # slope of the left side beyond each budget
+    left = np.concatenate([[0.0], np.cumsum(np.diff(ordered) * below[:-1])])
+    k = int(np.searchsorted(left, target, side="right")) - 1
+    cap = ordered[k] + (target - left[k]) / below[k] if k < len(left) - 1 else 1.0
+    weights = np.minimum(share, cap)
+    return np.asarray(weights / weights.sum())
+
+
+def _shares(epsilon: ArrayLike) -> NDArray[np.float64]:
+    """Budgets over the largest one: the sum of huge budgets would overflow."""
     budgets = check_epsilon(epsilon)
     if np.ndim(budgets) != 1:
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
-    share = budgets / budgets.max()  # the sum of huge budgets would overflow
-    return np.asarray(share / share.sum())
+    return np.asarray(budgets / budgets.max())

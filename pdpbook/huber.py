@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.personalized._domain import check_number
+from pdpbook._domain import check_number
 from pdpbook.ridge import weighted_ridge
-from pdpbook.validation import check_design, check_weights
+from pdpbook.validation import check_design, check_finite, check_weights
 
 __all__ = ["HuberSolution", "huber_ridge"]
 
@@ -35,10 +35,12 @@ def huber_ridge(
     *,
     threshold: float = 1.0,
     gradient_norm: float = 1e-10,
+    linear: ArrayLike | None = None,
 ) -> HuberSolution:
     r"""Minimizer of weighted Huber losses with a penalty on the squared norm.
 
-    .. math:: J(\theta) = \sum_i w_i h_c(y_i - x_i^\top\theta) + \lambda\|\theta\|^2, \qquad
+    .. math:: J(\theta) = \sum_i w_i h_c(y_i - x_i^\top\theta) + \lambda\|\theta\|^2
+              + b^\top\theta, \qquad
               h_c(r) = r^2\ (|r|\le c), \quad 2c|r|-c^2\ (|r|>c) .
 
     Not private. Newton's method: where it runs, J is a quadratic, so it ends after a few steps.
@@ -58,6 +60,8 @@ def huber_ridge(
     gradient_norm : float, default 1e-10
         Stop where the gradient of J is no longer than this. The solution is then within
         ``gradient_norm / (2 * lam)`` of the exact one.
+    linear : array_like, shape (d,), optional
+        Coefficients of a linear term, :math:`b`; None is 0. Objective perturbation draws them.
 
     Returns
     -------
@@ -84,16 +88,20 @@ def huber_ridge(
     X, y = check_design(X, y)
     lam, c = check_number(lam, "lam"), check_number(threshold, "threshold")
     goal, w = check_number(gradient_norm, "gradient_norm"), check_weights(weights, len(y))
+    tilt = _tilt(linear, X.shape[1])
 
     def objective(theta: Floats) -> float:
         r = np.abs(y - X @ theta)
-        return float(w @ np.where(r <= c, r * r, c * (2 * r - c)) + lam * theta @ theta)
+        losses = w @ np.where(r <= c, r * r, c * (2 * r - c))
+        return float(losses + lam * theta @ theta + tilt @ theta)
 
     def gradient(theta: Floats) -> Floats:
         pull = X.T @ (w * np.clip(y - X @ theta, -c, c))
-        return np.asarray(2 * (lam * theta - pull))
+        return np.asarray(2 * (lam * theta - pull) + tilt)
 
     theta = weighted_ridge(X, y, lam, w)  # the answer already when no residual exceeds c
+    if tilt.any():
+        theta = theta - np.linalg.solve((X.T * w) @ X + lam * np.eye(len(theta)), tilt / 2)
     for _ in range(NEWTON_STEPS):
         slope = gradient(theta)
         reached = float(np.linalg.norm(slope))
@@ -107,7 +115,7 @@ def huber_ridge(
             change = objective(there) - value
             if change <= -1e-4 * length * slope @ step:
                 break
-            if abs(change) <= 1e-12 * value and np.linalg.norm(gradient(there)) <= reached / 2:
+            if abs(change) <= 1e-12 * abs(value) and np.linalg.norm(gradient(there)) <= reached / 2:
                 break  # J no longer resolves the descent, its gradient does
             length /= 2
         else:
@@ -117,3 +125,14 @@ def huber_ridge(
         f"huber_ridge must reach a gradient of norm {goal:g}; got {reached:g}. "
         "Nothing may be released from here"
     )
+
+
+def _tilt(linear: ArrayLike | None, d: int) -> Floats:
+    if linear is None:
+        return np.zeros(d)
+    tilt = np.asarray(check_finite(linear, "linear"))
+    if tilt.shape != (d,):
+        raise ValueError(
+            f"linear must have shape ({d},), one for each feature; got shape {tilt.shape}"
+        )
+    return tilt

@@ -1,4 +1,4 @@
-"""From the user's units to the domain of the theorems: shapes, public bounds, settings."""
+"""From the user's units to the domain of the theorems and back: shapes, public bounds, settings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from pdpbook.validation import (
     check_positive,
 )
 
-__all__: list[str] = []  # for the estimators next door
+__all__: list[str] = []  # for the estimators of the package
 
 Floats = NDArray[np.float64]
+
+ULP = float(np.finfo(float).eps)
 
 
 def labels_of(X: Any, y: Any) -> Floats:
@@ -36,6 +38,53 @@ def labels_to_domain(y: Floats, y_bounds: ArrayLike, clip: bool) -> Floats:
     low, high = check_bounds(y_bounds, "y_bounds")
     y = check_inside(np.asarray(check_finite(y, "y")), low, high, "y", "y_bounds", clip=clip)
     return np.asarray(2 * ((y - low) / width_of(low, high, "y_bounds")) - 1)
+
+
+def features_to_domain(
+    X: Floats, bounds: ArrayLike, clip: bool, fit_intercept: bool = False
+) -> Floats:
+    """Rows in [0, 1]^d, with a last column of ones on request."""
+    low, high = check_bounds(bounds, "bounds", X.shape[1])
+    X = check_inside(X, low, high, "X", "bounds", clip=clip)
+    X = (X - low) / width_of(low, high, "bounds")
+    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+
+
+def bound_rows(X: Floats, row_norm: float | None, clip: bool) -> Floats:
+    """Rows on the domain of norm at most `row_norm`: longer ones raise, or are scaled down."""
+    if row_norm is None:
+        return X
+    norms = np.linalg.norm(X, axis=1)
+    longer = norms > row_norm * (1 + 8 * ULP)
+    if longer.any() and not clip:
+        at = int(np.flatnonzero(longer)[0])
+        raise ValueError(
+            f"X must have rows of norm at most row_norm = {row_norm:g} on the domain; "
+            f"got X[{at}] of norm {norms[at]:g} ({int(longer.sum())} of {len(X)} are longer). "
+            "Widen the public row_norm, or pass clip=True"
+        )
+    scale = row_norm / np.maximum(norms, row_norm)
+    return np.asarray(X * scale[:, None])
+
+
+def to_user_units(
+    theta: Floats, d: int, bounds: ArrayLike, y_bounds: ArrayLike
+) -> tuple[Floats, float]:
+    """Coefficients and intercept in the user's units; an entry after the d-th is a constant's."""
+    low, high = check_bounds(bounds, "bounds", d)
+    y_low, y_high = check_bounds(y_bounds, "y_bounds")
+    half = (y_high - y_low) / 2
+    coef = half * theta[:d] / (high - low)
+    constant = half * theta[d] if len(theta) > d else 0.0
+    return coef, float((y_low + y_high) / 2 + constant - coef @ low)
+
+
+def check_mapping(bounds: ArrayLike, y_bounds: ArrayLike, clip: Any, fit_intercept: Any) -> None:
+    """What can be refused of these settings before the data are touched."""
+    check_flag(clip, "clip")
+    check_flag(fit_intercept, "fit_intercept")
+    check_bounds(y_bounds, "y_bounds")
+    check_bounds(bounds, "bounds", np.shape(bounds)[0] if np.ndim(bounds) == 2 else None)
 
 
 def width_of(low: Any, high: Any, name: str) -> Any:

@@ -1,0 +1,210 @@
+"""Committed results: what each table was made of, CSV files with a header, verdicts on print."""
+
+from __future__ import annotations
+
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import pdpbook
+from pdpbook.datasets import load
+from pdpbook.experiments.sweeps import (
+    CAUTIOUS,
+    DATA,
+    DEFAULT,
+    PENALTY,
+    sweep_eps_c,
+    sweep_eps_m,
+    sweep_f_c,
+    sweep_lambda,
+    sweep_n,
+)
+from pdpbook.validation import check_choice
+
+__all__ = ["RESULTS", "SEED", "judge", "read_results", "settings", "write_results"]
+
+SEED = 7  #: of every committed file; each sweep in it starts from a generator of its own
+REPEATS = 10_000  # noise draws behind every printed number
+ERRORS = 3  # standard errors of a printed average that a verdict forgives
+
+FRESH: dict[str, Any] = {"draws": 1000}  # data are drawn too, so bands are wide and tails long
+
+#: the calls behind every committed file
+RESULTS: dict[str, tuple[tuple[Any, str, dict[str, Any]], ...]] = {
+    "lambda": ((sweep_lambda, "synthetic", FRESH), (sweep_lambda, "medical-cost", {})),
+    "eps_c": ((sweep_eps_c, "synthetic", FRESH), (sweep_eps_c, "medical-cost", {})),
+    "eps_m": ((sweep_eps_m, "synthetic", FRESH), (sweep_eps_m, "medical-cost", {})),
+    "f_c": (
+        (sweep_f_c, "synthetic", FRESH),
+        (sweep_f_c, "medical-cost", {}),
+        (sweep_f_c, "medical-cost", {"lam": 0.7}),
+    ),
+    "n": (
+        (sweep_n, "synthetic", FRESH | {"fractions": CAUTIOUS}),
+        (sweep_n, "medical-cost", {"fractions": DEFAULT}),
+    ),
+}
+
+
+def settings() -> pd.DataFrame:
+    """What stands behind the fourteen tables and nineteen figures of PDP-OP.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a table: `table`, `data`, `result` (the committed file), `sweep`, `lam` (NaN where it
+        is swept), `fractions`, `levels` (None where one is swept), `against` (the methods beside
+        PDP-OP), `spread` (whether it prints standard deviations) and `figures` (loss, standard
+        deviation) of the same sweep.
+    """
+    rows: list[dict[str, Any]] = []
+    budget = (
+        ("eps_c", "eps_c", CAUTIOUS, (None, 0.5, 1.0)),
+        ("eps_m", "eps_m", CAUTIOUS, (0.01, None, 1.0)),
+        ("f_c", "f_c", (None, 0.37, None), (0.01, 0.2, 1.0)),
+        ("n", "train_fraction", DEFAULT, (0.01, 0.2, 1.0)),
+    )
+    swept = ("lambda", "lambda", DEFAULT, (0.01, 0.2, 1.0))
+    for first, group, against, spread in (
+        (1, swept, "non-personalized", False),
+        *((3 + 2 * k, group, "non-personalized", False) for k, group in enumerate(budget)),
+        (11, swept, "sampling, non-private", False),
+        (13, swept, "sampling", True),
+    ):
+        for table, data in enumerate(DATA, start=first):
+            result, sweep, fractions, levels = group
+            row = {"table": table, "data": data, "result": result, "sweep": sweep}
+            row["lam"] = np.nan if sweep == "lambda" else PENALTY[data]
+            row |= {"fractions": CAUTIOUS if table == 9 else fractions, "levels": levels}
+            row |= {"against": against, "spread": spread}
+            row["figures"] = (table - 1, table + 9) if 3 <= table <= 10 else ()
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def write_results(
+    name: str, folder: str | Path, *, draws: int | None = None, progress: bool = False
+) -> Path:
+    """Run the sweeps of one committed file and write it.
+
+    Parameters
+    ----------
+    name : str
+        A key of `RESULTS`.
+    folder : path
+        Where to; must exist.
+    draws : int, optional
+        Fresh draws; by default as in `RESULTS` or the sweep.
+    progress : bool, default False
+        Show a bar when a sweep takes over two seconds.
+
+    Returns
+    -------
+    pathlib.Path
+        The file: lines that begin with ``#`` say how it was made, then a table in CSV with four
+        significant digits.
+
+    Raises
+    ------
+    ValueError
+        If there are no results of that name, or the original data are not at hand.
+    """
+    check_choice(name, "name", tuple(RESULTS))
+    if load("medical-cost").attrs["stand_in"]:
+        raise ValueError("results must be made from the original data; got a stand-in")
+    changed = {} if draws is None else {"draws": draws}
+    calls = [(sweep, data, options | changed) for sweep, data, options in RESULTS[name]]
+    start = time.perf_counter()
+    frames = [
+        sweep(data, **options, rng=np.random.default_rng(SEED), progress=progress)
+        for sweep, data, options in calls
+    ]
+    seconds = time.perf_counter() - start
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    versions |= {"pandas": pd.__version__, "pdpbook": pdpbook.__version__}
+    header = [
+        f"python -m pdpbook.experiments {name}",
+        f"seed: {SEED}",
+        "versions: " + ", ".join(f"{key} {value}" for key, value in versions.items()),
+        f"run time: {seconds:.0f} s",
+        *(f"sweep: {s.__name__} {d} {o or 'defaults'}" for s, d, o in calls),
+    ]
+    path = Path(folder) / f"{name}.csv"
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"# {line}\n" for line in header)
+        pd.concat(frames).to_csv(file, index=False, float_format="%.4g")
+    return path
+
+
+def read_results(path: str | Path) -> pd.DataFrame:
+    """Read a committed file.
+
+    Parameters
+    ----------
+    path : path
+        A file that `write_results` wrote.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from the sweeps; ``attrs["header"]`` holds the lines above the table.
+    """
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    header = [line[2:] for line in lines if line.startswith("# ")]
+    frame = pd.read_csv(path, skiprows=len(header))
+    frame.attrs["header"] = header
+    return frame
+
+
+def judge(results: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Hold printed numbers against the bands of a sweep.
+
+    A printed number is *inside* if it lies in the 5 to 95 percent band, give or take half a unit of
+    its third digit and of the fourth digit of a committed band. It is *near* if it misses the
+    band by no more than three standard errors of what it is, an average over 10,000 repeats; that
+    error is the standard deviation over the noise divided by 100. Otherwise it is *outside*. No
+    error is known for a printed standard deviation, so those are never near.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        One sweep on one data set, as from `sweep_lambda` and kin.
+    printed : pandas.DataFrame
+        Columns `row_value`, `method`, `metric` and `value`: rows of ``published.table("pdpop")``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a printed number: `value` (of the swept quantity), `method`, `metric`, `printed`,
+        `mean`, `low`, `high`, `verdict`.
+
+    Raises
+    ------
+    ValueError
+        If a printed number has no row in the results, or more than one.
+    """
+    keys = ["value", "method", "metric"]
+    bands = results.set_index(keys)[["mean", "low", "high"]]
+    rows = printed[["row_value", "method", "metric", "value"]].rename(
+        columns={"value": "printed", "row_value": "value"}
+    )
+    rows = rows.assign(value=rows["value"].astype(float))
+    wanted = pd.MultiIndex.from_frame(rows[keys])
+    if not bands.index.is_unique or not wanted.isin(bands.index).all():
+        missing = wanted[~wanted.isin(bands.index)]
+        raise ValueError(
+            "results must have one row for every printed number; got "
+            + (f"none for {missing[0]}" if len(missing) else "several for some")
+        )
+    found = rows.set_index(keys).join(bands).reset_index()
+    spread = wanted.set_levels(wanted.levels[2] + "_std", level=2)
+    error = bands["mean"].reindex(spread).to_numpy() / np.sqrt(REPEATS)
+    digit = 0.55 * 10.0 ** (np.floor(np.log10(found["printed"])) - 2)
+    miss = np.maximum(found["low"] - found["printed"], found["printed"] - found["high"]) - digit
+    near = miss <= ERRORS * np.nan_to_num(error)
+    found["verdict"] = np.where(miss <= 0, "inside", np.where(near, "near", "outside"))
+    return found

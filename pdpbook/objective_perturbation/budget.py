@@ -1,0 +1,182 @@
+"""How a budget is split between a random tilt of the objective and the change of volume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import interpolate, optimize
+
+from pdpbook.noise import l2_laplace_profile
+from pdpbook.validation import check_count, check_delta, check_epsilon, check_positive, check_single
+
+__all__ = ["BudgetSplit", "split_budget"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BudgetSplit:
+    """What each person's budget buys; see `split_budget`."""
+
+    weights: Floats  #: shape (n,), they sum to 1
+    tilt: Floats  #: shape (n,), largest loss through the tilt, ``rate * weights``
+    volume: Floats  #: shape (n,), largest loss through the change of volume
+    rate: float  #: largest loss through the tilt per unit weight, 4 beta c R
+
+
+def split_budget(
+    epsilon: ArrayLike,
+    curvature: float,
+    *,
+    delta: float = 0.0,
+    d: int | None = None,
+    exact: bool = True,
+) -> BudgetSplit:
+    r"""Weights and noise rate with which objective perturbation spends every budget.
+
+    With :math:`\kappa=R^2/\lambda` and a rate a, the weights solve
+
+    .. math:: a\,w_i + \ln(1 + \kappa w_i) = \varepsilon_i, \qquad \sum_i w_i = 1 .
+
+    With a `delta` the tilt may lose more than what the volume leaves,
+    :math:`e_i=\varepsilon_i-\ln(1+\kappa w_i)`, as long as its exact profile allows it:
+
+    .. math:: 2\,\delta_d(e_i;\,a w_i) + 2\,\delta_d(e_i;\,a w_i/\sqrt2) \le \delta .
+
+    Parameters
+    ----------
+    epsilon : array_like, shape (n,)
+        Budgets in nats.
+    curvature : float
+        :math:`\kappa`: the squared norm bound of a row over the penalty, ``d / lam`` on the cube.
+    delta : float, default 0.0
+        Failure probability in [0, 1).
+    d : int, optional
+        Dimension of the tilt; needed with a `delta` above 0.
+    exact : bool, default True
+        False charges :math:`\kappa w_i` for the volume, which is never less than its logarithm:
+        then :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j` and
+        :math:`a=\sum_j\varepsilon_j-\kappa`. Pure privacy only.
+
+    Returns
+    -------
+    BudgetSplit
+        Of the solution found in floating point, the rate that keeps every promise.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of a wrong kind.
+    ValueError
+        If an argument is not finite or out of range, or the budgets do not sum to more than
+        `curvature`.
+
+    Notes
+    -----
+    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/beyond*. The equations
+    have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums of budgets
+    up to :math:`\kappa`, where hardly anything would be left for the tilt.
+
+    Examples
+    --------
+    >>> split = split_budget([1.0, 1.0, 2.0, 4.0], 2.0)
+    >>> split.tilt + split.volume
+    array([1., 1., 2., 4.])
+    >>> round(split.rate, 3), split_budget([1.0, 1.0, 2.0, 4.0], 2.0, exact=False).rate
+    (6.461, 6.0)
+    """
+    budgets = check_epsilon(epsilon)
+    if np.ndim(budgets) != 1:
+        raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
+    kappa = check_single(check_positive(curvature, "curvature"), "curvature")
+    delta = check_delta(delta, zero=True)
+    total = float(budgets.sum())
+    if not total > kappa:
+        raise ValueError(
+            f"epsilon must sum to more than the curvature {kappa:.3g}; got a sum of {total:.3g}"
+        )
+    if not exact:
+        if delta > 0:
+            raise ValueError(f"delta must be 0 with exact=False; got {delta:g}")
+        weights = _shares(budgets)
+        rate = total - kappa
+        return BudgetSplit(weights, rate * weights, kappa * weights, rate)
+    if delta == 0:
+        weights = _weights(budgets, kappa, lambda left: left)
+        volume = np.log1p(kappa * weights)
+        rate = float(np.min((budgets - volume) / weights))
+        return BudgetSplit(weights, rate * weights, volume, rate)
+    if d is None:
+        raise ValueError("d must be given with a delta above 0; got None")
+    return _with_delta(budgets, kappa, delta, check_count(d, "d"))
+
+
+def _shares(budgets: Floats) -> Floats:
+    share = budgets / budgets.max()  # the sum of huge budgets would overflow
+    return np.asarray(share / share.sum())
+
+
+def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) -> Floats:
+    """Weights with ``rate * w = largest(budget - log1p(kappa * w))`` for one rate, summing to 1.
+
+    Whoever calls this takes the rate that the weights allow, so no rounding here is a leak.
+    """
+    with np.errstate(over="ignore"):
+        ceiling = np.expm1(budgets) / kappa  # where the volume takes all
+    whole = largest(budgets)
+
+    def solve(rate: float) -> Floats:
+        low, high = np.zeros_like(budgets), np.minimum(whole / rate, ceiling)
+        for _ in range(60):
+            middle = (low + high) / 2
+            fits = rate * middle <= largest(budgets - np.log1p(kappa * middle))
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return np.asarray((low + high) / 2)
+
+    def excess(rate: float) -> float:
+        return float(solve(rate).sum() - 1)
+
+    # shares of the budgets fit under the lower rate; under the upper nothing sums to more than 1
+    low, high = float(budgets.sum()) - kappa, float(np.sum(whole))
+    if excess(low) <= 0 or low >= high:
+        return _shares(budgets)
+    rate = high if excess(high) >= 0 else optimize.brentq(excess, low, high, rtol=1e-15)
+    weights = solve(float(rate))
+    return np.asarray(weights / weights.sum())
+
+
+def _with_delta(budgets: Floats, kappa: float, delta: float, d: int) -> BudgetSplit:
+    nodes = budgets.max() * np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 150)])
+    curve = interpolate.PchipInterpolator(nodes, _largest_tilt(nodes, delta, d))
+    weights = _weights(budgets, kappa, lambda left: curve(np.maximum(left, 0.0)))
+    volume = np.log1p(kappa * weights)
+    left = np.maximum(budgets - volume, 0.0)
+    rate, step = float(np.min(curve(left) / weights)), 1e-8
+    # the curve is interpolated, the promise is not
+    while np.any(_corner_bound(left, rate * weights, d) > delta):
+        rate, step = rate * (1 - step), 8 * step
+    return BudgetSplit(weights, rate * weights, volume, rate)
+
+
+def _corner_bound(left: Floats, tilt: Floats, d: int) -> Floats:
+    """Two opposite shifts by the sum of two rows, and two by their difference."""
+    tilt = np.maximum(tilt, 1e-300)
+    along = l2_laplace_profile(left, d, tilt)
+    across = l2_laplace_profile(left, d, tilt / np.sqrt(2))
+    return np.asarray(2 * along + 2 * across)
+
+
+def _largest_tilt(left: Floats, delta: float, d: int) -> Floats:
+    """Largest loss through the tilt that the corner bound allows, by bisection."""
+    low, high = left, np.maximum(2 * left, 1.0)
+    while np.any(inside := _corner_bound(left, high, d) <= delta):
+        low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
+    for _ in range(50):
+        middle = (low + high) / 2
+        fits = _corner_bound(left, middle, d) <= delta
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    return np.asarray(low)

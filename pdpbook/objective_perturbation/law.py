@@ -1,0 +1,167 @@
+"""The exact law of a minimizer whose objective was tilted at random. Not private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.huber import huber_ridge
+from pdpbook.noise import L2Laplace, sample_l2_laplace
+from pdpbook.validation import check_finite
+
+__all__ = ["ObjectiveLaw"]
+
+Floats = NDArray[np.float64]
+
+BLOCK = 4_000_000  # numbers in the largest temporary array
+NEWTON_STEPS = 12  # for all tilts together; what is left is solved one by one
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectiveLaw:
+    r"""Law of the minimizer of Huber losses, a penalty and a random linear term.
+
+    .. math:: \hat\theta = \arg\min_\theta\ \sum_i w_i h_c(y_i-x_i^\top\theta)
+              + \lambda\|\theta\|^2 + b^\top\theta, \qquad
+              b\sim\text{density}\propto e^{-\beta\|b\|}.
+
+    One tilt leads to one minimizer and back,
+    :math:`b(\theta)=2\sum_i w_i\psi_c(r_i)x_i-2\lambda\theta`, so almost everywhere
+
+    .. math:: p(\theta) = \nu_\beta(b(\theta))\ \det\Bigl(2\lambda I
+              + 2\sum_i w_i 1[|r_i|\le c]\,x_ix_i^\top\Bigr).
+
+    Not private: it holds the data. Made by `ObjectivePerturbation.output_law`.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d)
+        Rows on the domain.
+    y : ndarray, shape (n,)
+        Labels on the domain.
+    weights : ndarray, shape (n,)
+        They sum to 1.
+    lam : float
+        Penalty, above 0, against the weighted mean of losses.
+    threshold : float
+        Where the loss turns linear, :math:`c`.
+    beta : float
+        Rate of the tilt.
+    gradient_norm : float
+        What the solver must reach when it samples.
+
+    Notes
+    -----
+    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/beyond*.
+    """
+
+    X: Floats
+    y: Floats
+    weights: Floats
+    lam: float
+    threshold: float
+    beta: float
+    gradient_norm: float
+
+    @cached_property
+    def center(self) -> Floats:
+        """The minimizer without the random term, shape (d,)."""
+        return self.solve(np.zeros(self.X.shape[1]))
+
+    def tilt_at(self, points: ArrayLike) -> Floats:
+        """Return the tilt b that has its minimizer at each of `points`, shape (..., d)."""
+        theta = self._points(points)
+        pull = (self.weights * self._influence(self._residuals(theta))) @ self.X
+        return np.asarray(2 * (pull - self.lam * theta))
+
+    def log_volume(self, points: ArrayLike) -> Floats:
+        """Log-determinant of the tilt's Jacobian at `points` of shape (..., d), shape (...)."""
+        theta = self._points(points)
+        flat, d = theta.reshape(-1, theta.shape[-1]), theta.shape[-1]
+        value, block = np.empty(len(flat)), self._block()
+        for k in range(0, len(flat), block):
+            curved = self._curvature(self._residuals(flat[k : k + block]))
+            relative = self._hessian(curved) / (2 * self.lam)  # the identity, and what data add
+            value[k : k + block] = np.linalg.slogdet(relative)[1]
+        return np.asarray(d * np.log(2 * self.lam) + value).reshape(theta.shape[:-1])[()]
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density at `points` of shape (..., d); returns shape (...)."""
+        noise = L2Laplace(np.zeros(self.X.shape[1]), self.beta)
+        return np.asarray(noise.logpdf(self.tilt_at(points)) + self.log_volume(points))[()]
+
+    def sample(
+        self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
+    ) -> Floats:
+        """Draw tilts and solve; shapes as in `noise.sample_l2_laplace`."""
+        tilt = sample_l2_laplace(self.X.shape[1], self.beta, size, rng=rng)
+        return self.solve(tilt)
+
+    def solve(self, tilt: ArrayLike) -> Floats:
+        """Return the minimizer for each linear term in `tilt`, shape (..., d)."""
+        b = self._points(tilt)
+        flat = b.reshape(-1, b.shape[-1])
+        theta, block = np.empty_like(flat), self._block()
+        for k in range(0, len(flat), block):
+            theta[k : k + block] = self._newton(flat[k : k + block])
+        error = np.linalg.norm(self.tilt_at(theta) - flat, axis=-1)
+        for left in np.flatnonzero(~(error <= self.gradient_norm)):
+            theta[left] = self._minimizer(flat[left])  # with a line search, or an error
+        return theta.reshape(b.shape)
+
+    def _newton(self, tilt: Floats) -> Floats:
+        """Full Newton steps for many tilts at once; the objective is quadratic piece by piece."""
+        theta, at = np.zeros_like(tilt), np.arange(len(tilt))
+        curved = np.ones((len(tilt), len(self.y)), dtype=bool)  # first as if it were one piece
+        pull = np.broadcast_to(2 * self.X.T @ (self.weights * self.y), tilt.shape)
+        for _ in range(NEWTON_STEPS):
+            slope = tilt[at] - pull
+            theta[at] -= np.linalg.solve(self._hessian(curved), slope[:, :, None])[:, :, 0]
+            pull = self.tilt_at(theta[at])
+            open_ = np.linalg.norm(pull - tilt[at], axis=-1) > self.gradient_norm
+            at, pull = at[open_], pull[open_]
+            if not len(at):
+                break
+            curved = self._curvature(self._residuals(theta[at]))
+        return theta
+
+    def _hessian(self, curved: NDArray[np.bool_]) -> Floats:
+        place: dict[bytes, int] = {}  # many points share one set of curved losses
+        at = [place.setdefault(row.tobytes(), len(place)) for row in np.packbits(curved, axis=1)]
+        patterns = curved[np.unique(at, return_index=True)[1]]
+        scaled = (self.weights * patterns)[:, :, None] * self.X
+        each = 2 * (self.X.T @ scaled + self.lam * np.eye(self.X.shape[1]))
+        return np.asarray(each[at])
+
+    def _block(self) -> int:
+        return max(1, BLOCK // self.X.size)
+
+    def _minimizer(self, tilt: Floats) -> Floats:
+        return huber_ridge(
+            self.X,
+            self.y,
+            self.lam,
+            self.weights,
+            threshold=self.threshold,
+            gradient_norm=self.gradient_norm,
+            linear=tilt,
+        ).theta
+
+    def _influence(self, residuals: Floats) -> Floats:
+        return np.clip(residuals, -self.threshold, self.threshold)
+
+    def _curvature(self, residuals: Floats) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(residuals) <= self.threshold)
+
+    def _residuals(self, theta: Floats) -> Floats:
+        return np.asarray(self.y - theta @ self.X.T)
+
+    def _points(self, points: ArrayLike) -> Floats:
+        theta = np.asarray(check_finite(points, "points"))
+        d = self.X.shape[1]
+        if theta.ndim == 0 or theta.shape[-1] != d:
+            raise ValueError(f"points must have shape (..., {d}); got shape {theta.shape}")
+        return theta

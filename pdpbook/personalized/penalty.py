@@ -1,0 +1,209 @@
+"""A ridge penalty chosen before any record is seen, and what it guarantees."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from pdpbook.personalized.accuracy import ErrorTerms
+from pdpbook.personalized.weights import pdp_weights
+from pdpbook.sensitivity import ridge_constant
+from pdpbook.validation import (
+    check_choice,
+    check_count,
+    check_epsilon,
+    check_nonnegative,
+    check_positive,
+    check_single,
+)
+
+__all__ = ["PublicPenalty", "prediction_error_bound", "public_penalty"]
+
+PRIORS = ("worst-case", "isotropic")
+SEARCH = np.geomspace(1e-8, 1e8, 97)  # penalties tried, in units of the squared row norm
+
+
+def prediction_error_bound(
+    lam: float,
+    epsilon: ArrayLike,
+    d: int,
+    *,
+    theta_norm: float,
+    sigma: float = 0.0,
+    prior: str = "worst-case",
+    proof: str = "tight",
+    row_norm: float | None = None,
+) -> ErrorTerms:
+    r"""Bound on the mean squared error of a PDP-OP prediction, from public quantities alone.
+
+    The rows are drawn independently from one distribution, any, with norm at most :math:`R`; so is
+    the row :math:`x_0` of a newcomer. With :math:`\tau = \max_i w_i\,R^2/\lambda`,
+
+    .. math::
+        \mathbb{E}\bigl(x_0^\top(\hat\theta-\theta^*)\bigr)^2 \le
+        r^2\min\bigl\{(1+2\tau)^2\varphi_\lambda(s),\, s\bigr\}
+        + (d+1)\frac{R^2C^2}{(\sum_j\varepsilon_j)^2} + \frac{\sigma^2\tau}4 , \qquad
+        \varphi_\lambda(s) = \max_{t\le s}\frac{t\lambda^2}{(t+\lambda)^2} .
+
+    Parameters
+    ----------
+    lam : float
+        Penalty, above 0, against the weighted mean of squares.
+    epsilon : array_like, shape (n,)
+        Budgets in nats, one a person; the weights are `pdp_weights`.
+    d : int
+        Number of features, a constant one included.
+    theta_norm : float
+        Bound :math:`r` on the norm of the true coefficients; with ``prior="isotropic"`` on the
+        root of its mean square.
+    sigma : float, default 0
+        Bound on the standard deviation of the label noise, of any law with mean 0.
+    prior : {"worst-case", "isotropic"}
+        What is assumed of the coefficients: nothing but their norm, :math:`s = R^2`; or that no
+        direction is favored, :math:`\mathbb{E}\theta\theta^\top = (r^2/d)I`, and
+        :math:`s = R^2/d`.
+    proof, row_norm
+        As in `ridge_constant`, which gives :math:`C`. Without `row_norm`, :math:`R = \sqrt d`.
+
+    Returns
+    -------
+    ErrorTerms
+        Three terms of a squared label unit; their `total` is the bound.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or out of range.
+
+    Notes
+    -----
+    Chapter *personalized/accuracy*, section on choosing the penalty (ours). No record enters.
+
+    Examples
+    --------
+    >>> prediction_error_bound(1.0, [1.0] * 1000, 2, theta_norm=1.0).total < 0.3
+    True
+    """
+    lam = check_single(check_positive(lam, "lam"), "lam")
+    known = _Public.of(epsilon, d, theta_norm, sigma, prior, proof, row_norm)
+    return known.terms(lam)
+
+
+@dataclass(frozen=True)
+class PublicPenalty:
+    """A penalty that no record influenced, and what it guarantees."""
+
+    lam: float  #: the penalty, infinite where nothing beats predicting 0 and spending nothing
+    bound: float  #: `prediction_error_bound` there, in squared label units
+
+
+def public_penalty(
+    epsilon: ArrayLike,
+    d: int,
+    *,
+    theta_norm: float,
+    sigma: float = 0.0,
+    prior: str = "isotropic",
+    proof: str = "tight",
+    row_norm: float | None = None,
+) -> PublicPenalty:
+    """Penalty that minimizes `prediction_error_bound`: chosen without looking at a record.
+
+    Parameters
+    ----------
+    epsilon, d, theta_norm, sigma, prior, proof, row_norm
+        As in `prediction_error_bound`; here the isotropic prior is the default, because the worst
+        direction is rarely the true one.
+
+    Returns
+    -------
+    PublicPenalty
+        `lam` and the `bound` it guarantees. Where the bound only falls as the penalty grows, `lam`
+        is infinite and `bound` its limit, that of predicting 0.
+
+    Raises
+    ------
+    ValueError
+        As `prediction_error_bound`.
+
+    Notes
+    -----
+    Chapter *personalized/accuracy*, section on choosing the penalty (ours). The choice costs no
+    budget: it is a function of public numbers.
+
+    Examples
+    --------
+    >>> choice = public_penalty([1.0] * 1000, 2, theta_norm=1.0)
+    >>> round(choice.lam, 2), round(choice.bound, 2)
+    (0.13, 0.05)
+    """
+    known = _Public.of(epsilon, d, theta_norm, sigma, prior, proof, row_norm)
+    penalties = known.radius**2 * SEARCH
+    k = int(np.argmin([known.terms(lam).total for lam in penalties]))
+    edges = np.log(penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]])
+    found = minimize_scalar(
+        lambda log_lam: known.terms(math.exp(log_lam)).total,
+        bounds=(float(edges[0]), float(edges[1])),
+        method="bounded",
+        options={"xatol": 1e-4},
+    )
+    lam = math.exp(found.x)
+    bound = known.terms(lam).total
+    limit = known.theta_norm**2 * known.scale
+    return PublicPenalty(lam, bound) if bound < limit else PublicPenalty(math.inf, limit)
+
+
+@dataclass(frozen=True)
+class _Public:
+    """What is known before any record is: see `prediction_error_bound`."""
+
+    heaviest: float  # the largest weight
+    total_budget: float
+    d: int
+    theta_norm: float
+    sigma: float
+    scale: float  # s: where the spectrum of S can put the true coefficients
+    radius: float  # R
+    proof: str
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: Any,
+        d: Any,
+        theta_norm: Any,
+        sigma: Any,
+        prior: Any,
+        proof: Any,
+        row_norm: Any,
+    ) -> _Public:
+        heaviest = float(pdp_weights(epsilon).max())
+        total = float(np.sum(check_epsilon(epsilon)))
+        d = check_count(d, "d")
+        norm = check_single(check_nonnegative(theta_norm, "theta_norm"), "theta_norm")
+        sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
+        check_choice(prior, "prior", PRIORS)
+        ridge_constant(1.0, d, proof, row_norm=row_norm)  # refuses bad values
+        radius = math.sqrt(d) if row_norm is None else min(math.sqrt(d), float(row_norm))
+        scale = radius**2 / (d if prior == "isotropic" else 1)
+        return cls(heaviest, total, d, norm, sigma, scale, radius, proof)
+
+    def terms(self, lam: float) -> ErrorTerms:
+        tau = self.heaviest * self.radius**2 / lam
+        t = min(self.scale, lam)
+        phi = t / (1 + t / lam) ** 2
+        bias = self.theta_norm**2 * min((1 + 2 * tau) ** 2 * phi, self.scale)
+        constant = _constant(lam, self.d, self.proof, self.radius)
+        noise = (self.d + 1) * (self.radius * constant / self.total_budget) ** 2
+        return ErrorTerms(bias, noise, self.sigma**2 * tau / 4)
+
+
+@lru_cache(maxsize=1024)  # the search of another crowd tries the same penalties
+def _constant(lam: float, d: int, proof: str, radius: float) -> float:
+    return ridge_constant(lam, d, proof, row_norm=radius)

@@ -1,0 +1,11 @@
+"""Ridge regression from noisy sums: the Gram matrix and the moments are released, once.
+
+A penalty only enters afterwards, so one release serves every penalty. Noise on the coefficients
+lives in `personalized`.
+"""
+
+from pdpbook.sufficient_statistics.constants import statistics_constant
+from pdpbook.sufficient_statistics.law import ProductLaw
+from pdpbook.sufficient_statistics.ridge import RidgePath, SufficientStatisticsRidge
+
+__all__ = ["ProductLaw", "RidgePath", "SufficientStatisticsRidge", "statistics_constant"]
