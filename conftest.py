@@ -6,13 +6,18 @@ PDPBOOK_SKIPS_ALLOWED set, a run with more skipped tests than that fails.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import hypothesis
+import nbval.kernel
 import pytest
+from jupyter_client.manager import KernelManager
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 os.environ.pop("PDPBOOK_STAND_IN", None)
@@ -22,6 +27,16 @@ if (SHARED / "data").is_dir():
 
 hypothesis.settings.register_profile("book", derandomize=True, deadline=None, max_examples=60)
 hypothesis.settings.load_profile("book")
+
+
+def kernel_without_ports(**settings) -> KernelManager:
+    """A kernel that talks through files: two that start at once cannot pick the same TCP port."""
+    folder = tempfile.mkdtemp(prefix="kernel-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return KernelManager(transport="ipc", connection_file=f"{folder}/kernel.json", **settings)
+
+
+nbval.kernel.KernelManager = kernel_without_ports
 
 
 @functools.cache
