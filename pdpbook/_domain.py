@@ -67,6 +67,38 @@ def bound_rows(X: Floats, row_norm: float | None, clip: bool) -> Floats:
     return np.asarray(X * scale[:, None])
 
 
+def rows_to_ball(
+    X: Floats, bounds: ArrayLike, row_norm: float | None, clip: bool, fit_intercept: bool
+) -> Floats:
+    """Rows in the unit ball: bounds to [-1, 1]^d, a last column of ones on request, / row_norm."""
+    low, high = check_bounds(bounds, "bounds", X.shape[1])
+    X = check_inside(X, low, high, "X", "bounds", clip=clip)
+    X = 2 * ((X - low) / width_of(low, high, "bounds")) - 1
+    X = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+    radius = ball_radius(X.shape[1], row_norm)
+    X = bound_rows(X, radius, clip) / radius
+    return np.asarray(X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None])  # rounding
+
+
+def ball_radius(d: int, row_norm: float | None) -> float:
+    """The public bound on the norm of a row between -1 and 1; the square root of d without one."""
+    return float(np.sqrt(d)) if row_norm is None else float(row_norm)
+
+
+def ball_to_user_units(
+    theta: Floats, d: int, bounds: ArrayLike, y_bounds: ArrayLike, row_norm: float | None
+) -> tuple[Floats, float]:
+    """Coefficients and intercept in the user's units, of coefficients on the unit ball."""
+    low, high = check_bounds(bounds, "bounds", d)
+    center, half = (low + high) / 2, (high - low) / 2
+    scaled = np.asarray(theta) / ball_radius(len(theta), row_norm)
+    y_low, y_high = check_bounds(y_bounds, "y_bounds")
+    y_half = (y_high - y_low) / 2
+    coef = y_half * scaled[:d] / half
+    constant = y_half * scaled[d] if len(scaled) > d else 0.0
+    return coef, float((y_low + y_high) / 2 + constant - coef @ center)
+
+
 def to_user_units(
     theta: Floats, d: int, bounds: ArrayLike, y_bounds: ArrayLike
 ) -> tuple[Floats, float]:

@@ -14,7 +14,8 @@ from pdpbook.gradient import GradientDescentRidge
 from pdpbook.noise import gaussian_mu
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
-from pdpbook.sufficient_statistics import SufficientStatisticsRidge
+from pdpbook.posterior import AdaOPS, OnePosteriorSample
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 
 # So much budget that the noise is far below every tolerance; bounds wide enough for the made-up
 # data of the checks, which do not know that bounds exist: clip=True takes care of the rest.
@@ -33,6 +34,10 @@ CHECKED = [
     ObjectivePerturbation(1e-2, **ROOMY, delta=1e-6, row_norm=4.0, random_state=0),
     GradientDescentRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, delta=0.1, steps=300),
     SampledRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0),
+    OnePosteriorSample(1.0, **ROOMY, fit_intercept=True, n_max=1000, random_state=0),
+    AdaOPS(100.0, **ROOMY, fit_intercept=True, n_max=1000, random_state=0),
+    AdaOPS(100.0, **ROOMY, n_max=1000, row_norm=4.0, release_norm=True, random_state=0),
+    AdaSSP(**ROOMY | {"epsilon": 1e15}, delta=0.1, fit_intercept=True, random_state=0),
 ]
 MECHANISMS = [
     PDPRidge(0.5),
@@ -43,7 +48,13 @@ MECHANISMS = [
     ObjectivePerturbation(0.5),
     GradientDescentRidge(0.5, delta=1e-6),
     SampledRidge(0.5),
+    OnePosteriorSample(500.0, n_max=1000),
+    AdaOPS(n_max=1000),
+    AdaOPS(n_max=1000, release_norm=True),
+    AdaSSP(),
 ]
+# one promise for everybody: of several budgets the smallest, under add-remove neighbors
+UNIFORM = (OnePosteriorSample, AdaOPS, AdaSSP)
 
 
 # all and only what may stay on a fitted object; the first of FROM_LAW is drawn from `output_law`
@@ -55,12 +66,17 @@ RELEASED = {
     ObjectivePerturbation: "coef_ intercept_ n_features_in_ beta_ eta_ guarantee_ pure_guarantee_",
     GradientDescentRidge: "coef_ intercept_ n_features_in_ sigma_ guarantee_",
     SampledRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_",
+    OnePosteriorSample: "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_",
+    AdaOPS: "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_",
+    AdaSSP: "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_",
 }
-FROM_LAW = ("release_", "coef_", "mean_")
+FROM_LAW = ("release_", "theta_", "coef_", "mean_")
 
 
 def assert_promised(model, epsilon):
     promise = model.guarantee_
+    if isinstance(model, UNIFORM):
+        epsilon = np.min(epsilon)
     if hasattr(promise, "mu"):  # the Gaussian promise that goes through (epsilon, delta)
         assert_array_equal(promise.mu, gaussian_mu(epsilon, model.delta))
     else:
@@ -96,7 +112,8 @@ def test_fitting_leaves_the_parameters_alone(estimator, people):
     model.fit(X, y, epsilon=epsilon)
     assert model.get_params() == before
     assert_promised(model, epsilon)
-    assert model.guarantee_.neighbors == "replace-one"
+    neighbors = "add-remove" if isinstance(model, UNIFORM) else "replace-one"
+    assert model.guarantee_.neighbors == neighbors
 
 
 @pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
@@ -107,7 +124,7 @@ def test_only_released_attributes_stay(estimator, people):
     assert fitted == set(RELEASED[type(model)].split())
     center = model.output_law(X, y).center
     released = next(vars(model)[name] for name in FROM_LAW if name in fitted)
-    released = np.atleast_1d(released)
+    released = np.atleast_1d(released)[: len(center)]
     assert np.all(np.abs(released - center[: len(released)]) > 1e-9)  # noise is on it
     assert set(vars(model)) - set(model.get_params()) == fitted  # output_law left nothing behind
 

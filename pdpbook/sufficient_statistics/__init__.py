@@ -4,8 +4,17 @@ A penalty only enters afterwards, so one release serves every penalty. Noise on 
 lives in `personalized`.
 """
 
+from pdpbook.sufficient_statistics.adassp import AdaSSP, adassp_coefficients, adassp_scale
 from pdpbook.sufficient_statistics.constants import statistics_constant
 from pdpbook.sufficient_statistics.law import ProductLaw
 from pdpbook.sufficient_statistics.ridge import RidgePath, SufficientStatisticsRidge
 
-__all__ = ["ProductLaw", "RidgePath", "SufficientStatisticsRidge", "statistics_constant"]
+__all__ = [
+    "AdaSSP",
+    "ProductLaw",
+    "RidgePath",
+    "SufficientStatisticsRidge",
+    "adassp_coefficients",
+    "adassp_scale",
+    "statistics_constant",
+]

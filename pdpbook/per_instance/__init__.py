@@ -1,0 +1,75 @@
+"""Privacy loss of given people on given data: one posterior sample, smooth losses, worst cases."""
+
+from pdpbook.per_instance.kernel import KernelLeaveOneOut, kernel_leave_one_out, kernel_outsider
+from pdpbook.per_instance.levels import (
+    exponential_mechanism_level,
+    isotropic_for_all,
+    isotropic_sensitivity,
+    ops_dp_level,
+    ops_for_all,
+)
+from pdpbook.per_instance.objective import (
+    ObjectiveLosses,
+    ObjectiveProfile,
+    objective_perturbation_epsilon,
+    objective_perturbation_losses,
+    objective_perturbation_profile,
+)
+from pdpbook.per_instance.ops import OPSProfile, ops_bound, ops_epsilon, ops_profile, ops_renyi
+from pdpbook.per_instance.pairs import ReplaceOneProfile, composed_profile, replace_one_profile
+from pdpbook.per_instance.people import (
+    Explanation,
+    PerInstanceReport,
+    StreamReport,
+    explain,
+    outsider_epsilon,
+    per_instance_epsilon,
+    stream_per_instance,
+)
+from pdpbook.per_instance.smooth import (
+    NewtonLeaveOneOut,
+    OutputLosses,
+    logistic_leave_one_out,
+    logistic_ridge,
+    output_perturbation_losses,
+    release_intervals,
+    stationary_shift,
+)
+
+__all__ = [
+    "Explanation",
+    "KernelLeaveOneOut",
+    "NewtonLeaveOneOut",
+    "OPSProfile",
+    "ObjectiveLosses",
+    "ObjectiveProfile",
+    "OutputLosses",
+    "PerInstanceReport",
+    "ReplaceOneProfile",
+    "StreamReport",
+    "composed_profile",
+    "explain",
+    "exponential_mechanism_level",
+    "isotropic_for_all",
+    "isotropic_sensitivity",
+    "kernel_leave_one_out",
+    "kernel_outsider",
+    "logistic_leave_one_out",
+    "logistic_ridge",
+    "objective_perturbation_epsilon",
+    "objective_perturbation_losses",
+    "objective_perturbation_profile",
+    "ops_bound",
+    "ops_dp_level",
+    "ops_epsilon",
+    "ops_for_all",
+    "ops_profile",
+    "ops_renyi",
+    "output_perturbation_losses",
+    "outsider_epsilon",
+    "per_instance_epsilon",
+    "release_intervals",
+    "replace_one_profile",
+    "stationary_shift",
+    "stream_per_instance",
+]

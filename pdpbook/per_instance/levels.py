@@ -1,0 +1,403 @@
+"""Worst cases of one posterior sample: over all targets for given data, and over all data sets.
+
+The loss of one given person is `ops_epsilon` of the module `ops`. Here the person, or the data set
+too, is the worst one of the domain: rows and labels in the unit ball, neighbors that add or remove
+a row, and `lam` against the *sum* of squares. Mechanisms that use these numbers live elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.per_instance.ops import ops_epsilon
+from pdpbook.validation import (
+    check_count,
+    check_delta,
+    check_design,
+    check_nonnegative,
+    check_positive,
+    check_single,
+)
+
+__all__ = [
+    "exponential_mechanism_level",
+    "isotropic_for_all",
+    "isotropic_sensitivity",
+    "ops_dp_level",
+    "ops_for_all",
+]
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-6  # a returned level exceeds the supremum by at most this share of it
+ULP = float(np.finfo(float).eps)
+
+
+def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
+    r"""Differential privacy of one posterior sample, exact in every dimension.
+
+    The release is a draw of
+    :math:`\mathcal N(\hat\theta, (\gamma H)^{-1})`, :math:`H = X^\top X + \lambda I`, the
+    posterior of ridge regression. Over all data sets of n rows and all targets in the unit ball
+
+    .. math::
+        \varepsilon_{DP}(\delta) = \max_{0 \le S \le n} \varepsilon\Bigl(\delta;\
+        \mu = \frac1{S + \lambda},\
+        \rho = \sqrt\gamma\,\Bigl(1 + \frac{\sqrt{nS}}{S + \lambda}\Bigr)\Bigr) .
+
+    Parameters
+    ----------
+    n : int
+        Number of rows without the target, or a public bound on it: the level grows with n.
+    lam : float
+        Penalty against the *sum* of squares, above 0.
+    gamma : float
+        Inverse temperature, above 0; 1 / variance of the labels gives the genuine posterior.
+    delta : float
+        Failure probability, in (0, 1).
+
+    Returns
+    -------
+    float
+        The smallest epsilon that holds for every data set and target together with `delta`,
+        rounded up by at most a share of 1e-6.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or out of range.
+
+    Notes
+    -----
+    Statement ``thm-ops-dp-level`` (ours), chapter *per_instance/guarantees*. A search by
+    bisection that keeps an upper bound on every piece; it returns the upper end.
+
+    Examples
+    --------
+    >>> [round(ops_dp_level(1000, lam, gamma=1.0, delta=1e-6), 2) for lam in (10, 100)]
+    [8.31, 0.92]
+    """
+    n = check_count(n, "n")
+    lam, gamma, delta = _ops_parameters(lam, gamma, delta)
+
+    def residual(S: Floats) -> Floats:
+        return np.asarray(np.sqrt(gamma) * (1 + _worst_fit(S, n, lam)))
+
+    def value(S: Floats) -> Floats:
+        return np.asarray(ops_epsilon(delta, 1 / (S + lam), residual(S)))
+
+    def bound(low: Floats, high: Floats) -> Floats:
+        # the profile rises with the leverage at a fixed shift a = rho sqrt(mu) / (1 + mu), and
+        # with a; each of the three factors has its maximum on a piece at an end or at its peak
+        leverage = 1 / (low + lam)
+        at = np.clip(1 - lam, low, high) + lam
+        shift = residual(np.clip(lam, low, high)) * np.sqrt(at) / (1 + at)
+        return np.asarray(ops_epsilon(delta, leverage, shift * (1 + leverage) / np.sqrt(leverage)))
+
+    return _maximum(value, bound, 0.0, min(float(n), max(lam, 1.0)))
+
+
+def ops_for_all(X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: float) -> float:
+    r"""Loss of one posterior sample for every target in the unit ball, the data given.
+
+    .. math:: \sup_{\|x\| \le 1,\ |y| \le 1} \varepsilon(\delta; \mu, \rho) , \qquad
+              \mu = x^\top H^{-1} x , \quad
+              \rho = \sqrt\gamma\,(1 + |x^\top\hat\theta|) .
+
+    The pairs :math:`(x^\top H^{-1} x, (x^\top\hat\theta)^2)` have a concave frontier, and the loss
+    rises with both: the largest leverage at a given :math:`(x^\top\hat\theta)^2` comes from its
+    dual, and the rest is a search on [0, 1].
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Rows of norm at most 1.
+    y : array_like, shape (n,)
+        Labels in [-1, 1].
+    lam : float
+        Penalty against the *sum* of squares, at least 0. The smallest eigenvalue of
+        :math:`H = X^\top X + \lambda I` must be at least 1.
+    gamma : float
+        Inverse temperature, above 0.
+    delta : float
+        Failure probability, in (0, 1).
+
+    Returns
+    -------
+    float
+        The supremum, rounded up by at most a share of 1e-6. It depends on the data: a report of
+        the curator, not a promise that may be published.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or out of range, data lie outside the unit ball, or the
+        smallest eigenvalue is below 1.
+
+    Notes
+    -----
+    Chapters *per_instance/definitions* and *per_instance/guarantees*.
+
+    Examples
+    --------
+    >>> X = [[0.6, 0.8], [1.0, 0.0]]
+    >>> level = ops_for_all(X, [0.5, 0.0], lam=10.0, gamma=1.0, delta=1e-6)
+    >>> bool(0 < level < ops_dp_level(2, lam=10.0, gamma=1.0, delta=1e-6))
+    True
+    """
+    lam = check_single(check_nonnegative(lam, "lam"), "lam")
+    _, gamma, delta = _ops_parameters(1.0, gamma, delta)
+    eigenvalues, coordinates = _spectrum(X, y, lam)
+    leverages = 1 / eigenvalues
+    norm = float(np.linalg.norm(coordinates))
+    direction = coordinates / norm if norm > 0 else coordinates
+
+    def loss(leverage: Floats, share: Floats) -> Floats:
+        return np.asarray(ops_epsilon(delta, leverage, np.sqrt(gamma) * (1 + norm * share)))
+
+    def frontier(share: Floats) -> Floats:
+        return (
+            _largest_leverage(share, leverages, direction)
+            if norm > 0
+            else np.full(len(share), leverages.max())
+        )
+
+    return _maximum(
+        lambda share: loss(frontier(share), share),
+        lambda low, high: loss(frontier(low), high),
+        0.0,
+        1.0,
+    )
+
+
+def isotropic_sensitivity(n: int, lam: float) -> float:
+    r"""Global sensitivity of ridge coefficients in the Euclidean norm, exact.
+
+    .. math:: \Delta_2 = \max_{0 \le S \le n}
+              \frac{1 + \sqrt{nS} / (S + \lambda)}{S + \lambda + 1} .
+
+    Parameters
+    ----------
+    n : int
+        Number of rows without the target, or a public bound on it; at least 2.
+    lam : float
+        Penalty against the *sum* of squares, at least 1.
+
+    Returns
+    -------
+    float
+        The largest move of the coefficients when a row of the unit ball is added, rounded up by
+        at most a share of 1e-6. Gaussian noise of standard deviation s costs
+        ``gaussian_epsilon(delta, sensitivity / s)``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or out of range.
+
+    Notes
+    -----
+    Chapter *per_instance/guarantees* (ours), every dimension.
+
+    Examples
+    --------
+    >>> round(isotropic_sensitivity(1000, lam=1.0), 3)
+    6.38
+    """
+    n = check_count(n, "n", minimum=2)
+    lam = _at_least_one(lam)
+
+    def value(S: Floats) -> Floats:
+        return (1 + _worst_fit(S, n, lam)) / (S + lam + 1)
+
+    def bound(low: Floats, high: Floats) -> Floats:
+        return (1 + _worst_fit(high, n, lam)) / (low + lam + 1)
+
+    return _maximum(value, bound, 0.0, min(float(n), lam))
+
+
+def isotropic_for_all(X: ArrayLike, y: ArrayLike, lam: float) -> float:
+    r"""Bound on the move of ridge coefficients by any one target, the data given.
+
+    .. math:: \sup_{\|x\| \le 1,\ |y| \le 1} \|\hat\theta - \hat\theta'\| \le
+              \frac{1 + \|\hat\theta\|}{1 + \lambda_{\min}(H)} .
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Rows of norm at most 1.
+    y : array_like, shape (n,)
+        Labels in [-1, 1].
+    lam : float
+        Penalty against the *sum* of squares, at least 0; the smallest eigenvalue of
+        :math:`H = X^\top X + \lambda I` must be at least 1.
+
+    Returns
+    -------
+    float
+        The bound; attained when the coefficients point along the emptiest direction. It depends
+        on the data.
+
+    Raises
+    ------
+    ValueError
+        As `ops_for_all`.
+
+    Notes
+    -----
+    Chapter *per_instance/guarantees* (ours).
+
+    Examples
+    --------
+    >>> isotropic_for_all([[1.0]], [1.0], lam=1.0)  # theta = 1/2, H = 2
+    0.5
+    """
+    lam = check_single(check_nonnegative(lam, "lam"), "lam")
+    eigenvalues, coordinates = _spectrum(X, y, lam)
+    return float((1 + np.linalg.norm(coordinates)) / (1 + eigenvalues[0]))
+
+
+def exponential_mechanism_level(n: int, lam: float, gamma: float) -> float:
+    r"""Pure level of the posterior restricted to the ball in which the fit always lies.
+
+    .. math:: \varepsilon = \frac\gamma2 R^2 , \qquad R = 1 + \frac{\sqrt n}{2\sqrt\lambda} .
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, or a public bound on it.
+    lam : float
+        Penalty against the *sum* of squares, above 0.
+    gamma : float
+        Inverse temperature, above 0.
+
+    Returns
+    -------
+    float
+        The level, for a sampler that is exact on the ball. The unrestricted posterior keeps no
+        pure promise at all.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or out of range.
+
+    Notes
+    -----
+    Statement ``prop-exponential-mechanism``, chapter *per_instance/guarantees*; Wang (2019),
+    section 4.1.
+
+    Examples
+    --------
+    >>> exponential_mechanism_level(100, lam=25.0, gamma=2.0)
+    4.0
+    """
+    n = check_count(n, "n")
+    lam, gamma, _ = _ops_parameters(lam, gamma, 0.5)
+    return float(gamma / 2 * (1 + np.sqrt(n / lam) / 2) ** 2)
+
+
+def _worst_fit(S: Floats, n: int, lam: float) -> Floats:
+    """Largest |x'theta| of a unit x of leverage 1 / (S + lam): rises up to S = lam, then falls."""
+    return np.asarray(np.sqrt(n * S) / (S + lam))
+
+
+def _largest_leverage(share: Floats, leverages: Floats, direction: Floats) -> Floats:
+    """Largest x'H^{-1}x over unit x with |x'u| at least `share`, u a unit vector; by its dual.
+
+    In the eigenbasis of H the dual is the least of L - w share^2 over w at least 0, L being the
+    top eigenvalue of diag(leverages) + w u u'. The secular equation gives w for every L above the
+    largest leverage. Every L is an upper bound, so a coarse search errs upwards.
+    """
+    top = leverages.max()
+    gap, mass = top - leverages, direction**2
+    rest = 1 - share**2  # the share of |x|^2 left for the other directions
+
+    def dual(log_x: Floats) -> Floats:
+        x = top * np.exp(log_x)[:, None]  # L - top
+        falling = mass * x / (x + gap)
+        return np.asarray(
+            top + (rest * x[:, 0] - (falling * gap).sum(axis=1)) / falling.sum(axis=1)
+        )
+
+    low, high = np.full(len(share), -45.0), np.full(len(share), 30.0)
+    golden = (np.sqrt(5) - 1) / 2
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = dual(left), dual(right)
+    for _ in range(70):  # shrinks 75 to 2e-13
+        lower = at_left < at_right
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        at_left, at_right = dual(left), dual(right)
+    return np.asarray(np.clip(np.minimum(at_left, at_right), leverages.min(), top))
+
+
+def _maximum(
+    value: Callable[[Floats], Floats],
+    bound: Callable[[Floats, Floats], Floats],
+    low: float,
+    high: float,
+) -> float:
+    """Upper end of a bracket of the maximum on [low, high]: branch and bound.
+
+    `bound` is at least the maximum of `value` on each piece. Pieces that cannot beat the best
+    value by more than the tolerance are dropped, the others are halved.
+    """
+    edges = np.linspace(low, high, 65)
+    best, ceiling = float(value(edges).max()), 0.0
+    left, right = edges[:-1], edges[1:]
+    for _ in range(100):
+        upper = bound(left, right)
+        open_ = upper > best * (1 + TOLERANCE)
+        ceiling = max(ceiling, float(upper.max(initial=0.0, where=~open_)))
+        if not open_.any():
+            return max(best, ceiling)
+        left, right = left[open_], right[open_]
+        middle = (left + right) / 2
+        best = max(best, float(value(middle).max()))
+        left, right = np.append(left, middle), np.append(middle, right)
+    return max(ceiling, float(bound(left, right).max()))  # pieces of the width of rounding
+
+
+def _ops_parameters(lam: Any, gamma: Any, delta: Any) -> tuple[float, float, float]:
+    return (
+        check_single(check_positive(lam, "lam"), "lam"),
+        check_single(check_positive(gamma, "gamma"), "gamma"),
+        check_delta(delta),
+    )
+
+
+def _at_least_one(lam: Any) -> float:
+    clean = check_single(check_positive(lam, "lam"), "lam")
+    if not clean >= 1:
+        raise ValueError(f"lam must be at least 1 for an exact sensitivity; got {clean:g}")
+    return clean
+
+
+def _spectrum(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats]:
+    """Eigenvalues of H, rising and at least 1, and the coefficients in its eigenbasis."""
+    X, y = check_design(X, y)
+    _in_unit_ball(np.linalg.norm(X, axis=1), "X", "have rows of norm at most 1", " of norm")
+    _in_unit_ball(np.abs(y), "y", "lie in [-1, 1]", " of size")
+    eigenvalues, basis = np.linalg.eigh(X.T @ X)
+    eigenvalues = np.maximum(eigenvalues, 0.0) + lam
+    if not eigenvalues[0] >= 1:
+        raise ValueError(
+            "the smallest eigenvalue of X'X + lam I must be at least 1, since the loss may fall "
+            f"with a leverage above 1; got {eigenvalues[0]:g}. Raise lam"
+        )
+    return eigenvalues, basis.T @ (X.T @ y) / eigenvalues
+
+
+def _in_unit_ball(sizes: Floats, name: str, rule: str, what: str) -> None:
+    outside = ~(sizes <= 1 + 8 * ULP)
+    if outside.any():
+        at = int(np.flatnonzero(outside)[0])
+        raise ValueError(
+            f"{name} must {rule}; got {name}[{at}]{what} {sizes[at]:g} "
+            f"({int(outside.sum())} of {len(sizes)} are outside). Rescale with public bounds"
+        )

@@ -1,0 +1,350 @@
+"""Per-instance privacy of ridge whose objective was tilted by Gaussian noise.
+
+The covariance of the minimizer carries information too, so no Gaussian formula applies; the loss
+of a person is a quadratic of two normal numbers. Noise that does not look at the data is in
+`smooth`, the mechanism with a promise for everybody in `objective_perturbation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from pdpbook.ridge import leave_one_out
+from pdpbook.validation import (
+    check_design,
+    check_finite,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+    check_single,
+)
+
+__all__ = [
+    "ObjectiveLosses",
+    "ObjectiveProfile",
+    "objective_perturbation_epsilon",
+    "objective_perturbation_losses",
+    "objective_perturbation_profile",
+]
+
+Floats = NDArray[np.float64]
+
+REACH = 10.0  # standard deviations kept; what is left has probability below 1e-22
+NODES = 12  # Gauss-Legendre, a panel
+BLOCK = 2000  # people at a time
+HALVINGS = 100
+RUNGS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+
+
+class ObjectiveProfile(NamedTuple):
+    """Smallest delta of a person, in both directions."""
+
+    add: Floats  #: release without the person against the release with them
+    remove: Floats  #: the other way round
+
+
+def objective_perturbation_profile(
+    epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike, spread: ArrayLike
+) -> ObjectiveProfile:
+    r"""Exact privacy profile of objective perturbation of ridge, for one person or many.
+
+    The release is :math:`\arg\min_\theta \frac12\|y-X\theta\|^2 + \frac\lambda2\|\theta\|^2
+    + b^\top\theta` with :math:`b\sim\mathcal N(0,\varsigma^2 I)`. Three numbers of a person count,
+    all from the fit without them, :math:`H = X^\top X + \lambda I`:
+
+    .. math:: \mu = x^\top H^{-1}x, \qquad \rho = \frac{\|x\|\,|y-x^\top\hat\theta|}{\varsigma},
+              \qquad \tau = \|x\|\,\|H^{-1}x\| \ge \mu .
+
+    With :math:`w = \|x\|(y-x^\top\tilde\theta)/\varsigma` and the tilt along x,
+    :math:`a = b^\top x/(\varsigma\|x\|)`, the privacy loss of adding them is
+
+    .. math:: L = -\ln(1+\mu) + a w + \tfrac12 w^2, \qquad
+              w\sim\mathcal N(\rho,\tau^2),\ a\sim\mathcal N(0,1),\ \operatorname{Cov}(a,w)=\mu .
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Where to evaluate, in nats, at least 0.
+    leverage : array_like
+        :math:`\mu`, above 0.
+    scaled_residual : array_like
+        :math:`\rho`; its sign does not matter.
+    spread : array_like
+        :math:`\tau`, at least the leverage; equal to it where x is an eigenvector of H.
+        All four broadcast.
+
+    Returns
+    -------
+    ObjectiveProfile
+        `add` and `remove`, of the common shape.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN, infinite or out of range, or the shapes do not match.
+
+    Notes
+    -----
+    Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. Given w the loss is
+    normal, which leaves one integral over w. The largest
+    absolute error measured is 1e-8, over 20,000 random people; 1e-13 is usual.
+
+    Examples
+    --------
+    >>> add, remove = objective_perturbation_profile(1.0, 0.1, scaled_residual=1.0, spread=0.2)
+    >>> round(float(add), 4), round(float(remove), 4)
+    (0.1472, 0.0826)
+    """
+    values = _person(
+        check_nonnegative(epsilon, "epsilon"),
+        check_positive(leverage, "leverage"),
+        check_finite(scaled_residual, "scaled_residual"),
+        check_positive(spread, "spread"),
+    )
+    shape = values[0].shape
+    flat = [np.atleast_1d(value).ravel() for value in values]
+    blocks = [
+        _profile(*(value[k : k + BLOCK] for value in flat)) for k in range(0, flat[0].size, BLOCK)
+    ]
+    add, remove = np.concatenate(blocks, axis=1) if blocks else np.zeros((2, 0))
+    return ObjectiveProfile(add.reshape(shape)[()], remove.reshape(shape)[()])
+
+
+def objective_perturbation_epsilon(
+    delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike, spread: ArrayLike
+) -> Floats:
+    r"""Smallest epsilon at which a person's loss under objective perturbation keeps `delta`.
+
+    Parameters
+    ----------
+    delta : array_like
+        Failure probabilities in (0, 1).
+    leverage, scaled_residual, spread : array_like
+        As in `objective_perturbation_profile`; everything broadcasts.
+
+    Returns
+    -------
+    ndarray, common shape
+        In nats, for the worse of the two directions; 0 where total variation is at most `delta`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `objective_perturbation_profile`.
+
+    Notes
+    -----
+    Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. The end of the last
+    bracket whose computed delta is not above `delta`.
+
+    Examples
+    --------
+    >>> objective_perturbation_epsilon(1e-6, [0.1, 0.01], 1.0, spread=[0.2, 0.02]).round(3)
+    array([8.551, 5.151])
+    """
+    target, mu, rho, tau = _person(
+        check_probability(delta, "delta"),
+        check_positive(leverage, "leverage"),
+        check_finite(scaled_residual, "scaled_residual"),
+        check_positive(spread, "spread"),
+    )
+
+    # |a| <= t and |w - rho| <= tau t, but for a chance of delta / 2
+    t = np.sqrt(2 * np.log(4 / target))
+    w = rho + tau * t
+    found = _smallest(np.log1p(mu) + w * t + w**2 / 2, np.stack([target, mu, rho, tau]))
+    return np.asarray(found)[()]
+
+
+def _smallest(high: Floats, person: Floats) -> Floats:
+    """Smallest epsilon up to `high`, where delta is kept: Illinois steps on its logarithm."""
+    shape, high, person = high.shape, high.ravel().copy(), person.reshape(4, -1)
+
+    def excess(at: NDArray[np.intp], epsilon: Floats) -> Floats:
+        delta = np.maximum(*objective_perturbation_profile(epsilon, *person[1:, at]))
+        # 1e-12 for the rounding of logarithms: what is kept is kept without them too
+        return np.asarray(np.log(np.maximum(delta, 1e-300)) - np.log(person[0, at]) + 1e-12)
+
+    everybody = np.arange(high.size)
+    low = np.zeros(high.size)
+    f_low, f_high = excess(everybody, low), np.full(high.size, -np.inf)
+    high[f_low <= 0] = 0.0
+    moved = np.zeros(high.size)  # which end moved last
+    for step in range(HALVINGS):
+        at = np.flatnonzero(high - low > 1e-9 * high)
+        if at.size == 0:
+            break
+        a, b, fa, fb = low[at], high[at], f_low[at], f_high[at]
+        point = (a + b) / 2
+        if step % 4 != 3:
+            k = np.isfinite(fb)
+            point[k] = b[k] - fb[k] * (b[k] - a[k]) / (fb[k] - fa[k])
+        value = excess(at, point)
+        kept = value <= 0
+        high[at], low[at] = np.where(kept, point, b), np.where(kept, a, point)
+        # an end that stays twice counts half, so that the next step passes the root
+        f_high[at] = np.where(kept, value, np.where(moved[at] == -1, fb / 2, fb))
+        f_low[at] = np.where(kept, np.where(moved[at] == 1, fa / 2, fa), value)
+        moved[at] = np.where(kept, 1, -1)
+    return high.reshape(shape)
+
+
+@dataclass(frozen=True)
+class ObjectiveLosses:
+    """Everybody's loss under objective perturbation; depends on the data, and is no promise."""
+
+    leverage: Floats  #: shape (n,), against the fit without the person
+    scaled_residual: Floats  #: shape (n,), norm of x times the residual, in noise units
+    spread: Floats  #: shape (n,), norm of x times the norm of its image under the inverse Hessian
+    epsilon: Floats  #: shape (n,), at the given delta, the worse direction
+
+
+def objective_perturbation_losses(
+    X: ArrayLike, y: ArrayLike, lam: float, sigma: float, delta: float
+) -> ObjectiveLosses:
+    r"""Every participant's per-instance loss under objective perturbation, from one factorization.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        One row a person.
+    y : array_like, shape (n,)
+        Labels.
+    lam : float
+        Penalty, above 0, against the *sum* of squares.
+    sigma : float
+        Standard deviation of the tilt, :math:`\varsigma`.
+    delta : float
+        Failure probability in (0, 1).
+
+    Returns
+    -------
+    ObjectiveLosses
+        A report about these data, not a promise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN, infinite, out of range or of a wrong shape.
+
+    Notes
+    -----
+    Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. A row of zeros
+    changes nothing, and loses nothing.
+
+    Examples
+    --------
+    >>> X, y = [[1.0], [0.5], [-1.0]], [1.0, 0.0, 0.5]
+    >>> objective_perturbation_losses(X, y, lam=1.0, sigma=2.0, delta=1e-3).epsilon.round(2)
+    array([7.  , 0.56, 6.32])
+    """
+    X, y = check_design(X, y)
+    lam = check_single(check_positive(lam, "lam"), "lam")
+    sigma = check_single(check_positive(sigma, "sigma"), "sigma")
+    delta = check_single(check_probability(delta, "delta"), "delta")
+    fit = leave_one_out(X, y, lam, np.ones(len(y)))
+    inverse = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T).T
+    length = np.linalg.norm(X, axis=1)
+    spread = length * np.linalg.norm(inverse, axis=1) * (1 + fit.leverage)
+    rho = length * np.abs(fit.residual) / sigma
+    present = length > 0
+    epsilon = np.zeros(len(y))
+    epsilon[present] = objective_perturbation_epsilon(
+        delta, fit.leverage[present], rho[present], spread[present]
+    )
+    return ObjectiveLosses(fit.leverage, rho, spread, epsilon)
+
+
+def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> list[Floats]:
+    try:
+        first, mu, rho, tau = np.broadcast_arrays(first, mu, np.abs(rho), tau)
+    except ValueError:
+        shapes = ", ".join(str(np.shape(value)) for value in (first, mu, rho, tau))
+        raise ValueError(
+            f"epsilon or delta and the three numbers must broadcast; got {shapes}"
+        ) from None
+    if not np.all(tau >= mu * (1 - 1e-9)):
+        at = np.argmin(tau / mu)
+        raise ValueError(
+            f"spread must be at least the leverage; got {tau.flat[at]:g} against {mu.flat[at]:g}"
+        )
+    return [first, mu, rho, np.maximum(mu, tau)]
+
+
+def _profile(epsilon: Floats, mu: Floats, rho: Floats, tau: Floats) -> Floats:
+    """Both directions, shape (2, people)."""
+    slope = mu / tau**2  # of the mean of a, given w
+    rest = np.sqrt(np.maximum(0, (1 - mu / tau) * (1 + mu / tau)))  # deviation of a, given w
+    shrink = 1 + mu
+    # the mean of the loss given w is A w^2 + B w + C, its deviation rest |w|
+    add = _hockey_stick(epsilon, rho, tau, rest, (0.5 + slope, -slope * rho, -np.log1p(mu)))
+    remove = _hockey_stick(
+        epsilon,
+        rho / shrink,
+        tau / shrink,
+        rest,
+        (0.5 - slope * shrink, slope * rho, np.log1p(mu)),
+    )
+    return np.stack([add, remove])
+
+
+def _hockey_stick(
+    epsilon: Floats,
+    center: Floats,
+    deviation: Floats,
+    rest: Floats,
+    quadratic: tuple[Floats, Floats, Floats],
+) -> Floats:
+    """Integrate E(1 - e^(epsilon - loss))_+ over w: panels that end where the loss crosses."""
+    A, B, C = quadratic
+    C = C - epsilon
+    with np.errstate(all="ignore"):  # infinite and undefined break points are clipped away
+        root = np.sqrt(np.maximum(0, B**2 - 4 * A * C))
+        far = -(B + np.where(B < 0, -1, 1) * root) / 2
+        crossing = np.stack([far / A, C / far, -B / (2 * A)], axis=-1)
+        steep = np.abs(2 * A[:, None] * crossing + B[:, None])
+        ladder = [np.zeros((len(A), 3, 1))]
+        # panels on two scales of w: where L strays across the crossing, and where it gains 1
+        for gain in (rest[:, None] * np.abs(crossing), np.ones(crossing.shape)):
+            width = np.minimum(gain / steep, np.sqrt(2 * gain / np.abs(A[:, None])))
+            ladder += [sign * width[..., None] * RUNGS for sign in (-1, 1)]
+        near = (crossing[..., None] + np.concatenate(ladder, axis=-1)).reshape(len(A), -1)
+        still = np.abs(C / rest)[:, None] * RUNGS / 16  # at w = 0 the loss does not stray at all
+        near = np.concatenate([near, -still, np.zeros((len(A), 1)), still], axis=1)
+        near = np.nan_to_num((near - center[:, None]) / deviation[:, None], nan=REACH)
+    grid = np.broadcast_to(np.linspace(-REACH, REACH, 11), (len(A), 11))
+    ends = np.sort(np.concatenate([grid, np.clip(near, -REACH, REACH)], axis=1), axis=1)
+    node, weight = _gauss_legendre()
+    z = (ends[:, :-1, None] + np.diff(ends)[..., None] * node).reshape(len(A), -1)
+    mass = (np.diff(ends)[..., None] * weight).reshape(len(A), -1)
+    w = center[:, None] + deviation[:, None] * z
+    above = (A[:, None] * w + B[:, None]) * w + C[:, None]
+    gain = _normal_gain(above, rest[:, None] * np.abs(w))
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return np.asarray(np.clip((mass * density * gain).sum(axis=1), 0, 1))
+
+
+def _normal_gain(above: Floats, s: Floats) -> Floats:
+    """E(1 - e^(-L))_+ of a normal L with mean `above` and deviation `s`."""
+    with np.errstate(all="ignore"):
+        a = above / s
+        left = special.erfcx(np.maximum(-a, 0) / np.sqrt(2))
+        right = special.erfcx((s - a) / np.sqrt(2))
+        # a common factor where the loss is rare, so that the difference keeps its digits
+        rare = np.exp(-(a**2) / 2) / 2 * (left - right)
+        usual = special.ndtr(a) - np.exp(s**2 / 2 - above + special.log_ndtr(a - s))
+        sure = -np.expm1(-np.maximum(above, 0))
+        gain = np.where(a < 0, rare, usual)
+        return np.asarray(np.where((s > 0) & np.isfinite(a) & (np.abs(a) < 1e8), gain, sure))
+
+
+@lru_cache(maxsize=1)
+def _gauss_legendre() -> tuple[Floats, Floats]:
+    node, weight = np.polynomial.legendre.leggauss(NODES)
+    return (1 + node) / 2, weight / 2

@@ -1,0 +1,426 @@
+"""Exact privacy of one person under one posterior sample of ridge regression.
+
+Everything is a function of two numbers: the leverage of the person against the data without them,
+and their scaled residual. Where the two come from is in `people`; worst cases are in `levels`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import erfcx, log_ndtr
+
+from pdpbook.validation import (
+    check_choice,
+    check_finite,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+)
+
+__all__ = ["OPSProfile", "ops_bound", "ops_epsilon", "ops_profile", "ops_renyi"]
+
+Floats = NDArray[np.float64]
+
+CANCELLED = 1e-4  # below this share of the tail mass the closed form has lost four digits
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
+HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded
+CHUNK = 1 << 15  # people handled at once, so that the work stays in the cache
+ROOT_2PI = np.sqrt(2 * np.pi)
+
+
+class OPSProfile(NamedTuple):
+    """Smallest delta in each direction of one pair of data sets; see `ops_profile`."""
+
+    add: Any  #: the release without the person against the release with them
+    remove: Any  #: the release with the person against the release without them
+
+
+def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> OPSProfile:
+    r"""Exact privacy profile of one posterior sample, for one person, in both directions.
+
+    The release is a draw of :math:`\mathcal N(\hat\theta, (\gamma H)^{-1})`,
+    :math:`H = X^\top X + \lambda I`. With :math:`\mu = x^\top H^{-1} x`,
+    :math:`\rho = \sqrt\gamma\,|y - x^\top\hat\theta|` (both without the person),
+    :math:`\mu' = \mu/(1+\mu)`, :math:`\rho' = \rho/(1+\mu)` and
+    :math:`w_\pm^2 = \ln(1+\mu) + \rho^2/(1+\mu) \pm 2\varepsilon`,
+
+    .. math::
+        \delta_{add}(\varepsilon) &= P(|v| > w_+) - e^\varepsilon\, Q(|v| > w_+) , \\
+        \delta_{remove}(\varepsilon) &= Q(|v| < w_-) - e^\varepsilon\, P(|v| < w_-) ,
+
+    where v is :math:`\mathcal N(\rho, \mu)` under P and :math:`\mathcal N(\rho', \mu')` under Q.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Where to evaluate, in nats; at least 0.
+    leverage : array_like
+        :math:`\mu`, against the data *without* the person, at least 0.
+    scaled_residual : array_like
+        :math:`\rho`, to the fit *without* the person, at least 0. The three broadcast.
+
+    Returns
+    -------
+    OPSProfile
+        `add`, never the smaller, and `remove`, 0 from half of
+        :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
+
+    Raises
+    ------
+    ValueError
+        If an argument is NaN, infinite or negative, or the shapes do not broadcast.
+
+    Notes
+    -----
+    Statement ``thm-ops-exact`` (ours), chapter *per_instance/ops*. Where the two terms nearly
+    cancel, one integral of a positive function replaces their difference.
+
+    Examples
+    --------
+    >>> add, remove = ops_profile(1.0, leverage=0.5, scaled_residual=2.0)
+    >>> round(float(add), 6), round(float(remove), 6)
+    (0.209138, 0.068439)
+    """
+    eps, mu, rho, shape = _numbers(epsilon, leverage, scaled_residual)
+    add, remove = np.zeros(eps.shape), np.zeros(eps.shape)
+    with np.errstate(over="ignore", divide="ignore"):  # logarithms of 0 and of infinity are meant
+        for at in _chunks(eps, mu > 0):
+            add[at] = np.exp(_log_add(eps[at], mu[at], rho[at])[0])
+            remove[at] = np.exp(_log_remove(eps[at], mu[at], rho[at]))
+    return OPSProfile(add.reshape(shape)[()], remove.reshape(shape)[()])
+
+
+def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Any:
+    r"""Smallest epsilon of one person at a given delta, under one posterior sample.
+
+    .. math:: \varepsilon(\delta) = \min\{\varepsilon \ge 0 :
+              \delta_{add}(\varepsilon) \le \delta\} ,
+
+    with :math:`\delta_{add}` of `ops_profile`, the larger of the two directions.
+
+    Parameters
+    ----------
+    delta : array_like
+        Failure probability, in (0, 1).
+    leverage, scaled_residual : array_like
+        As in `ops_profile`. The three broadcast.
+
+    Returns
+    -------
+    float or ndarray
+        Epsilon, rounded up: ``ops_profile(epsilon, ...)`` never exceeds `delta` there. It depends
+        on the data: a report of the curator, not a promise that may be published.
+
+    Raises
+    ------
+    ValueError
+        As `ops_profile`, or if `delta` is not in (0, 1).
+
+    Notes
+    -----
+    Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), chapter *per_instance/ops*.
+    Newton steps on the logarithm of the profile, bracketed by 0 and `ops_bound`.
+
+    Examples
+    --------
+    >>> round(float(ops_epsilon(1e-6, leverage=0.01, scaled_residual=3.0)), 4)
+    1.3822
+    """
+    delta = check_probability(delta, "delta")
+    target, mu, rho, shape = _numbers(delta, leverage, scaled_residual, "delta")
+    epsilon = np.zeros(target.shape)
+    with np.errstate(over="ignore", divide="ignore"):
+        for at in _chunks(target, mu > 0):
+            epsilon[at] = _invert(np.log(target[at]), mu[at], rho[at])
+    return epsilon.reshape(shape)[()]
+
+
+def ops_bound(
+    delta: ArrayLike,
+    leverage: ArrayLike,
+    scaled_residual: ArrayLike,
+    form: str = "both",
+    *,
+    constant: float = 2.0,
+) -> Any:
+    r"""Closed upper bounds on the epsilon of one person, under one posterior sample.
+
+    With :math:`\ell = \ln(2/\delta)`, :math:`c = 2` and the letters of `ops_profile`,
+
+    .. math::
+        both:\quad & \tfrac12 |b| + \tfrac c2 \mu\ell + \rho\sqrt{c\mu\ell} , \qquad
+            b = \frac{\rho^2\mu}{1+\mu} - \ln(1+\mu) , \\
+        add:\quad & \bigl(\tfrac12 b + \tfrac c2 \mu\ell + \rho\sqrt{c\mu\ell}\bigr)_+ , \\
+        remove:\quad & \tfrac12 (\ln(1+\mu) + \rho'^2\mu) + \tfrac c2 \mu'\ell
+            + \rho'\sqrt{c\mu'\ell} .
+
+    Parameters
+    ----------
+    delta, leverage, scaled_residual : array_like
+        As in `ops_epsilon`.
+    form : {"both", "add", "remove"}
+        The direction that the formula certifies. ``"both"`` is written for outsiders;
+        ``"remove"`` is the form in the numbers of a participant, and for people of high leverage
+        it does *not* certify the direction `add`. ``"add"`` is the sharpest of the forms that
+        hold in both directions, since `add` is the larger one.
+    constant : float, default 2
+        c. The bounds hold for 2; other values are for experiments, and 1 fails.
+
+    Returns
+    -------
+    float or ndarray
+        An upper bound on the smallest epsilon of that direction.
+
+    Raises
+    ------
+    ValueError
+        As `ops_epsilon`, or if `form` is unknown.
+
+    Notes
+    -----
+    Statement ``thm-ops``, chapter *per_instance/ops*; Wang (2019), Theorem 14, constants ours.
+
+    Examples
+    --------
+    >>> round(float(ops_bound(1e-6, leverage=0.01, scaled_residual=3.0)), 4)
+    1.8007
+    """
+    form = check_choice(form, "form", ("both", "add", "remove"))
+    constant = float(check_positive(constant, "constant"))
+    delta = check_probability(delta, "delta")
+    target, mu, rho, shape = _numbers(delta, leverage, scaled_residual, "delta")
+    tail = constant * np.log(2 / target)
+    if form == "remove":
+        inside, rest = mu / (1 + mu), rho / (1 + mu)
+        bound = (np.log1p(mu) + rest**2 * mu + tail * inside) / 2 + rest * np.sqrt(tail * inside)
+    else:
+        center = rho**2 * mu / (1 + mu) - np.log1p(mu)
+        center = np.abs(center) if form == "both" else center
+        bound = np.maximum(0.0, (center + tail * mu) / 2 + rho * np.sqrt(tail * mu))
+    return bound.reshape(shape)[()]
+
+
+def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> OPSProfile:
+    r"""Renyi divergences of one posterior sample, for one person, in both directions.
+
+    .. math::
+        D_\alpha(P\|Q) &= -\tfrac12 \ln(1+\mu) - \frac{\ln(1 - (\alpha-1)\mu)}{2(\alpha-1)}
+            + \frac{\alpha\rho^2\mu}{2(1+\mu)(1 - (\alpha-1)\mu)} , \\
+        D_\alpha(Q\|P) &= \tfrac12 \ln(1+\mu) + \frac1{2(\alpha-1)}\ln\frac{1+\mu}{1+\alpha\mu}
+            + \frac{\alpha\rho^2\mu}{2(1+\mu)(1+\alpha\mu)} .
+
+    Parameters
+    ----------
+    alpha : array_like
+        Orders above 1.
+    leverage, scaled_residual : array_like
+        As in `ops_profile`. The three broadcast.
+
+    Returns
+    -------
+    OPSProfile
+        `add`, the first divergence, infinite from :math:`\alpha = 1 + 1/\mu` on; `remove`, the
+        second, always finite.
+
+    Raises
+    ------
+    ValueError
+        As `ops_profile`, or if an order is not above 1.
+
+    Notes
+    -----
+    Statement ``prop-ops-renyi`` (ours), chapter *per_instance/ops*.
+
+    Examples
+    --------
+    >>> add, remove = ops_renyi([2.0, 11.0], leverage=0.1, scaled_residual=1.0)
+    >>> add.round(4), remove.round(4)
+    (array([0.106,   inf]), array([0.0799, 0.2534]))
+    """
+    clean = np.asarray(check_finite(alpha, "alpha"))
+    if not (clean > 1).all():
+        raise ValueError(f"alpha must be above 1; got {clean[~(clean > 1)].flat[0]:g}")
+    order, mu, rho, shape = _numbers(clean, leverage, scaled_residual, "alpha")
+    beyond = order - 1
+    finite = beyond * mu < 1
+    room = np.where(finite, 1 - beyond * mu, 1.0)
+    quadratic = order * rho**2 * mu / (2 * (1 + mu))
+    add = -np.log1p(mu) / 2 + quadratic / room
+    add -= np.log1p(np.where(finite, -beyond * mu, 0.0)) / (2 * beyond)
+    add = np.where(finite, add, np.inf)
+    remove = np.log1p(mu) / 2 + quadratic / (1 + order * mu)
+    remove -= np.log1p(beyond * mu / (1 + mu)) / (2 * beyond)
+    return OPSProfile(
+        np.maximum(add, 0.0).reshape(shape)[()], np.maximum(remove, 0.0).reshape(shape)[()]
+    )
+
+
+def _numbers(first: Any, leverage: Any, residual: Any, name: str = "epsilon") -> Any:
+    """Three flat arrays of one length, checked, and the shape they came in."""
+    clean = [
+        np.asarray(check_nonnegative(value, of), dtype=float)
+        for value, of in (
+            (first, name),
+            (leverage, "leverage"),
+            (residual, "scaled_residual"),
+        )
+    ]
+    try:
+        full = np.broadcast_arrays(*clean)
+    except ValueError:
+        shapes = ", ".join(str(part.shape) for part in clean)
+        raise ValueError(
+            f"{name}, leverage and scaled_residual must broadcast to one shape; got {shapes}"
+        ) from None
+    return *(np.ravel(part) for part in full), full[0].shape
+
+
+def _chunks(values: Floats, wanted: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    at = np.flatnonzero(wanted)
+    return [at[start : start + CHUNK] for start in range(0, len(at), CHUNK)]
+
+
+def _log_add(eps: Floats, mu: Floats, rho: Floats) -> tuple[Floats, Floats]:
+    """Logarithm of delta in the direction `add`, and minus its derivative in epsilon."""
+    root, log = np.sqrt(mu), np.log1p(mu)
+    inside, rest = mu / (1 + mu), rho / (1 + mu)
+    w = np.sqrt(log + rho * rest + 2 * eps)
+    gap = 2 * eps + log  # never w - rho itself: both may be large and equal
+    a = (gap - rho * rest * mu) / ((w + rho) * root)
+    b = (w + rho) / root
+    root_in = np.sqrt(inside)
+    a_in = (gap + rest * rest * mu) / ((w + rest) * root_in)
+    b_in = (w + rest) / root_in
+    log_p = np.logaddexp(log_ndtr(-a), log_ndtr(-b))
+    log_q = eps + np.logaddexp(log_ndtr(-a_in), log_ndtr(-b_in))
+    kept = -np.expm1(np.minimum(log_q - log_p, 0.0))
+    lost = kept < CANCELLED
+    log_delta = log_p + np.log(np.where(lost, 1.0, kept))
+    if lost.any():
+        scale = w[lost] * root[lost]
+        tail = _log_tail(a[lost], scale, mu[lost])
+        both = b[lost] < np.abs(a[lost]) + 40  # else the other tail is below rounding
+        far = _log_tail(b[lost][both], scale[both], mu[lost][both])
+        tail[both] = np.logaddexp(tail[both], far)
+        log_delta[lost] = tail
+    return log_delta, np.exp(log_q - log_delta)
+
+
+def _log_tail(a: Floats, scale: Floats, mu: Floats) -> Floats:
+    """Log of the integral over s > 0 of phi(a + s) (1 - exp(-scale s - mu s^2 / 2)).
+
+    Only asked for where the exponent is small on the bulk: three terms of its series then give
+    12 digits. Far out the moments cancel, and quadrature takes over.
+    """
+    near = (a > -3) & (a < 10)
+    result = np.empty(a.shape)
+    result[near] = _log_series(a[near], scale[near], mu[near])
+    result[~near] = _log_quadrature(a[~near], scale[~near], mu[~near])
+    return result
+
+
+def _log_series(a: Floats, scale: Floats, mu: Floats) -> Floats:
+    moments = [ROOT_2PI / 2 * erfcx(a / np.sqrt(2)), np.ones(a.shape)]
+    moments[1] = 1 - a * moments[0]
+    for k in range(2, 7):  # by parts
+        moments.append((k - 1) * moments[k - 2] - a * moments[k - 1])
+    half = mu / 2
+    total = scale * moments[1] + half * moments[2]
+    total -= (scale**2 * moments[2] + half * (2 * scale * moments[3] + half * moments[4])) / 2
+    total += scale**2 * (scale * moments[3] + 3 * half * moments[4]) / 6
+    total += half**2 * (3 * scale * moments[5] + half * moments[6]) / 6
+    return np.asarray(np.log(np.maximum(total, 1e-300)) - a * a / 2 - np.log(ROOT_2PI))
+
+
+def _log_quadrature(a: Floats, scale: Floats, mu: Floats) -> Floats:
+    above = np.maximum(a, 0.0)
+    length = 84 / (np.sqrt(above**2 + 84) + above) + np.maximum(-a, 0.0)
+    s = (NODES + 1) / 2 * length[:, None]
+    weight = np.exp(-s * (a[:, None] + s / 2))
+    gain = -np.expm1(-s * (scale[:, None] + mu[:, None] * s / 2))
+    total = (weight * gain) @ WEIGHTS * length / 2
+    return np.asarray(np.log(np.maximum(total, 1e-300)) - a * a / 2 - np.log(ROOT_2PI))
+
+
+def _log_remove(eps: Floats, mu: Floats, rho: Floats) -> Floats:
+    """Logarithm of delta in the direction `remove`, minus infinity where it is pure."""
+    log_delta = np.full(eps.shape, -np.inf)
+    square = np.log1p(mu) + rho * (rho / (1 + mu)) - 2 * eps
+    some = square > 0
+    eps, mu, rho, w = eps[some], mu[some], rho[some], np.sqrt(square[some])
+    root, log = np.sqrt(mu), np.log1p(mu)
+    inside, rest = mu / (1 + mu), rho / (1 + mu)
+    root_in = np.sqrt(inside)
+    gap = log - 2 * eps
+    c = (gap - rho * rest * mu) / ((w + rho) * root)
+    c_in = (gap + rest * rest * mu) / ((w + rest) * root_in)
+    log_q = _log_between(c_in, 2 * w / root_in)
+    log_p = eps + _log_between(c, 2 * w / root)
+    kept = -np.expm1(np.minimum(log_p - log_q, 0.0))
+    narrow = w < 1e-3 * root_in  # then the difference of two normal cdfs has lost digits
+    lost = (kept < CANCELLED) | narrow
+    result = log_q + np.log(np.where(lost, 1.0, kept))
+    if lost.any():
+        result[lost] = _log_middle(c_in[lost], w[lost], root_in[lost])
+    log_delta[some] = result
+    return log_delta
+
+
+def _log_between(high: Floats, width: Floats) -> Floats:
+    """Logarithm of the normal mass between high - width (at most 0) and high."""
+    low = high - width
+    below = log_ndtr(high) + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_ndtr(high), -1e-300)))
+    upper = np.maximum(high, 0.0)
+    outside = np.exp(log_ndtr(-upper)) + np.exp(log_ndtr(np.minimum(low, -1e-300)))
+    around = np.log1p(-np.minimum(outside, 1 - 1e-16))  # used where high is above 0
+    return np.asarray(np.where(high > 0, around, below))
+
+
+def _log_middle(c: Floats, w: Floats, root: Floats) -> Floats:
+    """Log of the integral over 0 < s < 2 w / root of phi(c - s) (1 - exp(-(w^2 - v^2) / 2)).
+
+    The place is v = w - root s, so that w^2 - v^2 = root s (2 w - root s).
+    """
+    below = np.maximum(-c, 0.0)
+    start = np.maximum(c - 9.2, 0.0)
+    end = np.minimum(84 / (np.sqrt(below**2 + 84) + below) + np.maximum(c, 0.0), 2 * w / root)
+    s = start[:, None] + (NODES + 1) / 2 * (end - start)[:, None]
+    shift = np.maximum(c, 0.0)  # the peak of phi(c - s), taken out
+    weight = np.exp(s * (c[:, None] - s / 2) - (shift * (c - shift / 2))[:, None])
+    moved = root[:, None] * s
+    gain = -np.expm1(-moved * (2 * w[:, None] - moved) / 2)
+    total = (weight * gain) @ WEIGHTS * (end - start) / 2
+    peak = shift * (c - shift / 2) - c * c / 2 - np.log(ROOT_2PI)
+    return np.asarray(np.log(np.maximum(total, 1e-300)) + peak)
+
+
+def _invert(log_target: Floats, mu: Floats, rho: Floats) -> Floats:
+    """Smallest epsilon, rounded up: Newton on the log profile, bracketed, from the safe side."""
+    log_target = log_target - 1e-12  # room for the rounding of a logarithm
+    tail = 2 * (np.log(2) - log_target)
+    center = rho**2 * mu / (1 + mu) - np.log1p(mu)
+    high = np.maximum((center + tail * mu) / 2 + rho * np.sqrt(tail * mu), 0.0)
+    low = np.zeros(high.shape)
+    far = rho * np.sqrt(mu) > HUGE
+    result = np.where(far, high * (1 + 1e-6), 0.0)
+    open_ = np.flatnonzero(~far & (_log_add(low, mu, rho)[0] > log_target))
+    low, high = low[open_], high[open_]
+    x = 0.6 * high
+    for _ in range(80):
+        if not len(open_):
+            break
+        value, slope = _log_add(x, mu[open_], rho[open_])
+        error = value - log_target[open_]
+        safe = error <= 0
+        low, high = np.where(safe, low, x), np.where(safe, x, high)
+        done = (safe & (error > -1e-10)) | (high - low <= 4e-16 * high)
+        result[open_] = high
+        # a step that lands a little on the safe side, so that the last one is kept
+        step = x + (error + 3e-11) / slope  # infinite where the profile is flat: then we halve
+        x = np.where((step > low) & (step < high), step, (low + high) / 2)
+        keep = ~done
+        open_, low, high, x = open_[keep], low[keep], high[keep], x[keep]
+    return result

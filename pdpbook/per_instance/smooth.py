@@ -1,0 +1,408 @@
+"""What one person moves in a smooth fit, and what Gaussian noise of a fixed shape then reveals.
+
+Stationary points, logistic ridge, and intervals from a release. The covariance is fixed here: noise
+inside the objective is in `objective`, posterior sampling in `ops`, kernels in `kernel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from pdpbook.noise import gaussian_epsilon
+from pdpbook.validation import (
+    check_count,
+    check_design,
+    check_finite,
+    check_positive,
+    check_probability,
+    check_single,
+)
+
+__all__ = [
+    "NewtonLeaveOneOut",
+    "OutputLosses",
+    "logistic_leave_one_out",
+    "logistic_ridge",
+    "output_perturbation_losses",
+    "release_intervals",
+    "stationary_shift",
+]
+
+Floats = NDArray[np.float64]
+
+GRADIENT = 1e-11  # times n: where Newton's method for the whole fit stops
+STEPS = 100
+
+
+def stationary_shift(
+    hessian: Callable[[Floats], Floats],
+    score: ArrayLike,
+    start: ArrayLike,
+    end: ArrayLike,
+    nodes: int = 64,
+) -> Floats:
+    r"""Distance between two stationary points, from the Hessian averaged over their segment.
+
+    .. math:: \hat\theta - \hat\theta' = \Bigl[\int_0^1 \nabla^2 J\bigl(t\hat\theta
+              + (1-t)\hat\theta'\bigr)dt\Bigr]^{-1}\nabla\ell(\cdot, z)
+
+    With J of the data *with* the person and the score at :math:`\hat\theta`, the fit without, or
+    with J *without* the person and the score at :math:`\hat\theta'`, the fit with them.
+
+    Parameters
+    ----------
+    hessian : callable
+        Takes a point of shape (d,), returns the Hessian of the objective, shape (d, d).
+    score : array_like, shape (d,)
+        Gradient of the person's loss at the fit whose objective is not used.
+    start, end : array_like, shape (d,)
+        The two ends of the segment; their order does not matter.
+    nodes : int, default 64
+        Gauss-Legendre nodes on the segment.
+
+    Returns
+    -------
+    ndarray, shape (d,)
+        The fit without the person less the fit with them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not finite, shapes differ, or the average is singular.
+
+    Notes
+    -----
+    Statement ``lem-stationary-identity``, Wang (2019), Lemma 13; chapter *per_instance/smooth*.
+    In general no single point of the segment has the Hessian that is needed.
+
+    Examples
+    --------
+    >>> stationary_shift(lambda theta: np.diag([2.0, 4.0]), [1.0, 1.0], [0, 0], [1, 1])
+    array([0.5 , 0.25])
+    """
+    score = np.atleast_1d(check_finite(score, "score"))
+    start = np.atleast_1d(check_finite(start, "start"))
+    end = np.atleast_1d(check_finite(end, "end"))
+    if not score.shape == start.shape == end.shape or score.ndim != 1:
+        raise ValueError(
+            f"score, start and end must have one shape (d,); got {score.shape}, "
+            f"{start.shape} and {end.shape}"
+        )
+    node, weight = np.polynomial.legendre.leggauss(check_count(nodes, "nodes"))
+    share = (1 + node) / 2
+    average: Any = sum(
+        w / 2 * hessian(t * start + (1 - t) * end) for t, w in zip(share, weight, strict=True)
+    )
+    average = np.asarray(check_finite(average, "hessian"))
+    try:
+        return np.asarray(np.linalg.solve(average, score))
+    except np.linalg.LinAlgError:
+        raise ValueError("hessian must have an invertible average over the segment") from None
+
+
+def logistic_ridge(X: ArrayLike, y: ArrayLike, lam: float) -> Floats:
+    r"""Minimizer of the logistic loss, summed, with a penalty on the squared norm.
+
+    .. math:: \sum_i \bigl[\ln(1+e^{x_i^\top\theta}) - y_i x_i^\top\theta\bigr]
+              + \frac\lambda2\|\theta\|^2
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        One row a person.
+    y : array_like, shape (n,)
+        Labels in [0, 1].
+    lam : float
+        Penalty, above 0, against the *sum* of losses.
+
+    Returns
+    -------
+    ndarray, shape (d,)
+        Newton's method with halved steps, to a gradient norm of 1e-11 n.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, not finite, out of range or of a wrong shape.
+
+    Notes
+    -----
+    Chapter *per_instance/smooth*. scikit-learn's ``C`` is 1 / lam.
+
+    Examples
+    --------
+    >>> logistic_ridge([[1.0], [1.0]], [1.0, 1.0], lam=1.0).round(4)
+    array([0.6748])
+    """
+    X, y, lam = _logistic_input(X, y, lam)
+    theta = np.zeros(X.shape[1])
+    for _ in range(STEPS):
+        gradient = _logistic_gradient(X, y, lam, theta)
+        if np.linalg.norm(gradient) <= GRADIENT * len(y):
+            return theta
+        step = np.linalg.solve(_logistic_hessian(X, lam, theta), gradient)
+        size, here = 1.0, _logistic_value(X, y, lam, theta)
+        while size > 1e-4 and _logistic_value(X, y, lam, theta - size * step) > here:
+            size /= 2
+        theta = theta - size * step
+    raise ValueError(
+        f"lam must be large enough for Newton's method; got {lam:g} and a gradient of norm "
+        f"{np.linalg.norm(_logistic_gradient(X, y, lam, theta)):g} after {STEPS} steps"
+    )
+
+
+@dataclass(frozen=True)
+class NewtonLeaveOneOut:
+    """Approximate moves of everybody, each with a bound on its error."""
+
+    theta: Floats  #: shape (d,), the fit to everybody
+    leverage_in: Floats  #: shape (n,), curvature times the quadratic form, in [0, 1)
+    move: Floats  #: shape (n, d), theta less the fit without that person, approximately
+    error: Floats  #: shape (n,), bound on the distance of move from the truth; may be infinite
+
+
+def logistic_leave_one_out(X: ArrayLike, y: ArrayLike, lam: float) -> NewtonLeaveOneOut:
+    r"""Logistic ridge without each person in turn, by one Newton step each.
+
+    With :math:`H'` the Hessian of the whole fit, :math:`p_i` the fitted chance of person i and
+    :math:`h_i = p_i(1-p_i)\,x_i^\top H'^{-1}x_i`,
+
+    .. math:: \hat\theta' - \hat\theta_{-i} \approx \frac{y_i-p_i}{1-h_i} H'^{-1} x_i .
+
+    The bound on the error is a certificate computed at the candidate :math:`c_i`, not an order of
+    magnitude. With :math:`g, H` gradient and Hessian there of the objective without the person,
+    :math:`\nu=\|g\|_{H^{-1}}` and :math:`S=\max_{j\ne i}\|x_j\|_{H^{-1}}`,
+
+    .. math:: \|c_i-\hat\theta_{-i}\| \le \frac{-\ln(1-S\nu)}{S\sqrt{\lambda_{\min}(H)}} ,
+              \qquad S\nu<1 .
+
+    Parameters
+    ----------
+    X, y, lam
+        As in `logistic_ridge`.
+
+    Returns
+    -------
+    NewtonLeaveOneOut
+        `error` is infinite for a person where the bound does not apply.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `logistic_ridge`.
+
+    Notes
+    -----
+    Statement ``prop-output-perturbation``, chapter *per_instance/smooth*. The moves cost
+    O(n d^2), their certificates O(n^2 d^2).
+
+    Examples
+    --------
+    >>> fit = logistic_leave_one_out([[1.0], [-1.0], [0.5]], [1.0, 0.0, 0.0], lam=1.0)
+    >>> fit.move.ravel().round(3)
+    array([ 0.294,  0.294, -0.19 ])
+    """
+    X, y, lam = _logistic_input(X, y, lam)
+    n = len(y)
+    theta = logistic_ridge(X, y, lam)
+    chance = special.expit(X @ theta)
+    curvature = chance * (1 - chance)
+    image = np.linalg.solve(_logistic_hessian(X, lam, theta), X.T).T
+    leverage = curvature * np.einsum("ij,ij->i", X, image)
+    move = ((y - chance) / (1 - leverage))[:, None] * image
+    error = np.empty(n)
+    for i in range(n):
+        keep = np.arange(n) != i
+        candidate = theta - move[i]
+        g = _logistic_gradient(X[keep], y[keep], lam, candidate)
+        values, vectors = np.linalg.eigh(_logistic_hessian(X[keep], lam, candidate))
+        half = vectors / np.sqrt(values)
+        longest = np.linalg.norm(X[keep] @ half, axis=1).max(initial=0.0)
+        small = np.linalg.norm(g @ half)
+        if not longest * small < 1:
+            error[i] = np.inf
+            continue
+        inside = -np.log1p(-longest * small) / longest if longest > 0 else small
+        error[i] = inside / np.sqrt(values[0])
+    # the fit to everybody is itself only close to its minimum
+    error += np.linalg.norm(_logistic_gradient(X, y, lam, theta)) / lam
+    return NewtonLeaveOneOut(theta, leverage, move, error)
+
+
+@dataclass(frozen=True)
+class OutputLosses:
+    """Everybody's loss under fixed Gaussian noise; depends on the data, and is no promise."""
+
+    mu: Floats  #: shape (n,), length of the move in units of the noise, a Gaussian-DP parameter
+    epsilon: Floats  #: shape (n,), at the given delta, the same in both directions
+
+
+def output_perturbation_losses(
+    move: ArrayLike,
+    gamma: float,
+    delta: float,
+    metric: ArrayLike | None = None,
+    error: ArrayLike = 0.0,
+) -> OutputLosses:
+    r"""Every participant's loss when the fit is released with Gaussian noise of a fixed covariance.
+
+    The release is :math:`\hat\theta(Z)+\mathcal N(0,(\gamma A)^{-1})`, with A and gamma the same
+    on all data sets. A person who moves the fit by v loses exactly what two unit normals at the
+    distance :math:`\sqrt{\gamma\,v^\top A v}` reveal.
+
+    Parameters
+    ----------
+    move : array_like, shape (n, d)
+        The fit to everybody less the fit without each person, as `ridge.leave_one_out` or
+        `logistic_leave_one_out` return it. Infinite rows (a fit that is not unique) lose
+        everything.
+    gamma : float
+        Inverse temperature, above 0.
+    delta : float
+        Failure probability in (0, 1).
+    metric : array_like, shape (d, d), optional
+        Positive definite A, from public knowledge; None is the identity. The Hessian of the data
+        at hand is *not* allowed here: its own change would leak.
+    error : array_like, default 0
+        Bounds on the Euclidean error of each move; they are added, so the loss is an upper bound.
+
+    Returns
+    -------
+    OutputLosses
+        A report about these data, not a promise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is NaN, out of range or of a wrong shape, or A is not positive definite.
+
+    Notes
+    -----
+    Statement ``prop-output-perturbation``, Wang (2019), equations (2) to (4); chapter
+    *per_instance/smooth*.
+
+    Examples
+    --------
+    >>> output_perturbation_losses([[0.3, 0.0], [0.0, 1.0]], gamma=1.0, delta=1e-6).epsilon.round(5)
+    array([1.29171, 4.88655])
+    """
+    rows = np.asarray(move, dtype=float)
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"move must have shape (n, d), one row a person; got {rows.shape}")
+    if np.isnan(rows).any():
+        raise ValueError(f"move must not be NaN; got it in row {np.isnan(rows).any(1).argmax()}")
+    n, d = rows.shape
+    gamma = check_single(check_positive(gamma, "gamma"), "gamma")
+    delta = check_single(check_probability(delta, "delta"), "delta")
+    A = np.eye(d) if metric is None else np.asarray(check_finite(metric, "metric"))
+    if A.shape != (d, d) or not np.allclose(A, A.T, rtol=1e-10, atol=0):
+        raise ValueError(f"metric must be symmetric of shape ({d}, {d}); got shape {A.shape}")
+    values, vectors = np.linalg.eigh(A)
+    if not values[0] > 0:
+        raise ValueError(f"metric must be positive definite; got the eigenvalue {values[0]:g}")
+    slack = np.asarray(error, dtype=float)
+    if slack.shape not in ((), (n,)) or not np.all(slack >= 0):
+        raise ValueError(f"error must be at least 0, a number or of shape ({n},); got {error!r}")
+    lost = np.isinf(rows).any(axis=1)
+    rows = np.where(lost[:, None], 0.0, rows)
+    length = np.linalg.norm((rows @ vectors) * np.sqrt(values), axis=1)
+    mu = np.sqrt(gamma) * (length + np.sqrt(values[-1]) * slack)
+    mu = np.where(lost, np.inf, mu)
+    epsilon = np.where(np.isinf(mu), np.inf, 0.0)
+    some = (mu > 0) & np.isfinite(mu)
+    epsilon[some] = gaussian_epsilon(delta, mu[some])
+    return OutputLosses(mu, epsilon)
+
+
+def release_intervals(
+    release: ArrayLike,
+    gram: ArrayLike,
+    gamma: float,
+    variance: float,
+    level: float = 0.95,
+    degrees: float | None = None,
+) -> Floats:
+    r"""Confidence intervals for the parameters, from one posterior sample of least squares.
+
+    .. math:: \tilde\theta_j \pm q\,\sqrt{(\sigma^2+1/\gamma)\,(G^{-1})_{jj}}
+
+    Parameters
+    ----------
+    release : array_like, shape (d,)
+        The released parameters, drawn with ``lam = 0``.
+    gram : array_like, shape (d, d)
+        :math:`G=X^\top X`, public or privately released; nonsingular.
+    gamma : float
+        Inverse temperature of the release.
+    variance : float
+        Of the labels around the model, known or estimated from other data.
+    level : float, default 0.95
+        Coverage, in (0, 1).
+    degrees : float, optional
+        Degrees of freedom of an estimated variance: Student's quantile, on the safe side. None
+        is the normal quantile, exact for a known variance.
+
+    Returns
+    -------
+    ndarray, shape (d, 2)
+        Lower and upper ends.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, not finite, out of range, or `gram` is not positive definite.
+
+    Notes
+    -----
+    Statement ``prop-fisher-inference``, Wang (2019), section 4; chapter *per_instance/smooth*.
+    A penalty, or clipped labels, shift the center and are not corrected.
+
+    Examples
+    --------
+    >>> release_intervals([1.0], [[4.0]], gamma=1.0, variance=3.0).round(2)
+    array([[-0.96,  2.96]])
+    """
+    release = np.atleast_1d(check_finite(release, "release"))
+    G = np.asarray(check_finite(gram, "gram"))
+    gamma = check_single(check_positive(gamma, "gamma"), "gamma")
+    variance = check_single(check_positive(variance, "variance"), "variance")
+    level = check_single(check_probability(level, "level"), "level")
+    if release.ndim != 1 or G.shape != (release.size, release.size):
+        raise ValueError(f"gram must have shape (d, d) for a release of shape (d,); got {G.shape}")
+    if not np.linalg.eigvalsh(G)[0] > 0:
+        raise ValueError("gram must be positive definite: some direction was never observed")
+    upper = (1 + level) / 2
+    if degrees is None:
+        quantile = stats.norm.ppf(upper)
+    else:
+        quantile = stats.t.ppf(upper, check_single(check_positive(degrees, "degrees"), "degrees"))
+    reach = quantile * np.sqrt((variance + 1 / gamma) * np.diag(np.linalg.inv(G)))
+    return np.stack([release - reach, release + reach], axis=1)
+
+
+def _logistic_input(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats, float]:
+    X, y = check_design(X, y)
+    if not np.all((y >= 0) & (y <= 1)):
+        at = int(np.argmax(~((y >= 0) & (y <= 1))))
+        raise ValueError(f"y must lie in [0, 1]; got y[{at}] = {y[at]:g}")
+    return X, y, check_single(check_positive(lam, "lam"), "lam")
+
+
+def _logistic_value(X: Floats, y: Floats, lam: float, theta: Floats) -> float:
+    score = X @ theta
+    return float(np.sum(np.logaddexp(0, score) - y * score) + lam / 2 * theta @ theta)
+
+
+def _logistic_gradient(X: Floats, y: Floats, lam: float, theta: Floats) -> Floats:
+    return np.asarray((special.expit(X @ theta) - y) @ X + lam * theta)
+
+
+def _logistic_hessian(X: Floats, lam: float, theta: Floats) -> Floats:
+    chance = special.expit(X @ theta)
+    return np.asarray((X.T * (chance * (1 - chance))) @ X + lam * np.eye(X.shape[1]))

@@ -1,0 +1,32 @@
+r"""One draw from a posterior as a private release: OPS for every data set, and AdaOPS.
+
+On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is one draw from
+:math:`\mathcal N(\hat\theta, (\gamma H)^{-1})`, :math:`H=X^\top X+\lambda I`. What such a draw
+costs one person on one data set is in `per_instance`; here the parameters are chosen so that
+everybody keeps a promise on every data set.
+"""
+
+from pdpbook.posterior.adaptive import AdaOPS
+from pdpbook.posterior.calibration import (
+    AdaptivePlan,
+    largest_scaled_residual,
+    residual_bound,
+    worst_case_gamma,
+)
+from pdpbook.posterior.certificates import Certificate, posterior_certificate
+from pdpbook.posterior.laws import AdaptiveLaw, PosteriorLaw, adaptive_profile
+from pdpbook.posterior.single import OnePosteriorSample
+
+__all__ = [
+    "AdaOPS",
+    "AdaptiveLaw",
+    "AdaptivePlan",
+    "Certificate",
+    "OnePosteriorSample",
+    "PosteriorLaw",
+    "adaptive_profile",
+    "largest_scaled_residual",
+    "posterior_certificate",
+    "residual_bound",
+    "worst_case_gamma",
+]

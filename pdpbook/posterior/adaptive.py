@@ -1,0 +1,162 @@
+"""One posterior sample whose sharpness follows released bounds on the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook._domain import check_flag, check_number
+from pdpbook.guarantees import ApproximateDP
+from pdpbook.posterior._settings import UnitBallRegressor
+from pdpbook.posterior.calibration import AdaptivePlan
+from pdpbook.posterior.laws import AdaptiveLaw
+from pdpbook.validation import check_design
+
+__all__ = ["AdaOPS"]
+
+Floats = NDArray[np.float64]
+
+
+class AdaOPS(UnitBallRegressor):
+    r"""One posterior sample with parameters chosen from privately released numbers.
+
+    First a noisy lower bound :math:`\tilde\lambda` on :math:`\lambda_{\min}(X^\top X)`, then a
+    penalty :math:`\lambda` and an inverse temperature :math:`\gamma` that follow from it, then
+
+    .. math:: \tilde\theta \sim \mathcal N\bigl(\hat\theta_\lambda, (\gamma H)^{-1}\bigr),
+              \qquad H = X^\top X+\lambda I .
+
+    On benign data the penalty is 0 and the release efficient. With `release_norm` a noisy bound
+    on :math:`\|\hat\theta_\lambda\|` is released in between: AdaOPS-L.
+
+    Parameters
+    ----------
+    norm_guess : float, default 1.0
+        Public guess of the norm of the coefficients on the domain, above 0. It steers the
+        penalty; a wrong guess costs accuracy, never privacy.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody; of several the smallest is kept for all. Public.
+    delta : float, default 1e-6
+        Failure probability of the budget, in (0, 1).
+    n_max : int, default 100000
+        Public bound on the number of rows: under add-remove neighbors the number itself is not
+        public. More rows raise.
+    release_norm : bool, default False
+        AdaOPS-L.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d
+        and in the norm of a row, is penalized and noised.
+    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column; never
+        read from the data. They are mapped to [-1, 1], and rows are divided by `row_norm`.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    row_norm : float, optional
+        Public bound on the norm of a row between -1 and 1, the constant included. None is the
+        square root of d, which always holds; ``bounds=(-1, 1), row_norm=1`` is the unit ball
+        itself. Longer rows raise, or are scaled down with `clip`.
+    clip : bool, default False
+        Clip data to the bounds instead of raising.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    theta_ : ndarray
+        The same draw on the domain.
+    gamma_ : float
+        Inverse temperature of the draw.
+    h_ : float
+        Bound from below on what the data and the penalty weigh in every direction.
+    lam_ : float
+        Penalty against the sum of squares that was chosen.
+    release_ : ndarray
+        All released numbers on the domain: the bound on the eigenvalue, with `release_norm` the
+        bound on :math:`\log(1+\|\hat\theta\|)`, and the draw.
+    guarantee_ : ApproximateDP
+        What everybody was promised, under add-remove neighbors.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Notes
+    -----
+    Statements ``alg-adaops`` and ``prop-adaops-privacy``, chapter *per_instance/adaops*. Nothing
+    without noise stays on the fitted object. Rounding of floats is not covered by the promise.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.uniform(-1, 1, (5000, 2))
+    >>> model = AdaOPS(n_max=10_000, random_state=3).fit(X, X @ [0.4, -0.2])
+    >>> model.lam_, model.release_.shape, model.guarantee_.neighbors
+    (0.0, (3,), 'add-remove')
+    """
+
+    def __init__(
+        self,
+        norm_guess: float = 1.0,
+        *,
+        epsilon: ArrayLike = 1.0,
+        delta: float = 1e-6,
+        n_max: int = 100_000,
+        release_norm: bool = False,
+        fit_intercept: bool = False,
+        bounds: ArrayLike = (-1.0, 1.0),
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        row_norm: float | None = None,
+        clip: bool = False,
+        random_state: int | np.random.Generator | None = None,
+    ):
+        self.norm_guess = norm_guess
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_max = n_max
+        self.release_norm = release_norm
+        self.fit_intercept = fit_intercept
+        self.bounds = bounds
+        self.y_bounds = y_bounds
+        self.row_norm = row_norm
+        self.clip = clip
+        self.random_state = random_state
+
+    def output_law(
+        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
+    ) -> AdaptiveLaw:
+        """Exact joint law of `release_`. NOT private: for audits and teaching.
+
+        Parameters are as in `fit`, which draws once from exactly this law.
+        """
+        budgets = self._check_settings(epsilon)
+        return self._law(*self._to_domain(*check_design(X, y), budgets))
+
+    def _release(self, X: Floats, y: Floats, epsilon: float, rng: np.random.Generator) -> None:
+        law = self._law(X, y, epsilon)
+        self.release_ = law.sample(rng=rng)
+        self.lam_, self.h_ = law.given(self.release_[0])  # a function of the release
+        head = 1 + bool(self.release_norm)
+        self.gamma_ = float(law.plan.gamma(self.h_, self.lam_, *self.release_[1:head]))
+        self._back(self.release_[head:])
+        self.guarantee_ = ApproximateDP(epsilon, self.delta, neighbors="add-remove")
+
+    def _check_settings(self, epsilon: ArrayLike | None) -> Any:
+        check_number(self.norm_guess, "norm_guess")
+        check_flag(self.release_norm, "release_norm")
+        return super()._check_settings(epsilon)
+
+    def _law(self, X: Floats, y: Floats, epsilon: float) -> AdaptiveLaw:
+        plan = AdaptivePlan(
+            epsilon,
+            float(self.delta),
+            X.shape[1],
+            int(self.n_max),
+            float(self.norm_guess),
+            bool(self.release_norm),
+        )
+        return AdaptiveLaw(X.T @ X, X.T @ y, plan)

@@ -1,0 +1,322 @@
+"""How sharp a posterior may be: inverse temperatures that keep a promise on every data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from pdpbook._domain import check_flag, check_number
+from pdpbook.noise import gaussian_mu
+from pdpbook.per_instance import ops_profile
+from pdpbook.validation import check_count, check_delta, check_positive, check_probability
+
+__all__ = ["AdaptivePlan", "largest_scaled_residual", "residual_bound", "worst_case_gamma"]
+
+Floats = NDArray[np.float64]
+
+CELLS = 2000  # of the search over the strength of the data along one direction
+HALVINGS = 60
+DOUBLINGS = 200
+
+
+def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -> Floats:
+    r"""Largest scaled residual a person of this leverage may have in a draw that keeps a budget.
+
+    .. math:: \rho(\mu) = \max\{\rho\ge0 :\ \delta_{P\|Q}(\varepsilon;\mu,\rho)\le\delta,\
+              \delta_{Q\|P}(\varepsilon;\mu,\rho)\le\delta\}
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget in nats, above 0.
+    delta : float
+        In (0, 1).
+    leverage : array_like
+        Out-of-sample leverages, above 0; any shape.
+
+    Returns
+    -------
+    ndarray, shape of `leverage`
+        The end of the bracket that keeps the budget; NaN where no residual does, not even 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind or out of range.
+
+    Notes
+    -----
+    Statement ``alg-adaops``, chapter *per_instance/adaops*. Both profiles are nondecreasing in the
+    residual, so bisection finds the end.
+
+    Examples
+    --------
+    >>> largest_scaled_residual(1.0, 1e-6, [0.001, 0.3]).round(2)
+    array([7.42,  nan])
+    """
+    epsilon, delta = check_number(epsilon, "epsilon"), check_delta(delta)
+    leverage = np.asarray(check_positive(leverage, "leverage"))
+
+    def keeps(rho: Floats) -> NDArray[np.bool_]:
+        add, remove = ops_profile(epsilon, leverage, rho)
+        return np.asarray(np.maximum(add, remove) <= delta)
+
+    low = np.where(keeps(np.zeros(leverage.shape)), 0.0, np.nan)
+    high = np.ones(leverage.shape)
+    for _ in range(DOUBLINGS):
+        more = keeps(high) & ~np.isnan(low)
+        if not more.any():
+            break
+        low, high = np.where(more, high, low), np.where(more, 2 * high, high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        good = keeps(np.where(np.isnan(low), 0.0, middle)) & ~np.isnan(low)
+        low, high = np.where(good, middle, low), np.where(good, high, middle)
+    return low
+
+
+def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
+    r"""Largest absolute residual of any person when the data weigh at least `h` everywhere.
+
+    .. math:: \bar L = 1 + \sqrt{N(\mu_0-\lambda\mu_0^2)}, \qquad
+              \mu_0 = \min\{1/h,\ 1/(2\lambda)\}
+
+    Parameters
+    ----------
+    h : array_like
+        Lower bound on the smallest eigenvalue of :math:`X^\top X+\lambda I`, at least `lam`.
+    lam : array_like
+        Penalty against the sum of squares, at least 0.
+    n_max : int
+        Public bound on the number of rows.
+
+    Returns
+    -------
+    ndarray
+        The bound; at most :math:`1+\sqrt{N/h}`.
+
+    Notes
+    -----
+    Statement ``lem-ridge-operator``, chapter *per_instance/adaops*.
+
+    Examples
+    --------
+    >>> residual_bound([100.0, 100.0], [0.0, 100.0], 400)
+    array([3., 2.])
+    """
+    h, lam = np.asarray(h, dtype=float), np.asarray(lam, dtype=float)
+    with np.errstate(divide="ignore"):
+        mu = np.minimum(1 / h, 1 / (2 * lam))
+    return np.asarray(1 + np.sqrt(n_max * np.maximum(mu - lam * mu**2, 0.0)))
+
+
+def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> float:
+    r"""Inverse temperature at which one posterior sample keeps a budget on every data set.
+
+    A person of leverage :math:`\mu=1/(S+\lambda)` has a residual of at most
+    :math:`1+\sqrt{NS}/(S+\lambda)`, so
+
+    .. math:: \gamma = \min_{0\le S\le N}
+              \Bigl(\frac{\rho(1/(S+\lambda))}{1+\sqrt{NS}/(S+\lambda)}\Bigr)^2
+
+    with :math:`\rho(\mu)` of `largest_scaled_residual`. The range of S is cut into cells, each
+    served by its largest leverage and its largest residual: the result is never too large.
+
+    Parameters
+    ----------
+    lam : float
+        Penalty against the sum of squares, at least 1.
+    epsilon : float
+        Budget in nats, above 0.
+    delta : float
+        In (0, 1).
+    n_max : int
+        Public bound on the number of rows.
+
+    Returns
+    -------
+    float
+        :math:`\gamma`, above 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range, or no inverse temperature keeps the budget: a draw reveals
+        its covariance too, and only a larger penalty lowers that.
+
+    Notes
+    -----
+    Statement ``alg-adaops``, chapter *per_instance/adaops*.
+
+    Examples
+    --------
+    >>> round(worst_case_gamma(100.0, 1.0, 1e-6, 1000), 2)
+    1.17
+    """
+    lam, n_max = check_penalty(lam), check_count(n_max, "n_max")
+    edges = np.append(0.0, np.geomspace(1e-4 * lam, max(n_max, lam), CELLS))
+    fitted = np.sqrt(n_max * edges) / (edges + lam)
+    top = np.maximum(fitted[:-1], fitted[1:])
+    inside = (edges[:-1] <= lam) & (lam <= edges[1:])  # the peak of the fitted value
+    top[inside] = np.sqrt(n_max / lam) / 2
+    rho = largest_scaled_residual(epsilon, delta, 1 / (edges[:-1] + lam))
+    gamma = float(np.min((rho / (1 + top)) ** 2))
+    if not gamma > 0:  # NaN where not even a residual of 0 keeps the budget
+        raise ValueError(
+            f"lam must be larger for epsilon = {epsilon:g} and delta = {delta:g}; got {lam:g}: "
+            "the covariance of a draw alone reveals more than this budget"
+        )
+    return gamma
+
+
+@lru_cache(maxsize=64)
+def _mu(epsilon: float, delta: float) -> float:
+    return float(gaussian_mu(epsilon, delta))
+
+
+def check_penalty(lam: float) -> float:
+    lam = check_number(lam, "lam")
+    if not lam >= 1:
+        raise ValueError(f"lam must be at least 1, against the sum of squares; got {lam:g}")
+    return lam
+
+
+@dataclass(frozen=True)
+class AdaptivePlan:
+    r"""Everything public about a run of AdaOPS: how released numbers become parameters.
+
+    Basic: budget :math:`\varepsilon/3` and :math:`\delta/4` for the eigenvalue, :math:`\delta/4`
+    for the event that its bound fails, :math:`2\varepsilon/3` and :math:`\delta/2` for the draw.
+    With `release_norm`: :math:`\varepsilon/4` for each of eigenvalue and norm,
+    :math:`\varepsilon/2` for the draw, and :math:`\delta/5` for each of the five.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget in nats, above 0.
+    delta : float
+        In (0, 1).
+    d : int
+        Dimension of the coefficients.
+    n_max : int
+        Public bound on the number of rows.
+    norm_guess : float
+        Public guess of the norm of the coefficients: it steers the penalty, not the promise.
+    release_norm : bool
+        Release a bound on the norm of the coefficients too (AdaOPS-L).
+
+    Notes
+    -----
+    Statement ``alg-adaops``, chapter *per_instance/adaops*.
+
+    Examples
+    --------
+    >>> plan = AdaptivePlan(1.0, 1e-6, d=3, n_max=10_000)
+    >>> plan.penalty(2000.0) == 0
+    True
+    """
+
+    epsilon: float
+    delta: float
+    d: int
+    n_max: int
+    norm_guess: float = 1.0
+    release_norm: bool = False
+
+    def __post_init__(self) -> None:
+        check_number(self.epsilon, "epsilon")
+        check_probability(check_delta(self.delta), "delta")
+        check_count(self.d, "d")
+        check_count(self.n_max, "n_max")
+        check_number(self.norm_guess, "norm_guess")
+        check_flag(self.release_norm, "release_norm")
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of a Gaussian release of sensitivity 1 here."""
+        share, part = (4, 5) if self.release_norm else (3, 4)
+        return 1 / _mu(self.epsilon / share, self.delta / part)
+
+    @property
+    def margin(self) -> float:
+        """What a released number is shifted by, in units of its sensitivity, to be a bound."""
+        return 1 - self.scale * float(ndtri(self.delta / (5 if self.release_norm else 4)))
+
+    @property
+    def draw(self) -> tuple[float, float]:
+        """Budget (epsilon, delta) of the draw from the posterior."""
+        if self.release_norm:
+            return self.epsilon / 2, self.delta / 5
+        return 2 * self.epsilon / 3, self.delta / 2
+
+    def penalty(self, eigenvalue: float) -> float:
+        r"""Penalty for a released bound on the smallest eigenvalue, on a fixed grid.
+
+        Parameters
+        ----------
+        eigenvalue : float
+            The released number; below 0 it counts as 0.
+
+        Returns
+        -------
+        float
+            :math:`\lambda`, with which every direction weighs at least 1 and the draw can keep
+            its budget.
+        """
+        bound = max(float(eigenvalue), 0.0)
+        least = max(1.0 - bound, 0.0)
+        grid = least + np.append(0.0, np.geomspace(1e-6, 10 * max(self.n_max, 10), 400))
+        h = bound + grid
+        residual = residual_bound(h, grid, self.n_max)
+        if self.release_norm:
+            released = np.log1p(self.norm_guess) + np.log1p(1 / h) * self.margin
+            residual = np.minimum(residual, np.exp(np.minimum(released, np.log(residual))))
+        mu = _mu(*self.draw)
+        cost = self.d * residual**2 / (2 * mu**2 * h) + grid * self.norm_guess**2 / 2
+        lam = float(grid[np.argmin(cost)])
+        epsilon, delta = self.draw
+        while not max(ops_profile(epsilon, 1 / (bound + lam), 1e-6)) <= delta:
+            lam = max(2 * lam, 1.0)
+        return lam
+
+    def norm_sensitivity(self, h: float) -> float:
+        r"""How far one person moves :math:`\log(1+\|\hat\theta\|)`: :math:`\log(1+1/h)`.
+
+        Parameters
+        ----------
+        h : float
+            Lower bound on the smallest eigenvalue of :math:`X^\top X+\lambda I`.
+
+        Returns
+        -------
+        float
+            The sensitivity.
+        """
+        return float(np.log1p(1 / h))
+
+    def gamma(self, h: ArrayLike, lam: ArrayLike, log_norm: ArrayLike = np.inf) -> Floats:
+        r"""Inverse temperature of the draw, from released numbers alone.
+
+        Parameters
+        ----------
+        h : array_like
+            Lower bounds on the smallest eigenvalue of :math:`X^\top X+\lambda I`.
+        lam : array_like
+            Penalties against the sum of squares.
+        log_norm : array_like
+            Released upper bounds on :math:`\log(1+\|\hat\theta\|)`, if there are any.
+
+        Returns
+        -------
+        ndarray
+            :math:`\gamma`, for each.
+        """
+        h = np.asarray(h, dtype=float)
+        residual = residual_bound(h, lam, self.n_max)
+        released = np.exp(np.minimum(np.maximum(log_norm, 0.0), np.log(residual)))
+        residual = np.minimum(residual, released)
+        return np.asarray((largest_scaled_residual(*self.draw, 1 / h) / residual) ** 2)

@@ -1,0 +1,304 @@
+"""Ridge from noisy sums, with a penalty that follows a noisy smallest eigenvalue: AdaSSP."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pdpbook._domain import (
+    ball_to_user_units,
+    check_mapping,
+    check_number,
+    finite_data,
+    generator_from,
+    labels_of,
+    labels_to_domain,
+    rows_to_ball,
+)
+from pdpbook.guarantees import GaussianDP
+from pdpbook.noise import gaussian_mu
+from pdpbook.sufficient_statistics.law import ProductLaw
+from pdpbook.validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_design,
+    check_epsilon,
+    check_finite,
+)
+
+__all__ = ["AdaSSP", "adassp_coefficients", "adassp_scale"]
+
+Floats = NDArray[np.float64]
+
+
+def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> float:
+    r"""Standard deviation of the noise on each of the three releases of AdaSSP.
+
+    .. math:: \sigma_0 = \sqrt3/\mu(\varepsilon,\delta) \quad\text{(exact)}, \qquad
+              \sigma_0 = 3\sqrt{\log(6/\delta)}/\varepsilon \quad\text{(published)}
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget in nats, above 0.
+    delta : float
+        In (0, 1).
+    calibration : {"exact", "published"}, default "exact"
+        Gaussian composition of three sensitivities 1, or the constants of the paper.
+
+    Returns
+    -------
+    float
+        The standard deviation.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind or out of range.
+
+    Notes
+    -----
+    Statement ``prop-adassp``, chapter *per_instance/adaops*. The published constants: Wang (2018).
+
+    Examples
+    --------
+    >>> round(adassp_scale(1.0, 1e-6), 2), round(adassp_scale(1.0, 1e-6, "published"), 2)
+    (7.32, 11.85)
+    """
+    epsilon, delta = check_number(epsilon, "epsilon"), check_delta(delta)
+    check_choice(calibration, "calibration", ("exact", "published"))
+    if calibration == "published":
+        return float(3 * np.sqrt(np.log(6 / delta)) / epsilon)
+    return float(np.sqrt(3) / gaussian_mu(epsilon, delta))
+
+
+def adassp_coefficients(
+    release: ArrayLike, d: int, sigma: float, *, shift: float = 3.0, failure: float = 0.05
+) -> Floats:
+    r"""Coefficients from the numbers AdaSSP releases, on the domain.
+
+    .. math:: \tilde\theta = (\hat S+\lambda I)^{-1}\hat b,\qquad
+              \lambda = \max\{0, \sigma_0\sqrt{d\log(2d^2/\varrho)}-\tilde\lambda\},\qquad
+              \tilde\lambda = \max\{\hat\lambda-c\sigma_0, 0\}
+
+    Parameters
+    ----------
+    release : array_like, shape (m,)
+        Noisy smallest eigenvalue, upper triangle row by row, noisy moment.
+    d : int
+        Order of the matrix.
+    sigma : float
+        Standard deviation of the noise, above 0.
+    shift : float, default 3.0
+        :math:`c`, above 0.
+    failure : float, default 0.05
+        :math:`\varrho`, in (0, 1): how often the penalty may be too small.
+
+    Returns
+    -------
+    ndarray, shape (d,)
+        The coefficients: no privacy is spent here.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind or out of range.
+
+    Notes
+    -----
+    Statement ``prop-adassp``, chapter *per_instance/adaops*.
+
+    Examples
+    --------
+    >>> adassp_coefficients([100.0, 100.0, 50.0], 1, 2.0)
+    array([0.5])
+    """
+    d, sigma = check_count(d, "d"), check_number(sigma, "sigma")
+    shift, failure = check_number(shift, "shift"), check_delta(failure, "failure")
+    release = np.asarray(check_finite(release, "release"))
+    if release.shape != (1 + d * (d + 1) // 2 + d,):
+        raise ValueError(
+            f"release must have shape ({1 + d * (d + 1) // 2 + d},) for d = {d}; "
+            f"got shape {release.shape}"
+        )
+    gram = np.zeros((d, d))
+    gram[np.triu_indices(d)] = release[1:-d]
+    gram = gram + np.triu(gram, 1).T
+    eigenvalue = max(release[0] - shift * sigma, 0.0)
+    lam = max(0.0, sigma * np.sqrt(d * np.log(2 * d**2 / failure)) - eigenvalue)
+    return np.linalg.solve(gram + lam * np.eye(d), release[-d:])
+
+
+class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Ridge regression from noisy sums with an adaptive penalty.
+
+    On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is
+    :math:`\lambda_{\min}(X^\top X)`, the upper triangle of :math:`X^\top X` and
+    :math:`X^\top y`, each with Gaussian noise of the scale of `adassp_scale`; the coefficients
+    are those of `adassp_coefficients`.
+
+    Parameters
+    ----------
+    failure : float, default 0.05
+        How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody; of several the smallest is kept for all. Public.
+    delta : float, default 1e-6
+        Failure probability of the budget, in (0, 1).
+    calibration : {"exact", "published"}, default "exact"
+        Which noise scale; with "published" also the published shift of the eigenvalue.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d
+        and in the norm of a row, is penalized and noised.
+    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column; never
+        read from the data. They are mapped to [-1, 1], and rows are divided by `row_norm`.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    row_norm : float, optional
+        Public bound on the norm of a row between -1 and 1, the constant included. None is the
+        square root of d, which always holds. Longer rows raise, or are scaled down with `clip`.
+    clip : bool, default False
+        Clip data to the bounds instead of raising.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (d,)
+        Coefficients in your units.
+    intercept_ : float
+        Intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    release_ : ndarray
+        The released numbers: smallest eigenvalue, upper triangle row by row, moment.
+    noise_scale_ : float
+        Standard deviation of each.
+    guarantee_ : GaussianDP
+        What everybody was promised, under add-remove neighbors: the stronger form of
+        :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Notes
+    -----
+    Statement ``prop-adassp``, chapter *per_instance/adaops*. Nothing without noise stays on the
+    fitted object. Rounding of floats is not covered by the promise.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.uniform(-1, 1, (5000, 2))
+    >>> model = AdaSSP(random_state=3).fit(X, X @ [0.4, -0.2])
+    >>> model.release_.shape, round(model.noise_scale_, 2), round(float(model.guarantee_.mu), 3)
+    ((6,), 7.32, 0.237)
+    """
+
+    def __init__(
+        self,
+        failure: float = 0.05,
+        *,
+        epsilon: ArrayLike = 1.0,
+        delta: float = 1e-6,
+        calibration: str = "exact",
+        fit_intercept: bool = False,
+        bounds: ArrayLike = (-1.0, 1.0),
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        row_norm: float | None = None,
+        clip: bool = False,
+        random_state: int | np.random.Generator | None = None,
+    ):
+        self.failure = failure
+        self.epsilon = epsilon
+        self.delta = delta
+        self.calibration = calibration
+        self.fit_intercept = fit_intercept
+        self.bounds = bounds
+        self.y_bounds = y_bounds
+        self.row_norm = row_norm
+        self.clip = clip
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+        """Release private sums, and solve for the coefficients.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside `bounds`.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; everybody is kept the smallest. None is the constructor's.
+
+        Returns
+        -------
+        AdaSSP
+            The fitted estimator.
+        """
+        budgets = self._check_settings(epsilon)
+        rng = generator_from(self.random_state)
+        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+        law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+        self.release_ = law.sample(rng=rng)
+        sigma = float(law.scale[0])
+        self.noise_scale_ = sigma
+        if self.calibration == "exact":  # the number itself: no rounding on the way
+            least = float(np.min(check_epsilon(budgets, len(rows))))
+            mu = float(gaussian_mu(least, self.delta))
+        else:
+            mu = float(np.sqrt(3) / sigma)
+        self.guarantee_ = GaussianDP(mu, neighbors="add-remove")
+        d = rows.shape[1] + bool(self.fit_intercept)
+        theta = adassp_coefficients(
+            self.release_, d, sigma, shift=self._shift(), failure=self.failure
+        )
+        self.coef_, self.intercept_ = ball_to_user_units(
+            theta, rows.shape[1], self.bounds, self.y_bounds, self.row_norm
+        )
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Predict from the coefficients, in your units; X may lie outside `bounds`."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=float, reset=False)
+        return np.asarray(rows @ self.coef_ + self.intercept_)
+
+    def output_law(
+        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
+    ) -> ProductLaw:
+        """Exact joint law of the released numbers `release_`. NOT private: for audits and teaching.
+
+        Parameters are as in `fit`, which draws once from exactly this law.
+        """
+        budgets = self._check_settings(epsilon)
+        return self._law(*check_design(X, y), budgets)
+
+    def _check_settings(self, epsilon: ArrayLike | None) -> Any:
+        """Everything that can be refused before the data are touched."""
+        budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        check_delta(self.delta)
+        check_delta(self.failure, "failure")
+        check_choice(self.calibration, "calibration", ("exact", "published"))
+        if self.row_norm is not None:
+            check_number(self.row_norm, "row_norm")
+        check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
+        return budgets
+
+    def _shift(self) -> float:
+        return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))
+
+    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        X = rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept)
+        y = labels_to_domain(y, self.y_bounds, self.clip)
+        epsilon = float(np.min(check_epsilon(budgets, len(y))))
+        gram = X.T @ X
+        upper = gram[np.triu_indices(len(gram))]
+        center = np.concatenate([[np.linalg.eigvalsh(gram)[0]], upper, X.T @ y])
+        sigma = adassp_scale(epsilon, self.delta, self.calibration)
+        return ProductLaw(center, np.full(len(center), sigma), "gaussian")

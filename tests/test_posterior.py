@@ -1,0 +1,300 @@
+"""Posterior samples that keep a promise: calibration, laws, the whole mechanism, certificates."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from pdpbook.noise import gaussian_mu
+from pdpbook.per_instance import ops_epsilon, ops_profile
+from pdpbook.posterior import (
+    AdaOPS,
+    AdaptiveLaw,
+    AdaptivePlan,
+    OnePosteriorSample,
+    PosteriorLaw,
+    adaptive_profile,
+    largest_scaled_residual,
+    posterior_certificate,
+    residual_bound,
+    worst_case_gamma,
+)
+
+SEED = 20
+
+
+def sphere(n, d, rng):
+    X = rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1)[:, None]
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(SEED)
+    X = sphere(400, 3, rng)
+    return X, np.clip(X @ [0.5, -0.3, 0.2] + 0.1 * rng.uniform(-1, 1, 400), -1, 1)
+
+
+# --- calibration ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leverage", [1e-6, 1e-3, 0.05])
+def test_the_largest_residual_keeps_the_budget_and_no_larger_one_does(leverage):
+    rho = float(largest_scaled_residual(1.0, 1e-5, leverage))
+    assert max(ops_profile(1.0, leverage, rho)) <= 1e-5
+    assert max(ops_profile(1.0, leverage, rho * (1 + 1e-6))) > 1e-5
+
+
+def test_the_largest_residual_is_gaussian_in_the_limit():
+    mu = 1e-10
+    rho = float(largest_scaled_residual(0.7, 1e-6, mu))
+    assert_allclose(rho * np.sqrt(mu), gaussian_mu(0.7, 1e-6), rtol=1e-3)
+
+
+def test_no_residual_where_the_covariance_alone_spends_the_budget():
+    assert np.isnan(largest_scaled_residual(0.1, 1e-6, 0.5))
+
+
+def test_the_residual_bound_is_attained_and_holds_on_random_data():
+    S, lam, n = 30.0, 10.0, 200  # n equal rows in one dimension: theta = sqrt(nS) / (S + lam)
+    assert_allclose(residual_bound(S + lam, lam, n), 1 + np.sqrt(n * S) / (S + lam))
+    rng = np.random.default_rng(SEED)
+    for _ in range(200):
+        X = sphere(30, 2, rng) * rng.uniform(0, 1, (30, 1))
+        y, lam = rng.uniform(-1, 1, 30), rng.uniform(0.1, 10)
+        H = X.T @ X + lam * np.eye(2)
+        theta = np.linalg.solve(H, X.T @ y)
+        h = np.linalg.eigvalsh(H)[0]
+        assert 1 + np.linalg.norm(theta) <= 1 + np.sqrt(30 / h) + 1e-12
+        assert 1 + np.abs(sphere(50, 2, rng) @ theta).max() <= residual_bound(h, lam, 30) + 1e-12
+
+
+@pytest.mark.parametrize("lam", [20.0, 100.0, 5000.0])
+def test_worst_case_gamma_keeps_the_budget_on_a_finer_search(lam):
+    n = 1000
+    gamma = worst_case_gamma(lam, 1.0, 1e-4, n)
+    S = np.append(0, np.geomspace(1e-3, n, 3000))
+    residual = 1 + np.sqrt(n * S) / (S + lam)
+
+    def level(gamma):
+        return max(p.max() for p in ops_profile(1.0, 1 / (S + lam), np.sqrt(gamma) * residual))
+
+    assert level(gamma) <= 1e-4
+    assert level(1.03 * gamma) > 1e-4  # the cells cost less than 3 %
+
+
+def test_worst_case_gamma_refuses_a_penalty_that_is_too_small():
+    with pytest.raises(ValueError, match="lam must be larger"):
+        worst_case_gamma(1.0, 0.1, 1e-6, 1000)
+    with pytest.raises(ValueError, match="lam must be at least 1"):
+        worst_case_gamma(0.5, 1.0, 1e-6, 1000)
+
+
+# --- laws ----------------------------------------------------------------------------------------
+
+
+def test_posterior_law_is_the_gaussian_of_scipy():
+    precision = np.array([[4.0, 1.0], [1.0, 3.0]])
+    law = PosteriorLaw([1.0, -2.0], precision)
+    frozen = stats.multivariate_normal([1.0, -2.0], np.linalg.inv(precision))
+    points = np.random.default_rng(SEED).normal(size=(5, 2))
+    assert_allclose(law.logpdf(points), frozen.logpdf(points), rtol=1e-12)
+    draws = law.sample(40_000, rng=np.random.default_rng(SEED))
+    # 5 standard errors of a mean and of a covariance: false alarm below 1e-5
+    assert_allclose(draws.mean(axis=0), law.center, atol=5 * 0.6 / 200)
+    assert_allclose(np.cov(draws.T), frozen.cov, atol=5 * 0.6 / 200)
+
+
+@pytest.mark.parametrize("release_norm", [False, True])
+def test_adaptive_law_samples_from_its_density(people, release_norm):
+    X, y = people
+    law = AdaOPS(n_max=500, epsilon=5.0, delta=0.1, release_norm=release_norm).output_law(X, y)
+    draws = law.sample(1000, rng=np.random.default_rng(SEED))
+    other = AdaptiveLaw(law.gram + np.eye(3), law.moment * 0.9, law.plan)
+    ratio = np.exp(other.logpdf(draws) - law.logpdf(draws))  # mean 1 when both are densities
+    assert abs(ratio.mean() - 1) < 5 * ratio.std() / np.sqrt(1000)
+
+
+@pytest.mark.parametrize("strength", [0.0, 3.0, 40.0, 400.0])
+def test_the_whole_mechanism_keeps_its_budget_on_worst_pairs(strength):
+    n = 1000
+    plan = AdaptivePlan(1.0, 1e-2, 1, n)
+    moment = np.sqrt(strength * n)  # every label 1
+    without = AdaptiveLaw([[strength]], [moment], plan)
+    joined = AdaptiveLaw([[strength + 1]], [moment - 1], plan)
+    add, remove = adaptive_profile(1.0, without, joined, [1.0], -1.0)
+    assert 0 <= min(add, remove) <= max(add, remove) <= plan.delta
+
+
+class Greedy(AdaptivePlan):
+    """Planted: the draw is as sharp as if the residual were at most 1 / 10."""
+
+    def gamma(self, h, lam, log_norm=np.inf):
+        return super().gamma(h, lam, np.log(np.ones(np.shape(h)))) * 100
+
+
+def test_a_greedy_draw_is_caught():
+    plan = Greedy(1.0, 1e-2, 1, 1000)
+    without = AdaptiveLaw([[40.0]], [200.0], plan)
+    joined = AdaptiveLaw([[41.0]], [199.0], plan)
+    assert max(adaptive_profile(1.0, without, joined, [1.0], -1.0)) > plan.delta
+
+
+def test_the_joint_profile_agrees_with_simulation():
+    plan = AdaptivePlan(2.0, 0.2, 1, 50)
+    without, joined = (AdaptiveLaw([[g]], [m], plan) for g, m in [(20.0, 15.0), (21.0, 14.0)])
+    exact = adaptive_profile([0.0, 0.3], without, joined, [1.0], -1.0)[0]
+    draws = without.sample(1500, rng=np.random.default_rng(SEED))
+    loss = without.logpdf(draws) - joined.logpdf(draws)
+    for epsilon, delta in zip([0.0, 0.3], exact, strict=True):
+        gain = np.maximum(0, 1 - np.exp(epsilon - loss))
+        assert abs(gain.mean() - delta) < 5 * gain.std() / np.sqrt(1500)  # false alarm 1e-6
+
+
+# --- the parameters of AdaOPS --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("release_norm", [False, True])
+def test_shares_of_the_budget_add_up(release_norm):
+    plan = AdaptivePlan(1.2, 1e-4, 2, 100, release_norm=release_norm)
+    parts = (4, 5) if release_norm else (3, 4)
+    gaussians = 2 if release_norm else 1
+    assert_allclose(gaussians * 1.2 / parts[0] + plan.draw[0], 1.2)
+    assert_allclose(2 * gaussians * 1e-4 / parts[1] + plan.draw[1], 1e-4)
+
+
+def test_no_penalty_on_benign_data_and_at_least_weight_one_on_flat_ones():
+    plan = AdaptivePlan(1.0, 1e-6, 5, 100_000)
+    assert plan.penalty(20_000.0) == 0
+    for bound in [-30.0, 0.0, 0.3, 5.0]:
+        lam = plan.penalty(bound)
+        h = max(bound, 0) + lam
+        gamma = float(plan.gamma(h, lam))
+        assert h >= 1
+        assert gamma > 0
+        rho = np.sqrt(gamma) * float(residual_bound(h, lam, plan.n_max))
+        assert max(ops_profile(plan.draw[0], 1 / h, rho)) <= plan.draw[1] * (1 + 1e-9)
+
+
+def test_the_log_norm_moves_by_at_most_its_sensitivity():
+    rng, plan = np.random.default_rng(SEED), AdaptivePlan(1.0, 1e-6, 2, 100)
+    for _ in range(300):
+        X, lam = sphere(8, 2, rng), rng.uniform(0.5, 3)
+        y, x, target = rng.choice([-1, 1], 8), sphere(1, 2, rng)[0], rng.choice([-1, 1])
+        H = X.T @ X + lam * np.eye(2)
+        one = np.linalg.norm(np.linalg.solve(H, X.T @ y))
+        two = np.linalg.norm(np.linalg.solve(H + np.outer(x, x), X.T @ y + target * x))
+        h = np.linalg.eigvalsh(H)[0]
+        assert abs(np.log1p(one) - np.log1p(two)) <= plan.norm_sensitivity(h) + 1e-12
+
+
+def test_efficiency_approaches_least_squares():
+    excess = []
+    for n in [10**6, 10**7, 10**8, 10**9]:
+        plan = AdaptivePlan(1.0, 1e-6, 10, n)
+        bound = n / 10 - plan.margin
+        assert plan.penalty(bound) == 0
+        excess.append(n / (float(plan.gamma(bound, 0.0)) * 0.01))
+    assert_allclose(excess, excess[-1], rtol=0.01)
+
+
+# --- certificates --------------------------------------------------------------------------------
+
+
+def test_certificates_cover_the_true_losses(people):
+    X, y = people
+    model = OnePosteriorSample(50.0, n_max=500, epsilon=2.0, row_norm=1.0)
+    law = model.output_law(X, y)
+    gamma = worst_case_gamma(50.0, 2.0, 1e-6, 500)
+    H = X.T @ X + 50 * np.eye(3)
+    leverage_in = np.einsum("ij,ij->i", X @ np.linalg.inv(H), X)
+    leverage = leverage_in / (1 - leverage_in)
+    rho = np.sqrt(gamma) * np.abs(y - X @ law.center) / (1 - leverage_in)
+    true = ops_epsilon(1e-6, leverage, rho)
+    wrong = []
+    for theta in law.sample(50, rng=np.random.default_rng(SEED)):
+        got = posterior_certificate(X, y, theta, gamma=gamma, h=50.0, failure=0.01)
+        loss = ((np.sqrt(gamma) * (y - X @ theta)) ** 2 - rho**2 / (1 + leverage)) / 2
+        loss = np.abs(loss - np.log1p(leverage) / 2)
+        wrong.append(((got.ex_ante < true) | (got.ex_post < loss)).mean())
+    assert np.mean(wrong) <= 0.01
+
+
+def test_certificate_of_a_fitted_estimator(people):
+    X, y = people
+    model = AdaOPS(n_max=500, random_state=1).fit(X, y)
+    rows = X / np.sqrt(3)
+    direct = posterior_certificate(
+        rows, y, model.theta_, gamma=model.gamma_, h=model.h_, delta=model.delta
+    )
+    assert_allclose(model.certificate(X, y).ex_ante, direct.ex_ante, rtol=1e-9)
+
+
+# --- estimators: units, promises, bad input ------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [OnePosteriorSample(500.0, n_max=500), AdaOPS(n_max=500)])
+def test_other_units_are_other_words(model, people):
+    X, y = people
+    model.set_params(random_state=4, row_norm=1.5)
+    plain = model.fit(X, y).predict(X)
+    shift, scale = np.array([3.0, 0.0, -2.0]), np.array([2.0, 0.5, 10.0])
+    bounds = np.column_stack([shift - scale, shift + scale])
+    model.set_params(bounds=bounds, y_bounds=(10, 30))
+    assert_allclose(
+        model.fit(X * scale + shift, 20 + 10 * y).predict(X * scale + shift),
+        20 + 10 * plain,
+        rtol=1e-9,
+    )
+
+
+def test_lam_is_against_the_sum_of_squares(people):
+    from sklearn.linear_model import Ridge
+
+    X, y = people
+    law = OnePosteriorSample(50.0, n_max=500, row_norm=1.0).output_law(X, y)
+    ridge = Ridge(alpha=50.0, fit_intercept=False).fit(X, y)
+    assert_allclose(law.center, ridge.coef_, rtol=1e-10)
+
+
+def test_everybody_is_kept_the_smallest_budget(people):
+    X, y = people
+    epsilon = np.linspace(0.5, 2, len(y))
+    assert AdaOPS(n_max=500).fit(X, y, epsilon=epsilon).guarantee_.epsilon == 0.5
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"n_max": 399}, "X must have at most n_max = 399 rows; got 400"),
+        ({"row_norm": 0.9}, "X must have rows of norm at most row_norm = 0.9"),
+        ({"delta": 1.0}, "delta must be"),
+        ({"delta": 0.0}, "delta must be"),
+        ({"epsilon": float("nan")}, "epsilon must be"),
+        ({"bounds": (0, 1)}, "X must lie in"),
+        ({"y_bounds": (-0.1, 0.1)}, "y must lie in"),
+        ({"row_norm": -1.0}, "row_norm must be"),
+    ],
+)
+@pytest.mark.parametrize("model", [OnePosteriorSample, AdaOPS])
+def test_bad_settings_are_refused(model, bad, message, people):
+    with pytest.raises(ValueError, match=message):
+        model(**bad).fit(*people)
+
+
+def test_bad_values_are_refused(people):
+    X, y = people
+    with pytest.raises(ValueError, match="X must be finite"):
+        AdaOPS().fit(np.where(X == X[3, 1], np.nan, X), y)
+    with pytest.raises(ValueError, match="norm_guess must be"):
+        AdaOPS(0.0).fit(X, y)
+    with pytest.raises(ValueError, match="h must be at least 1"):
+        posterior_certificate(X, y, np.zeros(3), gamma=1.0, h=0.5)
+    with pytest.raises(ValueError, match="X must have rows in the unit ball"):
+        posterior_certificate(2 * X, y, np.zeros(3), gamma=1.0, h=5.0)
+    with pytest.raises(ValueError, match="precision must be positive definite"):
+        PosteriorLaw([0.0], [[0.0]])
+    law = AdaptiveLaw(np.eye(1), [0.0], AdaptivePlan(1.0, 1e-6, 1, 10))
+    other = AdaptiveLaw(np.eye(1), [0.0], AdaptivePlan(2.0, 1e-6, 1, 10))
+    with pytest.raises(ValueError, match="without and joined must share"):
+        adaptive_profile(1.0, law, other, [1.0], 0.0)
