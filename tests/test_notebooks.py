@@ -423,3 +423,28 @@ def test_canonical_form_is_reached_in_one_step():
     once = notebooks.canonical(notebook)
     assert notebooks.canonical(copy.deepcopy(once)) == once
     assert [cell.id for cell in once.cells] == ["title", "title-2", "picture", "summary"]
+
+
+def broken_formulas(notebook):
+    """Lines that begin with + or - inside a formula of a sentence: Markdown makes them a list."""
+    faults = []
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown":
+            continue
+        prose = re.sub(r"^ *\$\$.*?\$\$", "", cell.source, flags=re.M | re.S)
+        for paragraph in re.split(r"\n\s*\n", prose):
+            for match in re.finditer(r"\n {0,3}[-+*] ", paragraph):
+                if paragraph[: match.start()].count("$") % 2:
+                    line = paragraph[match.start() :].strip().splitlines()[0]
+                    faults.append(f"cell {cell.id} has a formula broken before: {line}")
+    return faults
+
+
+@every_notebook
+def test_no_formula_is_broken_into_a_list(path):
+    assert broken_formulas(read(path)) == []
+
+
+def test_a_formula_broken_into_a_list_is_noticed():
+    cell = nbformat.v4.new_markdown_cell("The sum $a\n+ b$ is it.")
+    assert broken_formulas(nbformat.v4.new_notebook(cells=[cell]))
