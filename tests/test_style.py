@@ -32,7 +32,7 @@ FLOORS = {
     3: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
     2: "guarantees sensitivity per_instance huber",
-    1: "noise ridge datasets _domain",
+    1: "noise ridge datasets _domain _users",
     0: "validation statements figures",
 }
 FLOOR = {module: floor for floor, names in FLOORS.items() for module in names.split()}

@@ -13,10 +13,9 @@ from sklearn.linear_model import Ridge
 
 from pdpbook import audit
 from pdpbook.guarantees import GaussianDP, PureDP
-from pdpbook.noise import gaussian_mu, gaussian_profile
+from pdpbook.noise import ProductLaw, gaussian_mu, gaussian_profile
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sufficient_statistics import (
-    ProductLaw,
     SufficientStatisticsRidge,
     statistics_constant,
 )

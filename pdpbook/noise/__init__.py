@@ -1,9 +1,10 @@
-"""Noise: samplers of the l2-Laplace law, and exact privacy profiles of it and of the Gaussian.
+"""Noise: the l2-Laplace law and product laws, and exact privacy profiles of it and of the Gaussian.
 
 Nothing here knows a data set: a profile takes the ratio of sensitivity to noise and returns the
 smallest delta at every epsilon. Sensitivities live in `sensitivity`, promises in `guarantees`.
 """
 
+from pdpbook.noise.product import ProductLaw
 from pdpbook.noise.profiles import (
     gaussian_epsilon,
     gaussian_mu,
@@ -15,6 +16,7 @@ from pdpbook.noise.samplers import L2Laplace, l2_laplace_radius, round_to_grid, 
 
 __all__ = [
     "L2Laplace",
+    "ProductLaw",
     "gaussian_epsilon",
     "gaussian_mu",
     "gaussian_profile",

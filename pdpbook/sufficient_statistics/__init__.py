@@ -6,12 +6,10 @@ lives in `personalized`.
 
 from pdpbook.sufficient_statistics.adassp import AdaSSP, adassp_coefficients, adassp_scale
 from pdpbook.sufficient_statistics.constants import statistics_constant
-from pdpbook.sufficient_statistics.law import ProductLaw
 from pdpbook.sufficient_statistics.ridge import RidgePath, SufficientStatisticsRidge
 
 __all__ = [
     "AdaSSP",
-    "ProductLaw",
     "RidgePath",
     "SufficientStatisticsRidge",
     "adassp_coefficients",

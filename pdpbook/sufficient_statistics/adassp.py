@@ -20,8 +20,7 @@ from pdpbook._domain import (
     rows_to_ball,
 )
 from pdpbook.guarantees import GaussianDP
-from pdpbook.noise import gaussian_mu
-from pdpbook.sufficient_statistics.law import ProductLaw
+from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.validation import (
     check_choice,
     check_count,

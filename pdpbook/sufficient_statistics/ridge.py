@@ -21,7 +21,7 @@ from pdpbook._domain import (
     to_user_units,
 )
 from pdpbook.guarantees import GaussianDP, PureDP
-from pdpbook.noise import gaussian_mu
+from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.sufficient_statistics.constants import (
     factors,
     label_scale,
@@ -29,7 +29,6 @@ from pdpbook.sufficient_statistics.constants import (
     statistics_constant,
     sums,
 )
-from pdpbook.sufficient_statistics.law import ProductLaw
 from pdpbook.validation import (
     check_delta,
     check_design,

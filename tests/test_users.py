@@ -1,0 +1,67 @@
+"""User labels and budgets of users: every form accepted, every wrong one refused by name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from pdpbook._users import check_user_epsilon, check_users
+
+ROWS = np.array(["b", "a", "b", "c"])
+
+
+def test_labels_become_codes_in_sorted_order():
+    users = check_users(ROWS, 4)
+    assert_array_equal(users.codes, [1, 0, 1, 2])
+    assert_array_equal(users.labels, ["a", "b", "c"])
+    assert_array_equal(users.sizes, [1, 2, 1])
+
+
+def test_without_labels_every_row_is_a_user():
+    users = check_users(None, 3)
+    assert_array_equal(users.codes, [0, 1, 2])
+    assert_array_equal(users.sizes, [1, 1, 1])
+
+
+def test_every_form_of_budgets_gives_one_a_user():
+    users = check_users(ROWS, 4)
+    table = {"a": 1.0, "b": 2.0, "c": 3.0}
+    for epsilon in (table, pd.Series(table), [2.0, 1.0, 2.0, 3.0]):
+        assert_array_equal(check_user_epsilon(epsilon, users), [1.0, 2.0, 3.0])
+    assert_array_equal(check_user_epsilon(0.5, users), [0.5, 0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", "b"], r"users must have shape \(4,\)"),
+        (["a", None, "b", "c"], r"users\[1\]"),
+        ([1.0, 2.0, np.nan, 2.0], r"users\[2\]"),
+        ([["a"], ["b"], ["a"], ["a"]], r"got shape \(4, 1\)"),
+    ],
+)
+def test_bad_labels_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        check_users(np.array(labels, dtype=object), 4)
+
+
+def test_labels_of_two_kinds_are_refused():
+    with pytest.raises(TypeError, match="one kind"):
+        check_users(np.array(["a", 1, "b", 2], dtype=object), 4)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "message"),
+    [
+        ({"a": 1.0, "c": 2.0}, r"none for .*b"),
+        ({"a": 1.0, "b": np.nan, "c": 2.0}, r"epsilon\[1\]"),
+        ([1.0, 2.0, 3.0], r"shape \(4,\)"),
+        ([1.0, 2.0, 3.0, 4.0], r"epsilon\[2\] = 3, but user .*b.* has 1"),
+        (0.0, "epsilon must be"),
+        (-1.0, "epsilon must be"),
+        (np.inf, "epsilon must be"),
+    ],
+)
+def test_bad_budgets_are_refused(epsilon, message):
+    with pytest.raises(ValueError, match=message):
+        check_user_epsilon(epsilon, check_users(ROWS, 4))
