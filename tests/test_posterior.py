@@ -1,5 +1,7 @@
 """Posterior samples that keep a promise: calibration, laws, the whole mechanism, certificates."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -115,10 +117,11 @@ def test_adaptive_law_samples_from_its_density(people, release_norm):
     assert abs(ratio.mean() - 1) < 5 * ratio.std() / np.sqrt(1000)
 
 
+@pytest.mark.parametrize("release_norm", [False, True])
 @pytest.mark.parametrize("strength", [0.0, 3.0, 40.0, 400.0])
-def test_the_whole_mechanism_keeps_its_budget_on_worst_pairs(strength):
+def test_the_whole_mechanism_keeps_its_budget_on_worst_pairs(strength, release_norm):
     n = 1000
-    plan = AdaptivePlan(1.0, 1e-2, 1, n)
+    plan = AdaptivePlan(1.0, 1e-2, 1, n, release_norm=release_norm)
     moment = np.sqrt(strength * n)  # every label 1
     without = AdaptiveLaw([[strength]], [moment], plan)
     joined = AdaptiveLaw([[strength + 1]], [moment - 1], plan)
@@ -133,15 +136,17 @@ class Greedy(AdaptivePlan):
         return super().gamma(h, lam, np.log(np.ones(np.shape(h)))) * 100
 
 
-def test_a_greedy_draw_is_caught():
-    plan = Greedy(1.0, 1e-2, 1, 1000)
+@pytest.mark.parametrize("release_norm", [False, True])
+def test_a_greedy_draw_is_caught(release_norm):
+    plan = Greedy(1.0, 1e-2, 1, 1000, release_norm=release_norm)
     without = AdaptiveLaw([[40.0]], [200.0], plan)
     joined = AdaptiveLaw([[41.0]], [199.0], plan)
     assert max(adaptive_profile(1.0, without, joined, [1.0], -1.0)) > plan.delta
 
 
-def test_the_joint_profile_agrees_with_simulation():
-    plan = AdaptivePlan(2.0, 0.2, 1, 50)
+@pytest.mark.parametrize("release_norm", [False, True])
+def test_the_joint_profile_agrees_with_simulation(release_norm):
+    plan = AdaptivePlan(2.0, 0.2, 1, 50, release_norm=release_norm)
     without, joined = (AdaptiveLaw([[g]], [m], plan) for g, m in [(20.0, 15.0), (21.0, 14.0)])
     exact = adaptive_profile([0.0, 0.3], without, joined, [1.0], -1.0)[0]
     draws = without.sample(1500, rng=np.random.default_rng(SEED))
@@ -149,6 +154,26 @@ def test_the_joint_profile_agrees_with_simulation():
     for epsilon, delta in zip([0.0, 0.3], exact, strict=True):
         gain = np.maximum(0, 1 - np.exp(epsilon - loss))
         assert abs(gain.mean() - delta) < 5 * gain.std() / np.sqrt(1500)  # false alarm 1e-6
+
+
+class WithoutTheUnit(AdaptivePlan):
+    """Planted: the released eigenvalue is not lowered by what one person adds to it."""
+
+    @property
+    def margin(self):
+        return super().margin - 1
+
+
+def test_a_bound_for_the_larger_data_set_alone_is_caught():
+    # at small budgets the slack of composition hides it
+    worst = dict.fromkeys((AdaptivePlan, WithoutTheUnit), 0.0)
+    for kind, weight in product(worst, (0.5, 1.5, 3.0)):
+        plan = kind(200.0, 0.3, 1, 1000)
+        moment = np.sqrt(1000 * weight)
+        without, joined = (AdaptiveLaw([[weight + k]], [moment - k], plan) for k in (0, 1))
+        found = adaptive_profile(200.0, without, joined, [1.0], -1.0)
+        worst[kind] = max(worst[kind], *found)
+    assert worst[AdaptivePlan] <= 0.3 < worst[WithoutTheUnit]
 
 
 # --- the parameters of AdaOPS --------------------------------------------------------------------

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from pdpbook.per_instance import ops_profile
-from pdpbook.posterior.calibration import AdaptivePlan
+from pdpbook.posterior.calibration import AdaptivePlan, residual_bound
 from pdpbook.validation import check_count, check_finite, check_nonnegative, check_rng
 
 __all__ = ["AdaptiveLaw", "PosteriorLaw", "adaptive_profile"]
@@ -190,8 +190,8 @@ def adaptive_profile(
 ) -> tuple[Floats, Floats]:
     r"""Exact privacy profile of a whole run of AdaOPS for one person on one data set.
 
-    Given the first release the draw has the profile of one posterior sample, so one integral over
-    the released eigenvalue remains:
+    Given the numbers that are released first, the draw has the profile of one posterior sample.
+    One integral over them remains, with the released eigenvalue alone or the norm as well in z:
 
     .. math:: \delta(\varepsilon) = \int f_P(z)\,
               \delta_{P\|Q}\bigl(\varepsilon-\log\tfrac{f_P(z)}{f_Q(z)};\mu_z,\rho_z\bigr)\,dz .
@@ -201,7 +201,7 @@ def adaptive_profile(
     epsilon : array_like
         Where to evaluate, in nats; shape () or (m,).
     without, joined : AdaptiveLaw
-        Laws for the data without and with the person, of one plan without `release_norm`.
+        Laws for the data without and with the person, of one plan.
     x : array_like, shape (d,)
         The person's row on the domain.
     y : float
@@ -215,12 +215,12 @@ def adaptive_profile(
     Raises
     ------
     ValueError
-        If the plans differ or release a norm too.
+        If the plans differ.
 
     Notes
     -----
     Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Gauss-Legendre quadrature in
-    the released number, over 9 standard deviations around both means.
+    each released number, over 9 standard deviations around both means.
 
     Examples
     --------
@@ -231,25 +231,67 @@ def adaptive_profile(
     True
     """
     epsilon = np.asarray(check_nonnegative(epsilon, "epsilon"))
-    if without.plan != joined.plan or without.plan.release_norm:
-        raise ValueError("without and joined must share one plan, without release_norm")
+    if without.plan != joined.plan:
+        raise ValueError("without and joined must share one plan")
     x, plan = np.asarray(check_finite(x, "x")), without.plan
     means = np.array([float(without.center[0]), float(joined.center[0])])
-    low, high = means.min() - 9 * plan.scale, means.max() + 9 * plan.scale
-    breaks = np.unique(np.clip([low, 0.0, 1.0, high], low, high))  # kinks of the parameters
-    nodes, weights = np.polynomial.legendre.leggauss(60)
-    middle, half = (breaks[1:] + breaks[:-1]) / 2, (breaks[1:] - breaks[:-1]) / 2
-    z = (middle[:, None] + half[:, None] * nodes).ravel()
-    step = (half[:, None] * weights).ravel()
+    z, step = _quadrature(means, np.full(2, plan.scale), [0.0, 1.0])  # kinks of the parameters
     lam, h = np.array([without.given(value) for value in z]).T
     mu = np.array([x @ np.linalg.solve(without.weight(value), x) for value in lam])
     residual = np.array([y - x @ without.ridge(value) for value in lam])
-    rho = np.sqrt(plan.gamma(h, lam)) * np.abs(residual)
     log_p, log_q = (_log_normal(z, mean, plan.scale) for mean in means)
+    log_norm: Any = np.inf
+    if plan.release_norm:
+        inner = [_norms(without, joined, *pair) for pair in zip(lam, h, strict=True)]
+        log_norm, weight, more_p, more_q = (np.array(each) for each in zip(*inner, strict=True))
+        step, log_p, log_q = (
+            step[:, None] * weight,
+            log_p[:, None] + more_p,
+            log_q[:, None] + more_q,
+        )
+        lam, h, mu, residual = (value[:, None] for value in (lam, h, mu, residual))
+    rho = np.sqrt(plan.gamma(h, lam, log_norm)) * np.abs(residual)
+    mu, rho = (np.broadcast_to(value, step.shape).ravel() for value in (mu, rho))
+    step, log_p, log_q = step.ravel(), log_p.ravel(), log_q.ravel()
     gain, at = log_p - log_q, epsilon[..., None]
     add = (step * np.exp(log_p) * _one_way(at - gain, mu, rho, 0)).sum(axis=-1)
     remove = (step * np.exp(log_q) * _one_way(at + gain, mu, rho, 1)).sum(axis=-1)
     return add, remove
+
+
+def _norms(
+    without: AdaptiveLaw, joined: AdaptiveLaw, lam: float, h: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Nodes, weights and both log-densities of the released norm, given the first release."""
+    laws = [law.norm_law(lam, h) for law in (without, joined)]
+    means, scales = np.array(laws).T
+    largest = np.log(residual_bound(h, lam, without.plan.n_max))  # above it nothing changes
+    kinks = np.clip([0.0, float(largest)], *_range(means, scales))
+    nodes, weights = _quadrature(means, scales, kinks, count=30, panels=3)
+    log_p, log_q = (_log_normal(nodes, *law) for law in laws)
+    return nodes, weights, log_p, log_q
+
+
+def _range(means: Floats, scales: Floats) -> tuple[float, float]:
+    return float((means - 9 * scales).min()), float((means + 9 * scales).max())
+
+
+def _quadrature(
+    means: Floats, scales: Floats, kinks: ArrayLike, *, count: int = 60, panels: int = 0
+) -> tuple[Floats, Floats]:
+    """Gauss-Legendre nodes and weights over two normal laws, split at kinks.
+
+    With `panels` the number of pieces is the same whatever the kinks: equal pieces between them.
+    """
+    low, high = _range(means, scales)
+    breaks = np.sort(np.clip([low, *np.asarray(kinks), high], low, high))
+    if panels:
+        parts = np.linspace(0, 1, panels + 1)[:-1]
+        inside = breaks[:-1, None] + np.diff(breaks)[:, None] * parts
+        breaks = np.append(inside.ravel(), high)
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    middle, half = (breaks[1:] + breaks[:-1]) / 2, np.diff(breaks) / 2
+    return (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
 
 
 def _one_way(epsilon: Floats, mu: Floats, rho: Floats, way: int) -> Floats:
