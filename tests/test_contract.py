@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 ROWS = pages.statements()
 CHAPTERS = pages.published()
 SHARED = ROOT.parent / "shared" / "statements.csv"
-ELSEWHERE = {"tab-notions"}  # a table that a cell of its page makes
 PROVED = {"prf:theorem", "prf:lemma", "prf:proposition", "prf:corollary"}
 FREE = ("fig-", "eq-", "ex-", "tab-")  # labels that need no row of their own
 
@@ -32,7 +31,7 @@ def page(name):
 
 
 def rows_of(name):
-    return [row for row in ROWS if row["chapter"] == name and row["label"] not in ELSEWHERE]
+    return [row for row in ROWS if row["chapter"] == name]
 
 
 # --- the rules -----------------------------------------------------------------------------------
