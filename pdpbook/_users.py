@@ -58,7 +58,9 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
         table = dict(epsilon.items())
         for label in users.labels:
             if label not in table:
-                raise ValueError(f"{name} must have a budget for every user; none for {label!r}")
+                raise ValueError(
+                    f"{name} must have a budget for every user; none for {_plain(label)!r}"
+                )
         values = np.asarray(check_positive([table[label] for label in users.labels], name))
         return values.astype(float)
     values = np.asarray(check_positive(epsilon, name))
@@ -74,8 +76,14 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
     differs = values != values[first][users.codes]
     if differs.any():
         at = int(np.flatnonzero(differs)[0])
+        user, before = users.codes[at], values[first[users.codes[at]]]
         raise ValueError(
             f"{name} must be the same on all rows of a user; {name}[{at}] = {values[at]:g}, but "
-            f"user {users.labels[users.codes[at]]!r} has {values[first[users.codes[at]]]:g} before"
+            f"user {_plain(users.labels[user])!r} has {before:g} before"
         )
     return np.asarray(values[first], dtype=float)
+
+
+def _plain(label: Any) -> Any:
+    """A label as it was written, without numpy's name for its type."""
+    return label.item() if isinstance(label, np.generic) else label

@@ -10,16 +10,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pdpbook.gradient import GradientDescentRidge
+from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
+from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.noise import gaussian_mu
 from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
+from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
 # So much budget that the noise is far below every tolerance; bounds wide enough for the made-up
 # data of the checks, which do not know that bounds exist: clip=True takes care of the rest.
 ROOMY = {"epsilon": 1e9, "bounds": (-4, 4), "y_bounds": (-4, 4), "clip": True}
+LABELS = {name: value for name, value in ROOMY.items() if name != "bounds"}  # X is public
 CHECKED = [
     PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0),
     PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, proof="published", row_norm=4.0),
@@ -38,6 +42,22 @@ CHECKED = [
     AdaOPS(100.0, **ROOMY, fit_intercept=True, n_max=1000, random_state=0),
     AdaOPS(100.0, **ROOMY, n_max=1000, row_norm=4.0, release_norm=True, random_state=0),
     AdaSSP(**ROOMY | {"epsilon": 1e15}, delta=0.1, fit_intercept=True, random_state=0),
+    PACRegression(
+        alpha=1e-3, success_rate=1 - 1e-12, calibration="tv", draws=500, tol=0.3, random_state=0
+    ),
+    GWARegression(**LABELS, fit_intercept=True, random_state=0),
+    GWARegression(**LABELS, delta=1e-5, objective="prediction", random_state=0),
+    SampleLimitedRegression(**LABELS, fit_intercept=True, random_state=0),
+    TwoStageGWARegression(**LABELS, random_state=0),
+    WeightedMean(**LABELS, random_state=0),
+    SampleLimitedMean(**LABELS, random_state=0),
+    WeightedERM(**ROOMY, optimizer="output", radius=50.0, lam=1e-4, random_state=0),
+    WeightedERM(**ROOMY, delta=0.1, radius=20.0, steps=2000, step_size=1.0, random_state=0),
+    WeightedERM("logistic", **ROOMY, optimizer="output", radius=50.0, lam=1e-4, random_state=0),
+    WeightedERM(
+        "logistic", **ROOMY, delta=0.1, radius=50.0, steps=500, step_size=4.0, random_state=0
+    ),
+    DPSGDRegression(**ROOMY, fit_intercept=True, batch_size=10, epochs=50, random_state=0),
 ]
 MECHANISMS = [
     PDPRidge(0.5),
@@ -52,9 +72,21 @@ MECHANISMS = [
     AdaOPS(n_max=1000),
     AdaOPS(n_max=1000, release_norm=True),
     AdaSSP(),
+    GWARegression(),
+    GWARegression(delta=1e-6, prior=1.0),
+    SampleLimitedRegression(),
+    TwoStageGWARegression(),
+    WeightedMean(),
+    SampleLimitedMean(),
+    WeightedERM(delta=1e-6),
+    WeightedERM(delta=1e-6, accounting="gaussian", fit_intercept=True),
+    WeightedERM(optimizer="output"),
+    DPSGDRegression(),
 ]
 # one promise for everybody: of several budgets the smallest, under add-remove neighbors
-UNIFORM = (OnePosteriorSample, AdaOPS, AdaSSP)
+UNIFORM = (OnePosteriorSample, AdaOPS, AdaSSP, DPSGDRegression)
+OF_LABELS = (GWARegression, SampleLimitedRegression, TwoStageGWARegression)
+OF_USERS = (WeightedMean, SampleLimitedMean, WeightedERM)
 
 
 # all and only what may stay on a fitted object; the first of FROM_LAW is drawn from `output_law`
@@ -69,6 +101,18 @@ RELEASED = {
     OnePosteriorSample: "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_",
     AdaOPS: "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_",
     AdaSSP: "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_",
+    GWARegression: "coef_ intercept_ release_ scale_ gap_ rank_ exposure_ users_ "
+    "n_features_in_ guarantee_",
+    SampleLimitedRegression: "coef_ intercept_ release_ scale_ threshold_ rank_ exposure_ users_ "
+    "n_features_in_ guarantee_",
+    TwoStageGWARegression: "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ scale_ gap_ "
+    "rank_ exposure_ users_ n_features_in_ guarantee_",
+    WeightedMean: "mean_ noise_scale_ h_ weights_ exposure_ users_ guarantee_",
+    SampleLimitedMean: "mean_ noise_scale_ threshold_ exposure_ users_ guarantee_",
+    WeightedERM: "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_ "
+    "guarantee_",
+    DPSGDRegression: "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_ "
+    "guarantee_",
 }
 FROM_LAW = ("release_", "theta_", "coef_", "mean_")
 
@@ -79,10 +123,13 @@ def assert_promised(model, epsilon):
         epsilon = np.min(epsilon)
     if hasattr(promise, "mu"):  # the Gaussian promise that goes through (epsilon, delta)
         assert_array_equal(promise.mu, gaussian_mu(epsilon, model.delta))
+    elif hasattr(promise, "rho"):  # the conversion back is a sharper one
+        assert np.all(promise.to_approximate(model.delta).epsilon <= epsilon)
     else:
         assert_array_equal(promise.epsilon, epsilon)
 
 
+@pytest.mark.filterwarnings("ignore:X has rank")
 @parametrize_with_checks(CHECKED, xfail_strict=True)
 def test_scikit_learn_checks(estimator, check, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # else one check of each estimator is skipped
@@ -113,6 +160,10 @@ def test_fitting_leaves_the_parameters_alone(estimator, people):
     assert model.get_params() == before
     assert_promised(model, epsilon)
     neighbors = "add-remove" if isinstance(model, UNIFORM) else "replace-one"
+    if isinstance(model, OF_LABELS):
+        neighbors = "user-labels"
+    if isinstance(model, OF_USERS):
+        neighbors = "user"
     assert model.guarantee_.neighbors == neighbors
 
 

@@ -122,6 +122,16 @@ def unseeded(notebook):
     return wrong
 
 
+def unsaid(notebook):
+    """Values that a cell shows because its last line returns one: print what is worth showing."""
+    return [
+        f"cell {cell.id} shows a bare value: {output['data'].get('text/plain', '')[:40]}"
+        for cell in code_cells(notebook)
+        for output in cell.outputs
+        if output["output_type"] == "execute_result"
+    ]
+
+
 # --- the rules: prose ----------------------------------------------------------------------------
 
 
@@ -230,7 +240,15 @@ def misrendered(notebook):
 
 # --- the notebooks -------------------------------------------------------------------------------
 
-RULES = [not_canonical, too_long, unlabelled_figures, unseeded, disordered, misrendered]
+RULES = [
+    not_canonical,
+    too_long,
+    unlabelled_figures,
+    unseeded,
+    unsaid,
+    disordered,
+    misrendered,
+]
 CHAPTERS = pages.published()
 
 
@@ -353,6 +371,7 @@ PLANTED = [
     (too_long, code("x" * 76), "a line of 76 characters, more than 75"),
     (too_long, output("stream", name="stdout", text="a\n" + "x" * 81), "printed a line of 81"),
     (too_long, output("execute_result", data={"text/plain": "x" * 81}), "printed a line of 81"),
+    (unsaid, output("execute_result", data={"text/plain": "0.5"}), "shows a bare value: 0.5"),
     (unlabelled_figures, figure(caption=""), "has no caption"),
     (unlabelled_figures, figure(name="loss"), "no name of its own"),
     (unlabelled_figures, alt("Too short to say anything."), "alt text of 26 characters"),

@@ -1,7 +1,8 @@
 """Attempts to break a promise: an audit can refute it, never prove it.
 
 Where a mechanism can state the law of its output, `audit_density` compares it with that of a
-neighbor, point by point.
+neighbor, point by point; `audit_samples` counts events among releases where it cannot.
+`membership_attack` guesses from releases who was in the data.
 """
 
 from pdpbook.audit.density import (
@@ -11,5 +12,26 @@ from pdpbook.audit.density import (
     audit_density,
     search_neighbors,
 )
+from pdpbook.audit.membership import (
+    AttackScore,
+    GaussianRelease,
+    MembershipAttack,
+    membership_attack,
+)
+from pdpbook.audit.neighbors import differing_person
+from pdpbook.audit.samples import SampleAudit, audit_samples
 
-__all__ = ["SLACK", "DensityAudit", "NeighborSearch", "audit_density", "search_neighbors"]
+__all__ = [
+    "SLACK",
+    "AttackScore",
+    "DensityAudit",
+    "GaussianRelease",
+    "MembershipAttack",
+    "NeighborSearch",
+    "SampleAudit",
+    "audit_density",
+    "audit_samples",
+    "differing_person",
+    "membership_attack",
+    "search_neighbors",
+]

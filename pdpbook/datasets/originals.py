@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdpbook.datasets.stand_ins import stand_in
 from pdpbook.validation import check_choice
 
 __all__ = ["canonical_checksum", "load"]
@@ -150,9 +151,9 @@ def load(name: str) -> pd.DataFrame:
     Notes
     -----
     Places, in order: the folder in the environment variable ``PDPBOOK_DATA``, pooch's cache, the
-    public address (a few seconds at most). If all fail and ``PDPBOOK_STAND_IN`` is ``1``,
-    ``medical-cost`` is replaced by a table of the same columns, types and size that was invented
-    here, one printed line says so, and no number from it means anything.
+    public address (a few seconds at most). If all fail and ``PDPBOOK_STAND_IN`` is ``1``, the
+    table is replaced by one of the same columns, types and size that was invented here, one
+    printed line says so, and no number from it means anything.
 
     The parser of the raw Druglib reviews is not part of the package: only the table of numbers is
     read, from ``PDPBOOK_DATA``.
@@ -178,9 +179,9 @@ def load(name: str) -> pd.DataFrame:
             frame = _verified(content, source, source.url)  # altered content is never cached
             _keep(path, content)
             return _labelled(frame, name)
-    if name == "medical-cost" and os.environ.get("PDPBOOK_STAND_IN") == "1":
-        print("STAND-IN DATA: medical-cost was generated; its numbers mean nothing")
-        return _labelled(_stand_in_medical_cost(), name, stand_in=True)
+    if os.environ.get("PDPBOOK_STAND_IN") == "1":
+        print(f"STAND-IN DATA: {name} was generated; its numbers mean nothing")
+        return _labelled(stand_in(name).astype(source.types), name, stand_in=True)
     address = source.url or "no public address"
     raise FileNotFoundError(
         f"{name} needs {source.file} ({address}; canonical sha256 {source.checksum}), which is "
@@ -288,23 +289,3 @@ def _parse(content: bytes, source: Source) -> pd.DataFrame:
 
 def _canonical_text(frame: pd.DataFrame) -> bytes:
     return str(frame.to_csv(index=False, lineterminator="\n")).encode()
-
-
-def _stand_in_medical_cost() -> pd.DataFrame:
-    """Invented records in the shape of medical-cost: made up here, estimated from nothing."""
-    n, rng = 1338, np.random.default_rng(20240101)
-    age = rng.integers(18, 65, n)
-    bmi = np.clip(rng.normal(30, 6, n), 16, 53).round(2)
-    smoker = rng.random(n) < 0.2
-    cost = 250 * age + np.where(smoker, 20_000 + 800 * (bmi - 30), 0) + rng.gamma(2, 1500, n)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "sex": rng.choice(["female", "male"], n),
-            "bmi": bmi,
-            "children": np.minimum(rng.poisson(1, n), 5),
-            "smoker": np.where(smoker, "yes", "no"),
-            "region": rng.choice(["northeast", "northwest", "southeast", "southwest"], n),
-            "charges": np.clip(cost, 1000, 65_000).round(2),
-        }
-    ).astype(SOURCES["medical-cost"].types)

@@ -1,5 +1,26 @@
 """Linear regression by noisy gradients: what a person adds to one is bounded at every step."""
 
+from pdpbook.gradient.accounting import (
+    calibrate_noise_multiplier,
+    calibrate_to_success_rate,
+    dpsgd_epsilon,
+    dpsgd_profile,
+    dpsgd_total_variation,
+)
 from pdpbook.gradient.descent import DescentLaw, GradientDescentRidge
+from pdpbook.gradient.dpsgd import DPSGDRegression
+from pdpbook.gradient.law import DPSGDLaw
+from pdpbook.gradient.one_step import subsampled_gaussian_profile
 
-__all__ = ["DescentLaw", "GradientDescentRidge"]
+__all__ = [
+    "DPSGDLaw",
+    "DPSGDRegression",
+    "DescentLaw",
+    "GradientDescentRidge",
+    "calibrate_noise_multiplier",
+    "calibrate_to_success_rate",
+    "dpsgd_epsilon",
+    "dpsgd_profile",
+    "dpsgd_total_variation",
+    "subsampled_gaussian_profile",
+]

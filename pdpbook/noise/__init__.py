@@ -4,6 +4,13 @@ Nothing here knows a data set: a profile takes the ratio of sensitivity to noise
 smallest delta at every epsilon. Sensitivities live in `sensitivity`, promises in `guarantees`.
 """
 
+from pdpbook.noise.grid import (
+    GridLaplace,
+    grid_laplace,
+    grid_rate,
+    grid_steps,
+    sample_discrete_laplace,
+)
 from pdpbook.noise.product import ProductLaw
 from pdpbook.noise.profiles import (
     gaussian_epsilon,
@@ -15,14 +22,19 @@ from pdpbook.noise.profiles import (
 from pdpbook.noise.samplers import L2Laplace, l2_laplace_radius, round_to_grid, sample_l2_laplace
 
 __all__ = [
+    "GridLaplace",
     "L2Laplace",
     "ProductLaw",
     "gaussian_epsilon",
     "gaussian_mu",
     "gaussian_profile",
+    "grid_laplace",
+    "grid_rate",
+    "grid_steps",
     "l2_laplace_eps0",
     "l2_laplace_profile",
     "l2_laplace_radius",
     "round_to_grid",
+    "sample_discrete_laplace",
     "sample_l2_laplace",
 ]

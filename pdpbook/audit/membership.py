@@ -1,0 +1,353 @@
+"""Attacks on membership: how often two adversaries guess whether one person is in the data.
+
+One knows the pool and the mechanism, and has trained on random halves of its own; the other also
+knows who else is in. What they reach is a lower bound on what the best adversary reaches: an
+attack can refute a ceiling, never prove it. The ceilings are `pdpbook.pac`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, stats
+
+from pdpbook.validation import check_count, check_delta, check_finite, check_rng
+
+__all__ = ["AttackScore", "GaussianRelease", "MembershipAttack", "membership_attack"]
+
+Floats = NDArray[np.float64]
+Members = NDArray[np.bool_]
+Release = Callable[[Members, np.random.Generator], ArrayLike]
+LogDensity = Callable[[Floats, Members], float]
+
+FLOOR = 1e-9  # a direction without noise counts as noise this much below the widest, in deviations
+
+
+@dataclass(frozen=True)
+class AttackScore:
+    """How one attacker fared; prints as one sentence."""
+
+    attacker: str  #: ``"shadow"`` or ``"informed"``
+    successes: int  #: right guesses
+    trials: int  #: releases attacked
+    confidence: float  #: of `interval`
+
+    @property
+    def success_rate(self) -> float:
+        """Share of right guesses."""
+        return self.successes / self.trials
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Two-sided interval of Clopper and Pearson (1934) for the attacker's true rate."""
+        found = stats.binomtest(self.successes, self.trials).proportion_ci(
+            self.confidence, method="exact"
+        )
+        return float(found.low), float(found.high)
+
+    def refutes(self, ceiling: float) -> bool:
+        """Return whether the whole interval lies above a ceiling.
+
+        Parameters
+        ----------
+        ceiling : float
+            A claimed bound on the success rate, between 0 and 1.
+
+        Returns
+        -------
+        bool
+            True for a ceiling that holds with probability at most ``(1 - confidence) / 2``.
+        """
+        return self.interval[0] > check_delta(ceiling, "ceiling")
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"The {self.attacker} attacker guessed {self.successes} of {self.trials} right, "
+            f"{self.success_rate:.3f} [{low:.3f}, {high:.3f}]."
+        )
+
+
+@dataclass(frozen=True)
+class MembershipAttack:
+    """The outcome of `membership_attack`."""
+
+    target: int  #: index in the pool of the person attacked
+    prior: float  #: success rate of a blind guess
+    shadow: AttackScore  #: who knows the pool and the mechanism
+    informed: AttackScore | None  #: who also knows everybody else; None without a density
+
+    def refutes(self, ceiling: float) -> bool:
+        """Return whether either attacker refutes a ceiling.
+
+        Parameters
+        ----------
+        ceiling : float
+            A claimed bound on the success rate of every adversary.
+
+        Returns
+        -------
+        bool
+            True for a ceiling that holds with probability at most ``1 - confidence``. The informed
+            attacker is no adversary of PAC privacy, and counts because every ceiling of
+            `pdpbook.pac` is proved against them as well.
+        """
+        return any(score.refutes(ceiling) for score in self._scores())
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row an attacker with success rate, both ends of the interval and counts."""
+        rows = [
+            (s.attacker, s.success_rate, *s.interval, s.successes, s.trials) for s in self._scores()
+        ]
+        names = ["attacker", "success_rate", "low", "high", "successes", "trials"]
+        return pd.DataFrame(rows, columns=names)
+
+    def __str__(self) -> str:
+        return " ".join(
+            [f"Person {self.target}, blind guess {self.prior:.3g}.", *map(str, self._scores())]
+        )
+
+    def _scores(self) -> list[AttackScore]:
+        return [self.shadow] + ([] if self.informed is None else [self.informed])
+
+
+class GaussianRelease:
+    """A statistic of those who are in, plus Gaussian noise: a release with its log-density.
+
+    Parameters
+    ----------
+    statistic : callable
+        From a boolean array of shape (n,), who is in, to d numbers; not random.
+    covariance : array_like, shape (d, d), (d,) or ()
+        Of the noise: a matrix, symmetric and without negative eigenvalues; variances; or one
+        variance. Directions without noise are allowed, so that they can be attacked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the covariance is no array of numbers, not finite, not symmetric or negative.
+
+    Examples
+    --------
+    >>> release = GaussianRelease(lambda members: [members.sum()], 1.0)
+    >>> release.distance(0, np.array([True, True, False]))
+    1.0
+    """
+
+    def __init__(self, statistic: Callable[[Members], ArrayLike], covariance: ArrayLike):
+        self.statistic = statistic
+        self.covariance = np.asarray(check_finite(covariance, "covariance"))
+        self._basis: Floats | None = None
+        if self.covariance.ndim == 2:
+            if not _symmetric(self.covariance):
+                raise ValueError("covariance must be symmetric")
+            values, self._basis = np.linalg.eigh(self.covariance)
+            values = np.where(np.abs(values) > 1e-12 * np.abs(values).max(), values, 0.0)
+        else:
+            values = np.atleast_1d(self.covariance)
+        if not np.all(values >= 0):
+            raise ValueError(f"covariance must not be negative; got a variance {values.min():g}")
+        self._deviation = np.sqrt(values)
+        least = FLOOR * (float(self._deviation.max()) or 1.0)
+        self._divisor = np.maximum(self._deviation, least)
+
+    def __call__(self, members: Members, rng: np.random.Generator) -> Floats:
+        """Draw one release."""
+        center = self._center(members)
+        noise = self._deviation * rng.standard_normal(len(center))
+        return np.asarray(center + (noise if self._basis is None else self._basis @ noise))
+
+    def log_density(self, output: ArrayLike, members: Members) -> float:
+        """Log-density of an output, up to a constant.
+
+        Parameters
+        ----------
+        output : array_like, shape (d,)
+            What was released.
+        members : ndarray of bool, shape (n,)
+            Who is in.
+
+        Returns
+        -------
+        float
+            A direction without noise counts as one with 1e-9 of the largest deviation.
+        """
+        return -0.5 * self._squared(np.asarray(output, dtype=float) - self._center(members))
+
+    def distance(self, target: int, members: Members) -> float:
+        r"""What the target does to the release, in noise units.
+
+        Parameters
+        ----------
+        target : int
+            Index of the person.
+        members : ndarray of bool, shape (n,)
+            The others; whether the target is marked plays no role.
+
+        Returns
+        -------
+        float
+            :math:`\|\Delta\|_{\Sigma^{-1}}`, which `pac.gaussian_success_rate` takes.
+        """
+        with_, without = _both(members, target)
+        return float(np.sqrt(self._squared(self._center(with_) - self._center(without))))
+
+    def _center(self, members: Members) -> Floats:
+        return np.atleast_1d(np.asarray(self.statistic(members), dtype=float))
+
+    def _squared(self, move: Floats) -> float:
+        along = move if self._basis is None else self._basis.T @ move
+        return float(np.sum((along / self._divisor) ** 2))
+
+
+def membership_attack(
+    release: Release,
+    n: int,
+    target: int,
+    *,
+    rng: np.random.Generator,
+    sample_rate: float = 0.5,
+    shadows: int = 2000,
+    trials: int = 2000,
+    confidence: float = 0.999,
+    log_density: LogDensity | None = None,
+) -> MembershipAttack:
+    r"""Play the membership game against one person, with two adversaries.
+
+    Each of n people of a public pool is in the data with probability q, independently. The shadow
+    attacker draws data sets of their own, fits one Gaussian law to the releases with the target
+    and one to those without, and decides by
+
+    .. math:: q\,\hat p_1(o) > (1 - q)\,\hat p_0(o) .
+
+    The informed attacker knows who else is in, and decides by the true densities; with Gaussian
+    noise the rate is :math:`\mathbb{E}\,\Phi(\|\Delta\|_{\Sigma^{-1}}/2)` for q = 1/2.
+
+    Parameters
+    ----------
+    release : callable ``(members, rng) -> array_like, shape (d,)``
+        The mechanism: from a boolean array of shape (n,), who is in, to what is published.
+    n : int
+        Size of the pool.
+    target : int
+        Index of the person attacked, from 0 to n - 1.
+    rng : Generator
+        Source of randomness.
+    sample_rate : float, default 0.5
+        Probability q.
+    shadows : int, default 2000
+        Releases to learn from, at least 10; half of them with the target.
+    trials : int, default 2000
+        Releases to attack.
+    confidence : float, default 0.999
+        Of the intervals.
+    log_density : callable ``(output, members) -> float``, optional
+        For the informed attacker; constants do not matter. By default ``release.log_density`` where
+        there is one.
+
+    Returns
+    -------
+    MembershipAttack
+        With ``.shadow``, ``.informed``, ``.table`` and ``.refutes(ceiling)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range, or a release is not a finite vector of one length.
+
+    Notes
+    -----
+    Statements ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
+
+    Examples
+    --------
+    >>> release = GaussianRelease(lambda members: [members[0] + 0.1 * members.sum()], 0.25)
+    >>> attack = membership_attack(release, 10, 0, rng=np.random.default_rng(0))
+    >>> attack.informed.refutes(0.5), attack.refutes(0.95)
+    (True, False)
+    """
+    check_rng(rng)
+    n, q = check_count(n, "n"), check_delta(sample_rate, "sample_rate")
+    if not check_count(target, "target", minimum=0) < n:
+        raise ValueError(f"target must be in the pool, 0 to {n - 1}; got {target}")
+    shadows, trials = check_count(shadows, "shadows", minimum=10), check_count(trials, "trials")
+    confidence = check_delta(confidence, "confidence")
+    log_density = log_density or getattr(release, "log_density", None)
+
+    truth = np.arange(shadows) % 2 == 0
+    _, outputs = _play(release, n, target, truth, q, rng)
+    guess = _fit(outputs[truth], outputs[~truth])
+    truth = rng.random(trials) < q
+    halves, outputs = _play(release, n, target, truth, q, rng)
+    lean = np.log(q) - np.log1p(-q)
+
+    def score(attacker: str, log_ratio: Floats) -> AttackScore:
+        right = int(np.sum((log_ratio + lean > 0) == truth))
+        return AttackScore(attacker, right, trials, confidence)
+
+    informed = None
+    if log_density is not None:
+        pairs = (_both(members, target) for members in halves)
+        ratio = [
+            log_density(output, in_) - log_density(output, out)
+            for output, (in_, out) in zip(outputs, pairs, strict=True)
+        ]
+        informed = score("informed", np.asarray(ratio))
+    return MembershipAttack(int(target), max(q, 1 - q), score("shadow", guess(outputs)), informed)
+
+
+def _symmetric(matrix: Floats) -> bool:
+    size = float(np.abs(matrix).max(initial=0.0))
+    return matrix.shape[0] == matrix.shape[1] and bool(
+        np.all(np.abs(matrix - matrix.T) <= 1e-10 * size)
+    )
+
+
+def _both(members: Members, target: int) -> tuple[Members, Members]:
+    """The data with the target, and without."""
+    with_, without = members.copy(), members.copy()
+    with_[target], without[target] = True, False
+    return with_, without
+
+
+def _play(
+    release: Release, n: int, target: int, truth: Members, q: float, rng: np.random.Generator
+) -> tuple[Members, Floats]:
+    """Random data sets in which the target is as `truth` says, and their releases."""
+    halves = rng.random((len(truth), n)) < q
+    halves[:, target] = truth
+    outputs = [np.asarray(release(members.copy(), rng), dtype=float) for members in halves]
+    shapes = {output.shape for output in outputs}
+    if len(shapes) > 1 or outputs[0].ndim != 1 or not all(np.isfinite(o).all() for o in outputs):
+        raise ValueError(
+            f"release must return a finite vector, always of one length; got shapes {shapes}"
+        )
+    return halves, np.array(outputs)
+
+
+def _fit(inside: Floats, outside: Floats) -> Callable[[Floats], Floats]:
+    """Log-ratio of two Gaussian laws fitted to releases, in units of the pooled deviation."""
+    pooled = np.concatenate([inside, outside])
+    center, scale = pooled.mean(axis=0), pooled.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+
+    def law(sample: Floats) -> Callable[[Floats], Floats]:
+        sample = (sample - center) / scale
+        mean, d = sample.mean(axis=0), sample.shape[1]
+        cov = np.atleast_2d(np.cov(sample, rowvar=False)) + FLOOR * np.eye(d)
+        root = np.linalg.cholesky(cov)
+        log_det = np.log(np.diag(root)).sum()
+
+        def log_pdf(outputs: Floats) -> Floats:
+            white = linalg.solve_triangular(root, ((outputs - center) / scale - mean).T, lower=True)
+            return np.asarray(-0.5 * np.sum(white**2, axis=0) - log_det)
+
+        return log_pdf
+
+    first, second = law(inside), law(outside)
+    return lambda outputs: first(outputs) - second(outputs)

@@ -1,0 +1,240 @@
+"""Bugs in mechanisms that release noisy sums, or one draw from a posterior."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from pdpbook.audit.plants.plant import Pair, Plant, flipped, joined
+from pdpbook.noise import ProductLaw
+from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
+from pdpbook.validation import check_rng
+
+__all__ = ["SUMS"]
+
+Floats = NDArray[np.float64]
+
+
+def _diagonal(d: int) -> NDArray[np.bool_]:
+    rows, columns = np.triu_indices(d)
+    return np.asarray(rows == columns)
+
+
+class BareDiagonal(SufficientStatisticsRidge):
+    """The range of a square is computed from its lower bound twice, so squares get no noise."""
+
+    def _factors(self, d: int) -> Floats:
+        out, diagonal = super()._factors(d), _diagonal(d)
+        out[: len(diagonal)] *= np.where(diagonal, 1e9, 1.0)
+        return out
+
+
+class BareProducts(SufficientStatisticsRidge):
+    """Noise on the squares, none on the products of two features."""
+
+    def _factors(self, d: int) -> Floats:
+        out, diagonal = super()._factors(d), _diagonal(d)
+        out[: len(diagonal)] *= np.where(diagonal, 1.0, 1e9)
+        return out
+
+
+class MatrixAlone(SufficientStatisticsRidge):
+    """The sensitivity of the matrix hides the matrix and the moments."""
+
+    def _constant(self, d: int) -> float:
+        return d * (d + 1) / 2 if self.noise == "laplace" else float(d)
+
+
+class OverspentShares(SufficientStatisticsRidge):
+    """With an intercept one share of the budget is spent again, and the total not updated."""
+
+    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        law = super()._law(X, y, budgets)
+        shares = X.shape[1] + 1
+        return ProductLaw(law.center, law.scale / (1 + 1 / shares), law.noise)
+
+
+class ClippedWithInterceptOnly(SufficientStatisticsRidge):
+    """Rows are clipped to their bounds in one branch of the code, that with an intercept."""
+
+    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        law = super()._law(X, y, budgets)
+        if self.fit_intercept:
+            return law
+        weights = self._weights(self._strengths(np.broadcast_to(budgets, len(y)).astype(float)))
+        center = law.center.copy()
+        upper = np.triu_indices(X.shape[1])
+        center[: len(upper[0])] = ((X.T * weights) @ X)[upper]
+        return ProductLaw(center, law.scale, law.noise)
+
+
+class EpsilonForMu(SufficientStatisticsRidge):
+    """A budget in nats is used as the parameter of Gaussian privacy; the promise is converted."""
+
+    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        law = super()._law(X, y, budgets)
+        nats = np.broadcast_to(np.asarray(budgets, dtype=float), len(y))
+        return ProductLaw(law.center, law.scale * self._strengths(nats).sum() / nats.sum(), "gaussian")
+
+
+class VarianceForDeviation(SufficientStatisticsRidge):
+    """The variance of the noise is handed to a sampler that takes a standard deviation."""
+
+    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        law = super()._law(X, y, budgets)
+        return ProductLaw(law.center, law.scale**2, law.noise)
+
+
+class EachWithEverything(AdaSSP):
+    """Three releases, and the noise of each is that of a single one."""
+
+    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        law = super()._law(X, y, budgets)
+        return ProductLaw(law.center, law.scale / np.sqrt(3), law.noise)
+
+
+class LabelRangeFromTheData(AdaSSP):
+    """Labels are divided by the largest one in the data, and who holds it shows."""
+
+    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        return super()._law(X, y / max(float(np.abs(y).max()), 1e-9), budgets)
+
+
+class _TransposedLaw(PosteriorLaw):
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        z = check_rng(rng).normal(size=(1 if size is None else size, len(self.center)))
+        draws = self.center + solve_triangular(self._root, z.T, lower=True).T
+        return np.asarray(draws[0] if size is None else draws)
+
+
+class TransposedFactor(OnePosteriorSample):
+    """A Cholesky factor is solved against the wrong way round: right sizes, wrong directions."""
+
+    def _law(self, X: Floats, y: Floats, epsilon: float) -> PosteriorLaw:
+        law = super()._law(X, y, epsilon)
+        return _TransposedLaw(law.center, law.precision)
+
+
+class SharperForMoreData(OnePosteriorSample):
+    """The temperature is multiplied by the number of rows, which is private here."""
+
+    def _law(self, X: Floats, y: Floats, epsilon: float) -> PosteriorLaw:
+        law = super()._law(X, y, epsilon)
+        return PosteriorLaw(law.center, law.precision * len(X))
+
+
+class _GreedyPlan(AdaptivePlan):
+    def gamma(self, h: Any, lam: Any, log_norm: Any = np.inf) -> Any:
+        return 100 * super().gamma(h, lam, log_norm)
+
+
+class _QuietPlan(AdaptivePlan):
+    @property
+    def scale(self) -> float:
+        return super().scale / 8
+
+
+def _replanned(law: AdaptiveLaw, kind: type[AdaptivePlan]) -> AdaptiveLaw:
+    return replace(law, plan=kind(**vars(law.plan)))
+
+
+class GreedyDraw(AdaOPS):
+    """The draw is as sharp as if the residual of a person were a tenth of what it can be."""
+
+    def _law(self, X: Floats, y: Floats, epsilon: float) -> AdaptiveLaw:
+        return _replanned(super()._law(X, y, epsilon), _GreedyPlan)
+
+
+class QuietEigenvalue(AdaOPS):
+    """The smallest eigenvalue is released with an eighth of its noise: it only steers the rest."""
+
+    def _law(self, X: Floats, y: Floats, epsilon: float) -> AdaptiveLaw:
+        return _replanned(super()._law(X, y, epsilon), _QuietPlan)
+
+
+def _about(kind: type) -> str:
+    return str(kind.__doc__).partition("\n")[0].rstrip(".")
+
+
+def _sums(name: str, kind: Any, pair: Pair, *, public: bool = False, **settings: Any) -> Plant:
+    sound = SufficientStatisticsRidge(**settings)
+    return Plant(name, _about(kind), kind(**settings), sound, pair, public=public)
+
+
+def _changed(n: int, d: int, row: Any) -> Pair:
+    """Everybody at the far corner; one person there or elsewhere."""
+    X, y = np.ones((n, d)), np.ones(n)
+    other, labels = X.copy(), y.copy()
+    other[0], labels[0] = row, -1.0
+    return Pair((X, y), (other, labels))
+
+
+def _leaning(n: int = 1000) -> Pair:
+    """Two features that nearly agree, labels by their difference, and a person against all."""
+    sign = (-1.0) ** np.arange(n)
+    X = np.column_stack([0.63 + 0.02 * sign, 0.63 - 0.02 * sign])
+    return joined(X, sign, [0.7, -0.7], -1.0)
+
+
+GAUSSIAN = {"noise": "gaussian", "delta": 0.01}
+NULL = _changed(3, 3, 0.0)
+ALONE = joined(np.zeros((3, 1)), np.zeros(3), [1.0], 1.0)
+SUMS = [
+    _sums("bare diagonal", BareDiagonal, NULL, public=True),
+    _sums("bare products", BareProducts, NULL),
+    _sums("sensitivity of the matrix alone", MatrixAlone, NULL),
+    _sums("share spent again", OverspentShares, _changed(3, 2, 0.0), fit_intercept=True, public=True),
+    _sums("clipped with intercept only", ClippedWithInterceptOnly, _changed(3, 2, 1e3), clip=True, public=True),
+    _sums("epsilon for mu", EpsilonForMu, NULL, **GAUSSIAN),
+    _sums("variance for deviation", VarianceForDeviation, _changed(50, 2, 0.0), **GAUSSIAN, public=True),
+    Plant(
+        "each with everything",
+        _about(EachWithEverything),
+        EachWithEverything(delta=0.01),
+        AdaSSP(delta=0.01),
+        ALONE,
+    ),
+    Plant(
+        "label range from the data",
+        _about(LabelRangeFromTheData),
+        LabelRangeFromTheData(delta=0.01),
+        AdaSSP(delta=0.01),
+        joined(np.ones((40, 1)), np.full(40, 0.05), [1.0], 1.0),
+        public=True,
+    ),
+    Plant(
+        "transposed factor",
+        _about(TransposedFactor),
+        TransposedFactor(1.0, delta=0.01, epsilon=4.0, n_max=1001),
+        OnePosteriorSample(1.0, delta=0.01, epsilon=4.0, n_max=1001),
+        _leaning(),
+        method="samples",
+        public=True,
+    ),
+    Plant(
+        "sharper for more data",
+        _about(SharperForMoreData),
+        SharperForMoreData(100.0, delta=0.01, n_max=100),
+        OnePosteriorSample(100.0, delta=0.01, n_max=100),
+        ALONE,
+    ),
+    Plant(
+        "greedy draw",
+        _about(GreedyDraw),
+        GreedyDraw(delta=0.01, n_max=1000),
+        AdaOPS(delta=0.01, n_max=1000),
+        joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0),
+    ),
+    Plant(
+        "quiet eigenvalue",
+        _about(QuietEigenvalue),
+        QuietEigenvalue(delta=0.01, n_max=1000),
+        AdaOPS(delta=0.01, n_max=1000),
+        joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0),
+    ),
+]

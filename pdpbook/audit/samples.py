@@ -1,0 +1,280 @@
+"""Audits by sampling: for releases whose law has no formula, or whose code is not trusted.
+
+An event is chosen on one half of the releases and counted on the other, so the certificate on
+the second half needs no correction for the choice. `density` needs no samples where a law is
+known; `membership` plays the game of PAC privacy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from pdpbook.guarantees import PACPrivacy
+from pdpbook.guarantees.promises import Promise
+from pdpbook.validation import check_count, check_delta, check_finite
+
+__all__ = ["SampleAudit", "audit_samples"]
+
+Floats = NDArray[np.float64]
+
+PLACES = np.concatenate([np.linspace(0, 4, 17), np.linspace(5, 12, 8)])  # epsilons tried
+THRESHOLDS = 64  # quantiles of a score tried as thresholds
+CAUTION = 3.0  # standard errors by which the chosen event must look good
+
+
+@dataclass(frozen=True)
+class SampleAudit:
+    """What releases from two neighbors say about a promise; see `audit_samples`."""
+
+    delta: float  #: certified from below, P(S) - e^epsilon Q(S) for one event S
+    epsilon: float  #: where
+    promised: float  #: the delta promised there
+    epsilon_lower: float  #: certified from below, the least pure epsilon that explains S, or 0
+    draws: int  #: releases from each data set, both halves together
+    false_alarm: float  #: chance that a promise that is kept is called refuted
+    person: int  #: who differs
+
+    @property
+    def passed(self) -> bool:
+        """Whether these releases do not refute the promise."""
+        return bool(self.delta <= self.promised)
+
+    def __str__(self) -> str:
+        verdict = "not refuted, which proves nothing" if self.passed else "REFUTED"
+        return (
+            f"Promise {verdict}: for person {self.person}, delta at {self.epsilon:.3g} nats is at "
+            f"least {max(self.delta, 0.0):.3g} and {self.promised:.3g} was promised ({self.draws} "
+            f"releases from each data set, false alarms at most {self.false_alarm:.0e})."
+        )
+
+
+def audit_samples(
+    first: ArrayLike,
+    second: ArrayLike,
+    promise: Promise,
+    *,
+    person: int = 0,
+    false_alarm: float = 1e-6,
+) -> SampleAudit:
+    r"""Try to refute a promise from independent releases on two neighboring data sets.
+
+    Half of the releases choose an event S, a place :math:`\varepsilon` and a direction; the other
+    half count S. With Clopper-Pearson bounds, each wrong with half the chance of a false alarm,
+
+    .. math:: \underline\delta = \underline{P}(S) - e^{\varepsilon}\,\overline{Q}(S)
+
+    is below the true :math:`\delta(\varepsilon)`, and more than was promised refutes the promise.
+    The events are half-lines of each coordinate, of the direction between the two means and of
+    Fisher's discriminant, of the distance from the first mean, and of the log-likelihood ratio of
+    two normal laws.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (draws, m) or (draws,)
+        Releases from the two data sets; a row each, in whatever units.
+    promise : Promise
+        Pure, approximate, concentrated or Gaussian, for one or for every person.
+    person : int, default 0
+        Who differs between the data sets; see `differing_person`.
+    false_alarm : float, default 1e-6
+        Chance at most that a promise that is kept is refuted.
+
+    Returns
+    -------
+    SampleAudit
+        With ``.passed``, the certified ``.delta`` at ``.epsilon``, what was ``.promised`` there,
+        and ``.epsilon_lower``; prints as one sentence.
+
+    Raises
+    ------
+    TypeError
+        If the promise is of a kind that neighbors cannot refute, or none at all.
+    ValueError
+        If the shapes differ, `person` is nobody the promise speaks of, or the releases are too
+        few to refute the promise whatever they are.
+
+    Notes
+    -----
+    An audit can refute a promise, never prove it; chapter *foundations/audits*.
+
+    Examples
+    --------
+    >>> from pdpbook.guarantees import PureDP
+    >>> rng = np.random.default_rng(0)
+    >>> one, two = rng.laplace(0, 1, 20_000), rng.laplace(1, 1, 20_000)
+    >>> audit_samples(one, two, PureDP(1.0, neighbors="replace-one")).passed
+    True
+    >>> audit_samples(one, two, PureDP(0.5, neighbors="replace-one")).passed
+    False
+    """
+    if isinstance(promise, PACPrivacy):
+        raise TypeError("a success rate is an average over data sets: use membership_attack")
+    if not isinstance(promise, Promise):
+        raise TypeError(f"promise must be a promise of pdpbook.guarantees; got {promise!r}")
+    alarm = check_delta(false_alarm, "false_alarm")
+    releases = _releases(first, second)
+    n, who = promise.n, check_count(person, "person", minimum=0)
+    if n is not None and who >= n:
+        raise ValueError(f"person must be below {n}, the people of the promise; got {who}")
+    places = np.unique(np.concatenate([PLACES, _own_places(promise, who)]))
+    promised = _deltas(promise, places, who)
+    draws = len(releases[0])
+    train, test = ([part[half::2] for part in releases] for half in (0, 1))
+    _check_enough(len(test[0]), places, promised, alarm)
+    scores = _scores(*train)
+    event = _choose(scores, train, places, promised)
+    held = [event.score(part) for part in (test if event.forth else test[::-1])]
+    delta, epsilon_lower = _certify(event, held, places, promised, alarm)
+    return SampleAudit(
+        delta=delta,
+        epsilon=float(places[event.place]),
+        promised=float(promised[event.place]),
+        epsilon_lower=epsilon_lower,
+        draws=draws,
+        false_alarm=alarm,
+        person=who,
+    )
+
+
+@dataclass(frozen=True)
+class _Score:
+    """A number of a release: a coordinate, a direction, a distance, or a normal log-ratio."""
+
+    kind: str
+    center: Floats
+    vector: Floats
+    other: tuple[Floats, Floats] | None = None
+
+    def __call__(self, releases: Floats) -> Floats:
+        offset = releases - self.center
+        if self.kind == "line":
+            return np.asarray(offset @ self.vector)
+        own = (offset**2 @ self.vector) / 2
+        if self.other is None:
+            return np.asarray(own)
+        center, vector = self.other
+        return np.asarray(own - ((releases - center) ** 2 @ vector) / 2)
+
+
+@dataclass(frozen=True)
+class _Event:
+    score: _Score
+    threshold: float
+    above: bool
+    forth: bool  # whether the first data set is the likelier one
+    place: int
+
+    def share(self, values: Floats) -> int:
+        inside = values > self.threshold if self.above else values <= self.threshold
+        return int(inside.sum())
+
+
+def _releases(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+    one, two = (
+        np.asarray(check_finite(part, name), dtype=float)
+        for part, name in ((first, "first"), (second, "second"))
+    )
+    one, two = (part[:, None] if part.ndim == 1 else part for part in (one, two))
+    if one.ndim != 2 or one.shape != two.shape:
+        raise ValueError(
+            "first and second must have one shape, (draws, m) or (draws,); "
+            f"got {np.shape(first)} and {np.shape(second)}"
+        )
+    return one, two
+
+
+def _own_places(promise: Promise, who: int) -> Floats:
+    epsilon = getattr(promise, "epsilon", None)
+    if epsilon is None:
+        return np.empty(0)
+    return np.atleast_1d(np.asarray(epsilon, dtype=float))[[who if np.ndim(epsilon) else 0]]
+
+
+def _deltas(promise: Promise, places: Floats, who: int) -> Floats:
+    """What one person was promised at every place."""
+    if promise.n is None:
+        return np.asarray(promise.profile(places))
+    return np.asarray(promise.profile(places[:, None]))[:, who]
+
+
+def _check_enough(n: int, places: Floats, promised: Floats, alarm: float) -> None:
+    """Refuse samples on which even a certain giveaway would not refute the promise."""
+    lowest = (alarm / 2) ** (1 / n)
+    if not np.any(lowest - np.exp(places) * (1 - lowest) > promised):
+        raise ValueError(
+            f"{2 * n} releases are too few to say anything: even an event that is certain under "
+            f"one data set and impossible under the other would not refute this promise at "
+            f"false_alarm = {alarm:g}"
+        )
+
+
+def _scores(one: Floats, two: Floats) -> list[_Score]:
+    m = one.shape[1]
+    means = one.mean(axis=0), two.mean(axis=0)
+    spread = [np.maximum(part.var(axis=0), 1e-300) for part in (one, two)]
+    pooled = (spread[0] + spread[1]) / 2
+    zero = np.zeros(m)
+    scores = [_Score("line", zero, axis) for axis in np.eye(m)]
+    direction = (means[1] - means[0]) / np.sqrt(pooled) / np.sqrt(pooled)
+    if np.any(direction) and m > 1:
+        scores.append(_Score("line", means[0], direction / np.linalg.norm(direction)))
+        scores.append(_Score("line", means[0], _discriminant(one, two)))
+    scores.append(_Score("square", means[0], 1 / spread[0]))
+    scores.append(_Score("square", means[0], 1 / spread[0], (means[1], 1 / spread[1])))
+    return scores
+
+
+def _discriminant(one: Floats, two: Floats) -> Floats:
+    """Fisher's direction: it sees noise that is shared by the coordinates, and cancels there."""
+    move, scale = two.mean(axis=0) - one.mean(axis=0), (one.std(axis=0) + two.std(axis=0)) / 2
+    scale = np.where(scale > 0, scale, np.maximum(np.abs(move), 1e-300))
+    within = np.concatenate([(part - part.mean(axis=0)) / scale for part in (one, two)])
+    values, vectors = np.linalg.eigh(within.T @ within / len(within))
+    values = np.maximum(values, 1e-12 * max(float(values.max()), 1e-300))
+    found = (vectors @ ((vectors.T @ (move / scale)) / values)) / scale
+    return np.asarray(found / max(float(np.linalg.norm(found)), 1e-300))
+
+
+def _choose(scores: list[_Score], train: list[Floats], places: Floats, promised: Floats) -> _Event:
+    """The event, place and direction that look most like a violation on the training half."""
+    best, chosen = -np.inf, _Event(scores[0], 0.0, above=True, forth=True, place=0)
+    for score in scores:
+        values = [np.sort(score(part)) for part in train]
+        both = np.sort(np.concatenate(values))
+        cuts = both[np.linspace(0, len(both) - 1, THRESHOLDS).astype(int)]
+        cuts = np.union1d(cuts, both[[0, 1, 2, -3, -2, -1]])
+        below = [np.searchsorted(part, cuts, side="right") / len(part) for part in values]
+        for above in (False, True):
+            p, q = (1 - share if above else share for share in below)
+            for forth in (True, False):
+                likely, rare = (p, q) if forth else (q, p)
+                gain = _cautious(likely, -1, len(values[0])) - np.exp(places)[:, None] * (
+                    _cautious(rare, 1, len(values[0]))
+                )
+                excess = gain - promised[:, None]
+                place, cut = np.unravel_index(np.argmax(excess), excess.shape)
+                if excess[place, cut] > best:
+                    best = float(excess[place, cut])
+                    chosen = _Event(score, float(cuts[cut]), above, forth, int(place))
+    return chosen
+
+
+def _cautious(share: Floats, sign: int, n: int) -> Floats:
+    """A share moved by a few standard errors of a count that is never quite zero."""
+    padded = (share * n + 1) / (n + 2)
+    return np.asarray(share + sign * CAUTION * np.sqrt(padded * (1 - padded) / n))
+
+
+def _certify(
+    event: _Event, held: list[Floats], places: Floats, promised: Floats, alarm: float
+) -> tuple[float, float]:
+    n = len(held[0])
+    hits, others = (event.share(values) for values in held)
+    low = float(stats.beta.ppf(alarm / 2, hits, n - hits + 1)) if hits else 0.0
+    high = float(stats.beta.ppf(1 - alarm / 2, others + 1, n - others)) if others < n else 1.0
+    delta = low - float(np.exp(places[event.place])) * high
+    return delta, max(float(np.log(low / high)), 0.0) if low > 0 else 0.0

@@ -1,0 +1,236 @@
+"""Tables of your own: public bounds and public categories, agreed on before the data are seen.
+
+A schema never reads a bound or a category from a table; what does not fit is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdpbook.validation import check_bounds
+
+__all__ = ["EncodedTable", "PublicSchema"]
+
+Floats = NDArray[np.float64]
+
+
+class EncodedTable(NamedTuple):
+    """A design with its public bounds; see `PublicSchema.encode`."""
+
+    X: pd.DataFrame  #: shape (n, d), numbers in their units, categories as 0 or 1
+    bounds: Floats  #: shape (d, 2), public
+    y: pd.Series | None  #: labels in their units, shape (n,); None without a label
+    y_bounds: tuple[float, float] | None  #: public
+
+
+@dataclass(frozen=True)
+class PublicSchema:
+    """What is public about a table: its columns, their bounds in their units, their categories.
+
+    Parameters
+    ----------
+    columns : mapping of str to (low, high) or list of str
+        For a column of numbers the public bounds, as a pair of numbers in its units; for a column
+        of categories the public list of at least two. The order is that of the design.
+    label : str, optional
+        The column of numbers that is to be predicted; it is no part of the design.
+
+    Raises
+    ------
+    TypeError
+        If `columns` is not a mapping, or a rule is neither a pair of numbers nor a list of words.
+    ValueError
+        If bounds are not finite with low < high, categories repeat or are fewer than two, the
+        label is unknown or not a number, or nothing is left to predict from.
+
+    Notes
+    -----
+    Chapter *synthesis/your_data*.
+
+    Examples
+    --------
+    >>> schema = PublicSchema({"age": (18, 100), "smoker": ["no", "yes"]})
+    >>> frame = pd.DataFrame({"smoker": ["yes", "no"], "age": [30, 41]})
+    >>> X, bounds, *_ = schema.encode(frame)
+    >>> X
+        age  smoker=yes
+    0  30.0         1.0
+    1  41.0         0.0
+    >>> bounds.tolist()
+    [[18.0, 100.0], [0.0, 1.0]]
+    """
+
+    columns: Mapping[str, Any]
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.columns, Mapping) or not all(
+            isinstance(name, str) for name in self.columns
+        ):
+            raise TypeError(f"columns must map names to public rules; got {self.columns!r}")
+        rules = {name: _rule(name, rule) for name, rule in self.columns.items()}
+        if self.label is not None:
+            if self.label not in rules:
+                raise ValueError(f"label must be one of the columns; got {self.label!r}")
+            if not isinstance(rules[self.label], tuple):
+                raise ValueError(f"label must be a column of numbers; got {self.label!r}")
+        if not set(rules) - {self.label}:
+            raise ValueError("columns must hold at least one column besides the label")
+        object.__setattr__(self, "columns", rules)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of the design, ``region=south`` for a category."""
+        return [name for column in self._features for name in self._parts(column)]
+
+    @property
+    def bounds(self) -> Floats:
+        """Public bounds of the columns of the design, shape (d, 2)."""
+        pairs = []
+        for column in self._features:
+            rule = self.columns[column]
+            pairs += [rule] if isinstance(rule, tuple) else [(0.0, 1.0)] * (len(rule) - 1)
+        return np.array(pairs)
+
+    def encode(self, frame: pd.DataFrame, *, clip: bool = False) -> EncodedTable:
+        """Turn a table into a design with public bounds, or refuse it.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Exactly the columns of the schema, in any order; one row a person.
+        clip : bool, default False
+            Clip numbers to their public bounds instead of raising. Missing values and unseen
+            categories raise all the same: replace them by a public rule, the same for everybody.
+
+        Returns
+        -------
+        EncodedTable
+            ``X, bounds, y, y_bounds``; categories are one-hot without the first of their list.
+
+        Raises
+        ------
+        TypeError
+            If `frame` is not a DataFrame, or a column of numbers holds something else.
+        ValueError
+            If a column is missing, extra or twice there, there are no rows, or a value is missing,
+            not finite, outside its public bounds or an unseen category. The error names the
+            column, the row and the rule: it is for the holder of the data alone.
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise TypeError(f"frame must be a pandas.DataFrame; got {type(frame).__name__}")
+        if not isinstance(clip, (bool, np.bool_)):
+            raise TypeError(f"clip must be True or False; got {clip!r}")
+        self._check_columns(list(frame.columns))
+        if len(frame) == 0:
+            raise ValueError("frame must have at least one row; got none")
+        parts: dict[str, Any] = {}
+        for column in self._features:
+            rule = self.columns[column]
+            if isinstance(rule, tuple):
+                parts[column] = _numbers(frame[column], column, rule, clip)
+            else:
+                values = _categories(frame[column], column, rule)
+                for level, name in zip(rule[1:], self._parts(column), strict=True):
+                    parts[name] = (values == level).astype(float)
+        X = pd.DataFrame(parts, index=frame.index)
+        if self.label is None:
+            return EncodedTable(X, self.bounds, None, None)
+        y_bounds = self.columns[self.label]
+        labels = _numbers(frame[self.label], self.label, y_bounds, clip)
+        y = pd.Series(labels, index=frame.index, name=self.label)
+        return EncodedTable(X, self.bounds, y, y_bounds)
+
+    @property
+    def _features(self) -> list[str]:
+        return [column for column in self.columns if column != self.label]
+
+    def _parts(self, column: str) -> list[str]:
+        rule = self.columns[column]
+        return [column] if isinstance(rule, tuple) else [f"{column}={level}" for level in rule[1:]]
+
+    def _check_columns(self, found: list[Any]) -> None:
+        missing = [name for name in self.columns if name not in found]
+        extra = [name for name in found if name not in self.columns]
+        twice = sorted({name for name in found if name in self.columns and found.count(name) > 1})
+        wrong = [
+            f"{_listed(names)} {said}"
+            for names, said in ((missing, "missing"), (extra, "extra"), (twice, "there twice"))
+            if names
+        ]
+        if wrong:
+            raise ValueError(
+                f"frame must have the columns {_listed(list(self.columns))} and no others; "
+                f"{'; '.join(wrong)}"
+            )
+
+
+def _rule(name: str, rule: Any) -> Any:
+    """A pair of floats for numbers, a list of words for categories."""
+    if isinstance(rule, (tuple, list)) and all(isinstance(level, str) for level in rule):
+        if len(rule) < 2 or len(set(rule)) < len(rule):
+            raise ValueError(
+                f"columns[{name!r}] must list two or more categories once each; got {rule!r}"
+            )
+        return list(rule)
+    if isinstance(rule, (tuple, list, np.ndarray)) and np.shape(rule) == (2,):
+        return check_bounds(rule, f"columns[{name!r}]")
+    raise TypeError(
+        f"columns[{name!r}] must be a pair (low, high) of numbers or a list of categories; "
+        f"got {rule!r}"
+    )
+
+
+def _numbers(column: pd.Series, name: str, rule: tuple[float, float], clip: bool) -> Floats:
+    _refuse_missing(column, name)
+    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+        raise TypeError(
+            f"column {name!r} must hold numbers; got dtype {column.dtype}, "
+            f"beginning with {column.iloc[0]!r}"
+        )
+    values = column.to_numpy(dtype=float)
+    _refuse(column, name, ~np.isfinite(values), "hold finite numbers", "")
+    low, high = rule
+    if clip:
+        return np.asarray(np.clip(values, low, high))
+    way_out = "Widen the public bounds, or pass clip=True"
+    outside = ~((values >= low) & (values <= high))
+    _refuse(column, name, outside, f"lie in its public bounds [{low:g}, {high:g}]", way_out)
+    return np.asarray(values)
+
+
+def _categories(column: pd.Series, name: str, rule: list[str]) -> NDArray[Any]:
+    _refuse_missing(column, name)
+    unseen = ~column.isin(rule).to_numpy()
+    way_out = "Add it to the public list, or map it to one by a public rule"
+    _refuse(column, name, unseen, f"hold one of {_listed(rule)}", way_out)
+    return np.asarray(column.astype(str).to_numpy())
+
+
+def _refuse_missing(column: pd.Series, name: str) -> None:
+    way_out = "Fill it by a public rule; dropping the row would be a rule that reads the data"
+    _refuse(column, name, column.isna().to_numpy(), "have no missing value", way_out)
+
+
+def _refuse(column: pd.Series, name: str, wrong: NDArray[Any], rule: str, way_out: str) -> None:
+    if not wrong.any():
+        return
+    at = int(np.flatnonzero(wrong)[0])
+    value = column.iloc[at]
+    shown = f"{value:g}" if isinstance(value, (float, np.floating)) else f"{value!s}"
+    quoted = f"{value!r}" if isinstance(value, str) else shown
+    end = f". {way_out}" if way_out else ""
+    raise ValueError(
+        f"column {name!r} must {rule}; got {quoted} in row {column.index[at]!r} "
+        f"({int(wrong.sum())} of {len(column)} are wrong){end}"
+    )
+
+
+def _listed(names: list[Any]) -> str:
+    return ", ".join(repr(name) for name in names)

@@ -1,0 +1,344 @@
+r"""Accounting of DP-SGD: what noisy steps on random batches promise, or the noise for a promise.
+
+Every step takes each person with probability q, bounds what they add by a norm C, and adds
+Gaussian noise of standard deviation :math:`\sigma C`. The steps are composed by
+dp-accounting, through privacy-loss distributions or Renyi divergences. One step has a closed form,
+in `one_step`; the training itself lives in `dpsgd`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from pdpbook.gradient.one_step import check_rate
+from pdpbook.noise import gaussian_epsilon, gaussian_mu, gaussian_profile
+from pdpbook.validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_nonnegative,
+    check_positive,
+    check_single,
+)
+
+__all__ = [
+    "ACCOUNTANTS",
+    "calibrate_noise_multiplier",
+    "calibrate_to_success_rate",
+    "dpsgd_epsilon",
+    "dpsgd_profile",
+    "dpsgd_total_variation",
+]
+
+Floats = NDArray[np.float64]
+
+ACCOUNTANTS = ("pld", "rdp")
+FLOOR = 0.2  # below this noise multiplier sampling hardly helps, and its accounting is slow
+CLOSE = 1e-5  # a calibrated multiplier exceeds the smallest one by at most this, relative
+
+
+def dpsgd_profile(
+    epsilon: ArrayLike, noise_multiplier: float, sample_rate: float, steps: int
+) -> Floats:
+    """Upper bound on the privacy profile of DP-SGD, by privacy-loss distributions.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Where to evaluate, in nats; any shape, every entry at least 0.
+    noise_multiplier : float
+        Standard deviation of the noise over the clipping norm, above 0. Below 0.2 the bound is
+        that of all people in every batch, or the chance of ever being in one.
+    sample_rate : float
+        Probability with which a person is in a batch, above 0 and at most 1.
+    steps : int
+        Number of steps, all of which may be seen.
+
+    Returns
+    -------
+    ndarray, shape of `epsilon`
+        Delta in [0, 1] under add-remove neighbors. The distribution of losses is rounded up onto
+        a grid, so the value is never below the exact one; the excess is below 0.1 percent where
+        the loss of one step deviates by at least 0.003.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind, NaN, infinite or out of range.
+
+    Notes
+    -----
+    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+
+    Examples
+    --------
+    >>> dpsgd_profile([0.0, 1.0], 2.0, 0.1, steps=100).round(3)
+    array([0.206, 0.011])
+    """
+    epsilon = np.asarray(check_nonnegative(epsilon, "epsilon"))
+    sigma, q, steps = _check_run(noise_multiplier, sample_rate, steps)
+    if sigma < FLOOR:
+        ever = -np.expm1(steps * np.log1p(-q)) if q < 1 else 1.0
+        return np.asarray(np.minimum(gaussian_profile(epsilon, np.sqrt(steps) / sigma), ever))[()]
+    accountant = _accountant(sigma, q, steps, "pld")
+    found = [accountant.get_delta(float(e)) for e in epsilon.ravel()]
+    return np.clip(np.reshape(found, epsilon.shape), 0.0, 1.0)[()]
+
+
+def dpsgd_total_variation(noise_multiplier: float, sample_rate: float, steps: int) -> float:
+    r"""Upper bound on the total variation that one person causes: the profile at epsilon 0.
+
+    Whoever must tell from all iterates whether a person took part, with even odds and the others
+    independent of them, is right with probability at most :math:`(1+\mathrm{TV})/2`.
+
+    Parameters
+    ----------
+    noise_multiplier, sample_rate, steps
+        As in `dpsgd_profile`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Notes
+    -----
+    Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
+
+    Examples
+    --------
+    >>> round(dpsgd_total_variation(1.0, 1.0, 1), 4)  # 2 Phi(1/2) - 1
+    0.3829
+    """
+    return float(dpsgd_profile(0.0, noise_multiplier, sample_rate, steps))
+
+
+def dpsgd_epsilon(
+    noise_multiplier: float,
+    sample_rate: float,
+    steps: int,
+    delta: float,
+    *,
+    accountant: str = "pld",
+) -> float:
+    r"""Epsilon at which DP-SGD is (epsilon, delta)-private under add-remove neighbors.
+
+    Parameters
+    ----------
+    noise_multiplier, sample_rate, steps
+        As in `dpsgd_profile`; below a multiplier of 0.2 the bound is that of all people in every
+        batch, whatever the accountant.
+    delta : float
+        Failure probability in (0, 1).
+    accountant : {"pld", "rdp"}, default "pld"
+        Privacy-loss distributions, tight but for a grid, or Renyi divergences, which lose a few
+        percent when they are converted.
+
+    Returns
+    -------
+    float
+        In nats, at least 0; never below the exact one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind, NaN, infinite or out of range.
+
+    Notes
+    -----
+    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+
+    Examples
+    --------
+    >>> round(dpsgd_epsilon(2.0, 0.1, 100, 1e-5), 2)
+    2.34
+    """
+    sigma, q, steps = _check_run(noise_multiplier, sample_rate, steps)
+    delta, accountant = check_delta(delta), check_choice(accountant, "accountant", ACCOUNTANTS)
+    if sigma < FLOOR:
+        return float(gaussian_epsilon(delta, np.sqrt(steps) / sigma))
+    with _quiet():
+        return float(_accountant(sigma, q, steps, accountant).get_epsilon(delta))
+
+
+def calibrate_noise_multiplier(
+    epsilon: float,
+    delta: float,
+    sample_rate: float,
+    steps: int,
+    *,
+    accountant: str = "pld",
+) -> float:
+    r"""Smallest noise multiplier with which DP-SGD is (epsilon, delta)-private.
+
+    .. math:: \min\{\sigma : \varepsilon_\sigma(\delta) \le \varepsilon\}
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget in nats, above 0, under add-remove neighbors.
+    delta : float
+        Failure probability in (0, 1).
+    sample_rate : float
+        Probability with which a person is in a batch, above 0 and at most 1.
+    steps : int
+        Number of steps.
+    accountant : {"pld", "rdp"}, default "pld"
+        As in `dpsgd_epsilon`.
+
+    Returns
+    -------
+    float
+        Standard deviation of the noise over the clipping norm. `dpsgd_epsilon` at it is at most
+        `epsilon`; 0.001 percent less noise is either refused by the same accountant or below 0.2,
+        where sampling is not counted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind, NaN, infinite or out of range.
+
+    Notes
+    -----
+    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+
+    Examples
+    --------
+    >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100), 2)
+    3.94
+    >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100, accountant="rdp"), 2)
+    4.28
+    """
+    epsilon = check_single(check_positive(epsilon, "epsilon"), "epsilon")
+    delta, accountant = check_delta(delta), check_choice(accountant, "accountant", ACCOUNTANTS)
+    q, steps = check_rate(sample_rate), check_count(steps, "steps")
+    return _calibrated(epsilon, delta, q, steps, accountant)
+
+
+@lru_cache(maxsize=512)
+def _calibrated(epsilon: float, delta: float, q: float, steps: int, accountant: str) -> float:
+    def excess(sigma: float) -> float:
+        spent = dpsgd_epsilon(sigma, q, steps, delta, accountant=accountant)
+        return float(np.log(np.clip(spent, 1e-12, 1e12) / epsilon))
+
+    return _smallest(excess, float(np.sqrt(steps) / gaussian_mu(epsilon, delta)))
+
+
+def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: int) -> float:
+    r"""Smallest noise multiplier that caps how often membership is guessed, through delta(0).
+
+    .. math:: \min\bigl\{\sigma : \tfrac12(1+\delta_\sigma(0)) \le p\bigr\}
+
+    Parameters
+    ----------
+    success_rate : float
+        Ceiling p on the probability of a right guess, above 0.5 and below 1, for a person who is
+        in the data with probability 1/2, independently of the others.
+    sample_rate, steps
+        As in `calibrate_noise_multiplier`.
+
+    Returns
+    -------
+    float
+        Standard deviation of the noise over the clipping norm, at least 0.2 unless less would do
+        with everybody in every batch. Where a person is hardly ever sampled, a ceiling can be
+        kept by chance alone: see the chapter before relying on that.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind, NaN, infinite or out of range.
+
+    Notes
+    -----
+    Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
+
+    Examples
+    --------
+    >>> round(calibrate_to_success_rate(0.75, 0.1, 100), 3)
+    0.888
+    """
+    rate = check_single(check_positive(success_rate, "success_rate"), "success_rate")
+    if not 0.5 < rate < 1:
+        raise ValueError(f"success_rate must be above 0.5 and below 1; got {rate:g}")
+    return _calibrated_to_rate(rate, check_rate(sample_rate), check_count(steps, "steps"))
+
+
+@lru_cache(maxsize=512)
+def _calibrated_to_rate(rate: float, q: float, steps: int) -> float:
+    def excess(sigma: float) -> float:
+        found = max(dpsgd_total_variation(sigma, q, steps), 1e-300)
+        return float(np.log(found / (2 * rate - 1)))
+
+    return _smallest(excess, float(np.sqrt(steps) / (2 * ndtri(rate))))
+
+
+def _smallest(excess: Callable[[float], float], everybody: float) -> float:
+    """Smallest multiplier whose excess is at most 0; `everybody` is about enough without sampling.
+
+    Of the last bracket, the end that was seen to keep the promise.
+    """
+    kept, growth = everybody, 1e-12 if everybody <= FLOOR else CLOSE
+    while excess(kept) > 0:
+        kept, growth = kept * (1 + growth), 2 * growth
+    if everybody <= FLOOR:
+        return kept
+    low = kept
+    while kept > FLOOR and low == kept:
+        low = max(kept / 2, FLOOR)
+        if excess(low) <= 0:
+            kept = low
+    if kept == low:
+        return kept
+
+    def seen(log_sigma: float) -> float:
+        nonlocal kept
+        value = excess(float(np.exp(log_sigma)))
+        if value <= 0:
+            kept = min(kept, float(np.exp(log_sigma)))
+        return value
+
+    brentq(seen, np.log(low), np.log(kept), xtol=CLOSE / 2, rtol=1e-12)
+    return kept
+
+
+def _accountant(sigma: float, q: float, steps: int, accountant: str) -> Any:
+    """The composed accountant of dp-accounting, for add-remove neighbors."""
+    from dp_accounting import dp_event, pld, rdp
+
+    gauss = dp_event.GaussianDpEvent(sigma)
+    step = gauss if q == 1 else dp_event.PoissonSampledDpEvent(q, gauss)
+    if accountant == "rdp":
+        made = rdp.RdpAccountant()
+    else:
+        deviation = q * np.sqrt(np.expm1(min(1 / sigma**2, 50)))  # of the loss of one step
+        grid = float(np.clip(deviation / 30, 1e-4, 1e-3))
+        made = pld.PLDAccountant(value_discretization_interval=grid)
+    with _quiet():
+        return made.compose(dp_event.SelfComposedDpEvent(step, steps))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No word from dp-accounting on Renyi orders that it leaves out, which is harmless."""
+    logger = logging.getLogger("absl")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _check_run(noise_multiplier: float, sample_rate: float, steps: int) -> tuple[float, float, int]:
+    sigma = check_single(check_positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
+    return sigma, check_rate(sample_rate), check_count(steps, "steps")

@@ -1,0 +1,153 @@
+"""Law of the path of DP-SGD: draws for everybody, exact densities for a handful of people.
+
+Which noise it takes is decided in `accounting`; the estimator lives in `dpsgd`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.validation import check_count, check_finite, check_rng
+
+__all__ = ["DPSGDLaw"]
+
+Floats = NDArray[np.float64]
+
+FEW = 12  # people: with more, the 2^n batches of one step are too many for a density
+BLOCK = 4_000_000  # numbers in the largest temporary array
+
+
+@dataclass(frozen=True, eq=False)
+class DPSGDLaw:
+    r"""Law of all iterates of DP-SGD, one after the other in one vector.
+
+    .. math:: \theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
+              \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
+              \qquad g_i(\theta) = 2(x_i^\top\theta - y_i)\,x_i, \quad \theta_0 = 0 ,
+
+    where each person is in :math:`S_k` with probability q, whoever else is. Given the iterate
+    before, each is a mixture of one Gaussian a batch: :math:`2^n` of them, so there is a density
+    for a handful of people only. Not private: it holds the data.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d)
+        Rows on the domain.
+    y : ndarray, shape (n,)
+        Labels on the domain.
+    sample_rate : float
+        Probability q with which a person is in a batch.
+    batch_size : int
+        Public divisor b of the noisy sum.
+    clip_norm, learning_rate : float
+        C and :math:`\gamma`.
+    steps : int
+        Number of steps T.
+    noise_multiplier : float
+        :math:`\sigma`: the noise on a sum of gradients deviates by :math:`\sigma C`.
+
+    Notes
+    -----
+    Statement ``alg-dpsgd``, chapter *pac/dpsgd*. Made by `DPSGDRegression.output_law`.
+    """
+
+    X: Floats
+    y: Floats
+    sample_rate: float
+    batch_size: int
+    clip_norm: float
+    learning_rate: float
+    steps: int
+    noise_multiplier: float
+
+    @property
+    def center(self) -> Floats:
+        """The path without noise whose every batch is everybody, with weight q; (steps * d,)."""
+        theta, path = np.zeros(self.X.shape[1]), np.empty((self.steps, self.X.shape[1]))
+        for k in range(self.steps):
+            pull = self._slopes(theta, self.X, self.y) @ self.X
+            theta = theta - self.learning_rate * self.sample_rate * pull / self.batch_size
+            path[k] = theta
+        return path.ravel()
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density of paths, shape (..., steps * d); returns shape (...). At most 12 people."""
+        points = np.asarray(check_finite(points, "points"))
+        n, d = self.X.shape
+        if n > FEW:
+            raise ValueError(
+                f"X must have at most {FEW} rows for a density, a mixture of 2^n Gaussians; got {n}"
+            )
+        if points.ndim == 0 or points.shape[-1] != self.steps * d:
+            raise ValueError(
+                f"points must have shape (..., {self.steps * d}), a path each; "
+                f"got shape {points.shape}"
+            )
+        path = points.reshape(-1, self.steps, d)
+        before = np.concatenate([np.zeros_like(path[:, :1]), path[:, :-1]], axis=1)
+        pairs = path.reshape(-1, d), before.reshape(-1, d)
+        block = max(1, BLOCK // (2**n * d))
+        steps = [
+            self._step_logpdf(*(part[k : k + block] for part in pairs))
+            for k in range(0, len(pairs[0]), block)
+        ]
+        total = np.concatenate(steps).reshape(-1, self.steps).sum(axis=1)
+        return np.asarray(total.reshape(points.shape[:-1]))[()]
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        """Draw paths: shape (steps * d,), or (size, steps * d)."""
+        check_rng(rng)
+        if size is None:
+            return self._path(rng)
+        paths = [self._path(rng) for _ in range(check_count(size, "size", minimum=0))]
+        return np.reshape(paths, (size, self.steps * self.X.shape[1])).astype(float)
+
+    def _path(self, rng: np.random.Generator) -> Floats:
+        n, d = self.X.shape
+        theta, path = np.zeros(d), np.empty((self.steps, d))
+        for k in range(self.steps):
+            # a binomial number of people, all sets of that size alike: each on their own coin
+            count = int(rng.binomial(n, self.sample_rate))
+            batch = rng.choice(n, count, replace=False, shuffle=False)
+            X = self.X[batch]
+            pull = self._slopes(theta, X, self.y[batch]) @ X
+            noise = self._deviation(count) * rng.standard_normal(d)
+            theta = theta - self.learning_rate * (pull / self._divisor(count) + noise)
+            path[k] = theta
+        return path.ravel()
+
+    def _step_logpdf(self, after: Floats, before: Floats) -> Floats:
+        """Log-density of each row of `after`, given the same row of `before`."""
+        n, d = self.X.shape
+        member = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+        count = member.sum(axis=1)
+        rate = np.log(self.sample_rate) * count
+        if self.sample_rate < 1:
+            rate = rate + np.log1p(-self.sample_rate) * (n - count)
+        else:
+            rate = np.where(count == n, 0.0, -np.inf)
+        divisor = np.array([self._divisor(int(c)) for c in count])
+        scale = self.learning_rate * np.array([self._deviation(int(c)) for c in count])
+        slopes = self._slopes(before, self.X, self.y)
+        pull = (slopes[:, None, :] * member) @ self.X / divisor[:, None]
+        moved = (after - before)[:, None, :] + self.learning_rate * pull
+        terms = rate - (moved**2).sum(axis=2) / (2 * scale**2)
+        terms = terms - d * np.log(scale * np.sqrt(2 * np.pi))
+        return np.asarray(np.logaddexp.reduce(terms, axis=1))
+
+    def _slopes(self, theta: Floats, X: Floats, y: Floats) -> Floats:
+        """Factor s of each clipped gradient s * x, at each of `theta`; shape (..., n)."""
+        residual = theta @ X.T - y
+        length = 2 * np.abs(residual) * np.linalg.norm(X, axis=1)
+        return np.asarray(2 * residual * (self.clip_norm / np.maximum(length, self.clip_norm)))
+
+    def _divisor(self, count: int) -> float:
+        """What the sum over a batch of `count` people is divided by: public, whatever the batch."""
+        return self.batch_size
+
+    def _deviation(self, count: int) -> float:
+        """Standard deviation of the noise on the average, which is in the sum before dividing."""
+        return self.noise_multiplier * self.clip_norm / self.batch_size

@@ -1,0 +1,19 @@
+"""Weights of everybody's labels for private linear regression, with certificates."""
+
+from pdpbook.gwa.certificate import certify
+from pdpbook.gwa.regression import GWARegression, SampleLimitedRegression, prediction_root
+from pdpbook.gwa.sensitivity import exact_sensitivity
+from pdpbook.gwa.solver import ConvergenceError, GWAWeights, gwa_weights
+from pdpbook.gwa.two_stage import TwoStageGWARegression
+
+__all__ = [
+    "ConvergenceError",
+    "GWARegression",
+    "GWAWeights",
+    "SampleLimitedRegression",
+    "TwoStageGWARegression",
+    "certify",
+    "exact_sensitivity",
+    "gwa_weights",
+    "prediction_root",
+]

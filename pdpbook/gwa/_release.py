@@ -1,0 +1,213 @@
+"""What the label-private regressions share: public data, a public plan, one noisy release."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pdpbook._domain import ULP, check_flag, generator_from, labels_of, width_of
+from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.guarantees import GaussianDP, PureDP
+from pdpbook.gwa.sensitivity import exact_sensitivity
+from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.validation import (
+    check_bounds,
+    check_delta,
+    check_design,
+    check_finite,
+    check_inside,
+    check_nonnegative,
+    check_positive,
+    check_single,
+)
+
+__all__: list[str] = []  # for the estimators of this folder
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A linear release fixed by public things alone: `C` of shape (k, n) and its noise."""
+
+    C: Floats
+    back: Floats  #: shape (p, k), from the release to the coefficients
+    scale: float  #: of the noise on every entry: Laplace scale or standard deviation
+    noise: str
+    exposure: Floats  #: (m,), the largest loss of each user: nats, or mu for Gaussian noise
+    report: dict[str, Any]  #: public attributes of the fitted estimator
+
+
+def plan_release(
+    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, **report: Any
+) -> Plan:
+    """Noise from the returned matrix: scale = width * max_l moves_l / tau_l."""
+    noise = report.pop("noise", "laplace")
+    scale = float(width * np.max(moves / tau))
+    return Plan(C, back, scale, noise, width * moves / scale, report)
+
+
+def contributions(C: Floats, users: Users, noise: str, sensitivity: str = "entrywise") -> Floats:
+    """How far labels of width 1 of each user move C y, or a bound on it, shape (m,)."""
+    if sensitivity == "exact":
+        return exact_sensitivity(C, users.codes)
+    norms = np.abs(C).sum(axis=0) if noise == "laplace" else np.sqrt((C**2).sum(axis=0))
+    return np.asarray(np.bincount(users.codes, norms, len(users.labels)), dtype=float)
+
+
+def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
+    """Basis of what is estimable from X, shape (d, r), and the rank; the identity at full rank."""
+    d = X.shape[1]
+    _, values, rows = np.linalg.svd(X, full_matrices=False)
+    rank = int((values > values[0] * max(X.shape) * ULP).sum())
+    if rank == 0:
+        raise ValueError("X must have an entry other than 0; nothing is estimable from it")
+    if rank == d or biased:  # the l1 norm depends on coordinates: keep those of X
+        return np.eye(d), rank
+    warnings.warn(
+        f"X has rank {rank}, less than its {d} columns: only the row space is estimable, and "
+        "coef_ is the minimum-norm solution",
+        UserWarning,
+        stacklevel=5,
+    )
+    return np.asarray(rows[:rank].T), rank
+
+
+class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A public matrix times the labels, plus noise; subclasses say which matrix."""
+
+    epsilon: Any
+    sigma2: Any
+    y_bounds: Any
+    fit_intercept: bool
+    clip: bool
+    random_state: Any
+    release_: Floats
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, *, users: ArrayLike | None = None, epsilon: Any = None
+    ) -> Self:
+        """Release private coefficients.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows, PUBLIC: not protected, without bounds, used without noise.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`: what is protected.
+        users : array_like, shape (n,), optional
+            Who owns each row, public; None makes every row a user of its own.
+        epsilon : float, mapping or array_like, optional
+            Budgets in nats: a number; a mapping or Series from user to budget; or shape (n,), the
+            same on all rows of a user. None is the constructor's.
+
+        Returns
+        -------
+        object
+            The fitted estimator.
+        """
+        budgets = self._check_settings(epsilon)
+        rng = generator_from(self.random_state)
+        rows = validate_data(self, X, dtype=float)
+        labels = labels_of(rows, y)
+        owners = check_users(users, len(rows))
+        tau = check_user_epsilon(budgets, owners)
+        self._release(*check_design(rows, labels), owners, tau, rng)
+        self.users_ = owners.labels
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Predict from the released coefficients, in your units."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=float, reset=False)
+        return np.asarray(rows @ self.coef_ + self.intercept_)
+
+    def output_law(
+        self, X: ArrayLike, y: ArrayLike, *, users: ArrayLike | None = None, epsilon: Any = None
+    ) -> Any:
+        """Exact law of the release. NOT private: for audits and teaching.
+
+        Parameters are as in `fit`, which draws once from exactly this law.
+        """
+        budgets = self._check_settings(epsilon)
+        rows, labels = check_design(X, y)
+        owners = check_users(users, len(rows))
+        return self._law(rows, labels, owners, check_user_epsilon(budgets, owners))
+
+    def _release(
+        self, X: Floats, y: Floats, users: Users, epsilon: Floats, rng: np.random.Generator
+    ) -> None:
+        y = self._labels(y)
+        plan = self._plan(X, users, epsilon)
+        self.release_ = self._law_of(plan, y).sample(rng=rng)
+        self._store(plan.back @ self.release_, X.shape[1], plan)
+        self._promise(epsilon)
+
+    def _law(self, X: Floats, y: Floats, users: Users, epsilon: Floats) -> Any:
+        return self._law_of(self._plan(X, users, epsilon), self._labels(y))
+
+    def _law_of(self, plan: Plan, y: Floats) -> ProductLaw:
+        return ProductLaw(plan.C @ y, np.full(len(plan.C), plan.scale), plan.noise)
+
+    @abstractmethod
+    def _plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
+        """Choose the matrix and its noise: a function of public things alone."""
+
+    def _store(self, theta: Floats, d: int, plan: Plan) -> None:
+        self.coef_ = theta[:d]
+        self.intercept_ = float(theta[d]) if len(theta) > d else 0.0
+        self.scale_ = plan.scale
+        self.exposure_ = plan.exposure
+        for name, value in plan.report.items():
+            setattr(self, name, value)
+
+    def _promise(self, epsilon: Floats) -> None:
+        delta = getattr(self, "delta", 0.0)
+        self.guarantee_: PureDP | GaussianDP = PureDP(epsilon, neighbors="user-labels")
+        if delta > 0:
+            self.guarantee_ = GaussianDP(gaussian_mu(epsilon, delta), neighbors="user-labels")
+
+    def _tau(self, epsilon: Floats) -> tuple[Floats, str]:
+        """What bounds the contribution of each user, and under which noise."""
+        delta = check_delta(getattr(self, "delta", 0.0), zero=True)
+        if delta == 0:
+            return epsilon, "laplace"
+        return np.asarray(gaussian_mu(epsilon, delta)), "gaussian"
+
+    def _check_settings(self, epsilon: Any) -> Any:
+        """Everything that can be refused before the data are touched."""
+        budgets = self.epsilon if epsilon is None else epsilon
+        if not isinstance(budgets, (Mapping, pd.Series)):
+            check_positive(budgets, "epsilon")
+        check_delta(getattr(self, "delta", 0.0), zero=True)
+        check_flag(self.clip, "clip")
+        check_flag(self.fit_intercept, "fit_intercept")
+        self._width()
+        self._sigma2()
+        return budgets
+
+    def _width(self) -> float:
+        return float(width_of(*check_bounds(self.y_bounds, "y_bounds"), "y_bounds"))
+
+    def _sigma2(self) -> float:
+        """Variance of the labels around the line: steers the weights, carries no privacy."""
+        if self.sigma2 is None:
+            return self._width() ** 2 / 12
+        return check_single(check_nonnegative(self.sigma2, "sigma2"), "sigma2")
+
+    def _rows(self, X: Floats) -> Floats:
+        return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
+
+    def _labels(self, y: Floats) -> Floats:
+        low, high = check_bounds(self.y_bounds, "y_bounds")
+        y = np.asarray(check_finite(y, "y"))
+        return check_inside(y, low, high, "y", "y_bounds", clip=self.clip)

@@ -1,0 +1,109 @@
+"""Certificates of weight matrices, from the matrix and any multipliers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pdpbook.gwa.dual import evaluate, relative_gap
+from pdpbook.gwa.exact import check_exact, exact_bound
+from pdpbook.gwa.problem import FEASIBLE, build_problem
+from pdpbook.gwa.sensitivity import exact_sensitivity
+from pdpbook.validation import check_choice, check_finite
+
+__all__ = ["certify"]
+
+
+def certify(
+    C: ArrayLike,
+    X: ArrayLike,
+    users: Any = None,
+    *,
+    multipliers: ArrayLike,
+    sigma2: float,
+    epsilon: Any,
+    width: float,
+    target: ArrayLike | None = None,
+    prior: float | None = None,
+    norm: str = "l1",
+    delta: float | None = None,
+    sensitivity: str = "entrywise",
+) -> tuple[float, float, float]:
+    r"""Verify a weight matrix from the matrix and any multipliers, whoever computed them.
+
+    The objective is evaluated at `C`. By weak duality every :math:`\Lambda` with
+    :math:`\langle\Lambda,A\rangle>0` bounds the optimum from below,
+
+    .. math:: f^\star\ \ge\ \frac{\sigma^2\langle\Lambda,A\rangle^2}{2\,G(\Lambda)},\qquad
+              2G(\Lambda)=\min_{\nu\ge0}\ \sum_{l,\,i\in S_l,\,j}
+              \bigl(|(\Lambda x_i)_j|-\nu_l\bigr)_+^2
+              +\frac{\sigma^2}{\kappa}\Bigl(\sum_l\tau_l\nu_l\Bigr)^2 ,
+
+    so wrong multipliers make the gap larger and can never make it too small.
+
+    Parameters
+    ----------
+    C : array_like, shape (k, n)
+        Weights to verify.
+    X : array_like, shape (n, d)
+        Public design.
+    users : array_like, shape (n,), optional
+        Owner of every row; None makes every row a user.
+    multipliers : array_like, shape (k, d)
+        Any matrix; its scale does not matter.
+    sigma2, epsilon, width, target, prior, norm, delta, sensitivity
+        As for `gwa_weights`.
+
+    Returns
+    -------
+    objective, lower_bound, gap : float
+        The value at `C`, the bound, and ``(objective - lower_bound) / lower_bound``, infinite
+        where the multipliers certify nothing.
+
+    Raises
+    ------
+    ValueError
+        If `C` misses ``C X = target`` by more than rounding (without a prior), or a shape or value
+        is wrong.
+
+    Notes
+    -----
+    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa*.
+    """
+    exact = check_choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
+    problem, _ = build_problem(
+        X,
+        users,
+        sigma2=sigma2,
+        epsilon=epsilon,
+        width=width,
+        target=target,
+        prior=prior,
+        norm=norm,
+        delta=delta,
+    )
+    if exact:
+        check_exact(problem)
+    weights, Lam = (
+        np.asarray(check_finite(C, "C")),
+        np.asarray(check_finite(multipliers, "multipliers")),
+    )
+    k, n, d = len(problem.target), *problem.X.shape
+    if weights.shape != (k, n):
+        raise ValueError(f"C must have shape ({k}, {n}); got {weights.shape}")
+    if Lam.shape != (k, d):
+        raise ValueError(f"multipliers must have shape ({k}, {d}); got {Lam.shape}")
+    weights = weights[:, problem.order]
+    if not (missing := problem.infeasibility(weights)) <= FEASIBLE:
+        raise ValueError(
+            f"C must satisfy C X = target; relative to its size it misses {missing:.2g}"
+        )
+    if exact:
+        sizes = exact_sensitivity(weights, problem.codes)
+        objective = problem.objective(weights, float(np.max(sizes / problem.tau)))
+        bound = exact_bound(problem, weights, Lam)
+    else:
+        objective, bound = problem.objective(weights), evaluate(problem, Lam).bound
+    return objective, bound, relative_gap(objective, bound)

@@ -1,0 +1,185 @@
+"""Primal-dual interior point for the l1 problem: every step is one system in k d unknowns.
+
+Rows may join while it runs, so that few of them are ever touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from pdpbook.gwa.problem import Problem
+
+__all__: list[str] = []
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+SIGNS = np.array([1.0, -1.0])[:, None, None]
+LIFT, JOIN = 0.3, 0.03  # start of the weights and of the prices of new rows; found by trial
+
+
+class InteriorPoint:
+    """Iterates on the rows `rows` of a problem whose design has orthonormal columns.
+
+    In units of `length` for C and `price` for the objective: minimize
+
+        q/2 |V|^2 + kappa/2 t^2 + |E|^2 / (2 ridge),   (V[0] - V[1]) X + E = A,
+
+    with V >= 0 of shape (2, k, r) and, for every user, the sum of V plus a slack s equal to tau t.
+    Multipliers are L for the first constraint, nu for the second and z for V >= 0.
+    """
+
+    def __init__(self, problem: Problem, rows: Rows) -> None:
+        self.problem, self.tau = problem, problem.tau
+        self.k, self.d = problem.target.shape
+        self._take(rows)
+        least = problem.target @ np.linalg.pinv(self.X)
+        self.length = float(np.abs(least).mean()) or 1.0
+        self.price = max(problem.sigma2 * least.size, problem.kappa)
+        self.q, self.kappa = problem.sigma2 / self.price, problem.kappa / self.price
+        self.A = problem.target / self.length
+        self.ridge = None
+        if np.isfinite(problem.prior):
+            T = np.eye(self.d) if problem.basis is None else problem.basis
+            self.ridge = (T.T @ T) * (self.price / problem.prior)
+        self.L = np.zeros((self.k, self.d))
+        self._start(least / self.length)
+        self.gap = self.residual = np.inf
+        self.steps = 0
+
+    def _start(self, Z: Floats) -> None:
+        """From least squares, with both signs lifted and the level that pays for t."""
+        lift = float(np.abs(Z).mean()) * LIFT
+        self.V = np.maximum(SIGNS * Z, 0.0) + lift
+        self.t = 1.1 * float((self._within(self.V) / self.tau).max())
+        self.s = self.tau * self.t - self._within(self.V)
+        self.nu = np.full(len(self.tau), self.kappa * self.t / self.tau.sum())
+        self.z = np.maximum(self.q * self.V + self.nu[self.codes], 0.0)
+
+    def _take(self, rows: Rows) -> None:
+        self.rows = rows
+        self.X = self.problem.X[rows]
+        self.XT = np.ascontiguousarray(self.X.T)
+        self.codes = self.problem.codes[rows]
+        self.starts = np.flatnonzero(np.r_[True, np.diff(self.codes) > 0])
+
+    def _within(self, V: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(V.sum(axis=(0, 1)), self.starts))
+
+    @property
+    def C(self) -> Floats:
+        """Weights of the rows, shape (k, r)."""
+        return np.asarray(self.V[0] - self.V[1]) * self.length
+
+    @property
+    def M(self) -> Floats:
+        """Multipliers of C X = target."""
+        return self.L * (self.price * self.length)
+
+    @property
+    def levels(self) -> Floats:
+        """Multipliers of the users."""
+        return self.nu * (self.price * self.length)
+
+    def add(self, new: Rows) -> None:
+        """Let further rows join, with small weights of both signs."""
+        rows = np.concatenate([self.rows, new])
+        place = np.argsort(rows, kind="stable")
+        mu = self._complementarity() / (self.V.size + len(self.s))
+        spread = self.nu[self.problem.codes[new]]
+        a = SIGNS * (self.L @ self.problem.X[new].T)
+        z = np.maximum(spread - a, JOIN * self.nu.mean())
+        V = np.broadcast_to(mu / z, a.shape)
+        self._take(rows[place])
+        self.V = np.concatenate([self.V, V], axis=2)[:, :, place]
+        self.z = np.concatenate([self.z, z], axis=2)[:, :, place]
+
+    def _complementarity(self) -> float:
+        return float(np.vdot(self.V, self.z) + self.s @ self.nu)
+
+    def measure(self) -> float:
+        """Complementarity relative to the objective, once the constraints hold."""
+        V, z, nu, t = self.V, self.z, self.nu, self.t
+        self.r_dual = self.q * V - SIGNS * (self.L @ self.XT) + nu[self.codes] - z
+        self.r_equal = self.A - (V[0] - V[1]) @ self.X
+        return self._measured(self.q * float(np.vdot(V, V)) + self.kappa * t * t)
+
+    def _measured(self, value: float) -> float:
+        self.r_user = self._within(self.V) + self.s - self.tau * self.t
+        self.r_t = self.kappa * self.t - float(self.tau @ self.nu)
+        if self.ridge is not None:
+            self.r_equal = self.r_equal - self.L @ self.ridge
+            value += float(np.vdot(self.L @ self.ridge, self.L))
+        self.gap = self._complementarity() / value
+        self.residual = max(
+            float(np.abs(self.r_equal).max() / np.abs(self.A).max()),
+            float(np.abs(self.r_dual).max() / self.nu.max()),
+            float(np.abs(self.r_user).max()) / self.t,
+        )
+        return max(self.gap, self.residual)
+
+    def step(self) -> None:
+        """One predictor and corrector step from the residuals last measured."""
+        V, z, s, nu, tau = self.V, self.z, self.s, self.nu, self.tau
+        k, d, m = self.k, self.d, len(tau)
+        theta = V / (self.q * V + z)
+        plus, minus = theta[0] + theta[1], theta[0] - theta[1]
+        K = np.add.reduceat(plus.sum(axis=0), self.starts) + s / nu
+        w = np.add.reduceat(minus.T[:, :, None] * self.X[:, None, :], self.starts, axis=0)
+        w = w.reshape(m, k * d)
+        v = (tau / K) @ w
+        den = self.kappa + float((tau**2 / K).sum())
+        scaled = w / np.sqrt(K)[:, None]
+        H = np.outer(v, v / den) - scaled.T @ scaled
+        blocks = (self.XT * plus[:, None, :]) @ self.X
+        if self.ridge is not None:
+            blocks = blocks + self.ridge
+        H.reshape(k, d, k, d)[np.arange(k), :, np.arange(k), :] += blocks
+        factor = positive_factor(H)
+        r_dual, r_user, r_t, r_equal = self.r_dual, self.r_user, self.r_t, self.r_equal
+
+        def direction(cV: Floats, cs: Floats) -> tuple[Any, ...]:
+            pull = theta * (r_dual + cV / V)
+            e = cs / nu - r_user + self._within(pull)
+            fixed = (-r_t - float((tau / K) @ e)) / den
+            right = (r_equal + (pull[0] - pull[1]) @ self.X).ravel() - (e / K) @ w - v * fixed
+            dL = linalg.cho_solve(factor, right, check_finite=False)
+            dt = fixed + float(v @ dL) / den
+            dnu = (w @ dL - tau * dt - e) / K
+            dL = dL.reshape(k, d)
+            dV = theta * (SIGNS * (dL @ self.XT) - dnu[self.codes]) - pull
+            return dV, (-cs - s * dnu) / nu, dt, dL, dnu, (-cV - z * dV) / V
+
+        cV, cs = V * z, s * nu
+        total = float(cV.sum() + cs.sum())
+        mu = total / (V.size + m)
+        dV, ds, dt, dL, dnu, dz = direction(cV, cs)
+        ap, ad = _longest((V, dV), (s, ds)), _longest((z, dz), (nu, dnu))
+        after = np.vdot(V + ap * dV, z + ad * dz) + (s + ap * ds) @ (nu + ad * dnu)
+        center = mu * min(1.0, float(after) / total) ** 3
+        dV, ds, dt, dL, dnu, dz = direction(cV + dV * dz - center, cs + ds * dnu - center)
+        ap, ad = _longest((V, dV), (s, ds)), _longest((z, dz), (nu, dnu))
+        back = max(0.99, 1 - self.gap)
+        ap, ad = back * ap, back * ad
+        self.V, self.s, self.t = V + ap * dV, s + ap * ds, self.t + ap * dt
+        self.z, self.nu, self.L = z + ad * dz, nu + ad * dnu, self.L + ad * dL
+        self.steps += 1
+
+
+def _longest(*pairs: tuple[Floats, Floats]) -> float:
+    """Longest step, at most 1, that keeps every value at least 0."""
+    return 1 / max(1.0, *(float((-change / value).max()) for value, change in pairs))
+
+
+def positive_factor(H: Floats) -> Any:
+    """Cholesky factor, with as much of the identity added as rounding asks for."""
+    shift, size = 0.0, float(np.trace(H)) / len(H)
+    for _ in range(20):
+        try:
+            return linalg.cho_factor(H + shift * np.eye(len(H)), check_finite=False)
+        except linalg.LinAlgError:
+            shift = max(10 * shift, 1e-15 * size)
+    raise FloatingPointError("the system of an interior point step is not positive definite")

@@ -1,0 +1,173 @@
+"""One weighting problem in the form every solver takes, and its objective at a given matrix.
+
+minimize  sigma2 |C|_F^2 + kappa t^2 + prior |C X - target|_F^2  where, for every user l, the norms
+of the columns of C sum to at most tau_l t, under C X = target when there is no prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.noise import gaussian_mu
+from pdpbook.validation import (
+    check_choice,
+    check_delta,
+    check_finite,
+    check_nonnegative,
+    check_positive,
+    check_single,
+)
+
+__all__: list[str] = []
+
+Floats = NDArray[np.float64]
+FEASIBLE = 1e-9  # relative error of C X = target that counts as rounding
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A weighting problem; `C` here has its columns in the order of the sorted rows."""
+
+    X: Floats  # (n, d), sorted by user
+    starts: NDArray[np.intp]  # (m,), first row of every user
+    codes: NDArray[np.intp]  # (n,), user of every row
+    order: NDArray[np.intp]  # (n,), place of every sorted row in the caller's X
+    target: Floats  # (k, d)
+    sigma2: float
+    kappa: float  # price of t^2
+    tau: Floats  # (m,), at most 1: share of t that every user may use
+    unit: float  # scale of the noise = t / unit
+    prior: float  # price of the bias; infinity for an unbiased estimate
+    grouped: bool  # l2 norms of columns, Gaussian noise
+    basis: Floats | None = None  # (d, r), T, if X and target stand in the basis X T
+
+    def change_basis(self, T: Floats) -> Problem:
+        """Return the same problem in the design X T: multipliers come back as M T^T."""
+        return replace(self, X=self.X @ T, target=self.target @ T, basis=T)
+
+    def bias(self, C: Floats) -> Floats:
+        """Return C X - target in the caller's basis."""
+        missing = C @ self.X - self.target
+        if self.basis is None:
+            return missing
+        return np.asarray(np.linalg.solve(self.basis.T, missing.T).T, dtype=float)
+
+    def pull_back(self, M: Floats) -> Floats:
+        """Multipliers in the caller's basis."""
+        return M if self.basis is None else M @ self.basis.T
+
+    def infeasibility(self, C: Floats) -> float:
+        """Largest |C X - target| relative to the sums it is rounded from; 0 with a prior."""
+        if np.isfinite(self.prior):
+            return 0.0
+        size = (np.abs(C) @ np.abs(self.X) + np.abs(self.target)).max(axis=0)
+        missing = np.abs(C @ self.X - self.target).max(axis=0)
+        return float(np.max(missing / np.where(size > 0, size, 1.0)))
+
+    def sizes_of(self, C: Floats) -> Floats:
+        """Norms of the columns summed within every user, shape (m,)."""
+        norms = np.sqrt((C * C).sum(axis=0)) if self.grouped else np.abs(C).sum(axis=0)
+        return np.asarray(np.add.reduceat(norms, self.starts))
+
+    def objective(self, C: Floats, t: float | None = None) -> float:
+        """Value at C, which is not checked to be feasible; t is the smallest unless given."""
+        if t is None:
+            t = float(np.max(self.sizes_of(C) / self.tau))
+        value = self.sigma2 * float(np.vdot(C, C)) + self.kappa * t**2
+        if np.isfinite(self.prior):
+            value += self.prior * float((self.bias(C) ** 2).sum())
+        return value
+
+
+def build_problem(
+    X: ArrayLike,
+    users: Any,
+    *,
+    sigma2: Any,
+    epsilon: Any,
+    width: Any,
+    target: ArrayLike | None,
+    prior: Any,
+    norm: Any,
+    delta: Any,
+) -> tuple[Problem, Users]:
+    """Check every argument of `gwa_weights` and sort the rows by user."""
+    X = np.asarray(check_finite(X, "X"))
+    if X.ndim != 2 or X.size == 0:
+        raise ValueError(f"X must have shape (n, d), n and d at least 1; got {X.shape}")
+    n, d = X.shape
+    owned = check_users(users, n)
+    sigma2 = check_single(check_nonnegative(sigma2, "sigma2"), "sigma2")
+    width = check_single(check_positive(width, "width"), "width")
+    budgets = check_user_epsilon(epsilon, owned)
+    grouped = check_choice(norm, "norm", ("l1", "l2")) == "l2"
+    if grouped and delta is None:
+        raise ValueError("delta must be given with norm='l2': Gaussian noise has no pure promise")
+    if not grouped and delta is not None:
+        raise ValueError(f"delta must be None with norm='l1', Laplace noise; got {delta!r}")
+    price = np.inf if prior is None else check_single(check_positive(prior, "prior"), "prior")
+    A = np.eye(d) if target is None else np.asarray(check_finite(target, "target"))
+    if A.ndim != 2 or A.shape[1] != d or len(A) == 0:
+        raise ValueError(f"target must have shape (k, {d}), a column for each of X; got {A.shape}")
+    if grouped:
+        budgets = np.asarray(gaussian_mu(budgets, check_delta(delta)), dtype=float)
+    share = budgets / width
+    unit = float(share.max())
+    order = np.argsort(owned.codes, kind="stable")
+    codes = owned.codes[order]
+    problem = Problem(
+        X=X[order],
+        starts=np.concatenate([[0], np.cumsum(owned.sizes)[:-1]]).astype(np.intp),
+        codes=codes,
+        order=order,
+        target=A,
+        sigma2=sigma2,
+        kappa=(1 if grouped else 2) * len(A) / unit**2,
+        tau=share / unit,
+        unit=unit,
+        prior=price,
+        grouped=grouped,
+    )
+    return problem, owned
+
+
+def whitening(problem: Problem, *, default_target: bool) -> Floats:
+    """Columns T of shape (d, r) such that X T has orthonormal columns and loses nothing.
+
+    Refuses a target outside of the row space of X unless a prior pays for the bias.
+    """
+    n, d = problem.X.shape
+    X = problem.X
+    if np.isfinite(problem.prior):  # rows of the prior make every direction estimable
+        ridge = np.sqrt((problem.sigma2 + problem.kappa / n) / problem.prior)
+        X = np.vstack([X, ridge * np.eye(d)])
+    length = np.linalg.norm(X, axis=0)
+    unit = np.where(length > 0, length, 1.0)
+    R = np.linalg.qr(X / unit, mode="r")
+    _, s, Vt = np.linalg.svd(R, full_matrices=True)
+    s = np.concatenate([s, np.zeros(d - len(s))])
+    if np.isfinite(problem.prior):
+        return np.asarray((Vt.T / s) / unit[:, None])
+    small = s[0] * max(n, d) * np.finfo(float).eps
+    rank = int((s > small).sum())
+    V = Vt[:rank].T
+    scaled = problem.target / unit
+    lost = np.abs(scaled - (scaled @ V) @ V.T).max(axis=1)
+    if rank < d and default_target:
+        raise ValueError(
+            f"X must have full column rank {d} to estimate every coefficient; its rank is {rank}. "
+            "Pass a target with rows in the row space of X, or a prior"
+        )
+    wrong = lost > 1e-9 * np.abs(scaled).max(axis=1)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"target must be estimable, its rows in the row space of X (rank {rank} of {d}); row "
+            f"{at} is not. Pass other rows, or a prior"
+        )
+    return np.asarray((V / s[:rank]) / unit[:, None])

@@ -1,0 +1,359 @@
+r"""Releases on a public grid: discrete Laplace noise, drawn exactly in whole numbers.
+
+Nothing here rounds a probability: rates are fractions, draws are made of fair choices among whole
+numbers, and the law is known in closed form. Noise on the real line lives in `samplers`.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.validation import (
+    check_budgets,
+    check_count,
+    check_epsilon,
+    check_finite,
+    check_nonnegative,
+    check_positive,
+    check_rng,
+    check_single,
+)
+
+__all__ = ["GridLaplace", "grid_laplace", "grid_rate", "grid_steps", "sample_discrete_laplace"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Randomness = np.random.Generator | random.SystemRandom
+
+LIMIT = 2**53  #: whole numbers up to here are floats, and so are they times a power of two
+SLOWEST = Fraction(1, 2**40)  #: smallest rate a step
+
+
+def sample_discrete_laplace(
+    rate: float | Fraction, size: int | None = None, *, rng: Randomness
+) -> Any:
+    r"""Draw whole numbers whose probability falls by the factor :math:`e^{-r}` a step from 0.
+
+    .. math:: P(k) = \tanh(r/2)\, e^{-r|k|}, \qquad k \in \mathbb{Z}
+
+    Every draw is made of uniform choices among whole numbers and of comparisons of whole numbers:
+    no probability is ever rounded (Canonne, Kamath and Steinke, 2020, algorithms 1 and 2).
+
+    Parameters
+    ----------
+    rate : float or Fraction
+        :math:`r`, at least :math:`2^{-40}`. A float is read as the decimal that it prints as.
+    size : int, optional
+        How many draws; None is one.
+    rng : numpy.random.Generator or random.SystemRandom
+        The only source of randomness. A ``SystemRandom`` takes every bit from the operating
+        system.
+
+    Returns
+    -------
+    int or ndarray of int64, shape (size,)
+        The draws, cut off at :math:`\pm 2^{53}`.
+
+    Raises
+    ------
+    TypeError
+        If `rate` is not a number, `size` not a whole number, `rng` of another kind.
+    ValueError
+        If `rate` is not finite or too small, or `size` is negative.
+
+    Notes
+    -----
+    Chapter *synthesis/in_practice*.
+
+    Examples
+    --------
+    >>> sample_discrete_laplace(0.5, size=6, rng=np.random.default_rng(2)).dtype
+    dtype('int64')
+    """
+    exact, rng = _rate(rate, "rate"), _randomness(rng)
+    if size is None:
+        return _draw(exact, rng)
+    count = check_count(size, "size", minimum=0)
+    return np.array([_draw(exact, rng) for _ in range(count)], dtype=np.int64)
+
+
+def _draw(rate: Fraction, rng: Randomness) -> int:
+    """One draw: a geometric size from rejections, then a sign that counts 0 once."""
+    s, t = rate.numerator, rate.denominator
+    while True:
+        u = _below(t, rng)
+        if not _coin(u, t, rng):
+            continue
+        v = 0
+        while _coin(1, 1, rng):
+            v += 1
+        size = (u + t * v) // s  # u + t v is geometric with factor e^(-1/t)
+        negative = _below(2, rng)
+        if size or not negative:
+            return max(-LIMIT, min(LIMIT, -size if negative else size))
+
+
+def _coin(u: int, t: int, rng: Randomness) -> bool:
+    """Heads with probability exp(-u / t), for u <= t: the first k with a miss at u / (k t) is odd.
+
+    Getting beyond k has probability g^k / k! with g = u / t, so an odd k has 1 - g + g^2/2 - ...
+    """
+    k = 1
+    while _below(k * t, rng) < u:
+        k += 1
+    return k % 2 == 1
+
+
+def _below(m: int, rng: Randomness) -> int:
+    """A uniform choice of 0, ..., m - 1."""
+    if isinstance(rng, random.SystemRandom):
+        return rng.randrange(m)
+    if m <= 2**62:
+        return int(rng.integers(m))
+    bits = m.bit_length()
+    while True:
+        word = int.from_bytes(rng.bytes((bits + 7) // 8), "big") >> (-bits % 8)
+        if word < m:
+            return word
+
+
+def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float = 0.0) -> Any:
+    r"""How many steps a record can move a rounded value: the sensitivity, rounded up.
+
+    .. math:: K_i = \lceil (S_i + 2de) / g \rceil + d - 1
+
+    Parameters
+    ----------
+    sensitivity : array_like
+        :math:`S_i`, at least 0: how far person i can move the exact value in the 1-norm; a
+        number, or shape (n,).
+    step : float
+        :math:`g`, width of the grid, a power of two.
+    d : int, default 1
+        Number of coordinates.
+    error : float, default 0.0
+        :math:`e`, public bound on the error with which a coordinate is computed.
+
+    Returns
+    -------
+    int or ndarray of int64, shape (n,)
+        Steps, at least 1, in the 1-norm; computed in whole numbers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind or out of range.
+
+    Notes
+    -----
+    Rounding is to the nearest multiple, ties upward. Rounding ties to even would move
+    :math:`\tfrac12` and :math:`\tfrac32` by two steps for one. Chapter *synthesis/in_practice*.
+
+    Examples
+    --------
+    >>> grid_steps([0.1, 0.5], 0.25), grid_steps(0.1, 0.25, d=3)
+    (array([1, 2]), 3)
+    """
+    moves = check_budgets(check_nonnegative(sensitivity, "sensitivity"), None, "sensitivity")
+    grid, d = _step(step), check_count(d, "d")
+    slack = 2 * d * Fraction(check_single(check_nonnegative(error, "error"), "error"))
+    steps = [
+        max(1, math.ceil((Fraction(float(s)) + slack) / grid) + d - 1) for s in np.atleast_1d(moves)
+    ]
+    if max(steps) > LIMIT:
+        raise ValueError(f"step must not be finer than 2**-53 of a sensitivity; got {step:g}")
+    return steps[0] if np.ndim(moves) == 0 else np.array(steps, dtype=np.int64)
+
+
+def grid_rate(
+    epsilon: ArrayLike, sensitivity: ArrayLike, step: float, d: int = 1, *, error: float = 0.0
+) -> Fraction:
+    r"""Largest rate a step that keeps everybody's budget, as an exact fraction.
+
+    .. math:: r = \min_i \varepsilon_i / K_i, \qquad K_i \text{ from `grid_steps`}
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Budgets in nats, above 0: a number, or shape (n,). Each is read as the decimal that it
+        prints as, like in `guarantees.BudgetAccount`.
+    sensitivity, step, d, error
+        As in `grid_steps`.
+
+    Returns
+    -------
+    fractions.Fraction
+        The rate; person i spends :math:`r K_i \le \varepsilon_i`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind or out of range, or the rate would be too small.
+
+    Notes
+    -----
+    Chapter *synthesis/in_practice*.
+
+    Examples
+    --------
+    >>> grid_rate(0.1, 3.0, 0.25)
+    Fraction(1, 120)
+    """
+    steps = np.atleast_1d(grid_steps(sensitivity, step, d, error=error))
+    budgets = np.atleast_1d(check_epsilon(epsilon))
+    if len(steps) > 1 and len(budgets) > 1 and len(steps) != len(budgets):
+        raise ValueError(
+            "epsilon and sensitivity must have one length; "
+            f"got {len(budgets)} and {len(steps)} people"
+        )
+    pairs = zip(*np.broadcast_arrays(budgets, steps), strict=True)
+    rate = min(Fraction(repr(float(b))) / int(k) for b, k in set(pairs))
+    return _rate(rate, "epsilon over the steps of a record")
+
+
+def grid_laplace(
+    values: ArrayLike,
+    *,
+    step: float,
+    epsilon: ArrayLike,
+    sensitivity: ArrayLike,
+    error: float = 0.0,
+) -> GridLaplace:
+    r"""Law of a release on the grid: values rounded, then discrete Laplace noise in steps.
+
+    Parameters
+    ----------
+    values : array_like, shape (d,)
+        What is to be released, without noise; a number is a vector of one.
+    step : float
+        Width of the grid, a public power of two.
+    epsilon, sensitivity, error
+        As in `grid_rate`: the rate follows from these public numbers alone.
+
+    Returns
+    -------
+    GridLaplace
+        Draw once from it with ``sample(rng=...)``; that draw is the release.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind or out of range.
+
+    Notes
+    -----
+    The release keeps :math:`\varepsilon_i` for everybody, exactly: chapter
+    *synthesis/in_practice*.
+
+    Examples
+    --------
+    >>> law = grid_laplace(20.3, step=0.25, epsilon=0.5, sensitivity=1.0)
+    >>> law.center, law.rate
+    (array([81]), Fraction(1, 8))
+    >>> law.sample(rng=np.random.default_rng(1)) % 0.25
+    array([0.])
+    """
+    exact = np.atleast_1d(check_finite(values, "values"))
+    if exact.ndim != 1 or exact.size == 0:
+        raise ValueError(f"values must have shape (d,), d at least 1; got shape {exact.shape}")
+    rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
+    grid = _step(step)
+    center = [math.floor(Fraction(float(v)) / grid + Fraction(1, 2)) for v in exact]
+    return GridLaplace([max(-LIMIT, min(LIMIT, c)) for c in center], step, rate)
+
+
+@dataclass(frozen=True, eq=False)
+class GridLaplace:
+    r"""Law of ``step`` times (``center`` plus independent discrete Laplace noise).
+
+    .. math:: P(gk) = \prod_j \tanh(r/2)\,e^{-r|k_j-c_j|}, \qquad k\in\mathbb{Z}^d
+
+    Parameters
+    ----------
+    center : array_like of int, shape (d,)
+        Most probable value, in steps; copied, and read-only afterwards.
+    step : float
+        :math:`g`, a power of two.
+    rate : float or Fraction
+        :math:`r` a step, kept as a fraction.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `center` is not made of whole numbers, or the others are out of range.
+
+    Notes
+    -----
+    Chapter *synthesis/in_practice*. Not private: it holds the center. Values beyond
+    :math:`2^{53}` steps are cut off in draws, which is post-processing.
+
+    Examples
+    --------
+    >>> law = GridLaplace([0], 0.5, rate=1)
+    >>> np.exp(law.logpmf([[0.0], [0.5], [0.6]])).round(4)
+    array([0.4621, 0.17  , 0.    ])
+    """
+
+    center: Integers
+    step: float
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        raw = np.asarray(self.center)
+        if raw.dtype.kind not in "iu":
+            raise TypeError(f"center must be made of whole numbers; got {self.center!r}")
+        if raw.ndim != 1 or raw.size == 0:
+            raise ValueError(f"center must have shape (d,), d at least 1; got shape {raw.shape}")
+        center = np.array(raw, dtype=np.int64)
+        center.flags.writeable = False
+        object.__setattr__(self, "center", center)
+        object.__setattr__(self, "step", float(_step(self.step)))
+        object.__setattr__(self, "rate", _rate(self.rate, "rate"))
+
+    def logpmf(self, points: ArrayLike) -> Floats:
+        """Log-probability of `points` of shape (..., d); minus infinity off the grid."""
+        points = np.asarray(check_finite(points, "points"))
+        d = len(self.center)
+        if points.ndim == 0 or points.shape[-1] != d:
+            raise ValueError(f"points must have shape (..., {d}); got shape {points.shape}")
+        k = points / self.step
+        rate = float(self.rate)
+        distance = np.abs(k - self.center).sum(axis=-1)
+        value = d * np.log(np.tanh(rate / 2)) - rate * distance
+        return np.asarray(np.where(np.all(k == np.floor(k), axis=-1), value, -np.inf))[()]
+
+    def sample(self, size: int | None = None, *, rng: Randomness) -> Floats:
+        """Draw from the law: shape (d,), or (size, d), exact multiples of the step."""
+        rows = 1 if size is None else check_count(size, "size", minimum=0)
+        d = len(self.center)
+        noise = sample_discrete_laplace(self.rate, rows * d, rng=rng).reshape(rows, d)
+        drawn = np.clip(self.center + noise, -LIMIT, LIMIT) * self.step
+        return np.asarray(drawn[0] if size is None else drawn)
+
+
+def _step(step: Any) -> Fraction:
+    value = check_single(check_positive(step, "step"), "step")
+    if math.frexp(value)[0] != 0.5:
+        raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
+    return Fraction(value)
+
+
+def _rate(rate: Any, name: str) -> Fraction:
+    if not isinstance(rate, Fraction):
+        rate = Fraction(repr(check_single(check_positive(rate, name), name)))
+    if not rate >= SLOWEST:
+        raise ValueError(
+            f"{name} must be at least 2**-40; got {float(rate):g}. Take a coarser step"
+        )
+    return rate
+
+
+def _randomness(rng: Any) -> Randomness:
+    return rng if isinstance(rng, random.SystemRandom) else check_rng(rng)

@@ -1,0 +1,79 @@
+"""PAC privacy of membership: noise that caps how often anybody guesses who was in the data."""
+
+from pdpbook.pac.allocation import (
+    COMBINE,
+    NoiseAllocation,
+    allocate_noise,
+    exposure,
+    loss_task,
+    whitener,
+)
+from pdpbook.pac.certificate import (
+    NoiseCertificate,
+    PublicEllipsoid,
+    certify_noise,
+    empirical_bernstein,
+    public_ellipsoid,
+)
+from pdpbook.pac.differences import (
+    BASES,
+    DifferenceMoments,
+    difference_moments,
+    membership_differences,
+)
+from pdpbook.pac.gaussian import gaussian_mutual_information, gaussian_success_rate
+from pdpbook.pac.mixture import JointNoise, joint_covariance, joint_variances, lagrange_variances
+from pdpbook.pac.pool import MODELS, Pool
+from pdpbook.pac.printed import PrintedMoments, PrintedNoise, printed_moments, printed_noise
+from pdpbook.pac.rates import (
+    CALIBRATIONS,
+    epsilon_to_success_rate,
+    mi_to_success_rate,
+    snr_to_success_rate,
+    success_rate_to_epsilon,
+    success_rate_to_mi,
+    success_rate_to_snr,
+)
+from pdpbook.pac.regression import PACRegression
+from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
+
+__all__ = [
+    "BASES",
+    "CALIBRATIONS",
+    "COMBINE",
+    "MODELS",
+    "TASKS",
+    "CalibratedRelease",
+    "DifferenceMoments",
+    "JointNoise",
+    "NoiseAllocation",
+    "NoiseCertificate",
+    "PACRegression",
+    "Pool",
+    "PrintedMoments",
+    "PrintedNoise",
+    "PublicEllipsoid",
+    "allocate_noise",
+    "calibrate_release",
+    "certify_noise",
+    "difference_moments",
+    "empirical_bernstein",
+    "epsilon_to_success_rate",
+    "exposure",
+    "gaussian_mutual_information",
+    "gaussian_success_rate",
+    "joint_covariance",
+    "joint_variances",
+    "lagrange_variances",
+    "loss_task",
+    "membership_differences",
+    "mi_to_success_rate",
+    "printed_moments",
+    "printed_noise",
+    "public_ellipsoid",
+    "snr_to_success_rate",
+    "success_rate_to_epsilon",
+    "success_rate_to_mi",
+    "success_rate_to_snr",
+    "whitener",
+]

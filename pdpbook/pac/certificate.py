@@ -1,0 +1,309 @@
+r"""What a noise keeps, measured on fresh halves: a one-sided bound for everybody at once.
+
+Moments are estimated, so a ceiling is kept with a stated confidence over the simulation, never for
+certain. No bound on a mean exists without a bound on the values: a public ellipsoid into which the
+weights are clipped before noise gives one, for every model, and clipping never adds to a
+difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from pdpbook.pac.allocation import whitener
+from pdpbook.pac.differences import PILOT, block_size, counting
+from pdpbook.pac.pool import Pool
+from pdpbook.pac.rates import success_rate_to_snr
+from pdpbook.validation import (
+    check_count,
+    check_delta,
+    check_design,
+    check_positive,
+    check_probability,
+    check_rng,
+    check_single,
+)
+
+__all__ = [
+    "NoiseCertificate",
+    "PublicEllipsoid",
+    "certify_noise",
+    "empirical_bernstein",
+    "public_ellipsoid",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PublicEllipsoid:
+    r"""Where the weights may be: within `radius` of `center`, in units of the noise.
+
+    Clipping is the projection in the norm of :math:`\Sigma^{-1}`, so it shortens differences or
+    leaves them, and none exceeds twice the radius. A direction without noise is set to the center.
+    Center, covariance and radius come from the public pool and from draws, never from the secret
+    half.
+    """
+
+    center: Floats  #: shape (p,)
+    covariance: Floats  #: shape (p, p), that of the noise up to a factor
+    radius: float  #: above 0
+
+    @cached_property
+    def _maps(self) -> tuple[Floats, Floats]:
+        return whitener(self.covariance)
+
+    def whiten(self, weights: ArrayLike) -> Floats:
+        """Clipped weights, in coordinates where noise is standard: (..., p) to (..., r)."""
+        w = (np.asarray(weights) - self.center) @ self._maps[0].T
+        length = np.linalg.norm(w, axis=-1, keepdims=True)
+        return np.asarray(w * (self.radius / np.maximum(length, self.radius)))
+
+    def clip(self, weights: ArrayLike) -> Floats:
+        """Weights, shape (..., p), projected into the ellipsoid."""
+        return np.asarray(self.center + self.whiten(weights) @ self._maps[1].T)
+
+
+def public_ellipsoid(
+    pool: Pool,
+    covariance: ArrayLike,
+    *,
+    sample_rate: float = 0.5,
+    draws: int = PILOT,
+    rng: np.random.Generator,
+) -> PublicEllipsoid:
+    """Center and radius from halves drawn for the purpose: the smallest that would clip none.
+
+    Parameters
+    ----------
+    pool : Pool
+        Public pool and model.
+    covariance : array_like, shape (p, p)
+        Of the noise.
+    sample_rate : float, default 0.5
+        Chance of being in a half.
+    draws : int, default 1000
+        Number of halves.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    PublicEllipsoid
+    """
+    check_rng(rng)
+    fits = pool.fits(pool.sample(check_count(draws, "draws", minimum=2), sample_rate, rng))
+    center = fits.mean(axis=0)
+    cov = np.asarray(covariance, dtype=float)
+    radius = float(np.linalg.norm((fits - center) @ whitener(cov)[0].T, axis=1).max())
+    return PublicEllipsoid(center, cov, radius if radius > 0 else 1.0)
+
+
+def empirical_bernstein(
+    mean: ArrayLike, variance: ArrayLike, draws: int, largest: float, failure: float
+) -> Any:
+    r"""Rigorous upper bound on the mean of values in [0, Q] from T independent ones.
+
+    .. math:: \bar q + \sqrt{\frac{2\hat V\ln(2/\beta)}{T}} + \frac{7 Q \ln(2/\beta)}{3(T-1)}
+
+    Parameters
+    ----------
+    mean, variance : array_like
+        Of the values; the variance with divisor T - 1.
+    draws : int
+        T, at least 2.
+    largest : float
+        Q; every possible value lies in [0, Q], not only those seen.
+    failure : float
+        :math:`\beta`, the chance that the bound is below the mean, in (0, 1).
+
+    Returns
+    -------
+    float or ndarray
+
+    Notes
+    -----
+    Maurer and Pontil (2009), Theorem 4. Used in ``alg-pac-noise``, chapter *pac/noise*.
+
+    Examples
+    --------
+    >>> round(float(empirical_bernstein(0.5, 1.0, 10_000, 20.0, 1e-3)), 4)
+    0.5745
+    """
+    T, log = check_count(draws, "draws", minimum=2), np.log(2 / check_delta(failure, "failure"))
+    Q = check_single(check_positive(largest, "largest"), "largest")
+    spread = np.sqrt(2 * np.asarray(variance) * log / T)
+    return np.asarray(mean) + spread + 7 * Q * log / (3 * (T - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseCertificate:
+    """One-sided bounds on everybody's mean squared difference in units of the noise."""
+
+    mean: Floats  #: shape (n,): mean over the fresh halves
+    standard_error: Floats  #: shape (n,)
+    bound: Floats  #: shape (n,): rigorous, all people at once; infinite without an ellipsoid
+    student: Floats  #: shape (n,): by Student's t, approximate, since heavy tails undercover
+    target: float  #: what the ceiling allows
+    confidence: float  #: that all bounds hold, over the simulation
+    draws: int  #: fresh halves
+    largest: float  #: most that any half can give; infinite without an ellipsoid
+
+    @property
+    def ratio(self) -> float:
+        """Largest rigorous bound over the target; noise variance times this keeps the ceiling."""
+        return float(self.bound.max() / self.target)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every person's rigorous bound is within the target."""
+        return self.ratio <= 1 + 1e-12
+
+    def scaled(self, factor: float) -> Self:
+        """The certificate of the covariance times `factor`, for the same draws and ellipsoid."""
+        c = check_single(check_positive(factor, "factor"), "factor")
+        return replace(
+            self,
+            mean=self.mean / c,
+            standard_error=self.standard_error / c,
+            bound=self.bound / c,
+            student=self.student / c,
+            largest=self.largest / c,
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"with confidence {self.confidence:g} (one-sided, {len(self.mean)} people at once, "
+            f"{self.draws} fresh halves) everybody's mean squared difference is at most "
+            f"{self.bound.max():.3g} in units of the noise (by Student's t, approximately, "
+            f"{self.student.max():.3g}); the target is {self.target:.3g}"
+        )
+
+
+def certify_noise(
+    X: ArrayLike,
+    y: ArrayLike,
+    covariance: ArrayLike,
+    success_rate: float,
+    *,
+    model: str = "ridge",
+    alpha: float = 1.0,
+    fit_intercept: bool = True,
+    calibration: str = "mi",
+    sample_rate: float = 0.5,
+    region: PublicEllipsoid | None = None,
+    confidence: float = 0.99,
+    draws: int = 10_000,
+    rng: np.random.Generator,
+    progress: bool = False,
+) -> NoiseCertificate:
+    r"""Measure what a covariance keeps, on fresh halves.
+
+    For each half and person :math:`q_i = \|\Delta_i\|^2_{\Sigma^{-1}}`, of the clipped weights if
+    there is a region; then `empirical_bernstein` at :math:`\beta/n` for each person. If the bound
+    exceeds the target, multiply the covariance by `NoiseCertificate.ratio`.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Features of the pool.
+    y : array_like, shape (n,)
+        Labels.
+    covariance : array_like, shape (p, p)
+        Of the noise, chosen before these draws.
+    success_rate : float
+        The ceiling.
+    model : {"ridge", "ols", "lasso"}, default "ridge"
+        Whose weights.
+    alpha : float, default 1.0
+        Penalty, as scikit-learn's.
+    fit_intercept : bool, default True
+        Whether the weights end in an intercept.
+    calibration : {"mi", "tv"}, default "mi"
+        By mutual information or by total variation.
+    sample_rate : float, default 0.5
+        Chance of being in a half.
+    region : PublicEllipsoid, optional
+        Into which the release clips the weights before noise. Without it only Student's
+        approximation is available.
+    confidence : float, default 0.99
+        That every person's bound holds.
+    draws : int, default 10000
+        Fresh halves.
+    rng : numpy.random.Generator
+        Source of randomness, with draws not used before.
+    progress : bool, default False
+        Show a progress bar.
+
+    Returns
+    -------
+    NoiseCertificate
+        Bounds for every person.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind, NaN or out of range.
+
+    Notes
+    -----
+    Algorithm ``alg-pac-noise``, chapter *pac/noise*.
+    """
+    check_rng(rng)
+    X, y = check_design(X, y)
+    pool = Pool(X, y, model, alpha, fit_intercept)
+    q = check_delta(sample_rate, "sample_rate")
+    rate = check_single(check_probability(success_rate, "success_rate"), "success_rate")
+    target = float(success_rate_to_snr(rate, calibration, max(q, 1 - q)))
+    beta = 1 - check_delta(confidence, "confidence")
+    T = check_count(draws, "draws", minimum=2)
+    W, back = whitener(covariance)
+    largest = np.inf if region is None else _largest(region, W)
+    n = len(y)
+    total, squares = np.zeros(n), np.zeros(n)
+    with counting(T, progress) as bar:
+        for start in range(0, T, block_size(n, pool.p)):
+            size = min(block_size(n, pool.p), T - start)
+            masks = pool.sample(size, q, rng)
+            fits, D = pool.differences(masks)
+            if region is None:
+                values = _lengths(D, W, back)
+            else:
+                moved = fits[:, None, :] + np.where(masks, -1.0, 1.0)[:, :, None] * D
+                D = region.clip(moved) - region.clip(fits)[:, None, :]
+                values = ((D @ W.T) ** 2).sum(axis=2)
+            total += values.sum(axis=0)
+            squares += (values**2).sum(axis=0)
+            bar.update(size)
+    mean = total / T
+    with np.errstate(invalid="ignore"):
+        variance = np.maximum(squares / T - mean**2, 0.0) * T / (T - 1)
+        error = np.sqrt(variance / T)
+        student = mean + stats.t.isf(beta / n, T - 1) * error
+    if np.isfinite(largest):
+        bound = empirical_bernstein(mean, variance, T, largest, beta / n)
+    else:
+        bound = np.full(n, np.inf)
+    return NoiseCertificate(mean, error, bound, student, target, 1 - beta, T, largest)
+
+
+def _largest(region: PublicEllipsoid, W: Floats) -> float:
+    """Most that two points of the ellipsoid are apart, squared, in units of the noise."""
+    back = whitener(region.covariance)[1]
+    left = back - np.linalg.pinv(W) @ (W @ back)
+    if np.linalg.norm(left) > 1e-6 * np.linalg.norm(back):
+        return float("inf")  # the ellipsoid is wide where there is no noise
+    return float((2 * region.radius * np.linalg.norm(W @ back, 2)) ** 2)
+
+
+def _lengths(D: Floats, W: Floats, back: Floats) -> Floats:
+    inside = ((D @ W.T) ** 2).sum(axis=2)
+    rest = np.eye(D.shape[2]) - back @ W
+    left = ((D @ rest.T) ** 2).sum(axis=2)
+    return np.asarray(np.where(left > 1e-9 * (D**2).sum(axis=2), np.inf, inside))

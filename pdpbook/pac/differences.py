@@ -1,0 +1,268 @@
+r"""What each person of a public pool does to a model trained on a random half of it.
+
+:math:`\Delta_i = F(A\cup i) - F(A\setminus i)` for the weights F of least squares, ridge or lasso,
+A a Poisson sample of the pool: by rank-one formulas one factorization serves everybody. Noise that
+hides the differences is `allocation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from pdpbook.pac.mixture import joint_covariance
+from pdpbook.pac.pool import Pool
+from pdpbook.validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_design,
+    check_positive,
+    check_rng,
+    check_single,
+)
+
+__all__ = [
+    "BASES",
+    "DifferenceMoments",
+    "difference_moments",
+    "membership_differences",
+]
+
+Floats = NDArray[np.float64]
+
+BASES = ("unit", "svd", "difference")  #: in which coordinates noise is independent
+BLOCK = 1_000_000  # numbers in the largest temporary array
+PILOT = 1000  # draws that choose a basis, and nothing else
+
+
+def membership_differences(
+    X: ArrayLike,
+    y: ArrayLike,
+    members: ArrayLike,
+    *,
+    model: str = "ridge",
+    alpha: float = 1.0,
+    fit_intercept: bool = True,
+) -> Floats:
+    r"""What each person does to the weights of one subset, from one factorization.
+
+    With :math:`z_i = (x_i, 1)`, :math:`G = Z_A^\top Z_A + \alpha\,\mathrm{diag}(1,\dots,1,0)`,
+    :math:`u_i = G^{-1}z_i`, leverage :math:`h_i = z_i^\top u_i` and residual :math:`r_i`,
+
+    .. math:: F(A\cup i) - F(A\setminus i) = \frac{r_i}{1+h_i}\,u_i \quad (i\notin A),
+              \qquad \frac{r_i}{1-h_i}\,u_i \quad (i\in A).
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Features of the pool.
+    y : array_like, shape (n,)
+        Labels.
+    members : array_like of bool, shape (n,) or (T, n)
+        Who is in the subset A, or in each of T subsets.
+    model : {"ridge", "ols", "lasso"}, default "ridge"
+        Lasso has no such formula and is refitted n + 1 times.
+    alpha : float, default 1.0
+        Penalty, as scikit-learn's.
+    fit_intercept : bool, default True
+        Whether the weights end in an intercept, which is not penalized.
+
+    Returns
+    -------
+    ndarray, shape (n, p) or (T, n, p)
+        Coefficients first, the intercept last.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind, NaN or out of range; for ``"ols"`` if a subset has not
+        full rank without any one person.
+
+    Notes
+    -----
+    Statement ``prop-rank-one`` (ours), chapter *pac/noise*.
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [2.0], [5.0]], [0.5, 1.2, 3.0, 4.1]
+    >>> membership_differences(X, y, [True, True, True, False], alpha=1.0).round(3)
+    array([[ 0.233, -0.467],
+           [-0.   , -0.183],
+           [ 0.6  ,  0.   ],
+           [-0.16 ,  0.12 ]])
+    """
+    X, y = check_design(X, y)
+    pool = Pool(X, y, model, alpha, fit_intercept)
+    masks = np.asarray(members)
+    if masks.ndim == 1:
+        return np.asarray(pool.differences(masks[None])[1][0])
+    return np.asarray(pool.differences(masks)[1])
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceMoments:
+    """Estimated second moments of what everybody does to the weights of a random half."""
+
+    second: Floats  #: shape (n, p): mean squares of the coordinates of the differences in `basis`
+    standard_error: Floats  #: shape (n, p)
+    matrices: Floats  #: shape (n, p, p): mean outer products, in the coordinates of the weights
+    basis: Floats  #: shape (p, p), orthonormal columns
+    draws: int  #: number of halves behind the means
+    converged: bool  #: whether the standard errors reached the tolerance
+    sample_rate: float  #: chance of being in the half
+    confidence: float  #: that of `upper`
+
+    @property
+    def upper(self) -> Floats:
+        """Approximate one-sided bounds on all moments at once, Student's t and Bonferroni."""
+        level = (1 - self.confidence) / self.second.size
+        return np.asarray(self.second + stats.t.isf(level, self.draws - 1) * self.standard_error)
+
+
+def difference_moments(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    model: str = "ridge",
+    alpha: float = 1.0,
+    fit_intercept: bool = True,
+    basis: str | ArrayLike = "unit",
+    sample_rate: float = 0.5,
+    rng: np.random.Generator,
+    tol: float = 0.05,
+    confidence: float = 0.99,
+    max_draws: int = 20_000,
+    progress: bool = False,
+) -> DifferenceMoments:
+    r"""Estimate what everybody does to the weights, until the estimate knows its own error.
+
+    Halves A are drawn, each serves everybody, and :math:`v_{ik} = \mathbb{E}(V^\top\Delta_i)_k^2`
+    is averaged until :math:`\mathrm{se}(v_{ik}) \le \mathrm{tol}\cdot\max_k v_{ik}` for all i, k.
+    A stopping rule is no certificate: `certify_noise` is.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Features of the pool, scaled beforehand by numbers that do not depend on the half.
+    y : array_like, shape (n,)
+        Labels.
+    model : {"ridge", "ols", "lasso"}, default "ridge"
+        Whose weights.
+    alpha : float, default 1.0
+        Penalty, as scikit-learn's.
+    fit_intercept : bool, default True
+        Whether the weights end in an intercept.
+    basis : {"unit", "svd", "difference"} or array_like, shape (p, p), default "unit"
+        Coordinates: of the weights; the right singular vectors of the weights of 1000 halves, as
+        in the paper; the eigenvectors of the cheapest covariance for everybody, from 1000 halves;
+        or orthonormal columns.
+    sample_rate : float, default 0.5
+        Chance of being in A, in (0, 1).
+    rng : numpy.random.Generator
+        Source of randomness.
+    tol : float, default 0.05
+        Standard error at which to stop, relative to a person's largest moment.
+    confidence : float, default 0.99
+        That of the one-sided bounds `upper`, for all people and coordinates at once.
+    max_draws : int, default 20000
+        When to stop anyway.
+    progress : bool, default False
+        Show a progress bar.
+
+    Returns
+    -------
+    DifferenceMoments
+        Moments, standard errors, full matrices, the basis, the number of draws.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind, NaN or out of range; for ``"ols"`` if a half has not
+        full rank without any one person.
+
+    Notes
+    -----
+    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
+    """
+    check_rng(rng)
+    X, y = check_design(X, y)
+    pool = Pool(X, y, model, alpha, fit_intercept)
+    q = check_delta(sample_rate, "sample_rate")
+    tol = check_single(check_positive(tol, "tol"), "tol")
+    confidence = check_delta(confidence, "confidence")
+    max_draws = check_count(max_draws, "max_draws", minimum=2)
+    V = basis_of(pool, basis, q, rng)
+    n, p = len(y), pool.p
+    total, squares, outer = np.zeros((n, p)), np.zeros((n, p)), np.zeros((n, p, p))
+    draws, done = 0, False
+    with counting(max_draws, progress) as bar:
+        while draws < max_draws and not done:
+            size = min(block_size(n, p), max_draws - draws)
+            D = pool.differences(pool.sample(size, q, rng))[1]
+            w = (D @ V) ** 2
+            total += w.sum(axis=0)
+            squares += (w**2).sum(axis=0)
+            people = D.transpose(1, 2, 0)
+            outer += people @ people.transpose(0, 2, 1)
+            draws += size
+            bar.update(size)
+            second = total / draws
+            spread = np.maximum(squares / draws - second**2, 0.0) / max(draws - 1, 1)
+            error = np.sqrt(spread)
+            largest = second.max(axis=1, keepdims=True)
+            done = draws >= 100 and bool(np.all(error <= tol * largest))
+    return DifferenceMoments(second, error, outer / draws, V, draws, done, q, confidence)
+
+
+def block_size(n: int, p: int) -> int:
+    """Draws in one go."""
+    return int(np.clip(BLOCK // (n * p), 1, 500))
+
+
+def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floats:
+    """Orthonormal columns by name or as given."""
+    p = pool.p
+    if not isinstance(basis, str):
+        V = np.asarray(basis, dtype=float)
+        if V.shape != (p, p) or not np.allclose(V.T @ V, np.eye(p), atol=1e-8):
+            raise ValueError(
+                f"basis must be a name or a matrix of shape ({p}, {p}) with orthonormal columns; "
+                f"got shape {V.shape}"
+            )
+        return V
+    check_choice(basis, "basis", BASES)
+    if basis == "unit":
+        return np.eye(p)
+    pilot = PILOT if pool.model != "lasso" else 100
+    if basis == "svd":
+        vectors = np.linalg.svd(pool.fits(pool.sample(pilot, q, rng)), full_matrices=False)[2]
+        return signed(vectors.T)
+    total = np.zeros((len(pool.y), p, p))
+    done = 0
+    while done < pilot:
+        size = min(block_size(len(pool.y), p), pilot - done)
+        people = pool.differences(pool.sample(size, q, rng))[1].transpose(1, 2, 0)
+        total += people @ people.transpose(0, 2, 1)
+        done += size
+    cheapest = joint_covariance(total / pilot, 1.0, tol=1e-2).noise
+    return signed(np.linalg.eigh(cheapest)[1][:, ::-1])
+
+
+def signed(V: Floats) -> Floats:
+    """Columns with their largest entry positive: a solver may return either sign."""
+    if V.size == 0:
+        return V
+    largest = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
+    return np.asarray(V * np.where(largest < 0, -1.0, 1.0))
+
+
+def counting(total: int, progress: bool) -> Any:
+    """A progress bar of halves, or a silent one."""
+    from tqdm import tqdm
+
+    return tqdm(total=total, disable=not progress, desc="halves")

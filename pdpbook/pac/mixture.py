@@ -1,0 +1,254 @@
+r"""One noise for many people: the least that keeps all of them, with a certificate.
+
+What person i does to the output has second moment :math:`C_i`. Among all covariances with
+:math:`\operatorname{tr}(\Sigma^{-1}C_i)\le\tau` for every i the cheapest is the optimum for a
+single mixture of people, so every mixture is a lower bound. How :math:`C_i` is estimated is in
+`differences`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.validation import check_nonnegative, check_positive, check_single
+
+__all__ = ["JointNoise", "joint_covariance", "joint_variances", "lagrange_variances"]
+
+Floats = NDArray[np.float64]
+
+STEPS = 50_000  # of the multiplicative algorithm; each is one eigenvalue problem
+
+
+@dataclass(frozen=True, eq=False)
+class JointNoise:
+    """The noise that serves everybody, and how far from the cheapest it can be."""
+
+    noise: Floats  #: variances, shape (p,), or a covariance, shape (p, p); keeps every constraint
+    value: float  #: what it costs
+    lower_bound: float  #: what any noise that keeps every constraint costs at least
+    mixture: Floats  #: shape (n,), adding up to 1, the weights of people behind the lower bound
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of `value` from `lower_bound`."""
+        return self.value / self.lower_bound - 1 if self.lower_bound > 0 else 0.0
+
+
+def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = None) -> Floats:
+    r"""Cheapest independent noise on coordinates for one person, or for each of many.
+
+    .. math:: \min_e \sum_k s_k e_k \quad\text{subject to}\quad \sum_k v_k / e_k \le \tau,
+              \qquad e_k = \frac1\tau \sqrt{\frac{v_k}{s_k}} \sum_j \sqrt{v_j s_j} .
+
+    Parameters
+    ----------
+    second : array_like, shape (..., p)
+        Second moments :math:`v_k` of the coordinates of the differences, at least 0.
+    snr : float
+        :math:`\tau`, the allowed mean squared difference in units of the noise, above 0.
+    weights : array_like, shape (p,), optional
+        Price :math:`s_k` of variance on a coordinate, above 0; None is 1 each.
+
+    Returns
+    -------
+    ndarray, shape of `second`
+        Variances; 0 where the moment is 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range.
+
+    Notes
+    -----
+    Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, and ``prop-task-noise`` (ours),
+    chapter *pac/noise*.
+
+    Examples
+    --------
+    >>> lagrange_variances([4.0, 1.0], 1.0)
+    array([6., 3.])
+    """
+    v = np.asarray(check_nonnegative(second, "second"))
+    tau = check_single(check_positive(snr, "snr"), "snr")
+    s = _prices(weights, v.shape[-1])
+    return np.asarray(np.sqrt(v / s) * np.sqrt(v * s).sum(axis=-1, keepdims=True) / tau)
+
+
+def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = None) -> JointNoise:
+    r"""Cheapest independent noise on coordinates that serves everybody.
+
+    .. math:: \min_e \sum_k s_k e_k \quad\text{subject to}\quad
+              \sum_k v_{ik} / e_k \le \tau \text{ for all } i
+              \;=\; \max_{\nu} \frac1\tau \Bigl(\sum_k \sqrt{s_k (\nu^\top v)_k}\Bigr)^2 ,
+
+    the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people.
+
+    Parameters
+    ----------
+    second : array_like, shape (n, p)
+        Second moments :math:`v_{ik}`, at least 0, a row a person.
+    snr : float
+        :math:`\tau`, above 0.
+    weights : array_like, shape (p,), optional
+        Prices :math:`s_k`, above 0; None is 1 each.
+
+    Returns
+    -------
+    JointNoise
+        Its `noise` has shape (p,); it is scaled so that every constraint holds, and the multipliers
+        of the solver make the lower bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range.
+    RuntimeError
+        If the solver fails.
+
+    Notes
+    -----
+    Statement ``prop-all-individuals`` (ours), chapter *pac/noise*. cvxpy with Clarabel.
+    """
+    cp: Any = importlib.import_module("cvxpy")  # untyped, and heavy
+
+    v = np.asarray(check_nonnegative(second, "second"))
+    if v.ndim != 2 or v.size == 0:
+        raise ValueError(f"second must have shape (n, p), n and p at least 1; got {v.shape}")
+    tau = check_single(check_positive(snr, "snr"), "snr")
+    s = _prices(weights, v.shape[1])
+    start = lagrange_variances(v, tau, s).max(axis=0)
+    used = start > 0
+    noise = np.zeros(v.shape[1])
+    if not used.any():
+        return JointNoise(noise, 0.0, 0.0, np.full(len(v), 1 / len(v)))
+    shares = v[:, used] / start[used] / tau  # against the maximum over people, which is feasible
+    price = (s * start)[used] / (s * start)[used].sum()
+    x = cp.Variable(len(price), pos=True)
+    limits = [shares @ cp.inv_pos(x) <= 1]
+    problem = cp.Problem(cp.Minimize(price @ x), limits)
+    problem.solve(solver=cp.CLARABEL)
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise RuntimeError(f"Clarabel ended with status {problem.status!r}")
+    scaled = np.maximum(np.asarray(x.value), 1e-12)
+    noise[used] = start[used] * scaled * (shares @ (1 / scaled)).max()
+    mixture = np.maximum(np.asarray(limits[0].dual_value), 0)
+    mixture = mixture / mixture.sum()
+    lower = np.sqrt(s * (mixture @ v)).sum() ** 2 / tau
+    return JointNoise(noise, float(s @ noise), float(lower), mixture)
+
+
+def joint_covariance(
+    matrices: ArrayLike, snr: float, task: ArrayLike | None = None, *, tol: float = 1e-3
+) -> JointNoise:
+    r"""Cheapest Gaussian noise of any covariance that serves everybody.
+
+    .. math:: \min_\Sigma \operatorname{tr}(S\Sigma) \quad\text{subject to}\quad
+              \operatorname{tr}(\Sigma^{-1}C_i) \le \tau \text{ for all } i
+              \;=\; \max_\nu \frac1\tau (\operatorname{tr} R_\nu)^2,
+              \qquad R_\nu = \Bigl(S^{1/2} \sum_i \nu_i C_i\, S^{1/2}\Bigr)^{1/2} .
+
+    For a mixture the optimum is :math:`\frac{\operatorname{tr}R_\nu}{\tau}S^{-1/2}R_\nu S^{-1/2}`.
+    Weights of people are multiplied by how far their constraint is exceeded until no constraint
+    is exceeded by more than `tol`; that excess is the gap, and is then paid in noise.
+
+    Parameters
+    ----------
+    matrices : array_like, shape (p, p) or (n, p, p)
+        Second moments :math:`C_i` of the differences, positive semidefinite; one person or many.
+    snr : float
+        :math:`\tau`, above 0.
+    task : array_like, shape (p, p), optional
+        Price S of noise, positive definite; None is the identity. With the second moments of the
+        rows (and the constant) the price is the extra squared error of a prediction.
+    tol : float, default 1e-3
+        Relative gap at which to stop.
+
+    Returns
+    -------
+    JointNoise
+        Its `noise` has shape (p, p).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or of a wrong shape, or `task` is not positive definite.
+
+    Notes
+    -----
+    Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapter *pac/noise*.
+
+    Examples
+    --------
+    >>> joint_covariance([[4.0, 0.0], [0.0, 1.0]], 1.0).noise.round(6)
+    array([[6., 0.],
+           [0., 3.]])
+    """
+    C = np.asarray(_finite_matrices(matrices))
+    tau = check_single(check_positive(snr, "snr"), "snr")
+    tol = check_single(check_positive(tol, "tol"), "tol")
+    p = C.shape[-1]
+    root, inverse_root = _roots(task, p)
+    people = root @ C @ root
+    flat = people.reshape(len(C), -1)
+    size = np.trace(people, axis1=1, axis2=2)
+    if not size.max() > 0:
+        return JointNoise(np.zeros((p, p)), 0.0, 0.0, np.full(len(C), 1 / len(C)))
+    mixture = size / size.sum()
+    for _ in range(STEPS):
+        values, vectors = np.linalg.eigh((mixture @ flat).reshape(p, p))
+        keep = values > 1e-14 * values[-1]
+        roots = np.sqrt(np.where(keep, values, 0.0))
+        inverse = (vectors[:, keep] / roots[keep]) @ vectors[:, keep].T
+        exposure = flat @ inverse.ravel() / roots.sum()  # over tau; their mixture is 1
+        if exposure.max() <= 1 + tol:
+            break
+        mixture = mixture * exposure
+        mixture /= mixture.sum()
+    R = (vectors * roots) @ vectors.T
+    lower = roots.sum() ** 2 / tau
+    worst = max(float(exposure.max()), 1.0)
+    noise = worst * roots.sum() / tau * inverse_root @ R @ inverse_root
+    return JointNoise(noise, worst * float(lower), float(lower), mixture)
+
+
+def _prices(weights: ArrayLike | None, p: int) -> Floats:
+    if weights is None:
+        return np.ones(p)
+    s = np.asarray(check_positive(weights, "weights"))
+    if s.shape != (p,):
+        raise ValueError(f"weights must have shape ({p},), one a coordinate; got {s.shape}")
+    return s
+
+
+def _finite_matrices(matrices: ArrayLike) -> Any:
+    C = np.asarray(matrices, dtype=float)
+    if C.ndim == 2:
+        C = C[None]
+    if C.ndim != 3 or C.shape[1] != C.shape[2] or C.size == 0:
+        raise ValueError(f"matrices must have shape (n, p, p) or (p, p); got {np.shape(matrices)}")
+    if not np.isfinite(C).all():
+        raise ValueError("matrices must be finite")
+    return (C + C.swapaxes(1, 2)) / 2
+
+
+def _roots(task: ArrayLike | None, p: int) -> tuple[Floats, Floats]:
+    """Symmetric square root of the price and its inverse."""
+    if task is None:
+        return np.eye(p), np.eye(p)
+    S = _finite_matrices(task)[0]
+    if S.shape != (p, p):
+        raise ValueError(f"task must have shape ({p}, {p}); got {np.shape(task)}")
+    values, vectors = np.linalg.eigh(S)
+    if not values[0] > 1e-12 * values[-1]:
+        raise ValueError(
+            f"task must be positive definite; got the smallest eigenvalue {values[0]:.3g}. "
+            "Add a small multiple of the identity"
+        )
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    return root, (vectors / np.sqrt(values)) @ vectors.T

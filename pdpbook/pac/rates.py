@@ -1,0 +1,357 @@
+r"""Conversions between a ceiling on guessing membership and what noise is calibrated by.
+
+A ceiling is a success rate: how often the best adversary guesses right whether one person is in
+the data. `prior` is the success rate of a blind guess, the larger of q and 1 - q where each is in
+the data with probability q. Information is in nats. Moments of the data live elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from pdpbook.pac.gaussian import GUARD, bayes, check_prior, plain, tangent
+from pdpbook.validation import (
+    check_choice,
+    check_delta,
+    check_nonnegative,
+    check_probability,
+)
+
+__all__ = [
+    "CALIBRATIONS",
+    "epsilon_to_success_rate",
+    "mi_to_success_rate",
+    "snr_to_success_rate",
+    "success_rate_to_epsilon",
+    "success_rate_to_mi",
+    "success_rate_to_snr",
+]
+
+Floats = NDArray[np.float64]
+
+CALIBRATIONS = ("mi", "tv")  #: by mutual information, by total variation
+
+
+def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
+    r"""Mutual information that leaves every adversary at most this success rate.
+
+    .. math:: p_o \ln\frac{p_o}{p} + (1 - p_o) \ln\frac{1 - p_o}{1 - p}
+
+    with :math:`p_o` the ceiling and :math:`p` the prior.
+
+    Parameters
+    ----------
+    success_rate : array_like
+        Ceilings, above `prior` and below 1; any shape.
+    prior : float, default 0.5
+        Success rate of a blind guess, at least 0.5 and below 1.
+
+    Returns
+    -------
+    float or ndarray, shape of `success_rate`
+        In nats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range.
+
+    Notes
+    -----
+    Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*. Without
+    cancellation: relative error below 1e-13, also next to the prior.
+
+    Examples
+    --------
+    >>> success_rate_to_mi([0.52, 0.75, 0.98]).round(6)
+    array([0.0008  , 0.130812, 0.595108])
+    """
+    rate, prior = _check_rate(success_rate, prior)
+    return plain(_divergence(np.asarray(rate), prior))
+
+
+def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
+    r"""Ceiling on the success rate of every adversary, from mutual information.
+
+    .. math:: \max\Bigl\{p_o : p_o \ln\frac{p_o}{p} + (1 - p_o) \ln\frac{1 - p_o}{1 - p}
+              \le \text{mi}\Bigr\}
+
+    Parameters
+    ----------
+    mi : array_like
+        In nats, at least 0; any shape.
+    prior : float, default 0.5
+        Success rate of a blind guess, at least 0.5 and below 1.
+
+    Returns
+    -------
+    float or ndarray, shape of `mi`
+        A valid ceiling: the end of the last bracket that is not below the root; 1 where the
+        information reaches :math:`-\ln p`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range.
+
+    Notes
+    -----
+    Statement ``prop-success-rate``, chapter *pac/membership*.
+
+    Examples
+    --------
+    >>> round(mi_to_success_rate(0.130812), 6)
+    0.75
+    """
+    prior = check_prior(prior)
+    target = np.asarray(check_nonnegative(mi, "mi")) * (1 + GUARD)
+    rate = _smallest(
+        lambda p: np.asarray(_divergence(p, prior) >= target),
+        np.full(target.shape, prior),
+        np.ones(target.shape),
+    )
+    return plain(np.where(target >= -np.log(prior), 1.0, rate))
+
+
+def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float = 0.5) -> Any:
+    r"""Largest epsilon with which (epsilon, delta)-privacy keeps a ceiling.
+
+    .. math:: \varepsilon = \ln\Bigl(\frac{1 - \delta}{1 - p_o} - 1\Bigr)
+
+    Add-remove neighbors, and each person in the data *independently* of all others: with records
+    that come together the ceiling does not hold.
+
+    Parameters
+    ----------
+    success_rate : array_like
+        Ceilings, above `prior` and below 1; any shape.
+    delta : float
+        At least 0 and below 1; at most (success_rate - prior) / (1 - prior), since with chance
+        delta everything may be shown.
+    prior : float, default 0.5
+        Success rate of a blind guess, at least 0.5 and below 1.
+
+    Returns
+    -------
+    float or ndarray, shape of `success_rate`
+        In nats, at least 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range, or `delta` alone exceeds the ceiling.
+
+    Notes
+    -----
+    Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*.
+
+    Examples
+    --------
+    >>> round(success_rate_to_epsilon(0.75, 1e-5), 6)
+    1.098599
+    """
+    rate, prior = _check_rate(success_rate, prior)
+    delta = check_delta(delta, zero=True)
+    most = (np.min(rate) - prior) / (1 - prior)
+    if not delta <= most:
+        raise ValueError(
+            f"delta must be at most {most:.3g} for a success_rate of {np.min(rate):g}: that much "
+            f"is lost before epsilon is spent; got {delta:g}"
+        )
+    # (1 - delta) / (1 - p) - 1 = (p - delta) / (1 - p)
+    return plain(np.maximum(np.log((rate - delta) / (1 - np.asarray(rate))), 0.0))
+
+
+def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5) -> Any:
+    r"""Ceiling on the success rate of every adversary, from (epsilon, delta)-privacy.
+
+    .. math:: p_o \le \max\Bigl(1 - \frac{1 - \delta}{1 + e^\varepsilon},\ p + (1 - p)\delta\Bigr)
+
+    Parameters
+    ----------
+    epsilon : array_like
+        In nats, at least 0; any shape. Against add-remove neighbors.
+    delta : float
+        At least 0 and below 1.
+    prior : float, default 0.5
+        Success rate of a blind guess, at least 0.5 and below 1.
+
+    Returns
+    -------
+    float or ndarray, shape of `epsilon`
+        Holds where each person is in the data independently of all others, and is attained.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range.
+
+    Notes
+    -----
+    Statement ``prop-success-rate``, chapter *pac/membership*.
+
+    Examples
+    --------
+    >>> round(epsilon_to_success_rate(1.098598, 1e-5), 6)
+    0.75
+    """
+    prior, delta = check_prior(prior), check_delta(delta, zero=True)
+    shown = special.expit(np.asarray(check_nonnegative(epsilon, "epsilon")))
+    return plain(np.maximum(shown + delta * (1 - shown), prior + (1 - prior) * delta))
+
+
+def success_rate_to_snr(
+    success_rate: ArrayLike, calibration: str = "mi", prior: float = 0.5
+) -> Any:
+    r"""Largest mean squared distance in noise units that keeps a ceiling, Gaussian noise.
+
+    What one person does to the output is :math:`\Delta`, random with who else is in the data; the
+    noise is :math:`N(0, \Sigma)`. The ceiling :math:`p_o` holds for every adversary if
+
+    .. math:: \mathbb{E}\,\|\Delta\|^2_{\Sigma^{-1}} = \operatorname{tr}(\Sigma^{-1} C) \le
+              \begin{cases} \mathrm{MI}(p_o) / (p (1 - p)) & \text{by mutual information} \\
+              4\,\Phi^{-1}(p_o)^2 & \text{by total variation, } p = 1/2. \end{cases}
+
+    For another prior total variation gives the inverse of the least concave function above
+    :math:`u \mapsto` `gaussian_success_rate` :math:`(\sqrt u)`.
+
+    Parameters
+    ----------
+    success_rate : array_like
+        Ceilings, above `prior` and below 1; any shape.
+    calibration : {"mi", "tv"}, default "mi"
+        By mutual information, or by total variation, which allows more.
+    prior : float, default 0.5
+        Success rate of a blind guess, at least 0.5 and below 1.
+
+    Returns
+    -------
+    float or ndarray, shape of `success_rate`
+        Above 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range, or the calibration unknown.
+
+    Notes
+    -----
+    Statements ``lem-mutual-information``, Yang (2024), section 3.2, and ``prop-tv-calibration``
+    (ours), chapter *pac/membership*.
+
+    Examples
+    --------
+    >>> round(success_rate_to_snr(0.75, "mi"), 4), round(success_rate_to_snr(0.75, "tv"), 4)
+    (0.5232, 1.8197)
+    """
+    check_choice(calibration, "calibration", CALIBRATIONS)
+    rate, prior = _check_rate(success_rate, prior)
+    if calibration == "mi":
+        return plain(_divergence(np.asarray(rate), prior) / (prior * (1 - prior)))
+    if prior == 0.5:
+        return plain(4 * special.ndtri(np.asarray(rate)) ** 2)
+    touch, slope = tangent(prior)
+    rate = np.asarray(rate)
+    curve = _largest(
+        lambda u: np.asarray(bayes(np.sqrt(u), prior) <= rate), touch, np.full(rate.shape, touch)
+    )
+    at_touch = prior + slope * touch
+    return plain(np.where(rate <= at_touch, (rate - prior) / slope, curve))
+
+
+def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 0.5) -> Any:
+    r"""Ceiling on the success rate, from the mean squared distance in noise units.
+
+    Inverse of `success_rate_to_snr`: with :math:`u = \operatorname{tr}(\Sigma^{-1} C)`, by total
+    variation and for prior 1/2 it is :math:`\Phi(\sqrt u / 2)`.
+
+    Parameters
+    ----------
+    snr : array_like
+        Mean of the squared distance :math:`\|\Delta\|^2_{\Sigma^{-1}}`, at least 0; any shape.
+    calibration : {"mi", "tv"}, default "mi"
+        By mutual information, or by total variation, which is lower.
+    prior : float, default 0.5
+        Success rate of a blind guess, at least 0.5 and below 1.
+
+    Returns
+    -------
+    float or ndarray, shape of `snr`
+        A valid ceiling.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range, or the calibration unknown.
+
+    Notes
+    -----
+    Statements ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
+
+    Examples
+    --------
+    >>> round(snr_to_success_rate(1.0, "mi"), 4), round(snr_to_success_rate(1.0, "tv"), 4)
+    (0.8379, 0.6915)
+    """
+    check_choice(calibration, "calibration", CALIBRATIONS)
+    u, prior = np.asarray(check_nonnegative(snr, "snr")), check_prior(prior)
+    if calibration == "mi":
+        return mi_to_success_rate(prior * (1 - prior) * u, prior)
+    if prior == 0.5:
+        return plain(special.ndtr(np.sqrt(u) / 2))
+    touch, slope = tangent(prior)
+    return plain(np.where(u <= touch, prior + slope * u, bayes(np.sqrt(u), prior)))
+
+
+def _check_rate(success_rate: ArrayLike, prior: float) -> tuple[Any, float]:
+    prior, rate = check_prior(prior), check_probability(success_rate, "success_rate")
+    if not np.all(rate > prior):
+        wrong = np.min(rate)
+        raise ValueError(
+            f"success_rate must be above {prior:g}, that of a blind guess, and below 1; "
+            f"got {wrong:g}"
+        )
+    return rate, prior
+
+
+def _divergence(rate: Floats, prior: float) -> Floats:
+    """KL of two coins as a sum of two terms, neither below 0: nothing cancels."""
+    t = rate - prior
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tails = (1 - rate) * _excess(t / (1 - rate))
+    return np.asarray(rate * _excess(-t / rate) + np.where(rate < 1, tails, t))
+
+
+def _excess(u: Floats) -> Floats:
+    """u - log(1 + u), by its series where the difference would cancel."""
+    small = np.where(np.abs(u) < 0.05, u, 0.0)
+    series = small**2 * np.polyval([(-1) ** k / (k + 2) for k in range(11, -1, -1)], small)
+    return np.asarray(np.where(np.abs(u) < 0.05, series, u - np.log1p(u)))
+
+
+def _smallest(holds: Callable[[Floats], Any], low: Floats, high: Floats) -> Floats:
+    """Bisect to neighboring floats an increasing condition that holds at `high`; that end."""
+    while True:
+        middle = low + (high - low) / 2
+        if np.all((middle == low) | (middle == high)):
+            return high
+        good = holds(middle)
+        low, high = np.where(good, low, middle), np.where(good, middle, high)
+
+
+def _largest(holds: Callable[[Floats], Any], start: float, low: Floats) -> Floats:
+    """The largest value at which a decreasing condition holds, from `low` on; that end."""
+    high = np.full(low.shape, max(2 * start, 1.0))
+    while np.any(inside := holds(high)):
+        low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
+    while True:
+        middle = low + (high - low) / 2
+        if np.all((middle == low) | (middle == high)):
+            return low
+        good = holds(middle)
+        low, high = np.where(good, middle, low), np.where(good, high, middle)

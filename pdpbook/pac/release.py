@@ -1,0 +1,179 @@
+"""A release that is calibrated and certified before the secret half is drawn.
+
+Everything here but the draws is public: it knows the pool and simulated halves. One calibration
+serves many experiments; a real pool gets one release, since two have no common ceiling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.pac.allocation import allocate_noise, loss_task, whitener
+from pdpbook.pac.certificate import (
+    NoiseCertificate,
+    PublicEllipsoid,
+    certify_noise,
+    public_ellipsoid,
+)
+from pdpbook.pac.differences import difference_moments
+from pdpbook.pac.pool import Pool
+from pdpbook.validation import check_choice, check_count, check_rng
+
+__all__ = ["TASKS", "CalibratedRelease", "calibrate_release"]
+
+Floats = NDArray[np.float64]
+
+TASKS = ("weights", "loss")  #: what noise is to disturb least
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedRelease:
+    """Pool, clipping and noise of a release; its draws are PAC private, its centers are not."""
+
+    pool: Pool  #: public pool and model
+    region: PublicEllipsoid  #: into which weights are clipped before noise
+    covariance: Floats  #: of the noise, shape (p, p)
+    certificate: NoiseCertificate  #: everybody's bound, within the target
+    sample_rate: float  #: chance of being in the secret half
+
+    def center(self, members: ArrayLike) -> Floats:
+        """Clipped weights of one subset, shape (n,) to (p,): what the noise is added to."""
+        mask = np.asarray(members)
+        if mask.dtype != bool or mask.shape != (len(self.pool.y),):
+            raise ValueError(f"members must be booleans of shape ({len(self.pool.y)},)")
+        return self.region.clip(self.pool.refit(mask))
+
+    def draw(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        """Released weights, each of a fresh secret half that is then forgotten.
+
+        Shape (p,), or (size, p). A half that is short of rank gets the shortest solution: an error
+        would be an output too.
+        """
+        check_rng(rng)
+        count = 1 if size is None else check_count(size, "size", minimum=0)
+        halves = self.pool.sample(count, self.sample_rate, rng)
+        back = whitener(self.covariance)[1]
+        noise = rng.standard_normal((count, back.shape[1])) @ back.T
+        weights = np.array([self.center(half) for half in halves]).reshape(-1, self.pool.p) + noise
+        return np.asarray(weights[0] if size is None else weights)
+
+
+def calibrate_release(
+    X: ArrayLike,
+    y: ArrayLike,
+    success_rate: float = 0.75,
+    *,
+    model: str = "ridge",
+    alpha: float = 1.0,
+    fit_intercept: bool = True,
+    calibration: str = "mi",
+    basis: str | ArrayLike = "difference",
+    combine: str = "minimax",
+    task: str = "weights",
+    sample_rate: float = 0.5,
+    tol: float = 0.1,
+    confidence: float = 0.99,
+    draws: int = 20_000,
+    rng: np.random.Generator,
+) -> CalibratedRelease:
+    r"""Size, clip and certify the noise of a release, before any secret.
+
+    Moments by `difference_moments`, a covariance by `allocate_noise`, a region by
+    `public_ellipsoid`, and a bound for everybody by `certify_noise`, which then sets the level: the
+    covariance is multiplied by bound over target, up or down.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Features of everybody in the public pool.
+    y : array_like, shape (n,)
+        Labels.
+    success_rate : float, default 0.75
+        Ceiling on how often anybody guesses a membership right.
+    model : {"ridge", "ols", "lasso"}, default "ridge"
+        Whose weights.
+    alpha : float, default 1.0
+        Penalty, as scikit-learn's.
+    fit_intercept : bool, default True
+        Whether the weights end in an intercept.
+    calibration : {"mi", "tv"}, default "mi"
+        By mutual information or by total variation.
+    basis : {"difference", "svd", "unit"} or array_like, default "difference"
+        Coordinates in which the noise is independent.
+    combine : {"minimax", "max"}, default "minimax"
+        One noise for everybody.
+    task : {"weights", "loss"}, default "weights"
+        What the noise is to disturb least: the weights, or predictions on the pool.
+    sample_rate : float, default 0.5
+        Chance of being in the secret half.
+    tol : float, default 0.1
+        Relative standard error at which the estimate of the moments stops.
+    confidence : float, default 0.99
+        That everybody's bound holds, over the simulation.
+    draws : int, default 20000
+        Fresh halves for the certificate, and at most for the moments.
+    rng : numpy.random.Generator
+        Source of randomness of the simulation; it may be public.
+
+    Returns
+    -------
+    CalibratedRelease
+        With a certificate that holds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind, NaN or out of range; for ``"ols"`` if a half has not
+        full rank.
+
+    Notes
+    -----
+    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
+    """
+    check_rng(rng)
+    check_choice(task, "task", TASKS)
+    pool = Pool(np.asarray(X), np.asarray(y), model, alpha, fit_intercept)
+    moments = difference_moments(
+        X,
+        y,
+        model=model,
+        alpha=alpha,
+        fit_intercept=fit_intercept,
+        basis=basis,
+        sample_rate=sample_rate,
+        tol=tol,
+        confidence=confidence,
+        max_draws=draws,
+        rng=rng,
+    )
+    first = allocate_noise(
+        moments,
+        success_rate,
+        calibration=calibration,
+        combine=combine,
+        task=loss_task(pool.X, fit_intercept=fit_intercept) if task == "loss" else None,
+        upper=False,
+    ).covariance
+    region = public_ellipsoid(pool, first, sample_rate=sample_rate, rng=rng, draws=min(draws, 1000))
+    certificate = certify_noise(
+        X,
+        y,
+        first,
+        success_rate,
+        model=model,
+        alpha=alpha,
+        fit_intercept=fit_intercept,
+        calibration=calibration,
+        sample_rate=sample_rate,
+        region=region,
+        confidence=confidence,
+        draws=draws,
+        rng=rng,
+    )
+    factor = certificate.ratio  # up or down: a valid bound sets the level either way
+    return CalibratedRelease(
+        pool, region, factor * first, certificate.scaled(factor), moments.sample_rate
+    )

@@ -1,0 +1,64 @@
+"""Means, quantiles and fits that protect a person with all of their records."""
+
+from pdpbook.user_level.erm import (
+    GradientTranscript,
+    WeightedERM,
+    ball_minimizer,
+    calibrate_rho,
+    convergence_constant,
+    descent_bound,
+    erm_tradeoff,
+    user_volume,
+)
+from pdpbook.user_level.mean import SampleLimitedMean, WeightedMean
+from pdpbook.user_level.quantiles import (
+    GridLaw,
+    QuantileLaw,
+    bisection_law,
+    private_quantile,
+    quantile_by_bisection,
+    quantile_error_bound,
+    quantile_law,
+    quantile_rate,
+    quantile_tradeoff,
+    weighted_dkw,
+)
+from pdpbook.user_level.weights import (
+    SampleLimit,
+    TradeoffWeights,
+    limit_rows,
+    sample_limit,
+    sample_limit_value,
+    tradeoff_value,
+    tradeoff_weights,
+)
+
+__all__ = [
+    "GradientTranscript",
+    "GridLaw",
+    "QuantileLaw",
+    "SampleLimit",
+    "SampleLimitedMean",
+    "TradeoffWeights",
+    "WeightedERM",
+    "WeightedMean",
+    "ball_minimizer",
+    "bisection_law",
+    "calibrate_rho",
+    "convergence_constant",
+    "descent_bound",
+    "erm_tradeoff",
+    "limit_rows",
+    "private_quantile",
+    "quantile_by_bisection",
+    "quantile_error_bound",
+    "quantile_law",
+    "quantile_rate",
+    "quantile_tradeoff",
+    "sample_limit",
+    "sample_limit_value",
+    "tradeoff_value",
+    "tradeoff_weights",
+    "user_volume",
+    "weighted_dkw",
+]

@@ -1,0 +1,139 @@
+"""The law of all noisy gradients of a projected descent, clipped user by user. Not private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.user_level.erm.losses import LOSSES
+from pdpbook.validation import check_count, check_finite, check_rng
+
+__all__ = ["GradientTranscript"]
+
+Floats = NDArray[np.float64]
+
+BLOCK = 4_000_000  # numbers in the largest temporary array
+
+
+@dataclass(frozen=True, eq=False)
+class GradientTranscript:
+    r"""Law of the noisy gradients of a projected descent, one after the other in one vector.
+
+    .. math:: z_k = \sum_l \mathrm{clip}_{b_l}\Bigl(\sum_{i\in S_l} c_i\nabla\ell_i(\theta_k)\Bigr)
+              + N(0,\varsigma^2I), \qquad
+              \theta_{k+1} = \Pi_R(\theta_k - \eta z_k), \qquad \theta_0=0 .
+
+    The iterates are functions of the gradients, so whoever sees these sees everything; and given
+    those before, each gradient is Gaussian, so the density is a product. Not private: it holds
+    the data. Made by `WeightedERM.output_law`.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d)
+        Rows on the domain, all rows of a user together.
+    y : ndarray, shape (n,)
+        Labels on the domain.
+    row_weights : ndarray, shape (n,)
+        :math:`c_i`; they sum to 1.
+    starts : ndarray of int, shape (m,)
+        The first row of each user.
+    clips : ndarray, shape (m,)
+        Longest gradient of each user, :math:`b_l`.
+    loss : {"squared", "logistic"}
+        Which loss.
+    radius, step_size : float
+        R and :math:`\eta`.
+    steps : int
+        Number of noisy gradients, T.
+    sigma : float
+        Standard deviation of the noise on each coordinate of a gradient.
+
+    Notes
+    -----
+    Statement ``alg-weighted-erm``, chapter *user_level/erm*.
+    """
+
+    X: Floats
+    y: Floats
+    row_weights: Floats
+    starts: NDArray[np.intp]
+    clips: Floats
+    loss: str
+    radius: float
+    step_size: float
+    steps: int
+    sigma: float
+
+    @property
+    def center(self) -> Floats:
+        """The gradients without noise, shape (steps * d,)."""
+        return np.asarray(self._run(np.zeros((self.steps, 1, self.X.shape[1])))[0])
+
+    def gradient(self, theta: ArrayLike) -> Floats:
+        """Return the sum of clipped gradients of users at each of `theta`, shape (..., d)."""
+        points = np.asarray(check_finite(theta, "theta"))
+        flat = points.reshape(-1, points.shape[-1])
+        total, block = np.empty_like(flat), max(1, BLOCK // self.X.size)
+        for k in range(0, len(flat), block):
+            slope = LOSSES[self.loss].slope(flat[k : k + block] @ self.X.T, self.y)
+            rows = (self.row_weights * slope)[:, :, None] * self.X
+            total[k : k + block] = self._clipped(rows).sum(axis=1)
+        return np.asarray(total.reshape(points.shape))
+
+    def project(self, theta: Floats) -> Floats:
+        """Return the nearest points of the ball."""
+        norms = np.linalg.norm(theta, axis=-1, keepdims=True)
+        return np.asarray(theta * (self.radius / np.maximum(norms, self.radius)))
+
+    def release(self, transcripts: ArrayLike) -> Floats:
+        """Return the average of start and iterates, shape (..., d), of transcripts."""
+        z = self._shaped(transcripts)
+        theta, total = np.zeros_like(z[..., 0, :]), np.zeros_like(z[..., 0, :])
+        for k in range(self.steps):
+            theta = self.project(theta - self.step_size * z[..., k, :])
+            total = total + theta
+        return np.asarray(total / (self.steps + 1))
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density of transcripts, shape (..., steps * d); returns shape (...)."""
+        z = self._shaped(points)
+        theta, exponent = np.zeros_like(z[..., 0, :]), np.zeros(z.shape[:-2])
+        for k in range(self.steps):
+            noise = (z[..., k, :] - self.gradient(theta)) / self.sigma
+            exponent = exponent + (noise**2).sum(axis=-1) / 2
+            theta = self.project(theta - self.step_size * z[..., k, :])
+        constant = self.steps * self.X.shape[1] * np.log(self.sigma * np.sqrt(2 * np.pi))
+        return np.asarray(-exponent - constant)[()]
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        """Draw transcripts: shape (steps * d,), or (size, steps * d)."""
+        check_rng(rng)
+        count = 1 if size is None else check_count(size, "size", minimum=0)
+        noise = rng.standard_normal((self.steps, count, self.X.shape[1]))
+        drawn = self._run(self.sigma * noise)
+        return np.asarray(drawn[0] if size is None else drawn)
+
+    def _run(self, noise: Floats) -> Floats:
+        """Descend from zero; noise of shape (steps, size, d)."""
+        theta, seen = np.zeros_like(noise[0]), np.empty_like(noise)
+        for k in range(self.steps):
+            seen[k] = self.gradient(theta) + noise[k]
+            theta = self.project(theta - self.step_size * seen[k])
+        return np.asarray(seen.swapaxes(0, 1).reshape(noise.shape[1], -1))
+
+    def _clipped(self, rows: Floats) -> Floats:
+        """Gradients of users, shape (k, m, d), of those of rows, shape (k, n, d)."""
+        users = np.add.reduceat(rows, self.starts, axis=1)
+        norms = np.linalg.norm(users, axis=2)
+        return np.asarray(users * (self.clips / np.maximum(norms, self.clips))[:, :, None])
+
+    def _shaped(self, points: ArrayLike) -> Floats:
+        z, d = np.asarray(check_finite(points, "points")), self.X.shape[1]
+        if z.ndim == 0 or z.shape[-1] != self.steps * d:
+            raise ValueError(
+                f"points must have shape (..., {self.steps * d}), a transcript each; "
+                f"got shape {z.shape}"
+            )
+        return z.reshape(*z.shape[:-1], self.steps, d)

@@ -1,0 +1,222 @@
+"""How far a private quantile can be from the true one, and what that asks of the weights."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook._users import check_user_epsilon, check_users
+from pdpbook.validation import (
+    check_delta,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+    check_single,
+    check_weights,
+)
+
+__all__ = ["quantile_error_bound", "quantile_rate", "quantile_tradeoff", "weighted_dkw"]
+
+Floats = NDArray[np.float64]
+
+
+def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> float:
+    r"""Rate of the exponential mechanism for a quantile.
+
+    .. math:: \lambda=\min_l\frac{\varepsilon_l}{\min(w_l,p)+\min(w_l,1-p)}
+
+    It is the largest one that keeps every budget for all data, if rows of a user can weigh
+    anything; for :math:`w_l\le\min(p,1-p)` it is :math:`\min_l\varepsilon_l/(2w_l)`.
+
+    Parameters
+    ----------
+    user_weights : array_like, shape (m,)
+        :math:`w_l\ge0`, summing to 1; users of weight 0 do not count.
+    level : float
+        p in (0, 1).
+    epsilon : float or array_like, shape (m,)
+        Budgets in nats, above 0.
+
+    Returns
+    -------
+    float
+        :math:`\lambda`, in nats per unit of the weighted distribution function.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or of the wrong kind or shape.
+
+    Notes
+    -----
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
+
+    Examples
+    --------
+    >>> quantile_rate([0.25, 0.75], 0.5, epsilon=1.0), quantile_rate([1.0], 0.1, epsilon=1.0)
+    (1.0, 1.0)
+    """
+    w = _row_weights(user_weights)
+    p = check_single(check_probability(level, "level"), "level")
+    budgets = np.asarray(check_positive(epsilon, "epsilon"))
+    if budgets.shape not in ((), w.shape):
+        raise ValueError(
+            f"epsilon must be a number or have shape {w.shape}, one budget a user; "
+            f"got shape {budgets.shape}"
+        )
+    return float(1 / np.max((np.minimum(w, p) + np.minimum(w, 1 - p)) / budgets))
+
+
+def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
+    r"""Bound on the distance of a weighted empirical distribution from the true one.
+
+    .. math:: \sup_z|\hat F(z)-F(z)|\le\|c\|_2\Bigl(2+\sqrt{\tfrac12\ln\tfrac1\gamma}\Bigr)
+
+    with probability at least :math:`1-\gamma`, for independent rows with one distribution F.
+
+    Parameters
+    ----------
+    weights : array_like, shape (n,)
+        Row weights, at least 0, divided by their sum.
+    gamma : float
+        Failure probability in (0, 1).
+
+    Returns
+    -------
+    float
+        The bound; above 1 it says nothing.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or of the wrong kind.
+
+    Notes
+    -----
+    Part of statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
+
+    Examples
+    --------
+    >>> round(weighted_dkw(np.ones(10_000), 0.05), 4)
+    0.0322
+    """
+    c = _row_weights(weights)
+    return float(np.linalg.norm(c) * (2 + math.sqrt(-math.log(check_delta(gamma, "gamma")) / 2)))
+
+
+def quantile_error_bound(
+    weights: ArrayLike,
+    level: float,
+    *,
+    users: Any = None,
+    epsilon: Any,
+    share: float,
+    gamma: float,
+    slack: float = 0.0,
+) -> float:
+    r"""Accuracy of `private_quantile`, in steps of the true distribution function.
+
+    .. math:: |F(\tilde z)-p|\le\alpha_0+\frac1\lambda\ln\frac1{\rho\gamma}
+              +\|c\|_2\Bigl(2+\sqrt{\tfrac12\ln\tfrac1\gamma}\Bigr)
+
+    with probability at least :math:`1-2\gamma`, for independent rows with distribution F and the
+    rate :math:`\lambda` of `quantile_rate`.
+
+    Parameters
+    ----------
+    weights : array_like, shape (n,)
+        Row weights, at least 0, divided by their sum.
+    level, users, epsilon
+        As in `quantile_law`.
+    share : float
+        :math:`\rho` in (0, 1]: the share of the range, or of the grid, on which
+        :math:`|\hat F-p|\le\alpha_0`.
+    gamma : float
+        Half of the failure probability, in (0, 1).
+    slack : float, default 0
+        :math:`\alpha_0`, at least 0.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or of the wrong kind.
+
+    Notes
+    -----
+    Statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
+
+    Examples
+    --------
+    >>> c = np.ones(1000)
+    >>> round(quantile_error_bound(c, 0.5, epsilon=1.0, share=0.01, gamma=0.05), 3)
+    0.117
+    """
+    c = _row_weights(weights)
+    owners = check_users(users, len(c))
+    budgets = check_user_epsilon(epsilon, owners)
+    rate = quantile_rate(np.bincount(owners.codes, c), level, budgets)
+    slack = check_single(check_nonnegative(slack, "slack"), "slack")
+    rho, gamma = _share(share), check_delta(gamma, "gamma")
+    return slack - math.log(rho * gamma) / rate + weighted_dkw(c, gamma)
+
+
+def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
+    r"""Price of uneven weights for `tradeoff_weights`, from the accuracy bound.
+
+    .. math:: A=\frac{\bigl(2+\sqrt{\frac12\ln\frac1\gamma}\bigr)^2}{4\ln^2\frac1{\rho\gamma}}
+
+    With budgets passed to `tradeoff_weights`, its objective times
+    :math:`8\ln^2\frac1{\rho\gamma}` is at least the square of the bound.
+
+    Parameters
+    ----------
+    share : float, default 0.001
+        :math:`\rho`: a *public* guess of the share of the range that is good enough.
+    gamma : float, default 0.05
+        As in `quantile_error_bound`.
+
+    Returns
+    -------
+    float
+        A, in units where every budget is 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or of the wrong kind.
+
+    Notes
+    -----
+    Remark after ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
+
+    Examples
+    --------
+    >>> round(quantile_tradeoff(), 4)
+    0.0265
+    """
+    gamma = check_delta(gamma, "gamma")
+    ratio = weighted_dkw(np.ones(1), gamma) / (2 * math.log(_share(share) * gamma))
+    return ratio**2
+
+
+def _row_weights(weights: ArrayLike) -> Floats:
+    c = np.asarray(check_nonnegative(weights, "weights"))
+    if c.ndim != 1 or c.size == 0:
+        raise ValueError(f"weights must have shape (n,), n at least 1; got shape {c.shape}")
+    clean = check_weights(c, len(c))
+    return np.asarray(clean / clean.sum())
+
+
+def _share(share: float) -> float:
+    value = check_single(check_positive(share, "share"), "share")
+    if value > 1:
+        raise ValueError(f"share must be at most 1; got {value:g}")
+    return value

@@ -1,0 +1,190 @@
+"""Laws of a released number, known exactly: what audits compare and plans are made with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from pdpbook.validation import check_count, check_finite, check_rng, check_single
+
+__all__ = ["GridLaw", "QuantileLaw"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileLaw:
+    r"""Law with a density that is constant between neighboring edges.
+
+    .. math:: f(z)=f_k\quad\text{for}\ e_k\le z<e_{k+1}
+
+    Parameters
+    ----------
+    edges : array_like, shape (k + 1,)
+        Strictly increasing; the last piece includes its right end.
+    log_density : array_like, shape (k,)
+        Up to a common constant, which is subtracted: the law always has mass 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the edges do not increase, an entry is not finite, or the shapes do not fit.
+
+    Notes
+    -----
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private: the edges
+    are data. For audits and for planning.
+
+    Examples
+    --------
+    >>> law = QuantileLaw([0.0, 1.0, 3.0], [0.0, 0.0])
+    >>> round(law.probability(0.0, 1.5), 6), round(law.expected_error(0.0), 6)
+    (0.5, 1.5)
+    """
+
+    edges: Floats
+    log_density: Floats
+
+    def __post_init__(self) -> None:
+        edges = np.array(check_finite(self.edges, "edges"))
+        density = np.array(check_finite(self.log_density, "log_density"))
+        if edges.ndim != 1 or len(edges) < 2 or density.shape != (len(edges) - 1,):
+            raise ValueError(
+                "edges must have shape (k + 1,) and log_density shape (k,), k at least 1; "
+                f"got {edges.shape} and {density.shape}"
+            )
+        if not np.all(np.diff(edges) > 0):
+            at = int(np.flatnonzero(~(np.diff(edges) > 0))[0])
+            raise ValueError(f"edges must increase; edges[{at}] = edges[{at + 1}] or above")
+        density -= logsumexp(density + np.log(np.diff(edges)))
+        for name, value in (("edges", edges), ("log_density", density)):
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @property
+    def masses(self) -> Floats:
+        """Probability of every piece, shape (k,)."""
+        return np.asarray(np.exp(self.log_density + np.log(np.diff(self.edges))))
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density at `points`, of their shape; minus infinity outside the edges."""
+        z = np.asarray(check_finite(points, "points"))
+        at = np.searchsorted(self.edges, z, side="right") - 1
+        at = np.where(z == self.edges[-1], len(self.log_density) - 1, at)
+        inside = (z >= self.edges[0]) & (z <= self.edges[-1])
+        piece = np.clip(at, 0, len(self.log_density) - 1)
+        return np.asarray(np.where(inside, self.log_density[piece], -np.inf))[()]
+
+    def cdf(self, points: ArrayLike) -> Floats:
+        """Probability of a release at most `points`, of their shape."""
+        z = np.asarray(check_finite(points, "points"))
+        total = np.concatenate([[0.0], np.cumsum(self.masses)])
+        return np.asarray(np.interp(z, self.edges, total / total[-1]))[()]
+
+    def probability(self, low: float, high: float) -> float:
+        """Probability of a release in [low, high], also when it is tiny."""
+        ends = np.clip(self.edges, low, max(low, high))
+        return float(np.sum(np.exp(self.log_density) * np.diff(ends)))
+
+    def expected_error(self, point: float) -> float:
+        """Mean distance of a release from `point`."""
+        gap = self.edges - check_single(check_finite(point, "point"), "point")
+        return float(np.sum(np.exp(self.log_density) * np.diff(gap * np.abs(gap) / 2)))
+
+    def largest_loss(self, other: QuantileLaw) -> float:
+        """Largest absolute log-ratio of the two densities: the pure privacy loss of the pair."""
+        if self.edges[0] != other.edges[0] or self.edges[-1] != other.edges[-1]:
+            raise ValueError("other must live between the same bounds")
+        edges = np.union1d(self.edges, other.edges)[:-1]
+        return float(np.abs(self.logpdf(edges) - other.logpdf(edges)).max())
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
+        """Draw a float, or an array of shape (size,)."""
+        many = None if size is None else check_count(size, "size", minimum=0)
+        mass = self.masses
+        at = check_rng(rng).choice(len(mass), many, p=mass / mass.sum())
+        left, right = self.edges[at], self.edges[at + 1]
+        draws = left + (right - left) * rng.random(many)
+        return float(draws) if many is None else draws
+
+
+@dataclass(frozen=True, eq=False)
+class GridLaw:
+    """Law on finitely many public points.
+
+    Parameters
+    ----------
+    points : array_like, shape (k,)
+        Strictly increasing.
+    log_probability : array_like, shape (k,)
+        Up to a common constant, which is subtracted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the points do not increase, an entry is not finite, or the shapes differ.
+
+    Notes
+    -----
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private.
+
+    Examples
+    --------
+    >>> law = GridLaw([0.0, 1.0], [0.0, 0.0])
+    >>> round(law.probability(0.5, 2.0), 6), round(law.expected_error(1.0), 6)
+    (0.5, 0.5)
+    """
+
+    points: Floats
+    log_probability: Floats
+
+    def __post_init__(self) -> None:
+        points = check_grid(self.points, "points")
+        log_p = np.array(check_finite(self.log_probability, "log_probability"))
+        if log_p.shape != points.shape:
+            raise ValueError(
+                "points and log_probability must have one shape; "
+                f"got {points.shape} and {log_p.shape}"
+            )
+        log_p -= logsumexp(log_p)
+        for name, value in (("points", points), ("log_probability", log_p)):
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    def probability(self, low: float, high: float) -> float:
+        """Probability of a release in [low, high]."""
+        inside = (self.points >= low) & (self.points <= high)
+        return float(np.exp(self.log_probability[inside]).sum())
+
+    def expected_error(self, point: float) -> float:
+        """Mean distance of a release from `point`."""
+        return float(np.exp(self.log_probability) @ np.abs(self.points - point))
+
+    def largest_loss(self, other: GridLaw) -> float:
+        """Largest absolute log-ratio of the two laws: the pure privacy loss of the pair."""
+        if not np.array_equal(self.points, other.points):
+            raise ValueError("other must live on the same points")
+        return float(np.abs(self.log_probability - other.log_probability).max())
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
+        """Draw a float, or an array of shape (size,)."""
+        many = None if size is None else check_count(size, "size", minimum=0)
+        p = np.exp(self.log_probability)
+        draws = self.points[check_rng(rng).choice(len(p), many, p=p / p.sum())]
+        return float(draws) if many is None else draws
+
+
+def check_grid(grid: ArrayLike, name: str) -> Floats:
+    points = np.array(check_finite(grid, name))
+    if points.ndim != 1 or points.size == 0:
+        raise ValueError(f"{name} must have shape (k,), k at least 1; got shape {points.shape}")
+    if not np.all(np.diff(points) > 0):
+        at = int(np.flatnonzero(~(np.diff(points) > 0))[0])
+        raise ValueError(
+            f"{name} must increase; got {name}[{at}] = {points[at]:g}, then {points[at + 1]:g}"
+        )
+    return points

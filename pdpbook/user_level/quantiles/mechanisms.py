@@ -1,0 +1,337 @@
+"""A private quantile of rows that belong to users, by one draw or by binary search.
+
+Nothing here releases several quantiles at once: their budgets add up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
+from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
+from pdpbook.user_level.weights import tradeoff_weights
+from pdpbook.validation import (
+    check_bounds,
+    check_count,
+    check_finite,
+    check_inside,
+    check_probability,
+    check_rng,
+    check_single,
+    check_weights,
+)
+
+__all__ = ["bisection_law", "private_quantile", "quantile_by_bisection", "quantile_law"]
+
+Floats = NDArray[np.float64]
+
+MOST_STEPS = 16  # the law of a bisection has 2**steps pieces
+
+
+def quantile_law(
+    y: ArrayLike,
+    level: float,
+    *,
+    users: Any = None,
+    epsilon: Any,
+    bounds: ArrayLike,
+    weights: ArrayLike | None = None,
+    grid: ArrayLike | None = None,
+    clip: bool = False,
+) -> Any:
+    r"""Exact law of `private_quantile`; not private.
+
+    With row weights :math:`c_i` that sum to 1, :math:`w_l=\sum_{i\in S_l}c_i` the weight of user
+    l and :math:`\hat F(z)=\sum_ic_i1[y_i\le z]`,
+
+    .. math:: f(z)\propto e^{-\lambda u(z)},\qquad
+              u(z)=\max\bigl(0,\ p-\hat F(z),\ \hat F(z-)-p\bigr),
+
+    with the rate :math:`\lambda` of `quantile_rate`. Between two rows :math:`u=|\hat F-p|`. The
+    largest privacy loss of user l is at most
+    :math:`\lambda(\min(w_l,p)+\min(w_l,1-p))\le\varepsilon_l`.
+
+    Parameters
+    ----------
+    y : array_like, shape (n,)
+        Values.
+    level : float
+        p in (0, 1): 0.5 is the median.
+    users : array_like, shape (n,), optional
+        The user of each row, public; None makes every row a user of its own.
+    epsilon : float, mapping from user, or array_like of shape (n,)
+        Budgets in nats, above 0; one value a row must be the same on all rows of a user.
+    bounds : pair of float
+        Public ends of the range of `y`, in its units; never read from the data.
+    weights : array_like, shape (n,), optional
+        Weight of each row, at least 0, divided by their sum; public. None takes
+        `tradeoff_weights` with the trade-off of `quantile_tradeoff`.
+    grid : array_like, shape (k,), optional
+        Public candidates, increasing, between the bounds. For values with ties; None releases
+        any number between the bounds.
+    clip : bool, default False
+        Move values outside the bounds to the nearest end instead of raising.
+
+    Returns
+    -------
+    QuantileLaw, or GridLaw with `grid`
+        The law of one release.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range, missing, or of the wrong kind or shape.
+
+    Notes
+    -----
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. O(n log n).
+
+    Examples
+    --------
+    >>> law = quantile_law([1.0, 2.0, 3.0], 0.5, epsilon=6.0, bounds=(0.0, 4.0))
+    >>> law.masses.round(3)
+    array([0.024, 0.476, 0.476, 0.024])
+    """
+    data = check_data(y, level, users, epsilon, bounds, weights, clip)
+    rate = quantile_rate(data.spent, data.p, data.epsilon)
+    if grid is not None:
+        points = check_grid(grid, "grid")
+        check_inside(points, data.low, data.high, "grid", "bounds", clip=False)
+        below, upto = data.cdf(points, before=True), data.cdf(points)
+        return GridLaw(points, -rate * np.maximum(0, np.maximum(data.p - upto, below - data.p)))
+    edges = np.unique(np.concatenate([[data.low, data.high], data.y]))
+    return QuantileLaw(edges, -rate * np.abs(data.cdf(edges[:-1]) - data.p))
+
+
+def private_quantile(
+    y: ArrayLike,
+    level: float,
+    *,
+    users: Any = None,
+    epsilon: Any,
+    bounds: ArrayLike,
+    weights: ArrayLike | None = None,
+    grid: ArrayLike | None = None,
+    clip: bool = False,
+    rng: np.random.Generator,
+) -> float:
+    r"""Private quantile of rows that belong to users, by the weighted exponential mechanism.
+
+    One draw from the density proportional to :math:`e^{-\lambda|\hat F(z)-p|}` between the
+    bounds; see `quantile_law` for the symbols. It keeps :math:`\varepsilon_l` for every user l
+    when all rows of the user are replaced.
+
+    Parameters
+    ----------
+    y, level, users, epsilon, bounds, weights, grid, clip
+        As in `quantile_law`.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    float
+        In the units of `y`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `quantile_law`.
+
+    Notes
+    -----
+    Statements ``prop-quantile-privacy`` and ``thm-quantile-accuracy``, chapter
+    *user_level/quantiles*; after Epasto et al. (2020). Each further quantile costs its epsilon
+    again.
+
+    Examples
+    --------
+    >>> y, rng = np.arange(1000.0), np.random.default_rng(0)
+    >>> bool(abs(private_quantile(y, 0.5, epsilon=1.0, bounds=(0, 1000), rng=rng) - 500) < 30)
+    True
+    """
+    check_rng(rng)
+    law = quantile_law(
+        y,
+        level,
+        users=users,
+        epsilon=epsilon,
+        bounds=bounds,
+        weights=weights,
+        grid=grid,
+        clip=clip,
+    )
+    return float(law.sample(rng=rng))
+
+
+def bisection_law(
+    y: ArrayLike,
+    level: float,
+    *,
+    users: Any = None,
+    epsilon: Any,
+    bounds: ArrayLike,
+    weights: ArrayLike | None = None,
+    steps: int = 10,
+    clip: bool = False,
+) -> QuantileLaw:
+    r"""Exact law of `quantile_by_bisection`; not private.
+
+    The probability of a leaf of the search tree is a product of tails of Laplace noise of scale
+    :math:`K\max_lw_l/\varepsilon_l`, one for each of the K answers on its path.
+
+    Parameters
+    ----------
+    y, level, users, epsilon, bounds, weights, clip
+        As in `quantile_law`.
+    steps : int, default 10
+        K, from 1 to 16: the range is cut into 2**K equal pieces.
+
+    Returns
+    -------
+    QuantileLaw
+        Constant on each piece.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `quantile_law`, or if `steps` is out of range.
+
+    Notes
+    -----
+    Algorithm ``quantile_by_bisection``, chapter *user_level/quantiles*. O((n + 2**K) log n).
+
+    Examples
+    --------
+    >>> law = bisection_law([1.0, 2.0, 3.0], 0.5, epsilon=6.0, bounds=(0.0, 4.0), steps=1)
+    >>> law.masses.round(3)
+    array([0.975, 0.025])
+    """
+    steps = check_count(steps, "steps")
+    if steps > MOST_STEPS:
+        raise ValueError(f"steps must be at most {MOST_STEPS}; got {steps}")
+    data = check_data(y, level, users, epsilon, bounds, weights, clip)
+    scale = steps * float(np.max(data.spent / data.epsilon))
+    edges = np.linspace(data.low, data.high, 2**steps + 1)
+    log_p = np.zeros(1)
+    for k in range(steps):
+        stride = 2 ** (steps - k)
+        gap = (data.cdf(edges[stride // 2 :: stride]) - data.p) / scale
+        log_p = (log_p[:, None] + np.column_stack([_log_tail(gap), _log_tail(-gap)])).ravel()
+    return QuantileLaw(edges, log_p)
+
+
+def quantile_by_bisection(
+    y: ArrayLike,
+    level: float,
+    *,
+    users: Any = None,
+    epsilon: Any,
+    bounds: ArrayLike,
+    weights: ArrayLike | None = None,
+    steps: int = 10,
+    clip: bool = False,
+    rng: np.random.Generator,
+) -> float:
+    r"""Private quantile by noisy binary search, for comparison with `private_quantile`.
+
+    K times, cut the interval in half at z and keep the left half if
+    :math:`\hat F(z)+\mathrm{Lap}(Kt)\ge p`, with :math:`t=\max_lw_l/\varepsilon_l`; then draw a
+    uniform point of what is left.
+
+    Parameters
+    ----------
+    y, level, users, epsilon, bounds, weights, clip
+        As in `quantile_law`.
+    steps : int, default 10
+        K, from 1 to 16.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    float
+        In the units of `y`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `bisection_law`.
+
+    Notes
+    -----
+    Chapter *user_level/quantiles*: each answer spends a K-th of every budget.
+
+    Examples
+    --------
+    >>> y, rng = np.arange(1000.0), np.random.default_rng(0)
+    >>> z = quantile_by_bisection(y, 0.5, epsilon=5.0, bounds=(0, 1000), rng=rng)
+    >>> bool(abs(z - 500) < 30)
+    True
+    """
+    check_rng(rng)
+    law = bisection_law(
+        y,
+        level,
+        users=users,
+        epsilon=epsilon,
+        bounds=bounds,
+        weights=weights,
+        steps=steps,
+        clip=clip,
+    )
+    return float(law.sample(rng=rng))
+
+
+def _log_tail(gap: Floats) -> Floats:
+    """Log-probability that a unit Laplace variable is at least -gap."""
+    far = np.log(0.5) - np.abs(gap)
+    return np.asarray(np.where(gap >= 0, np.log1p(-np.exp(far)), far))
+
+
+class Data(NamedTuple):
+    y: Floats  # sorted
+    cumulative: Floats  # 0, then the weight of the first k values
+    p: float
+    low: float
+    high: float
+    spent: Floats  # weight of each user
+    epsilon: Floats  # budget of each user
+
+    def cdf(self, z: Floats, *, before: bool = False) -> Floats:
+        at = np.searchsorted(self.y, z, side="left" if before else "right")
+        return np.asarray(self.cumulative[at])
+
+
+def check_data(
+    y: ArrayLike,
+    level: float,
+    users: Any,
+    epsilon: Any,
+    bounds: ArrayLike,
+    weights: ArrayLike | None,
+    clip: bool,
+) -> Data:
+    p = check_single(check_probability(level, "level"), "level")
+    low, high = check_bounds(bounds, "bounds")
+    values = np.asarray(check_finite(y, "y"))
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"y must have shape (n,), n at least 1; got shape {values.shape}")
+    values = check_inside(values, low, high, "y", "bounds", clip=clip)
+    owners = check_users(users, len(values))
+    budgets = check_user_epsilon(epsilon, owners)
+    c = _public_weights(owners, budgets) if weights is None else check_weights(weights, len(values))
+    c = c / c.sum()
+    order = np.argsort(values, kind="stable")
+    cumulative = np.concatenate([[0.0], np.cumsum(c[order])])
+    spent = np.asarray(np.bincount(owners.codes, c), dtype=float)
+    return Data(values[order], cumulative, p, low, high, spent, budgets)
+
+
+def _public_weights(owners: Users, budgets: Floats) -> Floats:
+    best = tradeoff_weights(owners.sizes, quantile_tradeoff(), budgets)
+    return np.asarray(best.row_weights[owners.codes])

@@ -1,0 +1,332 @@
+"""How much of a mean each user may be: weights that trade noise against what their rows tell.
+
+Nothing here looks at labels: sizes, budgets and the trade-off are public. The estimators that use
+the weights are in `mean`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.validation import (
+    check_count,
+    check_finite,
+    check_nonnegative,
+    check_positive,
+    check_rng,
+    check_single,
+)
+
+__all__ = [
+    "SampleLimit",
+    "TradeoffWeights",
+    "limit_rows",
+    "sample_limit",
+    "sample_limit_value",
+    "tradeoff_value",
+    "tradeoff_weights",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TradeoffWeights:
+    """Optimal weights of users; see `tradeoff_weights`. Users keep the order they came in."""
+
+    weights: Floats  #: shape (m,), one a user, summing to 1
+    h: float  #: the root of the equation for h, also where it lies below every `size / budget`
+    value: float  #: the objective at `weights`; A / n_h up to rounding
+    row_weights: Floats  #: shape (m,): the weight of each single row of a user, `weights / sizes`
+
+
+class SampleLimit(NamedTuple):
+    """The best way to keep at most `threshold` rows of every user; see `sample_limit`."""
+
+    threshold: float  #: rows kept of a user who has more; whole if asked for
+    value: float  #: its objective, in the units of `TradeoffWeights.value`
+    ratio: float  #: `value` over that of the optimal weights, at least 1
+
+
+def tradeoff_weights(
+    sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None = None
+) -> TradeoffWeights:
+    r"""Weights of users that cost least: noise for the largest, variance for the uneven.
+
+    With :math:`A` for `tradeoff` and :math:`\tau` for `budgets`, the unique minimizer of
+
+    .. math:: \Bigl(\max_l\frac{w_l}{\tau_l}\Bigr)^2 + A\sum_l\frac{w_l^2}{s_l}
+              \quad\text{over}\quad w\ge0,\ \sum_lw_l=1 ,
+
+    which is :math:`w_l=\min(s_l,h\tau_l)/n_h`, :math:`n_h=\sum_l\min(s_l,h\tau_l)`, with the only
+    root :math:`h` of :math:`h=A\sum_l\tau_l(1-h\tau_l/s_l)_+`. The root is the largest of m
+    fractions, so one sort and two cumulative sums find it.
+
+    Parameters
+    ----------
+    sizes : array_like, shape (m,)
+        Rows of each user: whole numbers, at least 1.
+    tradeoff : float
+        :math:`A\ge0`: the price of variance in units of noise. For a mean it is the variance of a
+        label over :math:`2(B/\varepsilon)^2`. 0 is the limit of pure noise: ``weights``
+        proportional to `budgets` and ``h = 0``. ``inf`` is the plain mean over rows, with ``h``
+        the largest :math:`s_l/\tau_l` and ``value = inf``.
+    budgets : float or array_like, shape (m,), optional
+        :math:`\tau_l` above 0, how much each user may weigh beside others; None is 1 each.
+
+    Returns
+    -------
+    TradeoffWeights
+        With ``.weights``, ``.h``, ``.value`` and ``.row_weights``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not a number, out of range or of the wrong shape.
+
+    Notes
+    -----
+    Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and ``thm-personal-users``, chapter
+    *user_level/mean*. Time O(m log m), no iteration, relative error near machine precision.
+
+    Examples
+    --------
+    >>> best = tradeoff_weights([1, 2, 10], tradeoff=1.0)
+    >>> round(best.h, 6), best.weights.round(3)
+    (1.25, array([0.286, 0.357, 0.357]))
+    """
+    s, A, tau = _check(sizes, tradeoff, budgets)
+    ratio = s / tau
+    order = np.argsort(-ratio)
+    price = np.inf if A == 0 else 1 / A
+    # h_k solves the equation with the k largest ratios alone; every h_k is at most the root
+    h = float(np.max(np.cumsum(tau[order]) / (price + np.cumsum((tau**2 / s)[order]))))
+    capped = ratio > h
+    if capped.any():  # the same fraction once more, its sums free of running errors
+        h = float(tau[capped].sum() / (price + (tau**2 / s)[capped].sum()))
+    share = tau if h <= ratio.min() else np.minimum(s, h * tau)
+    w = share / share.sum()
+    return TradeoffWeights(w, h, float(_objective(w, s, A, tau)), w / s)
+
+
+def tradeoff_value(
+    weights: ArrayLike, sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None = None
+) -> float:
+    r"""Objective of `tradeoff_weights` at any weights of users.
+
+    .. math:: \Bigl(\max_l\frac{w_l}{\tau_l}\Bigr)^2 + A\sum_l\frac{w_l^2}{s_l}
+
+    Parameters
+    ----------
+    weights : array_like, shape (m,)
+        One a user.
+    sizes, tradeoff, budgets
+        As in `tradeoff_weights`.
+
+    Returns
+    -------
+    float
+        Times :math:`2(B/\varepsilon)^2` it is the variance of a private mean.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not a number, out of range or of the wrong shape.
+
+    Notes
+    -----
+    Statement ``lem-wa-variance``, chapter *user_level/mean*.
+
+    Examples
+    --------
+    >>> tradeoff_value([0.5, 0.5], [1, 4], tradeoff=1.0)
+    0.5625
+    """
+    s, A, tau = _check(sizes, tradeoff, budgets)
+    w = np.asarray(check_finite(weights, "weights"))
+    if w.shape != s.shape:
+        raise ValueError(f"weights must have shape {s.shape}, one a user; got shape {w.shape}")
+    return float(_objective(w, s, A, tau))
+
+
+def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float) -> Floats:
+    r"""Objective of keeping at most h rows of every user and averaging what is kept.
+
+    .. math:: \frac{\min(h,s_{\max})^2}{n_h^2} + \frac A{n_h}, \qquad n_h=\sum_l\min(s_l,h)
+
+    Parameters
+    ----------
+    thresholds : array_like, any shape
+        h above 0. A fraction of a row cannot be kept; the formula does not mind.
+    sizes, tradeoff
+        As in `tradeoff_weights`.
+
+    Returns
+    -------
+    ndarray, shape of `thresholds`
+        In the units of `TradeoffWeights.value`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not a number, out of range or of the wrong shape.
+
+    Notes
+    -----
+    Statement ``claim-sample-limit``, chapter *user_level/mean*. O((m + k) log m) for k thresholds.
+
+    Examples
+    --------
+    >>> sample_limit_value([1, 2, 10], [1, 2, 10], tradeoff=1.0).round(4)
+    array([0.4444, 0.36  , 0.6686])
+    """
+    s, A, _ = _check(sizes, tradeoff, None)
+    h = np.asarray(check_positive(thresholds, "thresholds"))
+    s = np.sort(s)
+    at = np.searchsorted(s, h, side="right")
+    kept = np.concatenate([[0.0], np.cumsum(s)])[at] + (len(s) - at) * h
+    return np.asarray((np.minimum(h, s[-1]) / kept) ** 2 + A / kept)
+
+
+def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> SampleLimit:
+    r"""Best threshold of sample limiting, exactly, by the sign of a derivative.
+
+    The objective :math:`v(h)` of `sample_limit_value` falls, then rises:
+    :math:`v'(h)n_h^3=2h\,p(h)-A\,r(h)\,n_h` changes its sign once, with :math:`p(h)` the rows of
+    users who keep all of theirs and :math:`r(h)` the number of users who lose some. The sign is
+    computed in whole numbers and fractions, so long plateaus mislead nobody.
+
+    Parameters
+    ----------
+    sizes : array_like, shape (m,)
+        Rows of each user: whole numbers, at least 1.
+    tradeoff : float
+        As in `tradeoff_weights`; ``inf`` keeps everything.
+    integer : bool, default True
+        Whether the threshold must be whole, as it must when rows are kept or not; otherwise the
+        minimum over all real thresholds between the smallest and the largest size.
+
+    Returns
+    -------
+    SampleLimit
+        With ``.threshold``, ``.value`` and ``.ratio``; of two best thresholds the smaller one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not a number, out of range or of the wrong shape.
+
+    Notes
+    -----
+    Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean*. The ratio
+    is at most 2, and at most 25/16 for real thresholds. Time O(m log m).
+
+    Examples
+    --------
+    >>> sample_limit([1, 2, 10], tradeoff=1.0).threshold
+    2.0
+    """
+    s, A, _ = _check(sizes, tradeoff, None)
+    best = tradeoff_weights(s, A).value
+    if np.isinf(A):
+        return SampleLimit(float(s.max()), np.inf, 1.0)
+    whole = np.sort(s).astype(np.int64)
+    sums = np.concatenate([[0], np.cumsum(whole)])
+    price = Fraction(A)
+
+    def parts(h: int) -> tuple[int, int]:
+        at = int(np.searchsorted(whole, h, side="right"))
+        return int(sums[at]), len(whole) - at
+
+    def rises(h: int) -> bool:
+        p, r = parts(h)
+        return 2 * h * p - price * r * (p + r * h) >= 0
+
+    low, high = int(whole[0]), int(whole[-1])  # rises(high): nobody loses a row
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rises(middle) else (middle + 1, high)
+    threshold: int | Fraction = low  # the first whole number at which the objective rises
+    if low > whole[0]:
+        p, r = parts(low - 1)  # the sign changes between low - 1 and low, where p and r stay
+        if not integer and 2 * p > price * r**2:
+            threshold = min(Fraction(low), price * r * p / (2 * p - price * r**2))
+        elif integer:
+            before, after = (
+                Fraction(h * h, n * n) + price / n
+                for h, n in ((low - 1, p + r * (low - 1)), (low, p + r * low))
+            )
+            threshold = low - 1 if before <= after else low
+    value = float(sample_limit_value(float(threshold), s, A))
+    return SampleLimit(float(threshold), value, value / best)
+
+
+def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Rows to keep, at most `threshold` of every user, chosen at random without the labels.
+
+    Parameters
+    ----------
+    codes : array_like, shape (n,)
+        The user of each row, as whole numbers.
+    threshold : int
+        At least 1.
+    rng : Generator
+        Source of the choice; it needs no secrecy.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        True for exactly ``min(size, threshold)`` rows of every user.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `threshold` is not a whole number of at least 1, or `rng` is no Generator.
+
+    Notes
+    -----
+    Statement ``claim-sample-limit``, chapter *user_level/mean*.
+
+    Examples
+    --------
+    >>> kept = limit_rows([0, 0, 0, 1], 2, rng=np.random.default_rng(0))
+    >>> int(kept[:3].sum()), bool(kept[3])
+    (2, True)
+    """
+    users = np.asarray(codes)
+    most = check_count(threshold, "threshold")
+    order = np.lexsort([check_rng(rng).random(len(users)), users])
+    first = np.flatnonzero(np.r_[True, np.diff(users[order]) != 0])
+    rank = np.arange(len(users)) - np.repeat(first, np.diff(np.r_[first, len(users)]))
+    kept = np.empty(len(users), dtype=bool)
+    kept[order] = rank < most
+    return kept
+
+
+def _check(
+    sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None
+) -> tuple[Floats, float, Floats]:
+    s = np.asarray(check_positive(sizes, "sizes"))
+    if s.ndim != 1 or s.size == 0:
+        raise ValueError(f"sizes must have shape (m,), one a user; got shape {s.shape}")
+    odd = ~((s == np.floor(s)) & (s <= 2**53))
+    if odd.any():
+        at = int(np.flatnonzero(odd)[0])
+        raise ValueError(f"sizes must be whole numbers up to 2**53; got sizes[{at}] = {s[at]:g}")
+    endless = isinstance(tradeoff, float) and tradeoff == np.inf
+    A = np.inf if endless else check_single(check_nonnegative(tradeoff, "tradeoff"), "tradeoff")
+    tau = np.asarray(1.0 if budgets is None else check_positive(budgets, "budgets"))
+    if tau.shape not in ((), s.shape):
+        raise ValueError(
+            f"budgets must be a number or have shape {s.shape}, one a user; got shape {tau.shape}"
+        )
+    return s, A, np.broadcast_to(tau, s.shape)
+
+
+def _objective(w: Floats, s: Floats, A: float, tau: Floats) -> np.float64:
+    return np.float64(np.max(w / tau) ** 2 + A * np.sum(w**2 / s))

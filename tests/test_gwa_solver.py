@@ -1,0 +1,424 @@
+"""Optimal weights: closed forms, agreement of independent solvers, symmetries and refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize
+
+from pdpbook.gwa import (
+    ConvergenceError,
+    certify,
+    exact_sensitivity,
+    gwa_weights,
+    rows,
+    solver,
+)
+from pdpbook.noise import gaussian_mu
+
+SETTING = {"sigma2": 1.0, "epsilon": 1.0, "width": 5.0}
+
+
+def instance(n=80, d=3, m=15, seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = 1 / np.arange(1, m + 1)
+    return rng.normal(size=(n, d)), rng.choice(m, n, p=sizes / sizes.sum())
+
+
+def contributions(C, users):
+    return np.array([np.abs(C[:, users == u]).sum() for u in np.unique(users)])
+
+
+def assert_solved(found, X, users, tol=1e-8, **setting):
+    """Everything the result says, again from its matrix."""
+    again = certify(found.C, X, users, multipliers=found.multipliers, **setting)
+    assert_allclose(again[:2], [found.objective, found.lower_bound], rtol=1e-11)
+    assert -1e-12 < found.gap <= tol
+
+
+# --- closed forms ---------------------------------------------------------------------------------
+
+
+def mean_weights(sizes, ratio, tau):
+    """Root h of ratio h = sum tau (1 - h tau / s)_+, then min(s, h tau) over their sum."""
+
+    def excess(h):
+        return ratio * h - (tau * np.maximum(1 - h * tau / sizes, 0)).sum()
+
+    h = optimize.brentq(excess, 0, (sizes / tau).max(), xtol=1e-14, rtol=1e-14)
+    level = np.minimum(sizes, h * tau)
+    return level / level.sum(), 1 / level.sum()
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 10.0, 1e3])
+@pytest.mark.parametrize("levels", [1.0, 4.0])
+def test_a_column_of_ones_is_the_weighted_mean(epsilon, levels):
+    sizes = np.array([1, 1, 2, 5, 13, 40])
+    users = np.repeat(np.arange(6), sizes)
+    share = np.where(np.arange(6) % 2, levels, 1.0)
+    setting = {"sigma2": 0.7, "epsilon": (epsilon * share)[users], "width": 2.0}
+    found = gwa_weights(np.ones((len(users), 1)), users, tol=1e-11, **setting)
+    weights, value = mean_weights(sizes, 2 * (2.0 / epsilon) ** 2 / 0.7, share)
+    assert_allclose(found.objective, 0.7 * value, rtol=1e-10)
+    assert_allclose(np.bincount(users, found.C[0]), weights, rtol=1e-4)  # root of the gap
+    assert_solved(found, np.ones((len(users), 1)), users, **setting)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
+def test_one_feature_is_a_soft_threshold(epsilon):
+    X, users = instance(d=1)
+    x = X[:, 0]
+    ratio = 2 * (5.0 / epsilon) ** 2
+
+    def threshold(values, h):
+        if values.sum() <= h:
+            return 0.0
+        return optimize.brentq(
+            lambda cut: np.maximum(values - cut, 0).sum() - h, 0, values.max(), xtol=1e-15
+        )
+
+    def cuts(h):
+        return np.array([threshold(np.abs(x[users == u]), h) for u in np.unique(users)])
+
+    high = max(np.abs(x[users == u]).sum() for u in np.unique(users))
+    h = optimize.brentq(lambda h: ratio * h - cuts(h).sum(), 1e-12, high, xtol=1e-15)
+    place = np.searchsorted(np.unique(users), users)
+    soft = np.sign(x) * np.maximum(np.abs(x) - cuts(h)[place], 0)
+    found = gwa_weights(X, users, sigma2=1.0, epsilon=epsilon, width=5.0, tol=1e-11)
+    assert_allclose(found.objective, 1 / (x @ soft), rtol=1e-9)
+    assert_allclose(found.C[0], soft / (x @ soft), atol=1e-4 * np.abs(found.C).max())
+
+
+def paper_example(g):
+    rows_ = [[g, 0.0]], [[1.0, 0.0]] * g**3, [[0.0, 1.0]] * g, [[0.0, 1.0]] * g**2
+    sizes = [1] + [g] * (g**2) + [g] + [1] * g**2
+    return np.vstack(rows_), np.repeat(np.arange(2 * g**2 + 2), sizes)
+
+
+@pytest.mark.parametrize("g", range(2, 21))
+def test_paper_example_has_its_value(g):
+    X, users = paper_example(g)
+    found = gwa_weights(X, users, sigma2=0.0, epsilon=2.0, width=1.0)  # kappa = 1
+    assert_allclose(found.objective, 1 / (g**2 + 1) ** 2, rtol=1e-8)
+    limited = min(max(1 / (g * (1 + h)), h / (h + g**2)) ** 2 for h in range(1, g + 1))
+    assert limited / found.objective > g / 4
+
+
+@pytest.mark.parametrize("g", [2, 4, 6, 10, 20])
+def test_unit_norm_example_has_its_value(g):
+    cos = np.sqrt(1 - 1 / g**2)
+    side = [[cos, 1 / g, 0.0]] * (g**3 // 2) + [[-cos, 1 / g, 0.0]] * (g**3 // 2)
+    X = np.vstack([[[0.0, 1.0, 0.0]], side, [[0.0, 0.0, 1.0]] * (2 * g)])
+    sizes = [1] + [g] * g**2 + [g] + [1] * g
+    users = np.repeat(np.arange(len(sizes)), sizes)
+    found = gwa_weights(X, users, sigma2=0.0, epsilon=np.sqrt(6.0), width=1.0)
+    assert_allclose(np.linalg.norm(X, axis=1), 1.0)
+    assert_allclose(found.objective, ((1 + 1 / np.sqrt(g**2 - 1)) / (1 + g)) ** 2, rtol=1e-7)
+
+
+# --- optimality -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-2, 3.0, 100.0])
+def test_all_solvers_agree(epsilon):
+    X, users = instance()
+    setting = {**SETTING, "epsilon": epsilon}
+    names = ["rows", "interior", "clarabel", "piqp"] + ["newton"] * (epsilon > 10)
+    values = []
+    for name in names:
+        found = gwa_weights(X, users, solver=name, **setting)
+        assert_solved(found, X, users, **setting)
+        values.append(found.objective)
+    assert_allclose(values, values[0], rtol=2e-8)
+
+
+def test_linear_program_agrees_with_simplex():
+    X, users = instance()
+    setting = {**SETTING, "sigma2": 0.0}
+    ours, simplex = (gwa_weights(X, users, solver=s, **setting) for s in ("rows", "highs"))
+    assert_allclose(ours.objective, simplex.objective, rtol=2e-8)
+    for found in (ours, simplex):
+        assert_solved(found, X, users, **setting)
+        assert_allclose(np.trace(found.multipliers), found.lower_bound)
+
+
+@given(st.integers(0, 500), st.floats(-3, 4), st.integers(1, 4), st.integers(1, 12))
+@settings(max_examples=30)
+def test_every_answer_carries_its_certificate(seed, log_epsilon, d, m):
+    X, users = instance(n=30, d=d, m=m, seed=seed)
+    table = 10**log_epsilon * np.random.default_rng(seed).uniform(0.5, 2, m)
+    setting = {"sigma2": 2.0, "epsilon": dict(enumerate(table)), "width": 1.0}
+    found = gwa_weights(X, users, **setting)
+    assert_solved(found, X, users, **setting)
+    assert_allclose(found.C @ X, np.eye(d), atol=1e-9 * np.abs(found.C).max() * np.abs(X).sum())
+    sums = contributions(found.C, users)
+    assert_allclose(found.contributions, sums)
+    losses = sums / found.scale  # width 1
+    assert_allclose(np.max(losses / table[np.unique(users)]), 1.0)
+    assert_allclose(2.0 * np.trace(found.multipliers), found.lower_bound)
+
+
+def test_users_soft_threshold_at_levels_of_their_own():
+    X, users = instance()
+    found = gwa_weights(X, users, tol=1e-12, epsilon=30.0, sigma2=1.0, width=5.0)
+    a, C = (X @ found.multipliers.T).T, found.C
+    for u in np.unique(users):
+        own = users == u
+        used = np.abs(C[:, own]) > 1e-7 * np.abs(C).max()
+        gaps = (np.abs(a[:, own]) - np.abs(C[:, own]))[used]
+        assert_allclose(gaps, gaps.mean(), atol=1e-5 * np.abs(C).max())
+        assert (np.abs(a[:, own])[~used] <= gaps.mean() + 1e-5 * np.abs(C).max()).all()
+        below = np.abs(C[:, own]).sum() < 0.99 * found.contributions.max()
+        assert not below or abs(gaps.mean()) < 1e-5 * np.abs(C).max()
+
+
+def test_least_squares_where_noise_is_free_and_a_program_where_it_is_all():
+    X, users = instance()
+    free = gwa_weights(X, users, sigma2=1.0, epsilon=1e9, width=1.0)
+    assert_allclose(free.C, np.linalg.pinv(X), atol=1e-6)
+    dear = gwa_weights(X, users, sigma2=1.0, epsilon=1e-7, width=1.0)
+    program = gwa_weights(X, users, sigma2=0.0, epsilon=1e-7, width=1.0)
+    assert_allclose(dear.objective, program.objective, rtol=1e-8)
+
+
+# --- symmetries and special cases -----------------------------------------------------------------
+
+
+def test_order_of_rows_and_names_of_users_do_not_matter():
+    X, users = instance()
+    base = gwa_weights(X, users, **SETTING)
+    place = np.random.default_rng(5).permutation(len(X))
+    names = np.array([f"u{99 - u}" for u in users])
+    moved = gwa_weights(X[place], names[place], **SETTING)
+    assert_allclose(moved.objective, base.objective, rtol=1e-8)
+    assert_array_equal(moved.users, np.unique(names))
+    assert_allclose(moved.contributions, contributions(moved.C, names[place]))
+    assert_solved(moved, X[place], names[place], **SETTING)
+
+
+def test_units_of_the_features_do_not_matter():
+    X, users = instance()
+    units = np.array([1e-6, 1.0, 1e6])
+    base = gwa_weights(X, users, **SETTING)
+    scaled = gwa_weights(X * units, users, target=np.diag(units), **SETTING)
+    assert_allclose(scaled.objective, base.objective, rtol=1e-8)
+
+
+def test_duplicated_rows_halve_the_variance():
+    X, users = instance()
+    twice = gwa_weights(np.vstack([X, X]), np.tile(users, 2), **SETTING)
+    half = gwa_weights(X, users, **{**SETTING, "sigma2": 0.5})
+    assert_allclose(twice.objective, half.objective, rtol=2e-8)
+
+
+def test_one_user_and_all_single_rows_and_fewer_users_than_features():
+    X, _ = instance(d=5)
+    for users in (np.zeros(80), None, np.arange(80) % 3):
+        assert_solved(gwa_weights(X, users, **SETTING), X, users, **SETTING)
+    assert (
+        gwa_weights(X, None, **SETTING).objective
+        < gwa_weights(X, np.zeros(80), **SETTING).objective
+    )
+
+
+def test_as_many_rows_as_features_leave_no_choice():
+    X = np.array([[2.0, 1.0], [1.0, 3.0]])
+    found = gwa_weights(X, [0, 1], **SETTING)
+    assert_allclose(found.C, np.linalg.inv(X), atol=1e-14)
+
+
+def test_rows_of_zeros_get_nothing():
+    X, users = instance()
+    X[:5] = 0
+    users[:5] = [70, 70, 71, 72, 73]  # users with nothing else
+    found = gwa_weights(X, users, **SETTING)
+    assert_solved(found, X, users, **SETTING)
+    assert_allclose(found.C[:, :5], 0, atol=1e-6 * np.abs(found.C).max())
+
+
+def test_budgets_of_their_own_bind_each_at_its_own():
+    X, users = instance(n=300, m=10)
+    table = {u: 0.5 if u % 2 else 2.0 for u in range(10)}
+    found = gwa_weights(X, users, sigma2=1e-4, epsilon=table, width=5.0)
+    losses = 5.0 * contributions(found.C, users) / found.scale
+    assert_allclose(losses, [table[u] for u in np.unique(users)], rtol=1e-4)
+    low = gwa_weights(X, users, sigma2=1e-4, epsilon=0.5, width=5.0)
+    assert found.objective < low.objective / 3
+    row_by_row = gwa_weights(X, users, sigma2=1e-4, epsilon=[table[u] for u in users], width=5.0)
+    assert_allclose(row_by_row.objective, found.objective)
+
+
+def test_a_target_of_one_contrast_costs_less():
+    X, users = instance()
+    contrast = np.array([[1.0, -1.0, 0.0]])
+    found = gwa_weights(X, users, target=contrast, **SETTING)
+    assert_solved(found, X, users, target=contrast, **SETTING)
+    assert_allclose(found.C @ X, contrast, atol=1e-10)
+    whole = gwa_weights(X, users, **SETTING)
+    assert found.objective < whole.objective
+
+
+def test_designs_without_full_rank():
+    X, users = instance(d=3)
+    low = X @ np.random.default_rng(2).normal(size=(3, 5))
+    with pytest.raises(ValueError, match=r"X must have full column rank 5 .* its rank is 3"):
+        gwa_weights(low, users, **SETTING)
+    with pytest.raises(ValueError, match=r"target must be estimable, .* \(rank 3 of 5\); row 1"):
+        gwa_weights(low, users, target=np.vstack([low[0], np.eye(5)[0]]), **SETTING)
+    V = np.linalg.svd(low)[2][:3]
+    found = gwa_weights(low, users, target=V, **SETTING)
+    assert_solved(found, low, users, target=V, **SETTING)
+    assert_allclose(found.objective, gwa_weights(low @ V.T, users, **SETTING).objective, rtol=2e-8)
+    with pytest.raises(ValueError, match="X must have full column rank"):
+        gwa_weights(np.zeros((4, 2)), None, **SETTING)
+    with pytest.raises(ValueError, match="X must have full column rank"):
+        gwa_weights(np.ones((2, 3)), None, **SETTING)
+    ridge = gwa_weights(low, users, prior=2.0, **SETTING)
+    assert_solved(ridge, low, users, prior=2.0, **SETTING)
+
+
+def test_a_prior_spans_from_nothing_to_unbiased():
+    X, users = instance()
+    unbiased = gwa_weights(X, users, **SETTING)
+    values = []
+    for prior in (1e-9, 1e-2, 1.0, 1e2, 1e12):
+        found = gwa_weights(X, users, prior=prior, **SETTING)
+        assert_solved(found, X, users, prior=prior, **SETTING)
+        values.append(found.objective)
+    assert values == sorted(values)
+    assert_allclose(values[0], 3e-9, rtol=1e-6)
+    assert_allclose(values[-1], unbiased.objective, rtol=1e-6)
+    program = gwa_weights(X, users, prior=1.0, solver="clarabel", **SETTING)
+    assert_allclose(program.objective, values[2], rtol=2e-8)
+    for s in (0.0, 1e-12):
+        found = gwa_weights(X, users, prior=1.0, **{**SETTING, "sigma2": s})
+        assert_solved(found, X, users, prior=1.0, **{**SETTING, "sigma2": s})
+
+
+# --- Gaussian noise -------------------------------------------------------------------------------
+
+
+def test_gaussian_version_pays_for_column_norms():
+    X, users = instance()
+    setting = {**SETTING, "norm": "l2", "delta": 1e-4}
+    found = gwa_weights(X, users, **setting)
+    assert_solved(found, X, users, **setting)
+    norms = np.array([np.linalg.norm(found.C[:, users == u], axis=0).sum() for u in range(15)])
+    assert_allclose(found.scale, 5.0 * norms.max() / gaussian_mu(1.0, 1e-4))
+    assert_allclose(found.objective, (found.C**2).sum() + 3 * found.scale**2)
+    whole = gwa_weights(X, users, solver="clarabel", **setting)
+    assert_allclose(whole.objective, found.objective, rtol=2e-8)
+
+
+def test_with_one_coordinate_both_norms_are_one_problem():
+    X, users = instance(d=1)
+    gaussian = gwa_weights(X, users, sigma2=1.0, epsilon=1.0, width=5.0, norm="l2", delta=1e-3)
+    epsilon = np.sqrt(2) * gaussian_mu(1.0, 1e-3)  # the price 2 / eps^2 of Laplace noise
+    laplace = gwa_weights(X, users, sigma2=1.0, epsilon=epsilon, width=5.0)
+    assert_allclose(gaussian.objective, laplace.objective, rtol=2e-8)
+
+
+# --- exact sensitivity ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 30.0])
+def test_exact_sensitivity_lowers_the_optimum(epsilon):
+    X, users = instance(n=60, m=8)
+    setting = {**SETTING, "epsilon": epsilon, "sensitivity": "exact"}
+    found = gwa_weights(X, users, **setting)
+    assert_solved(found, X, users, **setting)
+    entrywise = gwa_weights(X, users, **{**setting, "sensitivity": "entrywise"})
+    assert found.objective < 0.999 * entrywise.objective
+    assert_allclose(found.contributions, exact_sensitivity(found.C, users))
+    assert_allclose(found.scale, 5.0 / epsilon * found.contributions.max())
+    assert_allclose(found.objective, (found.C**2).sum() + 6 * found.scale**2)
+
+
+def test_exact_and_entrywise_agree_where_users_have_one_row():
+    X, _ = instance(n=20)
+    a, b = (gwa_weights(X, **SETTING, sensitivity=s) for s in ("exact", "entrywise"))
+    assert_allclose(a.objective, b.objective, rtol=2e-8)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 0.0}, "width must be finite and above 0"),
+        ({"width": -1.0}, "width must be finite and above 0"),
+        ({"sigma2": -1.0}, "sigma2 must be finite and at least 0"),
+        ({"sigma2": np.nan}, "sigma2 must be finite and at least 0"),
+        ({"epsilon": 0.0}, "epsilon must be finite and above 0"),
+        ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; none for"),
+        ({"tol": 0.0}, "tol must be finite and above 0"),
+        ({"solver": "simplex"}, "solver must be one of 'auto'"),
+        ({"solver": "highs"}, "solver='highs' is for the linear program"),
+        ({"solver": "newton", "sigma2": 0.0}, "solver must not be 'newton'"),
+        ({"norm": "l3"}, "norm must be one of 'l1', 'l2'"),
+        ({"norm": "l2"}, "delta must be given with norm='l2'"),
+        ({"delta": 1e-5}, "delta must be None with norm='l1'"),
+        ({"norm": "l2", "delta": 1.0}, "delta must be above 0 and below 1"),
+        ({"prior": 0.0}, "prior must be finite and above 0"),
+        ({"target": np.eye(2)}, r"target must have shape \(k, 3\)"),
+        ({"sensitivity": "both"}, "sensitivity must be one of"),
+        ({"sensitivity": "exact", "prior": 1.0}, "prior must be None with sensitivity='exact'"),
+        ({"sensitivity": "exact", "sigma2": 0.0}, "sigma2 must be above 0 with sensitivity"),
+        ({"sensitivity": "exact", "norm": "l2", "delta": 0.1}, "norm must be 'l1' with sensit"),
+    ],
+)
+def test_bad_arguments_are_refused(changes, message):
+    X, users = instance()
+    with pytest.raises(ValueError, match=message):
+        gwa_weights(X, users, **{**SETTING, **changes})
+
+
+def test_bad_designs_and_users_are_refused():
+    X, users = instance()
+    with pytest.raises(ValueError, match=r"users must have shape \(80,\)"):
+        gwa_weights(X, users[1:], **SETTING)
+    with pytest.raises(ValueError, match=r"X must have shape \(n, d\)"):
+        gwa_weights(X[:, 0], users, **SETTING)
+    broken = X.copy()
+    broken[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X must be finite; got X\[3, 1\]"):
+        gwa_weights(broken, users, **SETTING)
+
+
+def test_a_solver_that_falls_short_raises_with_its_status(monkeypatch):
+    X, users = instance()
+    monkeypatch.setattr(rows, "STEPS", 3)
+    with pytest.raises(ConvergenceError, match=r"rows: stopped after 3 .* certified gap of .*tol"):
+        gwa_weights(X, users, solver="rows", **SETTING)
+    found = gwa_weights(X, users, **SETTING)  # "auto" goes on to another
+    assert "rows" not in found.status
+    with pytest.raises(ConvergenceError, match="certified gap"):
+        gwa_weights(X, users, solver="newton", **{**SETTING, "epsilon": 1e-3})
+
+
+def test_clarabel_stands_in_for_a_missing_solver(monkeypatch):
+    X, users = instance()
+    monkeypatch.setitem(solver.RUN, "piqp", solver.program_of("NOTHERE"))
+    assert gwa_weights(X, users, solver="piqp", **SETTING).status == "clarabel: optimal"
+
+
+def test_a_solver_that_breaks_down_raises_with_its_words(monkeypatch):
+    X, users = instance()
+    monkeypatch.setattr(solver, "is_installed", lambda name: True)
+    monkeypatch.setitem(solver.RUN, "piqp", solver.program_of("NOTHERE"))
+    with pytest.raises(ConvergenceError, match="NOTHERE is not installed"):
+        gwa_weights(X, users, solver="piqp", **SETTING)
+
+
+def test_a_solver_that_lies_is_noticed(monkeypatch):
+    X, users = instance()
+
+    def liar(problem, tol):
+        found = solver.RUN["rows"](problem, tol)
+        return found._replace(C=found.C * 0.9, gap=0.0)
+
+    monkeypatch.setitem(solver.RUN, "clarabel", liar)
+    with pytest.raises(ConvergenceError, match="C X = target"):
+        gwa_weights(X, users, solver="clarabel", **SETTING)
