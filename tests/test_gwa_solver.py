@@ -222,6 +222,11 @@ def test_one_user_and_all_single_rows_and_fewer_users_than_features():
     )
 
 
+def test_equal_rows_of_one_user():
+    found = gwa_weights(np.full((5, 1), 0.7), np.zeros(5), sigma2=100.0, epsilon=7857.0, width=1.0)
+    assert_allclose(found.C, 1 / (5 * 0.7))
+
+
 def test_as_many_rows_as_features_leave_no_choice():
     X = np.array([[2.0, 1.0], [1.0, 3.0]])
     found = gwa_weights(X, [0, 1], **SETTING)

@@ -45,19 +45,16 @@ class InteriorPoint:
         if np.isfinite(problem.prior):
             T = np.eye(self.d) if problem.basis is None else problem.basis
             self.ridge = (T.T @ T) * (self.price / problem.prior)
-        self.L = np.zeros((self.k, self.d))
-        self._start(least / self.length)
-        self.gap = self.residual = np.inf
-        self.steps = 0
-
-    def _start(self, Z: Floats) -> None:
-        """From least squares, with both signs lifted and the level that pays for t."""
+        Z = least / self.length
         lift = float(np.abs(Z).mean()) * LIFT
         self.V = np.maximum(SIGNS * Z, 0.0) + lift
         self.t = 1.1 * float((self._within(self.V) / self.tau).max())
         self.s = self.tau * self.t - self._within(self.V)
         self.nu = np.full(len(self.tau), self.kappa * self.t / self.tau.sum())
+        self.L = np.zeros((self.k, self.d))
         self.z = np.maximum(self.q * self.V + self.nu[self.codes], 0.0)
+        self.gap = self.residual = np.inf
+        self.steps = 0
 
     def _take(self, rows: Rows) -> None:
         self.rows = rows
@@ -105,19 +102,17 @@ class InteriorPoint:
         V, z, nu, t = self.V, self.z, self.nu, self.t
         self.r_dual = self.q * V - SIGNS * (self.L @ self.XT) + nu[self.codes] - z
         self.r_equal = self.A - (V[0] - V[1]) @ self.X
-        return self._measured(self.q * float(np.vdot(V, V)) + self.kappa * t * t)
-
-    def _measured(self, value: float) -> float:
-        self.r_user = self._within(self.V) + self.s - self.tau * self.t
-        self.r_t = self.kappa * self.t - float(self.tau @ self.nu)
+        self.r_user = self._within(V) + self.s - self.tau * t
+        self.r_t = self.kappa * t - float(self.tau @ nu)
+        value = self.q * float(np.vdot(V, V)) + self.kappa * t * t
         if self.ridge is not None:
             self.r_equal = self.r_equal - self.L @ self.ridge
             value += float(np.vdot(self.L @ self.ridge, self.L))
         self.gap = self._complementarity() / value
         self.residual = max(
             float(np.abs(self.r_equal).max() / np.abs(self.A).max()),
-            float(np.abs(self.r_dual).max() / self.nu.max()),
-            float(np.abs(self.r_user).max()) / self.t,
+            float(np.abs(self.r_dual).max() / nu.max()),
+            float(np.abs(self.r_user).max()) / t,
         )
         return max(self.gap, self.residual)
 
@@ -138,7 +133,7 @@ class InteriorPoint:
         if self.ridge is not None:
             blocks = blocks + self.ridge
         H.reshape(k, d, k, d)[np.arange(k), :, np.arange(k), :] += blocks
-        factor = positive_factor(H)
+        factor = _factor(H)
         r_dual, r_user, r_t, r_equal = self.r_dual, self.r_user, self.r_t, self.r_equal
 
         def direction(cV: Floats, cs: Floats) -> tuple[Any, ...]:
@@ -155,6 +150,8 @@ class InteriorPoint:
 
         cV, cs = V * z, s * nu
         total = float(cV.sum() + cs.sum())
+        if not total > 0:
+            raise FloatingPointError("an interior point step begins on the boundary")
         mu = total / (V.size + m)
         dV, ds, dt, dL, dnu, dz = direction(cV, cs)
         ap, ad = _longest((V, dV), (s, ds)), _longest((z, dz), (nu, dnu))
@@ -174,7 +171,7 @@ def _longest(*pairs: tuple[Floats, Floats]) -> float:
     return 1 / max(1.0, *(float((-change / value).max()) for value, change in pairs))
 
 
-def positive_factor(H: Floats) -> Any:
+def _factor(H: Floats) -> Any:
     """Cholesky factor, with as much of the identity added as rounding asks for."""
     shift, size = 0.0, float(np.trace(H)) / len(H)
     for _ in range(20):

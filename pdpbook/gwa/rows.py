@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook.gwa.dual import evaluate, magnitudes, relative_gap, repair
-from pdpbook.gwa.cones import start_point
+from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.problem import Problem
 from pdpbook.gwa.program import solve_program
 
@@ -84,7 +84,7 @@ def solve_rows(problem: Problem, tol: float, *, everything: bool = False) -> Sol
     rows = np.arange(n) if everything else first_rows(problem)
     if np.linalg.matrix_rank(problem.X[rows]) < problem.X.shape[1]:
         rows = np.arange(n)
-    point = start_point(problem, rows)
+    point = InteriorPoint(problem, rows)
     name = "interior point" if everything else "rows"
     mark, best, since = 0.5, np.inf, 0
     found = None
