@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -43,14 +44,21 @@ def test_law_of_a_vector_is_a_product_and_off_the_grid_is_impossible():
     expected = math.log(pmf(1, 0.3)) + math.log(pmf(4, 0.3))
     assert_allclose(law.logpmf([2.0, 1.0]), expected, rtol=1e-12)
     assert law.logpmf([[2.0, 1.01], [2.25, 1.0]]).tolist() == [-np.inf, -np.inf]
+    mixed = law.logpmf([[2.25, 1.0], [2.0, 1.0]])  # one stray point does not spoil the others
+    assert_allclose(mixed, [-np.inf, expected], rtol=1e-12)
 
 
 # ---- draws: calibrated in both directions, chi-square over cells of at least 50 expected draws
 
 
+@lru_cache
+def drawn_by(sampler, rate, size):
+    return np.asarray(sampler(rate, size, rng=np.random.default_rng(SEED)))
+
+
 def has_discrete_law(sampler, rate, claim=1.0, size=20_000):
     """A test whose false alarms are one in a million."""
-    drawn = np.asarray(sampler(rate, size, rng=np.random.default_rng(SEED)))
+    drawn = drawn_by(sampler, rate, size)
     claimed = float(rate) * claim
     edge = int(max(1, np.log(size / 200) / claimed))
     every = max(1, edge // 12)
@@ -63,7 +71,7 @@ def has_discrete_law(sampler, rate, claim=1.0, size=20_000):
     return bool(stats.chisquare(found, expected * size / expected.sum()).pvalue > 1e-6)
 
 
-RATES = [Fraction(1, 3000), 0.0625, Fraction(1, 3), 0.123456789012345, 1, Fraction(7, 3)]
+RATES = [Fraction(1, 3000), 0.123456789012345, 1, Fraction(7, 3)]
 
 
 @pytest.mark.parametrize("rate", RATES, ids=str)
@@ -74,8 +82,8 @@ def test_sampler_is_calibrated_both_ways(rate, claim, ok):
 
 def test_bytes_of_a_generator_serve_fractions_of_many_digits():
     rate = Fraction(10**30 + 1, 3 * 10**30)
-    assert has_discrete_law(noise.sample_discrete_laplace, rate)
-    assert has_discrete_law(noise.sample_discrete_laplace, rate, 1.3) is False
+    assert has_discrete_law(noise.sample_discrete_laplace, rate, size=3000)
+    assert has_discrete_law(noise.sample_discrete_laplace, rate, 1.3, size=3000) is False
 
 
 def zero_counted_twice(rate, size, *, rng):
@@ -181,6 +189,10 @@ def test_errors_of_arithmetic_are_charged():
     assert noise.grid_steps(1.0, 0.25, error=1e-12) == 5
     assert noise.grid_steps([0.0, 0.25], 0.25).tolist() == [1, 1]
     assert noise.grid_steps(0.25, 0.25, d=3) == 3
+    # K = ceil((S + 2 d e) / g) + d - 1 = ceil(1 + 6 / 4) + 2 = 5 in three dimensions
+    settings = {"step": 1.0, "epsilon": 1.0, "sensitivity": 1.0, "error": 0.25}
+    assert noise.grid_rate(d=3, **settings) == Fraction(1, 5)
+    assert noise.grid_laplace(np.zeros(3), **settings).rate == Fraction(1, 5)
 
 
 # ---- the promise, in exact fractions
@@ -249,10 +261,6 @@ def test_the_account_reads_budgets_as_the_rate_does():
 # ---- no impossible outputs
 
 
-def outputs_of(values, release, size=4000):
-    return {float(v) for v in np.ravel(release(values, size))}
-
-
 def test_floats_give_the_answer_away_and_the_grid_does_not():
     rng = np.random.default_rng(SEED)
 
@@ -269,7 +277,8 @@ def test_floats_give_the_answer_away_and_the_grid_does_not():
     laws = [noise.grid_laplace(v, step=2.0**-20, epsilon=1, sensitivity=1) for v in (0.0, 1 / 3)]
     drawn = laws[0].sample(2000, rng=rng)
     gap = laws[0].logpmf(drawn) - laws[1].logpmf(drawn)
-    assert np.all(np.isfinite(gap)) and np.abs(gap).max() <= 1
+    assert np.all(np.isfinite(gap))
+    assert np.abs(gap).max() <= 1
     assert np.all(drawn * 2**20 == np.floor(drawn * 2**20))
 
 

@@ -92,7 +92,7 @@ class PublicSchema:
     @property
     def bounds(self) -> Floats:
         """Public bounds of the columns of the design, shape (d, 2)."""
-        pairs = []
+        pairs: list[tuple[float, float]] = []
         for column in self._features:
             rule = self.columns[column]
             pairs += [rule] if isinstance(rule, tuple) else [(0.0, 1.0)] * (len(rule) - 1)
@@ -189,7 +189,8 @@ def _rule(name: str, rule: Any) -> Any:
 
 def _numbers(column: pd.Series, name: str, rule: tuple[float, float], clip: bool) -> Floats:
     _refuse_missing(column, name)
-    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+    kinds = pd.api.types
+    if not (kinds.is_integer_dtype(column) or kinds.is_float_dtype(column)):
         raise TypeError(
             f"column {name!r} must hold numbers; got dtype {column.dtype}, "
             f"beginning with {column.iloc[0]!r}"

@@ -5,8 +5,11 @@ printed numbers against it. The printed numbers themselves are in `published`.
 """
 
 from pdpbook.experiments.records import (
+    FOLDERS,
+    PAC_RESULTS,
     RESULTS,
     SEED,
+    USER_RESULTS,
     judge,
     read_results,
     settings,
@@ -21,13 +24,30 @@ from pdpbook.experiments.sweeps import (
     sweep_lambda,
     sweep_n,
 )
+from pdpbook.experiments.user_problems import DESIGNS, USER_DATA, Problem, user_problem
+from pdpbook.experiments.users import (
+    USER_GRIDS,
+    USER_METHODS,
+    noisy_loss,
+    sweep_users,
+    user_losses,
+)
 
 __all__ = [
     "DATA",
+    "DESIGNS",
+    "FOLDERS",
     "GRIDS",
+    "PAC_RESULTS",
     "RESULTS",
     "SEED",
+    "USER_DATA",
+    "USER_GRIDS",
+    "USER_METHODS",
+    "USER_RESULTS",
+    "Problem",
     "judge",
+    "noisy_loss",
     "read_results",
     "settings",
     "sweep_eps_c",
@@ -35,5 +55,8 @@ __all__ = [
     "sweep_f_c",
     "sweep_lambda",
     "sweep_n",
+    "sweep_users",
+    "user_losses",
+    "user_problem",
     "write_results",
 ]

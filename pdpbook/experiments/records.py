@@ -12,6 +12,15 @@ import pandas as pd
 
 import pdpbook
 from pdpbook.datasets import load
+from pdpbook.experiments.pac import (
+    DATA as POOLS,
+)
+from pdpbook.experiments.pac import (
+    sweep_bases,
+    sweep_dpsgd,
+    sweep_pac,
+    sweep_raw_dpsgd,
+)
 from pdpbook.experiments.sweeps import (
     CAUTIOUS,
     DATA,
@@ -23,9 +32,20 @@ from pdpbook.experiments.sweeps import (
     sweep_lambda,
     sweep_n,
 )
+from pdpbook.experiments.users import sweep_users
 from pdpbook.validation import check_choice
 
-__all__ = ["RESULTS", "SEED", "judge", "read_results", "settings", "write_results"]
+__all__ = [
+    "FOLDERS",
+    "PAC_RESULTS",
+    "RESULTS",
+    "SEED",
+    "USER_RESULTS",
+    "judge",
+    "read_results",
+    "settings",
+    "write_results",
+]
 
 SEED = 7  #: of every committed file; each sweep in it starts from a generator of its own
 REPEATS = 10_000  # noise draws behind every printed number
@@ -33,8 +53,10 @@ ERRORS = 3  # standard errors of a printed average that a verdict forgives
 
 FRESH: dict[str, Any] = {"draws": 1000}  # data are drawn too, so bands are wide and tails long
 
-#: the calls behind every committed file
-RESULTS: dict[str, tuple[tuple[Any, str, dict[str, Any]], ...]] = {
+Calls = tuple[tuple[Any, str, dict[str, Any]], ...]
+
+#: the calls behind every committed file on PDP-OP
+RESULTS: dict[str, Calls] = {
     "lambda": ((sweep_lambda, "synthetic", FRESH), (sweep_lambda, "medical-cost", {})),
     "eps_c": ((sweep_eps_c, "synthetic", FRESH), (sweep_eps_c, "medical-cost", {})),
     "eps_m": ((sweep_eps_m, "synthetic", FRESH), (sweep_eps_m, "medical-cost", {})),
@@ -48,6 +70,35 @@ RESULTS: dict[str, tuple[tuple[Any, str, dict[str, Any]], ...]] = {
         (sweep_n, "medical-cost", {"fractions": DEFAULT}),
     ),
 }
+#: the calls behind every committed file on user-level privacy
+USER_RESULTS: dict[str, Calls] = {
+    "users_synthetic": (
+        (sweep_users, "synthetic", {}),
+        (sweep_users, "synthetic", {"alpha": 1.5, "width": "public"}),
+    ),
+    "users_real": (
+        (sweep_users, "druglib", {"design": "standardized"}),
+        (sweep_users, "druglib", {"design": "standardized", "width": "public"}),
+        (sweep_users, "druglib", {"design": "unit"}),
+        (sweep_users, "druglib", {"design": "raw"}),
+        (sweep_users, "automobile", {"width": "public", "epsilon": (1, 2, 3, 10, 30)}),
+    ),
+}
+#: the calls behind every committed file on PAC privacy against DP-SGD
+PAC_RESULTS: dict[str, Calls] = {
+    "pac-dpsgd": tuple((sweep_dpsgd, pool, {}) for pool in POOLS),
+    "pac-noise": tuple((sweep_pac, pool, {}) for pool in POOLS),
+    "pac-bases": (
+        *((sweep_bases, pool, {}) for pool in POOLS),
+        *((sweep_bases, pool, {"raw": True}) for pool in POOLS[:2]),
+        *((sweep_raw_dpsgd, pool, {}) for pool in POOLS[:2]),
+    ),
+}
+
+#: where every committed file lies, from the top of the repository
+FOLDERS = {name: Path("book/personalized/results") for name in RESULTS}
+FOLDERS |= {name: Path("book/user_level/results") for name in USER_RESULTS}
+FOLDERS |= {name: Path("book/pac/results") for name in PAC_RESULTS}
 
 
 def settings() -> pd.DataFrame:
@@ -94,11 +145,11 @@ def write_results(
     Parameters
     ----------
     name : str
-        A key of `RESULTS`.
+        A key of `RESULTS`, `USER_RESULTS` or `PAC_RESULTS`.
     folder : path
         Where to; must exist.
     draws : int, optional
-        Fresh draws; by default as in `RESULTS` or the sweep.
+        Fresh draws; by default as in those or the sweep.
     progress : bool, default False
         Show a bar when a sweep takes over two seconds.
 
@@ -113,11 +164,13 @@ def write_results(
     ValueError
         If there are no results of that name, or the original data are not at hand.
     """
-    check_choice(name, "name", tuple(RESULTS))
-    if load("medical-cost").attrs["stand_in"]:
-        raise ValueError("results must be made from the original data; got a stand-in")
+    check_choice(name, "name", tuple(FOLDERS))
     changed = {} if draws is None else {"draws": draws}
-    calls = [(sweep, data, options | changed) for sweep, data, options in RESULTS[name]]
+    planned = (RESULTS | USER_RESULTS | PAC_RESULTS)[name]
+    calls = [(sweep, data, options | changed) for sweep, data, options in planned]
+    for _, data, _ in calls:
+        if data != "synthetic" and load(data).attrs["stand_in"]:
+            raise ValueError("results must be made from the original data; got a stand-in")
     start = time.perf_counter()
     frames = [
         sweep(data, **options, rng=np.random.default_rng(SEED), progress=progress)

@@ -266,7 +266,7 @@ def grid_laplace(
     rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
     grid = _step(step)
     center = [math.floor(Fraction(float(v)) / grid + Fraction(1, 2)) for v in exact]
-    return GridLaplace([max(-LIMIT, min(LIMIT, c)) for c in center], step, rate)
+    return GridLaplace(np.array([max(-LIMIT, min(LIMIT, c)) for c in center]), step, rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,13 +346,15 @@ def _step(step: Any) -> Fraction:
 
 
 def _rate(rate: Any, name: str) -> Fraction:
-    if not isinstance(rate, Fraction):
-        rate = Fraction(repr(check_single(check_positive(rate, name), name)))
-    if not rate >= SLOWEST:
+    if isinstance(rate, Fraction):
+        exact = Fraction(rate)
+    else:
+        exact = Fraction(repr(check_single(check_positive(rate, name), name)))
+    if not exact >= SLOWEST:
         raise ValueError(
-            f"{name} must be at least 2**-40; got {float(rate):g}. Take a coarser step"
+            f"{name} must be at least 2**-40; got {float(exact):g}. Take a coarser step"
         )
-    return rate
+    return exact
 
 
 def _randomness(rng: Any) -> Randomness:

@@ -1,0 +1,34 @@
+"""PAC regression against DP-SGD: what stands behind the tables and figures of Yang (2024)."""
+
+from pdpbook.experiments.pac.cells import RATES, TARGET
+from pdpbook.experiments.pac.noise import ALPHAS, sweep_bases, sweep_pac
+from pdpbook.experiments.pac.runs import (
+    DATA,
+    Scores,
+    dpsgd_weights,
+    pac_weights,
+    pool_of,
+    printed_weights,
+    rescaled,
+    scores,
+)
+from pdpbook.experiments.pac.sgd import SCHEDULES, sweep_dpsgd, sweep_raw_dpsgd
+
+__all__ = [
+    "ALPHAS",
+    "DATA",
+    "RATES",
+    "SCHEDULES",
+    "TARGET",
+    "Scores",
+    "dpsgd_weights",
+    "pac_weights",
+    "pool_of",
+    "printed_weights",
+    "rescaled",
+    "scores",
+    "sweep_bases",
+    "sweep_dpsgd",
+    "sweep_pac",
+    "sweep_raw_dpsgd",
+]
