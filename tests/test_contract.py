@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import evidence
 import nbformat
 import pages
 import pytest
+import reading
+import yaml
 from nbformat import v4
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -392,6 +395,19 @@ def test_the_index_links_what_is_here_and_names_what_is_to_come(small_book):
     assert "**Next**, in a later release\n\n- costs \\$5 \\| more (theorem)" in index
 
 
+def test_a_chapter_of_the_contents_without_statements_is_in_the_release(monkeypatch, tmp_path):
+    monkeypatch.setattr(reading, "ROOT", tmp_path)
+    monkeypatch.setattr(reading, "statements", lambda: [ROW, ROW | {"chapter": "p/next"}])
+    contents = {"root": "book/intro", "chapters": [{"file": f"book/{n}"} for n in ("p/e", "p/c")]}
+    (tmp_path / "_toc.yml").write_text(yaml.safe_dump(contents))
+    (tmp_path / "book" / "p").mkdir(parents=True)
+    for name in ("intro", "p/c", "p/e", "p/next"):
+        nbformat.write(v4.new_notebook(), tmp_path / "book" / f"{name}.ipynb")
+    assert list(pages.published()) == ["p/c", "p/e"]
+    (tmp_path / "_toc.yml").unlink()
+    assert list(pages.published()) == ["p/c", "p/next"]
+
+
 def test_the_package_page_lists_every_public_module():
     files = [
         p for p in (ROOT / "pdpbook").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
@@ -402,3 +418,137 @@ def test_the_package_page_lists_every_public_module():
     for name in names:
         assert f"## {name.removeprefix('pdpbook.')}\n" in page
         assert f".. automodule:: {name}\n" in page
+
+
+# --- errata, and printed against ours ------------------------------------------------------------
+
+
+def roman(numbers):
+    return [f"Table {number}" for number in numbers.split()]
+
+
+def counted(kind, last):
+    return [f"{kind} {number}" for number in range(1, last + 1)]
+
+
+OWED = {
+    "A": [*counted("Table", 14), *counted("Figure", 19)],
+    "B": [*roman("I II III IV V VI"), *counted("Figure", 2)],
+    "C": [*counted("Table", 1), *counted("Figure", 2)],
+    "D": [*counted("Table", 1), *counted("Figure", 2)],
+}
+
+
+def block(text, start):
+    """The part of a generated page that begins so, up to the next bold name or heading."""
+    found = text[text.index(start) :]
+    return re.split(r"\n(?=\*\*\w|## )", found)[0]
+
+
+@pytest.fixture(scope="module")
+def made():
+    here = pages.load()
+    return {name: pages.PAGES[name](here) for name in ("errata", "published")}
+
+
+@pytest.mark.parametrize("key", OWED)
+def test_every_table_and_figure_of_the_papers_has_a_row(made, key):
+    rows = evidence._source("published")["published"]
+    assert [row["item"] for row in rows if row["paper"] == key] == OWED[key]
+    for item in OWED[key]:
+        found = block(made["published"], f"**{key}, {item}.**")
+        assert "*Pending:*" in found or "```text" in found or "| --- |" in found
+
+
+def test_every_erratum_has_evidence(made):
+    rows = evidence._source("errata")["corrections"]
+    assert {row["paper"] for row in rows} == set("ABCD")
+    names = re.findall(r"^\*\*([A-D]\d+)\. ", made["errata"], re.M)
+    assert len(names) == len(set(names)) == len(rows) >= 60
+    for name in names:
+        found = block(made["errata"], f"**{name}. ")
+        assert "Pending: " in found or "```text" in found or "| --- |" in found
+
+
+def test_formulas_of_a_paper_that_cannot_be_read_are_not_quoted(made):
+    for row in evidence._source("errata")["corrections"]:
+        if row["paper"] == "C":
+            assert re.match(r"One (?!is|are)", row["printed"]), row["place"]
+    mine = made["errata"].partition("## Paper C")[2].partition("## Paper D")[0]
+    assert "As printed" not in mine
+
+
+def test_what_waits_for_a_chapter_is_named(made):
+    waiting = evidence.pending(pages.load())
+    for row in waiting:
+        chapter = row.rpartition(": ")[2]
+        assert chapter not in CHAPTERS
+        assert f"`{chapter}` is a later chapter" in "".join(made.values()), row
+    for text in made.values():
+        assert all(name in "".join(waiting) for name in re.findall(r"`(\S+)` is a later", text))
+
+
+SAID = {"paper": "A", "place": "Theorem 1", "kind": "slip", "printed": "$a$.", "instead": "$b$."}
+CELLS = "   n  low\n 1.0  0.5\n 2.0  0.7\ntwice\ntwice\n"
+BY_LINE = {"line": "thm-x | half the noise"}
+BY_TEXT = {"page": "p/c", "text": "2.0", "under": "n low"}
+BY_FILE = {"page": "p/c", "csv": "p/r.csv", "where": {"n": [1, 2]}, "columns": {"from": "low"}}
+
+
+@pytest.fixture
+def corrected(small_book, monkeypatch, tmp_path):
+    """The errata page of the small book, made from one correction."""
+    small_book["p/c"] = pages.read(
+        "p/c", v4.new_notebook(cells=[*good(), cell("show(table)", CELLS)])
+    )
+    (tmp_path / "book" / "p").mkdir(parents=True)
+    (tmp_path / "book" / "p" / "r.csv").write_text("# seed 1\nn,low\n1,0.51\n2,0.7\n3,0.9\n")
+    monkeypatch.setattr(evidence, "ROOT", tmp_path)
+    monkeypatch.setattr(evidence, "statements", pages.statements)
+
+    def make(row, here=small_book):
+        text = yaml.safe_dump({"corrections": [row], "noted": []})
+        (tmp_path / "book" / "errata.yml").write_text(text)
+        return evidence.errata(here)
+
+    return make
+
+
+def test_evidence_is_shown_as_it_was_printed(corrected):
+    page = corrected(SAID | {"evidence": [BY_LINE, BY_TEXT, BY_FILE]})
+    assert "**A1. Theorem 1** (slip). *As printed:* $a$. *Instead:* $b$.\n" in page
+    assert "{prf:ref}`thm-x` in {doc}`../p/c`:" in page
+    assert "| *broken:* half the noise | 2 | not `<= 1` |" in page
+    assert "```text\n   n  low\n 2.0  0.7\n```" in page
+    assert "From `p/r.csv`:\n\n| from |\n| --- |\n| 0.51 |\n| 0.7 |\n" in page
+
+
+def test_evidence_of_a_later_chapter_is_pending(corrected):
+    later = {"line": "thm-later | half the noise"}
+    page = corrected(SAID | {"evidence": [BY_LINE, later]})
+    assert "| *broken:* half the noise" in page
+    assert "Pending: `p/next` is a later chapter." in page
+
+
+MISSING = {
+    "line": ({"evidence": [{"line": "thm-x | no noise"}]}, "prints the line 'thm-x | no noise'"),
+    "label": ({"evidence": [{"line": "thm-y | no noise"}]}, "label thm-y is not in statements.csv"),
+    "chapter": ({"evidence": [BY_TEXT | {"page": "p/d"}]}, "there is no chapter p/d"),
+    "text": ({"evidence": [BY_TEXT | {"text": "3.0"}]}, "p/c prints 0 lines that begin '3.0'"),
+    "heading": ({"evidence": [BY_TEXT | {"under": "m low"}]}, "p/c prints 0 lines"),
+    "one text": ({"evidence": [{"page": "p/c", "text": "twice"}]}, "p/c prints 2 lines"),
+    "file": ({"evidence": [BY_FILE | {"csv": "p/s.csv"}]}, "there is no file book/p/s.csv"),
+    "row": ({"evidence": [BY_FILE | {"where": {"n": [1, 4]}}]}, r"no row with n = \[1, 4\]"),
+    "column": ({"evidence": [BY_FILE | {"columns": ["high"]}]}, r"no column \['high'\]"),
+    "any evidence": ({"evidence": []}, "A Theorem 1: no evidence"),
+    "a known kind": ({"evidence": [BY_LINE], "kind": "typo"}, "the kind must be one of"),
+    "a known paper": ({"evidence": [BY_LINE], "paper": "E"}, "no such paper"),
+    "a field": ({"evidence": [BY_LINE], "note": "x"}, r"must have .*; got \['evidence'"),
+    "a number": ({"evidence": [BY_LINE], "instead": "2.5 times."}, "the words say 2.5"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), MISSING.values(), ids=MISSING)
+def test_evidence_that_is_not_there_is_noticed(corrected, change, message):
+    with pytest.raises(pages.Refused, match=message):
+        corrected(SAID | change)

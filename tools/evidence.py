@@ -1,0 +1,358 @@
+"""The generated pages about the papers: their corrections, and their numbers against ours.
+
+`errata` and `published_numbers` read `errata.yml` and `published.yml`: a few words for every
+correction, table and figure, and the evidence for them. The evidence is one of
+
+    {line: "label | what"}              a line that a check or falsifier of that label printed
+    {page: chapter, text: "...",        a printed line that begins so, the first of `lines`; if need
+     under: "...", heads: 1, lines: 3}  be below `heads` lines of the same cell that begin `under`
+    {page: chapter, csv: file,          rows of a file of results, and what to show of them
+     where: {...}, columns: [...]}
+    {quoted: paper, table: "1"}         what the paper prints, with `flagged` only the suspect cells
+
+and is shown as the committed notebooks have it. Evidence that a chapter of this release no longer
+prints is refused; what belongs to a later chapter is named as pending.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+import yaml
+from reading import PAPERS, ROOT, Page, Refused, code, escaped, link, papers, statements, table
+
+from pdpbook.published import table as printed_numbers
+
+HEAD = "% Written by tools/pages.py; edit book/{}.yml or the notebooks that it names.\n\n"
+
+KINDS = {
+    "promise": "a promise of privacy that would not be kept",
+    "claim": "a sentence that does not hold as it stands",
+    "condition": "a condition that is missing, or that cannot hold",
+    "slip": "a slip in a formula or a proof, repaired in a line",
+    "misprint": "a number or a caption out of place",
+    "unclear": "open to several readings, of which one holds",
+    "loose": "true, and not sharp",
+    "missing": "a comparison that is not made",
+}
+VERDICTS = {
+    "reproduced": "what is printed lies within the stated band or tolerance of ours",
+    "in part": "it does, but for what is named",
+    "side by side": "both are shown; what the paper leaves open is too much for a tolerance",
+    "redrawn": "no numbers are printed, or at hand; the same question, with our numbers",
+    "not reproducible": "for the reason given",
+    "pending": "the chapter that holds it is not in this release",
+}
+FIELDS = {
+    "corrections": {"paper", "place", "kind", "printed", "instead", "evidence"},
+    "noted": {"paper", "place", "printed", "instead"},
+    "published": {"paper", "item", "chapter", "shows", "verdict", "judged", "evidence"},
+    "rules": {"paper", "rule"},
+}
+Evidence = dict[str, Any]
+Row = dict[str, Any]
+
+
+def errata(pages: dict[str, Page]) -> str:
+    """The page of all corrections, each with what a chapter printed about it."""
+    source = _source("errata")
+    rows, noted = source["corrections"], source["noted"]
+    parts = [
+        "# Errata\n",
+        f"{len(rows)} corrections to the four papers, with the lines by which a chapter of this "
+        f"book shows them, and {len(noted)} remarks on wording. {papers()}.\n",
+        "Read them with care. We had the text of the papers and not their sources, so a slip may "
+        "be one of our copy. Of paper C the text at hand has no legible formulas: its items say "
+        "which *version* of a statement would fail, and not what is printed. Paper D came without "
+        "its supplement. Most slips are harmless, and the theorems stand; what would break a "
+        "promise is marked so.\n",
+        "".join(
+            f"- *{kind}* ({sum(row['kind'] == kind for row in rows)}): {meaning}\n"
+            for kind, meaning in KINDS.items()
+        ),
+    ]
+    for key, mine in _by_paper(rows):
+        parts.append(f"## Paper {key}\n")
+        for number, row in enumerate(mine, start=1):
+            said = "A version that would fail" if key == "C" else "As printed"
+            where = f"errata.yml, {key}{number}, {row['place']}"
+            parts.append(
+                f"**{key}{number}. {row['place']}** ({row['kind']}). *{said}:* "
+                f"{_flat(row['printed'])} *Instead:* {_flat(row['instead'])}\n"
+            )
+            parts += _shown(where, row["instead"], row["evidence"], pages)
+    parts.append("## Noted, and not measured\n")
+    parts.append("Matters of wording, which no computation can show.\n")
+    for key, mine in _by_paper(noted):
+        lines = [f"- {r['place']}: {_flat(r['printed'])} {_flat(r['instead'])}\n" for r in mine]
+        parts.append(f"Paper {key}:\n\n{''.join(lines)}")
+    return HEAD.format("errata") + "\n".join(parts)
+
+
+def published_numbers(pages: dict[str, Page]) -> str:
+    """The page with a row for every table and figure of the papers, printed against ours."""
+    source = _source("published")
+    rows, rules = source["published"], {row["paper"]: row["rule"] for row in source["rules"]}
+    given = [_verdict(row, pages) for row in rows]
+    parts = [
+        "# Printed and ours\n",
+        f"All {len(rows)} tables and figures of the four papers: whether our numbers agree with "
+        f"the printed ones, by which rule, and if nothing can be compared, why. {papers()}.\n",
+        "".join(
+            f"- *{verdict}* ({given.count(verdict)}): {meaning}\n"
+            for verdict, meaning in VERDICTS.items()
+            if verdict in given
+        ),
+    ]
+    for key, mine in _by_paper(rows):
+        parts.append(f"## Paper {key}\n")
+        parts.append(f"{_flat(rules[key])}\n")
+        for verdict in VERDICTS:
+            items = [row["item"] for row in mine if _verdict(row, pages) == verdict]
+            parts += [f"- *{verdict}*: {', '.join(items)}"] * bool(items)
+        parts[-1] += "\n"
+        for row in mine:
+            head = f"**{key}, {row['item']}.** {_flat(row['shows'])}"
+            if row["chapter"] not in pages:
+                parts.append(f"{head} *Pending:* {code(row['chapter'])} is a later chapter.\n")
+                continue
+            parts.append(f"{head} *{row['verdict'].capitalize()}:* {_flat(row['judged'])}\n")
+            where = f"published.yml, {key} {row['item']}"
+            parts += _shown(where, row["judged"], row["evidence"], pages)
+    return HEAD.format("published") + "\n".join(parts)
+
+
+def pending(pages: dict[str, Page]) -> list[str]:
+    """What waits for a chapter that is not in this release: rows of the two files, by name."""
+    source = {**_source("errata"), **_source("published")}
+    waiting = [
+        f"{row['paper']} {row['place']}: {chapter}"
+        for row in source["corrections"]
+        for chapter in dict.fromkeys(_chapters(row["evidence"]))
+        if chapter not in pages
+    ]
+    return waiting + [
+        f"{row['paper']} {row['item']}: {chapter}"
+        for row in source["published"]
+        for chapter in dict.fromkeys([row["chapter"], *_chapters(row["evidence"])])
+        if chapter not in pages
+    ]
+
+
+# --- the two files --------------------------------------------------------------------------------
+
+
+def _source(name: str) -> dict[str, list[Row]]:
+    found = yaml.safe_load((ROOT / "book" / f"{name}.yml").read_text(encoding="utf-8"))
+    faults = []
+    for section, rows in found.items():
+        for row in rows:
+            place = row.get("place") or row.get("item")
+            where = f"{name}.yml, {section}, {row.get('paper')} {place}"
+            if set(row) != FIELDS[section]:
+                faults.append(f"{where}: must have {sorted(FIELDS[section])}; got {sorted(row)}")
+            elif row["paper"] not in PAPERS:
+                faults.append(f"{where}: no such paper")
+            elif row.get("kind", "slip") not in KINDS:
+                faults.append(f"{where}: the kind must be one of {sorted(KINDS)}")
+            elif row.get("verdict", "redrawn") not in VERDICTS:
+                faults.append(f"{where}: the verdict must be one of {sorted(VERDICTS)}")
+            elif "kind" in row and not any("quoted" not in one for one in row["evidence"]):
+                faults.append(f"{where}: no evidence")
+    if faults:
+        raise Refused("\n".join(faults))
+    return found
+
+
+def _by_paper(rows: list[Row]) -> Iterator[tuple[str, list[Row]]]:
+    for key in PAPERS:
+        if mine := [row for row in rows if row["paper"] == key]:
+            yield key, mine
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _verdict(row: Row, pages: dict[str, Page]) -> str:
+    return row["verdict"] if row["chapter"] in pages else "pending"
+
+
+def _doc(chapter: str) -> str:
+    return f"{{doc}}`../{chapter}`"
+
+
+def _chapters(evidence: Iterable[Evidence]) -> list[str]:
+    """The chapters that hold evidence, known ones only."""
+    home = {row["label"]: row["chapter"] for row in statements()}
+    found = []
+    for one in evidence:
+        if "line" in one:
+            found.append(home.get(one["line"].partition(" | ")[0], ""))
+        elif "page" in one:
+            found.append(one["page"])
+    return [chapter for chapter in found if chapter]
+
+
+# --- the evidence ---------------------------------------------------------------------------------
+
+
+def _shown(where: str, words: str, evidence: list[Evidence], pages: dict[str, Page]) -> list[str]:
+    """The evidence as MyST, a piece a table or block.
+
+    Refuses what is not printed any more, and decimals in the words that no piece shows.
+    """
+    rows = {row["label"]: row for row in statements()}
+    chapters = {row["chapter"] for row in rows.values()}
+    faults, parts, later = [], [], []
+
+    def source(one: Evidence) -> tuple[str, str]:
+        label = one.get("line", "").partition(" | ")[0]
+        return rows[label]["chapter"] if label in rows else one.get("page", ""), label
+
+    for (chapter, label), several in groupby(evidence, key=source):
+        block: list[str] = []
+        if label and not chapter:
+            faults.append(f"{where}: the label {label} is not in statements.csv")
+            continue
+        known = chapter in chapters or (ROOT / "book" / f"{chapter}.ipynb").is_file()
+        if chapter and not known:
+            faults.append(f"{where}: there is no chapter {chapter}")
+            continue
+        if chapter and chapter not in pages:
+            later.append(chapter)
+            continue
+        for one in several:
+            try:
+                if "quoted" in one:
+                    parts += [_quoted(one)]
+                elif "csv" in one:
+                    parts += [_results(one)]
+                elif "line" in one:
+                    block += _lines(one, label, pages)
+                else:
+                    apart = block and ("under" in one or one.get("lines", 1) > 1)
+                    block += [*([""] if apart else []), *_text(one, pages)]
+            except Refused as refusal:
+                faults.append(f"{where}: {refusal}")
+        if block and label:
+            head = f"{link(rows[label])} in {_doc(chapter)}:\n\n"
+            parts.append(f"{head}| measured | value | relation |\n| --- | --- | --- |\n")
+            parts[-1] += "".join(f"{line}\n" for line in block)
+        elif block:
+            text = "\n".join(block)
+            parts.append(f"{_doc(chapter)} prints:\n\n```text\n{text}\n```\n")
+    shown = "\n".join(parts)
+    for number in re.findall(r"\d+\.\d+", words):
+        if number not in shown and not later:
+            faults.append(f"{where}: the words say {number}, and the evidence does not")
+    if faults:
+        raise Refused("\n".join(faults))
+    for chapter in dict.fromkeys(later):
+        parts.append(f"Pending: {code(chapter)} is a later chapter.\n")
+    return parts
+
+
+def _lines(one: Evidence, label: str, pages: dict[str, Page]) -> list[str]:
+    what = one["line"].partition(" | ")[2]
+    found = [
+        line
+        for page in pages.values()
+        for lines in (page.measured, page.falsified)
+        for line in lines.get(label, [])
+        if line.what == what
+    ]
+    if not found:
+        raise Refused(f"no chapter prints the line {one['line']!r} any more")
+    rows = []
+    for line in found:
+        broken, negated = ("*broken:* ", "not ") if line.broken else ("", "")
+        cells = f"{broken}{escaped(line.what)} | {escaped(line.value)}"
+        rows.append(f"| {cells} | {negated}{code(line.relation)} |")
+    return list(dict.fromkeys(rows))
+
+
+def _text(one: Evidence, pages: dict[str, Page]) -> list[str]:
+    """A printed line and those after it, below its heading if one is asked for."""
+    text, under, count = one["text"], one.get("under", ""), one.get("lines", 1)
+    found = []
+    for output in pages[one["page"]].outputs:
+        above = [k for k, line in enumerate(output) if under and _begins(line, under)]
+        if under and not above:
+            continue
+        first = above[0] + one.get("heads", 1) if above else 0
+        for k in range(first, len(output)):
+            if _begins(output[k], text):
+                heading = output[above[0] : above[0] + one.get("heads", 1)] if above else []
+                found.append([*heading, *output[k : k + count]])
+                if above:
+                    break
+    if len(found) != 1:
+        raise Refused(f"{one['page']} prints {len(found)} lines that begin {text!r}, not one")
+    return [line.rstrip() for line in found[0]]
+
+
+def _begins(line: str, start: str) -> bool:
+    return _flat(line).startswith(_flat(start))
+
+
+def _results(one: Evidence) -> str:
+    """The rows of a file of results that answer to `where`, as a table."""
+    path = ROOT / "book" / one["csv"]
+    if not path.is_file():
+        raise Refused(f"there is no file book/{one['csv']}")
+    frame = pd.read_csv(path, comment="#")
+    for column, wanted in one["where"].items():
+        if column not in frame:
+            raise Refused(f"book/{one['csv']} has no column {column!r}")
+        several = wanted if isinstance(wanted, list) else [wanted]
+        frame = frame[frame[column].isin(several)]
+        if set(several) - set(frame[column]):
+            raise Refused(f"book/{one['csv']} has no row with {column} = {wanted}")
+    columns = one["columns"]
+    heads = columns if isinstance(columns, dict) else {name: name for name in columns}
+    if missing := set(heads.values()) - set(frame):
+        raise Refused(f"book/{one['csv']} has no column {sorted(missing)}")
+    lines = [[_cell(row[name]) for name in heads.values()] for _, row in frame.iterrows()]
+    head = f"{escaped(_flat(one['title']))}, from " if "title" in one else "From "
+    return f"{head}{code(one['csv'])}:\n\n{table(list(heads), lines)}"
+
+
+def _quoted(one: Evidence) -> str:
+    """What a paper prints: one table, or its suspect cells with the likely values."""
+    frame = printed_numbers(one["quoted"])
+    frame = frame[frame["table"] == str(one["table"])]
+    if one.get("flagged"):
+        frame = frame[frame["flag"]]
+        lines = [
+            [f"{r.row_value}, {r.method}, {_metric(r.metric)}", r.printed, _cell(r.likely_value)]
+            for r in frame.itertuples()
+        ]
+        head = ["cell", "printed", "likely"]
+        return f"Suspect cells of Table {one['table']}:\n\n{table(head, lines)}"
+    keys = [name for name in ("data", "row_value") if frame[name].nunique() > 1]
+    column = "method" if frame["method"].nunique() > 1 else "metric"
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in frame.to_dict("records"):
+        cells.setdefault(tuple(row[k] for k in keys), {})[row[column]] = row["printed"]
+    columns = list(dict.fromkeys(frame[column]))
+    lines = [
+        [escaped(text) for text in (*key, *(found.get(name, "") for name in columns))]
+        for key, found in cells.items()
+    ]
+    named = {"row_value": frame["row_param"].iloc[0].replace("_", " ")}
+    head = [named.get(name, name) for name in keys] + [escaped(c) for c in columns]
+    return f"As printed:\n\n{table(head, lines)}"
+
+
+def _metric(name: str) -> str:
+    return "plain" if name.startswith("unregularized") else "penalized"
+
+
+def _cell(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, Real) else escaped(str(value))

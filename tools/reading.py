@@ -1,0 +1,246 @@
+"""Read the committed notebooks: boxes, printed lines, waivers; and write MyST about them.
+
+What `tools/pages.py` and `tools/evidence.py` have in common.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+import yaml
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKED = ("theorem", "lemma", "proposition", "corollary", "claim", "fact")
+PAPERS = {
+    "A": "acharya2024personalized",
+    "B": "yang2024private",
+    "C": "wang2019perinstance",
+    "D": "epasto2020smoothly",
+}
+SPELLED = {
+    "adaops": "AdaOPS",
+    "dpsgd": "DP-SGD",
+    "erm": "Weighted ERM",
+    "gwa": "GWA",
+    "ops": "OPS",
+    "pac": "PAC privacy",
+    "pdp_op": "PDP-OP",
+    "per_instance": "Per-instance",
+    "user_level": "User-level",
+}
+STAND_IN = "STAND-IN DATA:"
+GENERATED = "% Written by tools/pages.py; edit the notebooks, statements.csv or the docstrings.\n\n"
+
+DIRECTIVE = re.compile(
+    r"^(?::{3,}|`{3,})\{([a-z:-]+)\}[ \t]*(.*)\n((?:[ \t]*:[\w-]+:.*(?:\n|\Z))*)", re.M
+)
+MARKER = re.compile(r"# (check|falsify): *([\w-]+) *")
+LINE = re.compile(r"([a-z][\w-]*)  (.*\S) +(\S+)  (not )?((?:<=|>=|=) \S.*)")
+WAIVER = re.compile(r"^Waiver, `?([\w-]+?)`?: *((?:.|\n(?!\n))+)", re.M)
+REFERENCE = re.compile(r"\{(?:prf:ref|numref)\}`(?:[^`<]*<)?([\w-]+)>?`")
+
+
+class Refused(Exception):
+    """A page cannot be made from what the notebooks hold."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A directive on a page, its label empty if it has none: `at` counts cells."""
+
+    directive: str
+    title: str
+    label: str
+    at: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that `check` or `falsify` printed, and the kind of cell it stands in."""
+
+    label: str
+    what: str
+    value: str
+    relation: str
+    broken: bool
+    at: int
+
+
+@dataclass
+class Page:
+    """What a notebook states and measured: `boxes` by label, `outputs` by cell, as lines."""
+
+    name: str
+    title: str = ""
+    boxes: dict[str, Box] = field(default_factory=dict)
+    directives: list[Box] = field(default_factory=list)
+    measured: dict[str, list[Line]] = field(default_factory=dict)
+    falsified: dict[str, list[Line]] = field(default_factory=dict)
+    waived: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
+    outputs: list[list[str]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def statements() -> list[dict[str, str]]:
+    """The rows of statements.csv."""
+    with (ROOT / "book" / "statements.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def published() -> dict[str, Path]:
+    """The notebooks of this release by name, such as foundations/coins.
+
+    They are those on the table of contents, and without one all that are there: the chapters of
+    `statements.csv`, and others of its parts.
+    """
+    rows, toc = statements(), ROOT / "_toc.yml"
+    parts, names = {row["part"] for row in rows}, [row["chapter"] for row in rows]
+    if toc.is_file():
+        listed = [n[5:] for n in _files(yaml.safe_load(toc.read_text(encoding="utf-8")))]
+        names = [n for n in names if n in listed]
+        names += [n for n in listed if n.count("/") == 1 and n.partition("/")[0] in parts]
+    found = {n: ROOT / "book" / f"{n}.ipynb" for n in dict.fromkeys(names)}
+    return {n: path for n, path in found.items() if path.is_file()}
+
+
+def _files(node: object) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("file"), str):
+            yield node["file"].removesuffix(".ipynb")
+        node = list(node.values())
+    if isinstance(node, list):
+        for part in node:
+            yield from _files(part)
+
+
+def load() -> dict[str, Page]:
+    """Every chapter of this release, read."""
+    return {name: read(name, nbformat.read(p, as_version=4)) for name, p in published().items()}
+
+
+def read(name: str, notebook: NotebookNode) -> Page:
+    """Read a notebook: boxes, printed lines, waivers, the functions of its summary."""
+    page = Page(name)
+    for at, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            _read_markdown(page, at, cell.source)
+        elif cell.cell_type == "code":
+            _read_code(page, at, cell)
+    return page
+
+
+def _read_markdown(page: Page, at: int, source: str) -> None:
+    if not page.title and (heading := re.match(r"# +(.+)", source)):
+        page.title = heading[1].strip()
+    for directive, title, options in DIRECTIVE.findall(source):
+        label = re.search(r":(?:label|name): *([\w-]+)", options)
+        box = Box(directive, title.strip(), label[1] if label else "", at)
+        page.directives.append(box)
+        if box.label in page.boxes:
+            page.faults.append(f"the label {box.label} stands on the page twice")
+        if box.label:
+            page.boxes[box.label] = box
+    for label, reason in WAIVER.findall(source):
+        page.waived[label] = " ".join(reason.split())
+    if summary := re.search(r"^## Summary\b(.*?)(?=^## |\Z)", source, re.M | re.S):
+        for row in re.findall(r"^\|(.+)\|[ \t]*$", summary[1], re.M):
+            cells = [part.strip() for part in re.split(r"(?<!\\)\|", row)]
+            for label in REFERENCE.findall(cells[0]):
+                page.functions[label] = cells[1] if len(cells) > 1 else ""
+
+
+def markers(source: str) -> list[tuple[str, str]]:
+    """What a code cell says it checks and falsifies, in the comments it begins with."""
+    found = []
+    for line in source.splitlines():
+        if not (match := MARKER.fullmatch(line)):
+            break
+        found.append((match[1], match[2]))
+    return found
+
+
+def printed(cell: NotebookNode) -> str:
+    """All text a cell put out."""
+    texts = []
+    for output in cell.get("outputs", []):
+        texts.append(output.get("text", ""))
+        texts += [v for k, v in output.get("data", {}).items() if k.startswith("text/")]
+    return "\n".join("".join(t) for t in texts)
+
+
+def _read_code(page: Page, at: int, cell: NotebookNode) -> None:
+    text, name = printed(cell), cell.get("id", at)
+    page.outputs.append(text.splitlines())
+    if STAND_IN in text:
+        page.faults.append(f"cell {name} ran on a stand-in for original data")
+    lines = []
+    for line in text.splitlines():
+        if match := LINE.fullmatch(line):
+            label, what, value, negated, relation = match.groups()
+            lines.append(Line(label, what, value, relation, bool(negated), at))
+    for kind, label in markers(cell.source):
+        broken = kind == "falsify"
+        found = [line for line in lines if line.label == label and line.broken is broken]
+        if not found:
+            page.faults.append(f"the {kind} cell {name} printed no line of {label}")
+        (page.falsified if broken else page.measured).setdefault(label, []).extend(found)
+
+
+# --- what the pages have in common ----------------------------------------------------------------
+
+
+def escaped(text: str) -> str:
+    """Plain text as MyST."""
+    return re.sub(r"([\\`*_{}\[\]<>$|~^#])", r"\\\1", text)
+
+
+def code(text: str) -> str:
+    """A code span that may stand in a table."""
+    return "`" + text.replace("|", r"\|") + "`"
+
+
+def link(row: dict[str, str]) -> str:
+    """A numbered link to a statement."""
+    role = "numref" if row["directive"] == "table" else "prf:ref"
+    return f"{{{role}}}`{row['label']}`"
+
+
+def spaced(number: str) -> str:
+    """Thm.2.1 as Thm. 2.1."""
+    return re.sub(r"(?<=[a-z])\.(?=[\dA-Z(])", ". ", number)
+
+
+def in_paper(row: dict[str, str], key: str) -> str:
+    """The number of a statement in one of its papers; empty where it has none there."""
+    if len(row["source"]) == 1:
+        return spaced(row["number"])
+    own = [part[2:] for part in row["number"].split(", ") if part.startswith(f"{key} ")]
+    return spaced(", ".join(own))
+
+
+def sources(row: dict[str, str]) -> str:
+    """Where a statement comes from, under both numbers."""
+    if row["source"] == "ours":
+        return "ours"
+    found = [f"{key} {in_paper(row, key)}".strip() for key in row["source"]]
+    if row["number_published"]:
+        k = row["source"].find("A")
+        found[k] += f", published as {spaced(row['number_published'])}"
+    return escaped("; ".join(found))
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def papers() -> str:
+    """Which paper is A, which B."""
+    return "; ".join(f"{key} is {{cite:t}}`{cited}`" for key, cited in PAPERS.items())
