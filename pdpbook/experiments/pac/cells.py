@@ -71,8 +71,9 @@ def scored(
 
 
 def moments_of(rmse: Floats, r2: Floats) -> Row:
-    """Mean and standard deviation over the repeats."""
+    """Mean and standard deviation over the repeats, of R2 over those where it is defined."""
     names = ("rmse", "rmse_sd", "r2", "r2_sd")
+    r2 = r2[np.isfinite(r2)]
     values = (rmse.mean(), rmse.std(ddof=1), r2.mean(), r2.std(ddof=1))
     return {name: float(value) for name, value in zip(names, values, strict=True)}
 

@@ -37,6 +37,7 @@ Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
 DATA = ("lenses", "concrete-slump", "automobile")  #: the pools of Yang (2024)
+CONSTANT = 1e-9  # labels whose variance is below this share of the pool's are all the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Scores:
     """Errors of released weights, one a repeat."""
 
     rmse: Floats  #: root mean squared error
-    r2: Floats  #: one minus the mean squared error over the variance of the labels scored
+    r2: Floats  #: one minus mean squared error over variance of the labels; NaN if they are equal
 
 
 def pool_of(name: str, *, raw: bool = False) -> tuple[Floats, Floats]:
@@ -106,6 +107,7 @@ def scores(weights: ArrayLike, X: ArrayLike, y: ArrayLike, rows: ArrayLike | Non
     squares = (theta[..., :-1] @ X.T + theta[..., -1:] - y) ** 2
     mse = np.einsum("...rn,rn->...r", squares, on) / size
     variance = on @ y**2 / size - (on @ y / size) ** 2
+    variance = np.where(variance > CONSTANT * np.var(y), variance, np.nan)
     return Scores(np.sqrt(mse), 1 - mse / variance)
 
 
