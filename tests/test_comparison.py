@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pdpbook import comparison
+from pdpbook.comparison import sweep as comparison
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 

@@ -369,7 +369,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no folder {chosen.folder}; run from the top of the repository")
     sys.stdout.write(f"{write(chosen.folder, jobs=chosen.jobs, progress=True)}\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
