@@ -67,6 +67,14 @@ def test_a_bare_coordinate_is_refuted_by_a_hundred_releases():
     assert found.delta > 0.4
 
 
+def test_noise_shared_by_the_coordinates_is_refuted():
+    """Each coordinate alone is well hidden; their difference is bare."""
+    rng = np.random.default_rng(SEED)
+    one, two = (rng.laplace(0, 9, (1000, 1)) + np.zeros((1, 3)) for _ in range(2))
+    two = two + np.array([0.1, 0.0, 0.0])
+    assert not audit_samples(one, two, PureDP(0.2, **ONE)).passed
+
+
 def test_the_certificate_is_below_the_true_delta():
     true = stats.norm.cdf(0.5) - stats.norm.cdf(-0.5)  # total variation at a distance of one
     for seed in range(20):

@@ -2,15 +2,22 @@
 
 Where a mechanism can state the law of its output, `audit_density` compares it with that of a
 neighbor, point by point; `audit_samples` counts events among releases where it cannot.
-`membership_attack` guesses from releases who was in the data.
+`membership_attack` guesses from releases who was in the data. `audit_mechanism` does what fits a
+mechanism, against its own promise; `audit.plants` has bugs for it to find.
 """
 
+from pdpbook.audit.deltas import delta_lower_bound
 from pdpbook.audit.density import (
     SLACK,
     DensityAudit,
     NeighborSearch,
     audit_density,
     search_neighbors,
+)
+from pdpbook.audit.harness import (
+    MechanismAudit,
+    audit_mechanism,
+    audit_members,
 )
 from pdpbook.audit.membership import (
     AttackScore,
@@ -26,11 +33,15 @@ __all__ = [
     "AttackScore",
     "DensityAudit",
     "GaussianRelease",
+    "MechanismAudit",
     "MembershipAttack",
     "NeighborSearch",
     "SampleAudit",
     "audit_density",
+    "audit_mechanism",
+    "audit_members",
     "audit_samples",
+    "delta_lower_bound",
     "differing_person",
     "membership_attack",
     "search_neighbors",

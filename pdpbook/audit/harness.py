@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from pdpbook.audit.deltas import most_certain, pair_deltas, rows_of
 from pdpbook.audit.density import SLACK, _largest_loss
 from pdpbook.audit.membership import GaussianRelease, membership_attack
 from pdpbook.audit.neighbors import differing_person
 from pdpbook.audit.samples import audit_samples
 from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
-from pdpbook.noise import L2Laplace, ProductLaw, gaussian_profile, l2_laplace_profile
-from pdpbook.posterior import AdaptiveLaw, adaptive_profile
 from pdpbook.validation import check_choice, check_count, check_delta, check_rng
 
-__all__ = ["MechanismAudit", "audit_mechanism", "audit_members", "delta_lower_bound"]
+__all__ = ["MechanismAudit", "audit_mechanism", "audit_members"]
 
 Floats = NDArray[np.float64]
 Data = tuple[ArrayLike, ArrayLike]
@@ -33,7 +32,6 @@ METHODS = ("density", "samples", "fits")
 DRAWS = {"pure": 200, "density": 20_000, "samples": 20_000, "fits": 2000}
 PLACES = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0])  # epsilons at which a delta is looked at
 RELEASED = ("release_", "coef_", "intercept_", "mean_")  # what a fit publishes
-PANELS = 1600  # of the quadrature in one dimension, four nodes each
 LEAST = 1e-9  # a smaller delta counts as none: rounding of the densities
 
 
@@ -44,12 +42,12 @@ class MechanismAudit:
     mechanism: str  #: name of its class
     promise: str  #: name of the class of its promise
     neighbors: str  #: the relation of the pair
-    person: int  #: who differs: a row, or the place of a user among the sorted labels
+    person: int  #: who differs, a row or the place of a user among the sorted labels
     how: str  #: "largest loss", "closed form", "quadrature", "draws", "counts" or "attack"
-    attack: float  #: what the pair shows at least: a loss in nats, a delta, or a success rate
+    attack: float  #: what the pair shows at least, a loss in nats, a delta or a success rate
     promised: float  #: the most that was promised
     epsilon: float  #: where, for a delta; NaN else
-    draws: int  #: draws or fits on each of the two data sets
+    draws: int  #: draws or fits on each of the two data sets; 0 where none were needed
     false_alarm: float  #: chance at most that a promise that is kept is called refuted
 
     @property
@@ -74,11 +72,6 @@ class MechanismAudit:
             f"{self.mechanism}: promise {verdict}. For person {self.person} ({self.neighbors}) "
             f"the audit by {self.how} shows {shown}; at most {most} was promised."
         )
-
-
-class _Fitted(NamedTuple):
-    promise: Promise
-    releases: Any  # from a number of draws to releases
 
 
 def audit_mechanism(
@@ -155,11 +148,11 @@ def audit_mechanism(
     check_rng(rng)
     check_choice(method, "method", METHODS)
     alarm = check_delta(false_alarm, "false_alarm")
-    pair = [(np.asarray(X, dtype=float), np.asarray(y)) for X, y in (data, neighbor)]
+    one, two = ((np.asarray(X, dtype=float), np.asarray(y)) for X, y in (data, neighbor))
     given = {k: v for k, v in (("epsilon", epsilon), ("users", users)) if v is not None}
-    promise, other = (_promise(mechanism, *part, given, rng) for part in pair)
+    promise, other = (_promise(mechanism, *part, given) for part in (one, two))
     relation = promise.neighbors
-    person = differing_person(*pair, relation, users=users)
+    person = differing_person(one, two, relation, users=users)
     if promise != other:
         raise ValueError(
             "mechanism must promise the same on both data sets, or the promise depends on them; "
@@ -167,7 +160,7 @@ def audit_mechanism(
         )
     kind = "pure" if method == "density" and isinstance(promise, PureDP) else method
     size = check_count(DRAWS[kind] if draws is None else draws, "draws")
-    named = {
+    named: dict[str, Any] = {
         "mechanism": type(mechanism).__name__,
         "promise": type(promise).__name__,
         "neighbors": relation,
@@ -175,25 +168,21 @@ def audit_mechanism(
         "draws": size,
         "false_alarm": 0.0,
     }
+    place = _place(promise, person)
     if method == "density":
-        laws = [_law(mechanism, *part, given) for part in pair]
-        if isinstance(promise, PureDP):
-            promised = float(np.broadcast_to(promise.epsilon, promise.n or 1)[_place(promise, person)])
-            return MechanismAudit(
-                how="largest loss",
-                attack=_loss(*laws, size, rng),
-                promised=promised,
-                epsilon=np.nan,
-                **named,
-            )
-        return _by_deltas(laws, promise, size, rng, alarm, named)
-    if method == "samples":
-        releases = [_rows(_law(mechanism, *part, given).sample(size, rng=rng)) for part in pair]
-    else:
-        releases = [_fits(mechanism, *part, given, size, rng) for part in pair]
-    found = audit_samples(
-        *releases, promise, person=_place(promise, person), false_alarm=alarm
-    )
+        p, q = (_law(mechanism, *part, given) for part in (one, two))
+        if not isinstance(promise, PureDP):
+            return _by_deltas(p, q, promise, size, rng, alarm, named)
+        promised = float(np.ravel(promise.epsilon)[place])
+        if hasattr(p, "largest_loss"):  # exactly, where a law knows it
+            named["draws"], loss = 0, float(p.largest_loss(q))
+        else:
+            loss = _largest_loss(p, q, size, rng)
+        return MechanismAudit(
+            how="largest loss", attack=loss, promised=promised, epsilon=np.nan, **named
+        )
+    first, second = (_releases(mechanism, *part, given, method, size, rng) for part in (one, two))
+    found = audit_samples(first, second, promise, person=place, false_alarm=alarm)
     named["false_alarm"] = alarm
     return MechanismAudit(
         how="counts",
@@ -266,8 +255,8 @@ def audit_members(
             f"not refute {ceiling:g} at false_alarm = {alarm:g}"
         )
     pool = model._pool(X, y, reset=False)
-    region, covariance, _ = model._calibrate(pool, rng)
-    release = GaussianRelease(lambda half: region.clip(pool.refit(half)), covariance)
+    known = model._calibrate(pool, rng)
+    release = GaussianRelease(known.center, known.covariance)
     found = membership_attack(
         release,
         len(pool.y),
@@ -293,59 +282,6 @@ def audit_members(
     )
 
 
-def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
-    r"""Lower confidence bound on the mean of draws between 0 and 1, the larger one of two.
-
-    Hoeffding's bound by the divergence of two coins, with :math:`\hat m` the mean of n draws,
-
-    .. math:: \hat m\ln\frac{\hat m}{m} + (1-\hat m)\ln\frac{1-\hat m}{1-m} =
-              \frac{\ln(2/\alpha)}{n}, \qquad m < \hat m ,
-
-    is good for small means; the empirical Bernstein bound of Maurer and Pontil,
-    :math:`\hat m - \sqrt{2\hat v\ln(4/\alpha)/n} - 7\ln(4/\alpha)/(3(n-1))`, for small variances.
-
-    Parameters
-    ----------
-    gains : array_like, shape (..., n)
-        Independent draws in [0, 1], n at least 2.
-    false_alarm : float
-        Chance :math:`\alpha` at most that the bound is above the mean.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        At least 0.
-
-    Notes
-    -----
-    Chapter *foundations/audits*; proofs there.
-
-    Examples
-    --------
-    >>> delta_lower_bound(np.ones(100), 0.05).round(3)
-    array(0.964)
-    """
-    gains = np.asarray(gains, dtype=float)
-    alarm, n = check_delta(false_alarm, "false_alarm"), gains.shape[-1]
-    mean = gains.mean(axis=-1)
-    most = np.log(2 / alarm) / n
-    low, high = np.zeros_like(mean), mean.copy()
-    for _ in range(60):
-        middle = (low + high) / 2
-        far = _coins(mean, middle) > most
-        low, high = np.where(far, middle, low), np.where(far, high, middle)
-    log = np.log(4 / alarm)
-    spread = np.sqrt(2 * gains.var(axis=-1, ddof=1) * log / n)
-    return np.asarray(np.maximum(low, mean - spread - 7 * log / (3 * (n - 1))))
-
-
-def _coins(p: Floats, q: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        heads = np.where(p > 0, p * np.log(p / q), 0.0)
-        tails = np.where(p < 1, (1 - p) * np.log((1 - p) / (1 - q)), 0.0)
-    return np.asarray(heads + tails)
-
-
 def _seeded(mechanism: Any, rng: np.random.Generator) -> Any:
     """A clone that draws from `rng`, unless it has a seed of its own: a seed is part of it."""
     model = clone(mechanism)
@@ -354,9 +290,7 @@ def _seeded(mechanism: Any, rng: np.random.Generator) -> Any:
     return model
 
 
-def _promise(
-    mechanism: Any, X: Floats, y: Any, given: dict[str, Any], rng: np.random.Generator
-) -> Promise:
+def _promise(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Promise:
     name = type(mechanism).__name__
     if not hasattr(mechanism, "fit"):
         raise TypeError(f"mechanism must be an estimator with fit and guarantee_; got {name}")
@@ -364,7 +298,7 @@ def _promise(
     for argument in given:
         if argument not in takes:
             raise TypeError(f"{argument} must be None for {name}, whose fit does not take it")
-    promise = getattr(_seeded(mechanism, rng).fit(X, y, **given), "guarantee_", None)
+    promise = getattr(clone(mechanism).fit(X, y, **given), "guarantee_", None)
     if isinstance(promise, PACPrivacy):
         raise TypeError(
             f"mechanism must make a promise about neighbors; {name} promises PAC privacy, an "
@@ -393,32 +327,27 @@ def _place(promise: Promise, person: int) -> int:
     return 0 if promise.n is None else person
 
 
-def _rows(releases: Any) -> Floats:
-    rows = np.asarray(releases, dtype=float)
-    return rows[:, None] if rows.ndim == 1 else rows
-
-
-def _fits(
-    mechanism: Any, X: Floats, y: Any, given: dict[str, Any], draws: int, rng: np.random.Generator
+def _releases(
+    mechanism: Any,
+    X: Floats,
+    y: Any,
+    given: dict[str, Any],
+    method: str,
+    draws: int,
+    rng: np.random.Generator,
 ) -> Floats:
-    model = _seeded(mechanism, rng)
-    out = []
+    if method == "samples":
+        return rows_of(_law(mechanism, X, y, given).sample(draws, rng=rng))
+    model, out = _seeded(mechanism, rng), []
     for _ in range(draws):
         fitted = vars(model.fit(X, y, **given))
-        parts = [np.ravel(fitted[name]) for name in RELEASED if name in fitted]
-        out.append(np.concatenate(parts))
+        out.append(np.concatenate([np.ravel(fitted[name]) for name in RELEASED if name in fitted]))
     return np.array(out, dtype=float)
 
 
-def _loss(p: Any, q: Any, draws: int, rng: np.random.Generator) -> float:
-    """Largest loss; exactly, where a law knows it."""
-    if hasattr(p, "largest_loss"):
-        return float(p.largest_loss(q))
-    return _largest_loss(p, q, draws, rng)
-
-
 def _by_deltas(
-    laws: list[Any],
+    first: Any,
+    second: Any,
     promise: Promise,
     draws: int,
     rng: np.random.Generator,
@@ -426,31 +355,23 @@ def _by_deltas(
     named: dict[str, Any],
 ) -> MechanismAudit:
     who = _place(promise, named["person"])
-    own = getattr(promise, "epsilon", None)
-    places = PLACES if own is None else np.union1d(PLACES, np.ravel(own)[[who if np.ndim(own) else 0]])
+    own = np.ravel(getattr(promise, "epsilon", []))  # one entry, or one for each person
+    places = np.union1d(PLACES, own[[who if len(own) > 1 else 0]] if len(own) else own)
     promised = np.asarray(promise.profile(places[:, None])).reshape(len(places), -1)[:, who]
-    how, deltas = _closed_form(*laws, places)
-    if how == "":
-        one = _rows(laws[0].sample(2, rng=rng)).shape[1] == 1
-        how = "quadrature" if one else "draws"
-        each = alarm / (2 * len(places))
-        if not one and _most(draws, each) <= promised.min():
+    how, deltas = pair_deltas(first, second, places, draws, rng, alarm)
+    if how != "draws":
+        named["draws"] = 0
+    else:
+        named["false_alarm"] = alarm
+        if most_certain(draws, alarm / (2 * len(places))) <= promised.min():
             raise ValueError(
                 f"{draws} draws are too few to say anything: even a certain giveaway would not "
                 f"refute this promise at false_alarm = {alarm:g}"
             )
-        ways = (laws, laws[::-1])
-        deltas = np.max(
-            [
-                _quadrature(*way, places, rng) if one else _certified(*way, places, draws, rng, each)
-                for way in ways
-            ],
-            axis=0,
-        )
-        if not one:
-            named["false_alarm"] = alarm
     deltas = np.where(deltas > LEAST, deltas, 0.0)
-    worst = int(np.argmax(deltas / np.maximum(promised, 1e-300)))
+    excess = deltas - promised * (1 + SLACK)
+    share = deltas / np.maximum(promised, 1e-300)
+    worst = int(np.argmax(excess if np.any(excess > 0) else share))
     return MechanismAudit(
         how=how,
         attack=float(deltas[worst]),
@@ -458,67 +379,3 @@ def _by_deltas(
         epsilon=float(places[worst]),
         **named,
     )
-
-
-def _closed_form(p: Any, q: Any, places: Floats) -> tuple[str, Floats]:
-    """Profile of two laws of one kind and equal noise, or of two runs of AdaOPS; either way."""
-    if isinstance(p, L2Laplace) and isinstance(q, L2Laplace) and p.eta == q.eta:
-        shift = float(p.eta * np.linalg.norm(p.center - q.center))
-        if shift > 0:
-            return "closed form", l2_laplace_profile(places, len(p.center), shift)
-        return "closed form", 0 * places
-    if isinstance(p, ProductLaw) and isinstance(q, ProductLaw):
-        alike = p.noise == q.noise == "gaussian" and np.array_equal(p.scale, q.scale)
-        if alike:
-            mu = float(np.linalg.norm((p.center - q.center) / p.scale))
-            return "closed form", gaussian_profile(places, mu) if mu > 0 else 0 * places
-    if isinstance(p, AdaptiveLaw) and isinstance(q, AdaptiveLaw) and p.plan == q.plan:
-        without, joined = (p, q) if np.trace(p.gram) <= np.trace(q.gram) else (q, p)
-        values, vectors = np.linalg.eigh(np.asarray(joined.gram) - np.asarray(without.gram))
-        x = np.sqrt(max(values[-1], 0.0)) * vectors[:, -1]
-        moved = np.asarray(joined.moment) - np.asarray(without.moment)
-        label = float(moved @ x / max(x @ x, 1e-300))
-        return "quadrature", np.max(adaptive_profile(places, without, joined, x, label), axis=0)
-    return "", places
-
-
-def _most(draws: int, alarm: float) -> float:
-    return float(delta_lower_bound(np.ones(max(draws, 2)), alarm))
-
-
-def _certified(
-    p: Any, q: Any, places: Floats, draws: int, rng: np.random.Generator, alarm: float
-) -> Floats:
-    points = p.sample(draws, rng=rng)
-    loss = _log_ratio(p, q, points)
-    with np.errstate(over="ignore"):
-        gains = np.maximum(-np.expm1(places[:, None] - loss), 0.0)
-    return delta_lower_bound(gains, alarm)
-
-
-def _log_ratio(p: Any, q: Any, points: Any) -> Floats:
-    own, other = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
-    with np.errstate(invalid="ignore"):
-        loss = own - other
-    return np.where(np.isneginf(own), -np.inf, loss)
-
-
-def _quadrature(p: Any, q: Any, places: Floats, rng: np.random.Generator) -> Floats:
-    """From a finite range, and less what a coarser grid says otherwise: a lower bound."""
-    seen = np.concatenate([_rows(law.sample(500, rng=rng)) for law in (p, q)])
-    low, high = float(seen.min()), float(seen.max())
-    low, high = low - (high - low) / 2, high + (high - low) / 2
-    fine, coarse = (_integral(p, q, places, low, high, n) for n in (PANELS, PANELS // 2))
-    return np.asarray(fine - 2 * np.abs(fine - coarse))
-
-
-def _integral(p: Any, q: Any, places: Floats, low: float, high: float, panels: int) -> Floats:
-    nodes, weights = np.polynomial.legendre.leggauss(4)
-    edges = np.linspace(low, high, panels + 1)
-    half = (edges[1] - edges[0]) / 2
-    points = ((edges[1:] + edges[:-1])[:, None] / 2 + half * nodes).reshape(-1, 1)
-    loss = _log_ratio(p, q, points)
-    with np.errstate(over="ignore"):
-        gains = np.maximum(-np.expm1(places[:, None] - loss), 0.0)
-    density = np.exp(np.asarray(p.logpdf(points), dtype=float))
-    return np.asarray((gains * density) @ np.tile(half * weights, panels))

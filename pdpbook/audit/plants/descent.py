@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook.audit.plants.plant import Pair, Plant, joined
-from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
-from pdpbook.gradient.descent import DescentLaw
-from pdpbook.gradient.dpsgd import DPSGDLaw
+from pdpbook.audit.plants.plant import Pair, Plant, about, joined
+from pdpbook.gradient import DescentLaw, DPSGDLaw, DPSGDRegression, GradientDescentRidge
 
 __all__ = ["DESCENT"]
 
@@ -91,15 +90,11 @@ class UnclippedBatches(DPSGDRegression):
     _make_law = _UnclippedLaw
 
 
-class _WholeLaw(DPSGDLaw):
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sample_rate", 1.0)
-
-
 class NothingSampled(DPSGDRegression):
     """The noise counts on random batches, and every step takes everybody."""
 
-    _make_law = _WholeLaw
+    def _make_law(self, *settings: Any) -> DPSGDLaw:  # type: ignore[override]
+        return replace(DPSGDLaw(*settings), sample_rate=1.0)
 
 
 class _SlowLaw(DPSGDLaw):
@@ -122,17 +117,16 @@ def _loud() -> Pair:
     return Pair((X, y), (X, other))
 
 
-def _about(kind: type) -> str:
-    return str(kind.__doc__).partition("\n")[0].rstrip(".")
+LOUD = _loud()
 
 
 def _descent(name: str, kind: Any, *, public: bool = False, **settings: Any) -> Plant:
     settings = {"delta": 0.01, "steps": 4, "threshold": 0.01} | settings
     sound = GradientDescentRidge(1.0, **settings)
-    return Plant(name, _about(kind), kind(1.0, **settings), sound, _loud(), public=public)
+    return Plant(name, about(kind), kind(1.0, **settings), sound, LOUD, draws=5000, public=public)
 
 
-BATCHES = {
+BATCHES: dict[str, Any] = {
     "epsilon": 0.5,
     "delta": 0.01,
     "batch_size": 3,
@@ -146,7 +140,7 @@ QUIET = joined(np.full((3, 1), 0.5), np.zeros(3), [1.0], 1.0)
 def _sgd(name: str, kind: Any, pair: Pair = QUIET, *, public: bool = False, **more: Any) -> Plant:
     settings = BATCHES | more
     sound = DPSGDRegression(**settings)
-    return Plant(name, _about(kind), kind(**settings), sound, pair, public=public)
+    return Plant(name, about(kind), kind(**settings), sound, pair, draws=1500, public=public)
 
 
 DESCENT = [
@@ -159,8 +153,8 @@ DESCENT = [
         DividedByRealizedBatch,
         joined(np.ones((4, 1)), np.ones(4), [1.0], -1.0),
     ),
-    _sgd("noise divided twice", NoiseDividedTwice, public=True),
+    _sgd("noise divided twice", NoiseDividedTwice),
     _sgd("unclipped batches", UnclippedBatches),
-    _sgd("nothing sampled", NothingSampled, public=True),
+    _sgd("nothing sampled", NothingSampled),
     _sgd("learning rate twice", LearningRateTwice, learning_rate=0.1),
 ]

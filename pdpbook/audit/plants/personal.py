@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.audit.plants.plant import Pair, Plant, flipped
+from pdpbook.audit.plants.plant import Pair, Plant, about, flipped
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation import ObjectivePerturbation
@@ -265,7 +265,7 @@ class SquareLoss(ObjectivePerturbation):
         return _SquareLaw(*(getattr(law, f.name) for f in fields(law)))
 
 
-def _duel(epsilon: Any = None, *, leaves: bool = False) -> Pair:
+def duel(epsilon: Any = None, *, leaves: bool = False) -> Pair:
     """Two loud people who cancel, and silence; then one changes sides, or leaves."""
     X, y = np.zeros((8, 4)), np.zeros(8)
     X[:2], y[:2] = 1, [1, -1]
@@ -305,13 +305,9 @@ MIXED = np.array([0.1, 0.1, 1.0, 1.0, 1.0, 1.0])
 THREE = np.array([0.25, 1.0, 1.0])
 
 
-def _about(kind: type) -> str:
-    return str(kind.__doc__).partition("\n")[0].rstrip(".")
-
-
 def _ridge(name: str, kind: type[PDPRidge], pair: Pair, lam: float = LAM, **more: Any) -> Plant:
     settings = {k: more.pop(k) for k in list(more) if k not in ("method", "draws", "public")}
-    return Plant(name, _about(kind), kind(lam, **settings), PDPRidge(lam, **settings), pair, **more)
+    return Plant(name, about(kind), kind(lam, **settings), PDPRidge(lam, **settings), pair, **more)
 
 
 FLIP = flipped(6, 3)
@@ -336,27 +332,27 @@ PERSONAL = [
         PDPRidge(LAM),
         FLIP,
         method="fits",
-        draws=200,
+        draws=100,
     ),
-    Plant("half the range", _about(HalfTheRange), HalfTheRange(), PersonalizedMean(), FLIP),
+    Plant("half the range", about(HalfTheRange), HalfTheRange(), PersonalizedMean(), FLIP),
     Plant(
         "unclipped label",
-        _about(UnclippedLabel),
+        about(UnclippedLabel),
         UnclippedLabel(clip=True),
         PersonalizedMean(clip=True),
         _loud_label(),
     ),
-    Plant("budget spent twice", _about(ReleasedTwice), ReleasedTwice(), PersonalizedMean(), FLIP),
+    Plant("budget spent twice", about(ReleasedTwice), ReleasedTwice(), PersonalizedMean(), FLIP),
     Plant(
         "average budget",
-        _about(AverageBudget),
+        about(AverageBudget),
         AverageBudget(),
         PersonalizedMean(),
         flipped(6, 1, epsilon=MIXED),
     ),
     Plant(
         "realized sample size",
-        _about(RealizedSampleSize),
+        about(RealizedSampleSize),
         RealizedSampleSize(400.0, normalizer="sampled"),
         SampledRidge(400.0),
         flipped(3, 4, epsilon=THREE),
@@ -364,27 +360,27 @@ PERSONAL = [
     ),
     Plant(
         "sampled at twice the level",
-        _about(SampledAtTwiceTheLevel),
+        about(SampledAtTwiceTheLevel),
         SampledAtTwiceTheLevel(400.0),
         SampledRidge(400.0),
         flipped(3, 4, epsilon=THREE),
     ),
     Plant(
         "forgotten volume",
-        _about(ForgottenVolume),
+        about(ForgottenVolume),
         ForgottenVolume(2.0),
         ObjectivePerturbation(2.0),
-        _duel(),
+        duel(),
     ),
     Plant(
-        "half the tilt", _about(HalfTheTilt), HalfTheTilt(2.0), ObjectivePerturbation(2.0), _duel()
+        "half the tilt", about(HalfTheTilt), HalfTheTilt(2.0), ObjectivePerturbation(2.0), duel()
     ),
-    Plant("long rows", _about(LongRows), LongRows(2.0), ObjectivePerturbation(2.0), _duel()),
+    Plant("long rows", about(LongRows), LongRows(2.0), ObjectivePerturbation(2.0), duel()),
     Plant(
         "square loss",
-        _about(SquareLoss),
+        about(SquareLoss),
         SquareLoss(2.0),
         ObjectivePerturbation(2.0),
-        _duel(leaves=True),
+        duel(leaves=True),
     ),
 ]

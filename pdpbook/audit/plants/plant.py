@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from pdpbook._domain import check_flag
 from pdpbook.audit.harness import MechanismAudit, audit_mechanism, audit_members
 from pdpbook.validation import check_rng
 
-__all__ = ["Pair", "Plant", "flipped", "joined", "owned"]
+__all__ = ["Pair", "Plant", "Trial", "about", "flipped", "joined", "owned"]
 
 Floats = NDArray[np.float64]
 
@@ -28,46 +28,42 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Plant:
-    """A bug with a name, planted in a real estimator; see `PLANTS`."""
+class Trial:
+    """A mechanism, and neighbors on which to audit it; see `SOUND`."""
 
-    name: str  #: of the bug
-    about: str  #: what is wrong, in one sentence
-    planted: Any  #: the estimator with the bug
-    sound: Any  #: the one without
-    pair: Pair  #: where it shows; for a pool, data and neighbor are the same
+    mechanism: Any  #: the estimator
+    pair: Pair  #: the neighbors; for a pool, data and neighbor are the same
     method: str = "density"  #: "density", "samples", "fits", or "attack" on a pool
     draws: int | None = None  #: draws or fits on each data set; None for the default
-    public: bool = False  #: whether this bug was found in public code
     target: int = 0  #: who is attacked in a pool
-    family: str = field(init=False)  #: folder of the package where the sound twin lives
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "family", type(self.sound).__module__.split(".")[1])
+    @property
+    def family(self) -> str:
+        """Folder of the package where the mechanism lives."""
+        home = type(self.mechanism).__module__.split(".")[1]
+        return "user_level" if home == "audit" else home  # the median is a function there
 
-    def audit(self, *, sound: bool = False, rng: np.random.Generator) -> MechanismAudit:
-        """Audit the bug, or its sound twin on the same pair.
+    def audit(self, *, rng: np.random.Generator) -> MechanismAudit:
+        """Audit the mechanism against its own promise.
 
         Parameters
         ----------
-        sound : bool, default False
-            Whether to audit the twin.
         rng : Generator
             Source of randomness.
 
         Returns
         -------
         MechanismAudit
-            Refuted for a bug, not refuted for a twin.
+            See `audit_mechanism` and `audit_members`.
         """
         check_rng(rng)
-        check_flag(sound, "sound")
-        model = self.sound if sound else self.planted
         size = {} if self.draws is None else {"draws": self.draws}
         if self.method == "attack":
-            return audit_members(model, *self.pair.data, target=self.target, rng=rng, **size)
+            return audit_members(
+                self.mechanism, *self.pair.data, target=self.target, rng=rng, **size
+            )
         return audit_mechanism(
-            model,
+            self.mechanism,
             self.pair.data,
             self.pair.neighbor,
             epsilon=self.pair.epsilon,
@@ -76,6 +72,47 @@ class Plant:
             rng=rng,
             **size,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Plant:
+    """A bug with a name, planted in a real estimator; see `PLANTS`."""
+
+    name: str  #: of the bug
+    about: str  #: what is wrong, in one sentence
+    planted: Any  #: the estimator with the bug
+    sound: Any  #: the one without
+    pair: Pair  #: where it shows
+    method: str = "density"  #: as in `Trial`
+    draws: int | None = None  #: as in `Trial`
+    public: bool = False  #: whether it was found in public code
+
+    @property
+    def family(self) -> str:
+        """Folder of the package where the sound twin lives."""
+        return self.trial(sound=True).family
+
+    def trial(self, *, sound: bool = False) -> Trial:
+        """Return the audit that is expected to catch it.
+
+        Parameters
+        ----------
+        sound : bool, default False
+            Whether to audit the twin on the same pair.
+
+        Returns
+        -------
+        Trial
+            Its audit refutes a bug, and not a twin.
+        """
+        check_flag(sound, "sound")
+        model = self.sound if sound else self.planted
+        return Trial(model, self.pair, self.method, self.draws)
+
+
+def about(kind: type) -> str:
+    """The sentence under the name of a class."""
+    return str(kind.__doc__).partition("\n")[0].rstrip(".")
 
 
 def flipped(n: int, d: int, *, epsilon: Any = None, person: int = 0) -> Pair:
@@ -94,7 +131,8 @@ def joined(X: ArrayLike, y: ArrayLike, x: ArrayLike, label: float) -> Pair:
 
 def owned(sizes: ArrayLike, d: int, user: int, *, epsilon: Any = None) -> Pair:
     """Users of these sizes, all rows and labels 1; all labels of one user become -1."""
-    users = np.repeat(np.arange(len(np.asarray(sizes))), sizes)
+    counts = np.asarray(sizes, dtype=int)
+    users = np.repeat(np.arange(len(counts)), counts)
     y = np.ones(len(users))
     X = np.ones((len(users), d)) / np.sqrt(d)
     return Pair((X, y), (X, np.where(users == user, -1.0, y)), epsilon, users)

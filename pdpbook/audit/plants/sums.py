@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from pdpbook.audit.plants.plant import Pair, Plant, flipped, joined
+from pdpbook.audit.plants.plant import Pair, Plant, about, joined
 from pdpbook.noise import ProductLaw
 from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
@@ -79,7 +79,9 @@ class EpsilonForMu(SufficientStatisticsRidge):
     def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
         law = super()._law(X, y, budgets)
         nats = np.broadcast_to(np.asarray(budgets, dtype=float), len(y))
-        return ProductLaw(law.center, law.scale * self._strengths(nats).sum() / nats.sum(), "gaussian")
+        return ProductLaw(
+            law.center, law.scale * self._strengths(nats).sum() / nats.sum(), "gaussian"
+        )
 
 
 class VarianceForDeviation(SufficientStatisticsRidge):
@@ -157,13 +159,9 @@ class QuietEigenvalue(AdaOPS):
         return _replanned(super()._law(X, y, epsilon), _QuietPlan)
 
 
-def _about(kind: type) -> str:
-    return str(kind.__doc__).partition("\n")[0].rstrip(".")
-
-
 def _sums(name: str, kind: Any, pair: Pair, *, public: bool = False, **settings: Any) -> Plant:
     sound = SufficientStatisticsRidge(**settings)
-    return Plant(name, _about(kind), kind(**settings), sound, pair, public=public)
+    return Plant(name, about(kind), kind(**settings), sound, pair, public=public)
 
 
 def _changed(n: int, d: int, row: Any) -> Pair:
@@ -181,27 +179,40 @@ def _leaning(n: int = 1000) -> Pair:
     return joined(X, sign, [0.7, -0.7], -1.0)
 
 
-GAUSSIAN = {"noise": "gaussian", "delta": 0.01}
+GAUSSIAN: dict[str, Any] = {"noise": "gaussian", "delta": 0.01}
 NULL = _changed(3, 3, 0.0)
 ALONE = joined(np.zeros((3, 1)), np.zeros(3), [1.0], 1.0)
 SUMS = [
     _sums("bare diagonal", BareDiagonal, NULL, public=True),
     _sums("bare products", BareProducts, NULL),
     _sums("sensitivity of the matrix alone", MatrixAlone, NULL),
-    _sums("share spent again", OverspentShares, _changed(3, 2, 0.0), fit_intercept=True, public=True),
-    _sums("clipped with intercept only", ClippedWithInterceptOnly, _changed(3, 2, 1e3), clip=True, public=True),
+    _sums(
+        "share spent again", OverspentShares, _changed(3, 2, 0.0), fit_intercept=True, public=True
+    ),
+    _sums(
+        "clipped with intercept only",
+        ClippedWithInterceptOnly,
+        _changed(3, 2, 1e3),
+        clip=True,
+        public=True,
+    ),
     _sums("epsilon for mu", EpsilonForMu, NULL, **GAUSSIAN),
-    _sums("variance for deviation", VarianceForDeviation, _changed(50, 2, 0.0), **GAUSSIAN, public=True),
+    _sums(
+        "variance for deviation",
+        VarianceForDeviation,
+        _changed(50, 2, 0.0),
+        **GAUSSIAN,
+    ),
     Plant(
         "each with everything",
-        _about(EachWithEverything),
+        about(EachWithEverything),
         EachWithEverything(delta=0.01),
         AdaSSP(delta=0.01),
         ALONE,
     ),
     Plant(
         "label range from the data",
-        _about(LabelRangeFromTheData),
+        about(LabelRangeFromTheData),
         LabelRangeFromTheData(delta=0.01),
         AdaSSP(delta=0.01),
         joined(np.ones((40, 1)), np.full(40, 0.05), [1.0], 1.0),
@@ -209,7 +220,7 @@ SUMS = [
     ),
     Plant(
         "transposed factor",
-        _about(TransposedFactor),
+        about(TransposedFactor),
         TransposedFactor(1.0, delta=0.01, epsilon=4.0, n_max=1001),
         OnePosteriorSample(1.0, delta=0.01, epsilon=4.0, n_max=1001),
         _leaning(),
@@ -218,21 +229,21 @@ SUMS = [
     ),
     Plant(
         "sharper for more data",
-        _about(SharperForMoreData),
+        about(SharperForMoreData),
         SharperForMoreData(100.0, delta=0.01, n_max=100),
         OnePosteriorSample(100.0, delta=0.01, n_max=100),
         ALONE,
     ),
     Plant(
         "greedy draw",
-        _about(GreedyDraw),
+        about(GreedyDraw),
         GreedyDraw(delta=0.01, n_max=1000),
         AdaOPS(delta=0.01, n_max=1000),
         joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0),
     ),
     Plant(
         "quiet eigenvalue",
-        _about(QuietEigenvalue),
+        about(QuietEigenvalue),
         QuietEigenvalue(delta=0.01, n_max=1000),
         AdaOPS(delta=0.01, n_max=1000),
         joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0),

@@ -1,0 +1,424 @@
+"""Every mechanism against its own promise, every planted bug against the audit that catches it."""
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import Ridge
+
+import pdpbook
+from pdpbook.audit import (
+    SLACK,
+    audit_mechanism,
+    audit_members,
+    audit_samples,
+    delta_lower_bound,
+)
+from pdpbook.audit.deltas import pair_deltas
+from pdpbook.audit.plants import PLANTS, SOUND, Pair, Trial
+from pdpbook.guarantees import GaussianDP, PACPrivacy, PureDP
+from pdpbook.noise import (
+    L2Laplace,
+    ProductLaw,
+    gaussian_profile,
+    l2_laplace_profile,
+)
+from pdpbook.pac import PACRegression
+from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.posterior import PosteriorLaw
+from pdpbook.sufficient_statistics import AdaSSP
+from pdpbook.user_level import WeightedMean
+
+SEED = 20261121
+HEAVY = {"PACRegression", "AdaOPS, norm", "GWARegression, Gaussian", "DPSGDRegression"}
+
+
+def generator(offset=0):
+    return np.random.default_rng(SEED + offset)
+
+
+def estimators():
+    """All public estimators of the package that leave a promise."""
+    found = set()
+    for module in pkgutil.walk_packages(pdpbook.__path__, "pdpbook."):
+        if "audit" in module.name or module.name.endswith("__main__"):
+            continue
+        for kind in vars(importlib.import_module(module.name)).values():
+            ours = inspect.isclass(kind) and kind.__module__.startswith("pdpbook.")
+            if ours and issubclass(kind, BaseEstimator) and not kind.__name__.startswith("_"):
+                found.add(kind)
+    base = {kind for kind in found if any(kind in other.__mro__[1:] for other in found)}
+    return found - base
+
+
+# ---------------------------------------------------------------- every mechanism
+
+
+def test_no_estimator_is_missing():
+    audited = {type(trial.mechanism) for trial in SOUND.values()}
+    assert estimators() - audited == set()
+    families = {plant.family for plant in PLANTS.values()}
+    assert families == {trial.family for trial in SOUND.values()}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_every_mechanism_keeps_its_own_promise(name):
+    found = SOUND[name].audit(rng=generator())
+    assert found.passed
+    assert found.ratio > 0.15  # the pair is not an idle one
+
+
+TIGHT = [
+    "PDPRidge",
+    "PersonalizedMean",
+    "ObjectivePerturbation",
+    "SufficientStatisticsRidge",
+    "AdaSSP",
+    "GradientDescentRidge",
+    "WeightedMean",
+    "private_quantile",
+    "GWARegression",
+    "GWARegression, Gaussian",
+    "TwoStageGWARegression",
+]
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_these_spend_nearly_all_of_it(name):
+    assert 0.9 < SOUND[name].audit(rng=generator()).ratio <= 1 + SLACK
+
+
+def redrawn(trial, seed):
+    """The same mechanism on random neighbors of the same relation and shapes."""
+    rng = np.random.default_rng(seed)
+    X, y = (np.asarray(part, dtype=float) for part in trial.pair.data)
+    rows, labels = np.shape(trial.pair.neighbor[0]), len(trial.pair.neighbor[1])
+    low = 0.0 if type(trial.mechanism).__module__.split(".")[1] in LOW else -1.0
+    low, high = (low, 1.0) if X.shape[1] == 1 or low == 0 else (-0.5, 0.5)
+    Z = rng.uniform(low, high, X.shape)
+    z = rng.choice([-1.0, 1.0], len(y)) if rng.random() < 0.5 else rng.uniform(-1, 1, len(y))
+    if labels > len(y):  # add-remove: one more person
+        more = np.vstack([Z, rng.uniform(low, high, (1, rows[1]))])
+        return Pair((Z, z), (more, np.append(z, rng.uniform(-1, 1))))
+    users = trial.pair.users
+    owner = np.arange(len(y)) if users is None else np.asarray(users)
+    mine = owner == rng.choice(owner)
+    other_Z, other = Z.copy(), np.where(mine, -z, z)
+    if getattr(trial.mechanism, "loss", "") == "logistic":
+        z, other = np.where(z < 0, -1.0, 1.0), np.where(other < 0, -1.0, 1.0)
+    if trial.family != "gwa":
+        other_Z[mine] = rng.uniform(low, high, (mine.sum(), X.shape[1]))
+    if "Median" in type(trial.mechanism).__name__:
+        z, other = (z + 1) / 2, (other + 1) / 2
+    return Pair((Z, z), (other_Z, other), trial.pair.epsilon, users)
+
+
+LOW = ("personalized", "objective_perturbation", "sufficient_statistics", "gradient")
+BY_DRAWS = {
+    "ObjectivePerturbation, delta",
+    "GradientDescentRidge",
+    "WeightedERM",
+    "WeightedERM, Gaussian",
+}
+FAST = [name for name in SOUND if name not in HEAVY | BY_DRAWS]
+
+
+def alarms(name, seeds):
+    trial = SOUND[name]
+    out = []
+    for seed in seeds:
+        again = Trial(trial.mechanism, redrawn(trial, seed), trial.method, trial.draws)
+        out.append(not again.audit(rng=np.random.default_rng(seed)).passed)
+    return sum(out)
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_random_neighbors_raise_no_alarm(name):
+    assert alarms(name, range(3)) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAST)
+def test_random_neighbors_raise_no_alarm_over_300_seeds(name):
+    assert alarms(name, range(300)) == 0
+
+
+COUNTED = [name for name in SOUND if name not in ("PACRegression", "TwoStageGWARegression")]
+
+
+def test_a_promise_of_40_nats_is_out_of_reach_of_counting():
+    trial = SOUND["TwoStageGWARegression"]
+    with pytest.raises(ValueError, match="1000 releases are too few"):
+        Trial(trial.mechanism, trial.pair, "samples", 1000).audit(rng=generator())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTED)
+def test_counting_raises_no_alarm_over_20_seeds(name):
+    """False alarm 1e-6 each by design."""
+    trial = SOUND[name]
+    counted = Trial(trial.mechanism, trial.pair, "samples", 1000)
+    assert all(counted.audit(rng=generator(seed)).passed for seed in range(20))
+
+
+@pytest.mark.slow
+def test_attacks_raise_no_alarm_over_20_seeds():
+    assert all(SOUND["PACRegression"].audit(rng=generator(seed)).passed for seed in range(20))
+
+
+# ---------------------------------------------------------------- every planted bug
+
+
+def test_there_are_many_bugs_and_each_says_what_it_is():
+    assert len(PLANTS) >= 30
+    assert sum(plant.public for plant in PLANTS.values()) >= 10
+    assert len({plant.about for plant in PLANTS.values()}) == len(PLANTS)
+    assert all(20 < len(plant.about) < 100 for plant in PLANTS.values())
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_every_planted_bug_is_caught_and_its_twin_is_not(name):
+    found = PLANTS[name].trial().audit(rng=generator())
+    assert not found.passed
+    assert found.ratio > 1.05
+    assert PLANTS[name].trial(sound=True).audit(rng=generator(1)).passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTS)
+def test_the_catch_does_not_hang_on_a_seed(name):
+    assert not any(PLANTS[name].trial().audit(rng=generator(seed)).passed for seed in range(10))
+
+
+@pytest.mark.parametrize("name", ["half the noise", "budget spent twice", "bare diagonal"])
+def test_counting_catches_large_ones_as_well(name):
+    plant = PLANTS[name]
+    counted = Trial(plant.planted, plant.pair, "samples", 20_000).audit(rng=generator())
+    assert not counted.passed
+    assert counted.false_alarm == 1e-6
+
+
+# ---------------------------------------------------------------- the numbers behind it
+
+
+@pytest.mark.parametrize("mean", [0.003, 0.1, 0.7])
+def test_the_lower_bound_is_below_the_mean_and_near_it(mean):
+    bounds = np.array(
+        [delta_lower_bound(generator(k).random(10_000) < mean, 1e-3) for k in range(100)]
+    )
+    # of 100 bounds each above with probability 1e-3: three or more once in 7,000 times
+    assert (bounds > mean).sum() <= 2
+    assert bounds.mean() > mean - 6 * np.sqrt(mean / 10_000) - 1e-4
+
+
+def test_the_lower_bound_uses_a_small_variance():
+    gains = 0.5 + 0.001 * generator().random((2, 10_000))
+    bound = delta_lower_bound(gains, 1e-6)
+    assert bound.shape == (2,)
+    assert np.all((bound > 0.495) & (bound < 0.5005))
+
+
+def test_the_lower_bound_by_hand():
+    # all ones: n log(1 / m) = log(2 / alpha)
+    assert_allclose(delta_lower_bound(np.ones(100), 0.05), 0.025 ** (1 / 100), rtol=1e-9)
+    assert delta_lower_bound(np.zeros(100), 0.05) == 0
+    with pytest.raises(ValueError, match="at least 2 draws between 0 and 1"):
+        delta_lower_bound([0.5, 1.5], 0.1)
+    with pytest.raises(ValueError, match="at least 2 draws"):
+        delta_lower_bound([0.5], 0.1)
+
+
+PLACES = np.array([0.0, 0.3, 1.0])
+
+
+def found(p, q, draws=20_000):
+    return pair_deltas(p, q, PLACES, draws, generator(), 1e-6)
+
+
+def test_closed_forms():
+    how, deltas = found(L2Laplace([0.0, 0.0], 2.0), L2Laplace([0.3, 0.4], 2.0))
+    assert how == "closed form"
+    assert_allclose(deltas, l2_laplace_profile(PLACES, 2, 1.0), rtol=1e-12)
+    one, two = (ProductLaw([c, 0.0], [2.0, 3.0], "gaussian") for c in (0.0, 2.0))
+    how, deltas = found(one, two)
+    assert how == "closed form"
+    assert_allclose(deltas, gaussian_profile(PLACES, 1.0), rtol=1e-12)
+    assert np.all(found(one, one)[1] == 0)
+
+
+def test_quadrature_in_one_dimension():
+    one, two = (PosteriorLaw([c], [[4.0]]) for c in (0.0, 0.5))
+    how, deltas = found(one, two)
+    assert how == "quadrature"
+    exact = gaussian_profile(PLACES, 1.0)
+    assert np.all(deltas <= exact)
+    assert_allclose(deltas, exact, atol=2e-5)
+
+
+def test_draws_are_certified_below_the_truth():
+    one, two = (PosteriorLaw([c, 0.0], 4 * np.eye(2)) for c in (0.0, 0.5))
+    how, deltas = found(one, two)
+    exact = gaussian_profile(PLACES, 1.0)
+    assert how == "draws"
+    assert np.all(deltas <= exact)
+    assert np.all(deltas > exact - 0.03)
+
+
+def test_both_directions_are_looked_at():
+    narrow, wide = PosteriorLaw([0.0], [[1.0]]), PosteriorLaw([0.0], [[0.25]])
+    # less twice what a grid of half as many panels says otherwise: below 1e-5
+    assert_allclose(found(narrow, wide)[1], found(wide, narrow)[1], atol=1e-5)
+    # at epsilon 1 the wide law gives itself away, the narrow one never: its density is 2 at most
+    loss = stats.norm(0, 2).sf(4) * 2
+    assert found(narrow, wide)[1][2] > loss / 2
+
+
+# ---------------------------------------------------------------- the report
+
+
+def test_a_report_is_a_sentence():
+    kept, broken = (
+        PLANTS["half the noise"].trial(sound=sound).audit(rng=generator())
+        for sound in (True, False)
+    )
+    assert "PDPRidge: promise not refuted, which proves nothing." in str(kept)
+    assert "HalfTheNoise: promise REFUTED." in str(broken)
+    assert "a loss of 1.88; at most 1 was promised" in str(broken)
+    assert (kept.how, kept.person, kept.false_alarm) == ("largest loss", 0, 0.0)
+    delta = PLANTS["epsilon for mu"].trial().audit(rng=generator())
+    assert "a delta of" in str(delta)
+    attack = PLANTS["bare constant"].trial().audit(rng=generator())
+    assert "a success rate of" in str(attack)
+
+
+def test_the_promise_is_that_of_the_person_who_differs():
+    X, y = np.zeros((3, 1)), np.zeros(3)
+    for person, epsilon in enumerate([0.1, 0.5, 2.0]):
+        ends = [np.where(np.arange(3) == person, label, y) for label in (-1.0, 1.0)]
+        found = audit_mechanism(
+            PersonalizedMean(), (X, ends[0]), (X, ends[1]), epsilon=[0.1, 0.5, 2.0], rng=generator()
+        )
+        assert (found.person, found.promised) == (person, epsilon)
+        assert_allclose(found.ratio, 1, rtol=1e-9)
+
+
+def test_equal_data_sets_show_nothing():
+    data = np.ones((4, 2)), np.ones(4)
+    for mechanism in (PDPRidge(60.0), PDPRidge(60.0, delta=0.01)):
+        found = audit_mechanism(mechanism, data, data, rng=generator())
+        assert (found.attack, found.ratio) == (0.0, 0.0)
+
+
+def test_fits_are_those_of_the_estimator():
+    pair = PLANTS["half the range"].pair
+    ask = {"method": "fits", "draws": 400, "rng": generator()}
+    kept = audit_mechanism(PersonalizedMean(), pair.data, pair.neighbor, **ask)
+    assert kept.passed
+    seeded = audit_mechanism(PersonalizedMean(random_state=0), pair.data, pair.neighbor, **ask)
+    assert not seeded.passed  # every fit repeats its noise
+
+
+# ---------------------------------------------------------------- bad input
+
+
+class NoPromise(PDPRidge):
+    def fit(self, X, y, *, epsilon=None):
+        super().fit(X, y, epsilon=epsilon)
+        del self.guarantee_
+        return self
+
+
+class PromiseFromData(PDPRidge):
+    def fit(self, X, y, *, epsilon=None):
+        super().fit(X, y, epsilon=epsilon)
+        self.guarantee_ = PureDP(2.0 + float(np.mean(y)), neighbors="replace-one")
+        return self
+
+
+class Silent(BaseEstimator):
+    def fit(self, X, y):
+        self.guarantee_ = GaussianDP(1.0, neighbors="replace-one")
+        self.coef_ = np.zeros(2)
+        return self
+
+
+ONES = np.ones((4, 2)), np.ones(4)
+OTHER = np.ones((4, 2)), np.array([1.0, 1, 1, -1])
+POOL = PLANTS["bare constant"].pair.data
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "pair", "settings", "error", "message"),
+    [
+        (3.0, (ONES, OTHER), {}, TypeError, "mechanism must be an estimator with fit"),
+        (NoPromise(), (ONES, OTHER), {}, TypeError, "NoPromise left None, so there is nothing"),
+        (Ridge(), (ONES, OTHER), {}, TypeError, "Ridge left None, so there is nothing"),
+        (Silent(), (ONES, OTHER), {}, TypeError, "must have output_law; Silent has none"),
+        (
+            PACRegression(draws=100, tol=0.5, random_state=0),
+            (POOL, POOL),
+            {},
+            TypeError,
+            "promises PAC privacy, an average over data sets. Use audit_members",
+        ),
+        (PromiseFromData(), (ONES, OTHER), {}, ValueError, "promise the same on both data sets"),
+        (PDPRidge(), (ONES, (ONES[0], -ONES[1])), {}, ValueError, "neighbors differ in one person"),
+        (PDPRidge(), (ONES, (ONES[0][:3], ONES[1][:3])), {}, ValueError, "equally many rows"),
+        (AdaSSP(), (ONES, OTHER), {}, ValueError, "add-remove neighbors differ by one row"),
+        (
+            AdaSSP(),
+            (ONES, (ONES[0][:3], ONES[1][:3])),
+            {"epsilon": np.ones(4)},
+            ValueError,
+            "epsilon must be a number under add-remove",
+        ),
+        (PDPRidge(), (ONES, OTHER), {"users": [0, 0, 1, 1]}, TypeError, "users must be None for"),
+        (
+            PDPRidge(),
+            (ONES, OTHER),
+            {"method": "samples", "draws": 20},
+            ValueError,
+            "20 releases are too few to say anything",
+        ),
+        (
+            PLANTS["one step charged"].sound,
+            (PLANTS["one step charged"].pair.data, PLANTS["one step charged"].pair.neighbor),
+            {"draws": 5, "false_alarm": 1e-12, "epsilon": 40.0},
+            ValueError,
+            "5 draws are too few to say anything",
+        ),
+        (PDPRidge(), (ONES, OTHER), {"method": "proof"}, ValueError, "method must be"),
+        (PDPRidge(), (ONES, OTHER), {"draws": 0}, ValueError, "draws must be at least 1"),
+        (PDPRidge(), (ONES, OTHER), {"false_alarm": 0.0}, ValueError, "false_alarm must be"),
+        (PDPRidge(), (ONES, OTHER), {"rng": 1}, TypeError, "rng must be"),
+    ],
+)
+def test_bad_input_is_refused(mechanism, pair, settings, error, message):
+    with pytest.raises(error, match=message):
+        audit_mechanism(mechanism, *pair, **({"rng": generator()} | settings))
+
+
+def test_users_are_the_owners_under_the_promise():
+    y = np.ones(4)
+    both = np.array([-1.0, -1, 1, 1])
+    X = np.zeros((4, 1))
+    ask = {"rng": generator()}
+    found = audit_mechanism(WeightedMean(), (X, y), (X, both), users=["b", "b", "a", "a"], **ask)
+    assert (found.neighbors, found.person, found.passed) == ("user", 1, True)
+    with pytest.raises(ValueError, match="user neighbors differ in one person"):
+        audit_mechanism(WeightedMean(), (X, y), (X, both), **ask)
+
+
+def test_attacks_ask_for_a_promise_of_membership_and_enough_draws():
+    with pytest.raises(TypeError, match=r"promises PureDP\. Use audit_mechanism"):
+        audit_members(PDPRidge(), *ONES, target=0, rng=generator())
+    model = PACRegression(draws=100, tol=0.5, random_state=0, success_rate=0.9)
+    with pytest.raises(ValueError, match="20 draws are too few to say anything"):
+        audit_members(model, *POOL, target=0, draws=20, rng=generator())
+    with pytest.raises(TypeError, match="use membership_attack"):
+        audit_samples(np.zeros(100), np.zeros(100), PACPrivacy(0.7))
