@@ -308,6 +308,7 @@ def test_row_norm_enters_squared_and_never_beyond_the_cube():
         ({"proof": "tight"}, "proof must be one of 'published', 'eigenvalue', 'sharp'"),
         ({"lam": 0.0}, "lam must be finite and above 0; got 0"),
         ({"eta": math.inf}, "eta must be finite and above 0; got inf"),
+        ({"eta": [1.0]}, r"^eta must be a single number; got shape \(1,\)"),
         ({"weights": [1.0]}, r"weights must have shape \(40,\)"),
         ({"X": [1.0, 2.0]}, r"X must have shape \(n, d\)"),
         ({"X": [[math.inf]]}, r"X must be finite; got X\[0, 0\] = inf"),

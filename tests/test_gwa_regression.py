@@ -116,6 +116,12 @@ def test_the_noise_is_that_of_the_matrix():
     assert_allclose(law.scale, WIDTH * np.bincount(users, norms).max(), rtol=1e-12)
 
 
+def test_the_solver_asked_for_is_the_one_that_runs():
+    X, y, users = people()
+    with pytest.raises(ValueError, match=r"solver must not be 'newton' .* sigma2 = 0"):
+        GWARegression(**{**SETTINGS, "sigma2": 0.0}, solver="newton").fit(X, y, users=users)
+
+
 @pytest.mark.parametrize("model", ALL, ids=str)
 def test_fit_draws_from_the_output_law(model):
     X, y, users = people()
@@ -312,6 +318,11 @@ def test_prediction_objective_pays_for_predictions():
     assert error("prediction") < error("parameters") * (1 - 1e-3)
 
 
+def test_the_defaults_of_two_stages_are_the_stated_ones():
+    model = TwoStageGWARegression()
+    assert (model.share, model.reach) == (0.25, 3.5)
+
+
 def test_two_stages_where_public_numbers_say_so():
     X, y, users = people()
     model = TwoStageGWARegression(**SETTINGS)
@@ -398,6 +409,7 @@ def test_a_solver_that_does_not_converge_releases_nothing(kind):
         (GWARegression, {"sensitivity": "exact", "delta": 0.1}, "sensitivity must be 'entrywise'"),
         (SampleLimitedRegression, {"threshold": 0}, "threshold must be at least 1"),
         (SampleLimitedRegression, {"threshold": "some"}, "threshold must be one of"),
+        (SampleLimitedRegression, {"choice": -1}, "choice must be at least 0"),
         (TwoStageGWARegression, {"share": 1.0}, "share must be above 0 and below 1"),
         (TwoStageGWARegression, {"reach": 0.0}, "reach must be finite and above 0"),
     ],

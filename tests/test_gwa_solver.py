@@ -10,6 +10,7 @@ from scipy import optimize
 from pdpbook.gwa import (
     ConvergenceError,
     certify,
+    exact,
     exact_sensitivity,
     gwa_weights,
     rows,
@@ -283,6 +284,14 @@ def test_designs_without_full_rank():
     assert_solved(ridge, low, users, prior=2.0, **SETTING)
 
 
+def test_a_feature_that_nobody_has_and_nobody_asks_for_is_left_out():
+    X, users = instance(d=2)
+    wide = np.column_stack([X, np.zeros(len(X))])
+    plain = gwa_weights(X, users, target=[[1.0, -1.0]], **SETTING)
+    found = gwa_weights(wide, users, target=[[1.0, -1.0, 0.0]], **SETTING)
+    assert_allclose(found.objective, plain.objective, rtol=2e-8)
+
+
 def test_a_prior_spans_from_nothing_to_unbiased():
     X, users = instance()
     unbiased = gwa_weights(X, users, **SETTING)
@@ -296,6 +305,12 @@ def test_a_prior_spans_from_nothing_to_unbiased():
     assert_allclose(values[-1], unbiased.objective, rtol=1e-6)
     program = gwa_weights(X, users, prior=1.0, solver="clarabel", **SETTING)
     assert_allclose(program.objective, values[2], rtol=2e-8)
+    for target in (None, [[1.0, -1.0, 0.5]]):
+        setting = {**SETTING, "prior": 0.7, "target": target}
+        newton, program = (
+            gwa_weights(X, users, solver=s, **setting) for s in ("newton", "clarabel")
+        )
+        assert_allclose(newton.objective, program.objective, rtol=2e-8)
     for s in (0.0, 1e-12):
         found = gwa_weights(X, users, prior=1.0, **{**SETTING, "sigma2": s})
         assert_solved(found, X, users, prior=1.0, **{**SETTING, "sigma2": s})
@@ -314,6 +329,18 @@ def test_gaussian_version_pays_for_column_norms():
     assert_allclose(found.objective, (found.C**2).sum() + 3 * found.scale**2)
     whole = gwa_weights(X, users, solver="clarabel", **setting)
     assert_allclose(whole.objective, found.objective, rtol=2e-8)
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 300.0])
+def test_rows_join_until_a_program_on_some_is_optimal_for_all(monkeypatch, epsilon):
+    X, users = instance(n=150, d=2, m=8)
+    setting = {**SETTING, "epsilon": epsilon, "norm": "l2", "delta": 1e-6}
+    whole = gwa_weights(X, users, solver="clarabel", **setting)
+    monkeypatch.setattr(rows, "first_rows", lambda problem: np.arange(6))
+    found = gwa_weights(X, users, solver="rows", **setting)
+    assert_solved(found, X, users, **setting)
+    assert_allclose(found.objective, whole.objective, rtol=2e-8)
+    assert 6 < int(found.status.split()[1]) <= 150  # "clarabel, 72 of 150 rows"
 
 
 def test_with_one_coordinate_both_norms_are_one_problem():
@@ -338,6 +365,29 @@ def test_exact_sensitivity_lowers_the_optimum(epsilon):
     assert_allclose(found.contributions, exact_sensitivity(found.C, users))
     assert_allclose(found.scale, 5.0 / epsilon * found.contributions.max())
     assert_allclose(found.objective, (found.C**2).sum() + 6 * found.scale**2)
+
+
+def test_cuts_join_until_all_of_them_hold(monkeypatch):
+    X, users = instance(n=40, d=5, m=5)
+    setting = {**SETTING, "sensitivity": "exact"}
+    every = gwa_weights(X, users, **setting)  # 16 sign vectors a user: all of them from the start
+    monkeypatch.setattr(exact, "SPREAD", 1)
+    monkeypatch.setattr(exact, "PER_USER", 1)
+    found = gwa_weights(X, users, **setting)
+    assert_solved(found, X, users, **setting)
+    assert_allclose(found.objective, every.objective, rtol=2e-8)
+    rounds, few = (int(found.status.split()[k]) for k in (1, 3))  # "cuts: 5 rounds, 31 cuts, ..."
+    assert rounds > 1
+    assert few < int(every.status.split()[3])
+
+
+def test_exact_multipliers_of_the_wrong_sign_certify_nothing():
+    X, users = instance(n=40, d=2, m=8)
+    setting = {**SETTING, "sensitivity": "exact"}
+    found = gwa_weights(X, users, **setting)
+    objective, bound, gap = certify(found.C, X, users, multipliers=-found.multipliers, **setting)
+    assert_allclose(objective, found.objective, rtol=1e-11)
+    assert (bound, gap) == (0.0, np.inf)
 
 
 def test_exact_and_entrywise_agree_where_users_have_one_row():

@@ -186,7 +186,11 @@ def test_noise_of_length_zero_is_drawn_again():
             return 0 * z if self.calls == 1 else z
 
     z = noise.sample_l2_laplace(2, 1.0, 5, rng=ZeroFirst(np.random.PCG64(1)))
-    assert np.all(np.linalg.norm(z, axis=1) > 0)
+    plain = np.random.default_rng(1)
+    plain.standard_normal((5, 2))  # the draw that was thrown away
+    direction, radius = plain.standard_normal((5, 2)), plain.gamma(2, 1.0, (5, 1))
+    unit = direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    assert_allclose(z, radius * unit, rtol=1e-14)
 
 
 def test_radius_law():
@@ -243,6 +247,54 @@ def test_log_ratio_never_exceeds_rate_times_shift(d, eta, seed):
     for a, b in zip(here, there, strict=True):
         loss = noise.L2Laplace(a, eta).logpdf(points) - noise.L2Laplace(b, eta).logpdf(points)
         assert np.abs(loss).max() <= eta * np.linalg.norm(a - b) * (1 + 1e-9) + 1e-9
+
+
+# ---- the law with independent entries
+
+
+def test_product_law_by_hand():
+    # the point is 2 and 1 scales away, and the scales multiply to 1
+    point, settings = [2.0, 0.0], ([1.0, -2.0], [0.5, 2.0])
+    assert_allclose(noise.ProductLaw(*settings).logpdf(point), -3 - 2 * np.log(2), rtol=1e-15)
+    gaussian = noise.ProductLaw(*settings, noise="gaussian").logpdf(point)
+    assert_allclose(gaussian, -(4 + 1) / 2 - np.log(2 * np.pi), rtol=1e-15)
+    wide = noise.ProductLaw([0.0], [8.0])  # one entry, density 1 / 16 at its center
+    assert_allclose(wide.logpdf([0.0]), -np.log(16), rtol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "law"), [("laplace", stats.laplace), ("gaussian", stats.norm)])
+def test_product_law_is_a_product_in_every_shape(name, law):
+    center, scale = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 7.0])
+    points = np.random.default_rng(SEED).normal(0, 5, (2, 4, 3))
+    product = noise.ProductLaw(center, scale, noise=name)
+    expected = law.logpdf(points, loc=center, scale=scale).sum(axis=-1)
+    assert_allclose(product.logpdf(points), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("name", "law"), [("laplace", stats.laplace), ("gaussian", stats.norm)])
+@pytest.mark.parametrize(("claim", "ok"), [(0.7, False), (1.0, True), (1.3, False)])
+def test_product_law_is_drawn_as_stated(name, law, claim, ok):
+    center, scale = np.array([10.0, -3.0]), np.array([0.5, 20.0])
+    drawn = noise.ProductLaw(center, scale, noise=name).sample(
+        DRAWS, rng=np.random.default_rng(SEED)
+    )
+    unit = (drawn - center) / (claim * scale)
+    fits = [stats.kstest(column, law.cdf).pvalue > ALARM for column in unit.T]
+    assert fits == [ok, ok]
+    assert not ok or stats.spearmanr(*unit.T).pvalue > ALARM
+
+
+def test_product_law_adds_its_draws_to_the_center_and_is_frozen():
+    center = np.array([10.0, -3.0])
+    law = noise.ProductLaw(center, [0.5, 2.0])
+    plain = np.random.default_rng(2).laplace(0.0, [0.5, 2.0], (4, 2))
+    assert np.array_equal(law.sample(4, rng=np.random.default_rng(2)), center + plain)
+    assert law.sample(rng=np.random.default_rng(2)).shape == (2,)
+    assert law.sample(0, rng=RNG).shape == (0, 2)
+    center[0] = 99
+    assert law.center.tolist() == [10, -3]
+    with pytest.raises(ValueError, match="read-only"):
+        law.scale[0] = 1
 
 
 # ---- the profile of l2-Laplace noise
@@ -385,6 +437,13 @@ def test_more_dimensions_are_better(d, eps0, share):
 def test_many_dimensions_look_gaussian():
     gaussian = noise.gaussian_profile(1.0, 10 / np.sqrt(300))
     assert_allclose(noise.l2_laplace_profile(1.0, 300, 10.0), gaussian, rtol=0.02)
+
+
+def test_the_window_of_the_integral_follows_its_peak():
+    # eps0 = d: the losses lie at eps0 (sqrt(2) - 1) to within 1/sqrt(d), half of them above
+    typical = 1e4 * (np.sqrt(2) - 1)
+    delta = noise.l2_laplace_profile([0.7 * typical, typical, 1.3 * typical], 10_000, 1e4)
+    assert_allclose(delta, [1, 0.5, 0], atol=0.01)
 
 
 def test_profile_shapes():
@@ -536,6 +595,7 @@ def test_rounding_returns_multiples_of_the_step():
 
 RNG = np.random.default_rng(0)
 LAW = noise.L2Laplace([0.0, 1.0], 1.0)
+PAIR = noise.ProductLaw([0.0, 0.0], [1.0, 1.0])
 POSITIVE = {  # name of the argument: a call that hands it over
     "eta": [
         lambda v: noise.sample_l2_laplace(2, v, rng=RNG),
@@ -635,6 +695,7 @@ def test_delta_of_one_or_more_is_refused(delta):
     [
         (lambda: noise.sample_l2_laplace(2, [1.0, 2.0], rng=RNG), "eta must be a single number"),
         (lambda: noise.L2Laplace([0.0], [1.0]), "eta must be a single number"),
+        (lambda: noise.L2Laplace([0.0], 5e-322), "eta must be at least 1e-300"),
         (lambda: noise.L2Laplace([], 1.0), r"center must have shape \(d,\)"),
         (lambda: noise.L2Laplace(0.0, 1.0), r"center must have shape \(d,\)"),
         (lambda: noise.L2Laplace([[0.0, 1.0]], 1.0), r"center must have shape \(d,\)"),
@@ -644,6 +705,16 @@ def test_delta_of_one_or_more_is_refused(delta):
         (lambda: noise.gaussian_profile([1, 2, 3], [1, 2]), "epsilon and mu must broadcast"),
         (lambda: noise.gaussian_mu([1, 2, 3], [0.1, 0.2]), "epsilon and delta must broadcast"),
         (lambda: noise.l2_laplace_profile([1, 2], 2, [1, 2, 3]), "epsilon and eps0 must broadcast"),
+        (lambda: noise.ProductLaw([], []), r"center and scale must have one shape \(m,\)"),
+        (lambda: noise.ProductLaw(0.0, 1.0), r"center and scale must have one shape \(m,\)"),
+        (lambda: noise.ProductLaw([0.0, 1.0], [1.0]), r"got \(2,\) and \(1,\)"),
+        (lambda: noise.ProductLaw([np.nan], [1.0]), r"^center must be finite; got center\[0\]"),
+        (lambda: noise.ProductLaw([1.0], [0.0]), r"^scale must be finite and above 0; got scale"),
+        (lambda: noise.ProductLaw([1.0], [1.0], "cauchy"), "^noise must be one of 'laplace', 'gau"),
+        (lambda: PAIR.logpdf(0.0), r"points must have shape \(..., 2\)"),
+        (lambda: PAIR.logpdf([[0.0, 1.0, 2.0]]), r"points must have shape \(..., 2\)"),
+        (lambda: PAIR.logpdf([0.0, np.inf]), r"^points must be finite; got points\[1\]"),
+        (lambda: PAIR.sample(-1, rng=RNG), "^size must be at least 0"),
         (lambda: noise.sample_l2_laplace(2, 1.0, -1, rng=RNG), "size must be at least 0"),
         (lambda: noise.sample_l2_laplace(2, 1.0, (3, -1), rng=RNG), "size must be at least 0"),
     ],
@@ -659,6 +730,9 @@ def test_randomness_is_never_implicit(rng):
         noise.sample_l2_laplace(2, 1.0, rng=rng)
     with pytest.raises(TypeError, match="rng must be a numpy"):
         LAW.sample(3, rng=rng)
+    for name in ("laplace", "gaussian"):
+        with pytest.raises(TypeError, match="rng must be a numpy"):
+            noise.ProductLaw([0.0], [1.0], name).sample(3, rng=rng)
 
 
 @pytest.mark.parametrize("size", [2.0, "3", True, (2, 1.5), [3], (None,)])

@@ -80,6 +80,13 @@ def test_sampler_is_calibrated_both_ways(rate, claim, ok):
     assert has_discrete_law(noise.sample_discrete_laplace, rate, claim) is ok
 
 
+def test_one_draw_is_the_first_of_many():
+    one = noise.sample_discrete_laplace(Fraction(1, 50), rng=np.random.default_rng(SEED))
+    many = noise.sample_discrete_laplace(Fraction(1, 50), 3, rng=np.random.default_rng(SEED))
+    assert type(one) is int
+    assert one == many[0] != many[1]
+
+
 def test_bytes_of_a_generator_serve_fractions_of_many_digits():
     rate = Fraction(10**30 + 1, 3 * 10**30)
     assert has_discrete_law(noise.sample_discrete_laplace, rate, size=3000)
@@ -308,7 +315,7 @@ RNG = np.random.default_rng(0)
         (lambda: noise.sample_discrete_laplace(0.0, rng=RNG), ValueError, "rate must be"),
         (lambda: noise.sample_discrete_laplace(np.nan, rng=RNG), ValueError, "rate must be finite"),
         (lambda: noise.sample_discrete_laplace(True, rng=RNG), TypeError, "rate must be a number"),
-        (lambda: noise.sample_discrete_laplace([1.0], rng=RNG), ValueError, "a single number"),
+        (lambda: noise.sample_discrete_laplace([1.0], rng=RNG), ValueError, "^rate must be a si"),
         (lambda: noise.sample_discrete_laplace(1e-15, rng=RNG), ValueError, "at least 2\\*\\*-40"),
         (
             lambda: noise.sample_discrete_laplace(Fraction(-1, 2), rng=RNG),

@@ -97,6 +97,10 @@ def test_every_subset_also_of_nobody_and_of_one(code, alpha, intercept):
         assert_allclose(moved[0, i], pool.refit(with_i) - pool.refit(without), atol=1e-7)
 
 
+def test_a_pool_of_one_has_columns_of_one_value_and_is_served():
+    assert Pool(np.array([[1.0, 2.0]]), np.array([1.0])).p == 3  # two features and the intercept
+
+
 def test_the_model_of_nobody_is_zero():
     X, y = pool_of(5)
     pool = Pool(X, y)
@@ -170,6 +174,20 @@ def test_people_may_come_in_any_order():
 
 
 # ------------------------------------------------------------------ allocation
+
+
+def test_every_person_is_given_their_own_variances():
+    v = np.array([[4.0, 1.0], [0.09, 0.01], [1.0, 0.0]])
+    together = lagrange_variances(v, 2.0)
+    assert_allclose(together, [[3, 1.5], [0.06, 0.02], [0.5, 0]])  # sqrt(v) times its sum, over 2
+    assert_allclose(together, [lagrange_variances(row, 2.0) for row in v])
+
+
+def test_nobody_exposed_needs_no_noise():
+    for joint in (joint_variances(np.zeros((3, 2)), 1.0), joint_covariance(np.zeros((3, 2, 2)), 1)):
+        assert not np.any(joint.noise)
+        assert (joint.value, joint.lower_bound) == (0.0, 0.0)
+        assert_allclose(joint.mixture, [1 / 3] * 3)
 
 
 def test_two_coordinates_by_hand():
@@ -326,11 +344,14 @@ def test_the_certificate_covers_what_all_subsets_give():
     exact = (gaps**2).sum(axis=2).mean(axis=0)
     got = certify_noise(X, y, cov, 0.75, region=region, draws=4000, rng=np.random.default_rng(13))
     assert np.all(np.abs(got.mean - exact) < 5 * got.standard_error)
+    spread = (gaps**2).sum(axis=2).std(axis=0) / np.sqrt(4000)
+    assert_allclose(got.standard_error, spread, rtol=0.25)  # heavy tails: five deviations of it
     assert np.all(got.bound > exact)
     assert np.all(got.bound > got.student)
     assert_allclose(got.largest, 4 * region.radius**2)
     half = got.scaled(2.0)
-    assert_allclose(half.bound, got.bound / 2)
+    for name in ("mean", "standard_error", "bound", "student", "largest"):
+        assert_allclose(getattr(half, name), getattr(got, name) / 2)
     assert "confidence 0.99 (one-sided, 10 people at once" in str(got)
 
 
@@ -488,6 +509,24 @@ def test_the_allocation_keeps_the_target_and_planted_ones_do_not():
         assert not keeps_the_target(bug), bug.__name__
 
 
+def test_an_ellipsoid_narrower_than_one_is_kept():
+    X, y = pool_of(10, 1)
+    pool, rng = Pool(X, y), np.random.default_rng
+    wide = pac.public_ellipsoid(pool, np.eye(2), rng=rng(12), draws=100)
+    narrow = pac.public_ellipsoid(pool, 1e8 * np.eye(2), rng=rng(12), draws=100)
+    assert_allclose(narrow.radius, wide.radius / 1e4, rtol=1e-9)
+    assert narrow.radius < 1
+
+
+def test_the_chance_of_being_in_reaches_the_certificate():
+    """The ceiling of 0.9 leaves room above the prior of 0.8 only where the prior is known."""
+    X, y = pool_of(30, 1)
+    release = pac.calibrate_release(
+        X, y, 0.9, sample_rate=0.8, draws=500, rng=np.random.default_rng(21)
+    )
+    assert release.certificate.target == pac.success_rate_to_snr(0.9, "mi", 0.8)
+
+
 def test_many_draws_of_one_calibration():
     X, y = pool_of(50, 1)
     release = pac.calibrate_release(X, y, 0.8, draws=1000, rng=np.random.default_rng(21))
@@ -532,6 +571,9 @@ def test_the_printed_back_projection_leaves_weights_bare():
     assert_allclose(exposure(right.covariance, C), target)
     diagonal = pac.printed_noise(v, V, 0.75, back="diagonal")
     assert exposure(diagonal.covariance, C) > target
+    each = lagrange_variances(v, target)[0]  # its diagonal, once the basis is turned back
+    by_hand = np.diag((V * each) @ V.T)
+    assert_allclose(np.diag(diagonal.covariance), by_hand)
     flipped = pac.printed_noise(v, -V, 0.75)  # the same basis
     assert not flipped.bare.any()
 
@@ -563,6 +605,8 @@ def test_a_variance_read_as_a_deviation():
         ({"tol": -1.0}, "tol must be"),
         ({"confidence": 1.0}, "confidence must be"),
         ({"draws": 1}, "draws must be at least 2"),
+        ({"success_rate": [0.75]}, r"^success_rate must be a single number"),
+        ({"alpha": [1.0]}, r"^alpha must be a single number"),
     ],
 )
 def test_bad_settings(change, message):
@@ -599,3 +643,31 @@ def test_least_squares_without_enough_rows_names_a_penalty():
 def test_a_task_must_be_positive_definite():
     with pytest.raises(ValueError, match="task must be positive definite"):
         joint_covariance(np.eye(2), 1.0, np.diag([1.0, 0.0]))
+    for X in (np.ones(3), np.ones((0, 2)), [[1.0, np.nan]]):
+        with pytest.raises(ValueError, match="X must be finite and have shape"):
+            pac.loss_task(X, fit_intercept=True)
+
+
+def test_arguments_of_the_certificate_are_named():
+    X, y = pool_of(10, 1)
+    with pytest.raises(ValueError, match=r"^draws must be at least 2"):
+        certify_noise(X, y, np.eye(2), 0.75, draws=1, rng=np.random.default_rng(1))
+    for covariance, words in [
+        (np.diag([1.0, -1.0]), "its diagonal is negative"),
+        ([[1.0, 2.0], [2.0, 1.0]], "eigenvalue -1"),
+    ]:
+        with pytest.raises(ValueError, match=f"^covariance must be positive semidef.* {words}"):
+            certify_noise(X, y, covariance, 0.75, rng=np.random.default_rng(1))
+    with pytest.raises(ValueError, match=r"^tol must be finite and above 0"):
+        difference_moments(X, y, tol=-1.0, rng=np.random.default_rng(1))
+    for second, snr, words in [
+        ([-1.0], 1.0, "second must be finite"),
+        ([1.0], 0.0, "snr must be finite"),
+        ([1.0], [1.0], "snr must be a single"),
+    ]:
+        with pytest.raises(ValueError, match=f"^{words}"):
+            lagrange_variances(second, snr)
+    with pytest.raises(ValueError, match=r"^distance must be finite and at least 0"):
+        pac.gaussian_mutual_information(-1.0)
+    with pytest.raises(ValueError, match=r"^failure must be above 0 and below 1"):
+        pac.empirical_bernstein(0.5, 0.1, 100, 1.0, 0.0)

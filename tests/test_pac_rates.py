@@ -59,6 +59,14 @@ def test_total_variation_allows_between_three_and_seven_times_as_much():
     assert near == pytest.approx(np.pi, rel=1e-9)
 
 
+@pytest.mark.parametrize("prior", [0.5, 0.6])
+def test_a_vector_of_ceilings_is_each_of_them(prior):
+    rates = [0.61, 0.8, 0.999999]  # their brackets are of different widths
+    together = pac.success_rate_to_snr(rates, "tv", prior)
+    each = [pac.success_rate_to_snr(rate, "tv", prior) for rate in rates]
+    assert_allclose(together, each, rtol=1e-12)
+
+
 # ---------------------------------------------------------------- identities and the safe side
 
 

@@ -254,6 +254,10 @@ def test_kinds():
         levels.ops_dp_level(10.0, 1.0, 1.0, 1e-6)
     with pytest.raises(TypeError, match="gamma must be a number"):
         levels.exponential_mechanism_level(10, 1.0, True)
+    with pytest.raises(TypeError, match=r"^n must be a whole number"):
+        levels.exponential_mechanism_level(10.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match=r"^lam must be a single number"):
+        levels.isotropic_for_all([[1.0, 0.0]], [0.0], [1.0, 2.0])
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,18 @@ def test_sixty_digits_wherever_delta_matters():
         assert_allclose(ours[large], true[large], rtol=1e-7)
 
 
+@pytest.mark.parametrize("deviations", [12, 20, 30])
+@pytest.mark.parametrize(("leverage", "residual"), [(1e-6, 0.5), (1e-8, 2.0), (1e-4, 1.0)])
+def test_far_tails_keep_their_digits(leverage, residual, deviations):
+    epsilon = deviations * residual * np.sqrt(leverage)
+    found, exact = (
+        ops_profile(epsilon, leverage, residual),
+        sixty_digits(epsilon, leverage, residual),
+    )
+    assert 0 < exact[0] < 1e-30
+    assert_allclose(found, exact, rtol=1e-7)
+
+
 @given(st.floats(-8, 2), st.floats(0, 30))
 def test_the_directions_agree_at_zero(log_leverage, residual):
     add, remove = ops_profile(0.0, 10**log_leverage, residual)
@@ -163,6 +175,13 @@ def test_extremes_are_finite_and_safe(leverage, residual):
         assert ops_profile(epsilon, leverage, residual).add <= delta
 
 
+@pytest.mark.parametrize("residual", [1e9, 1e60])
+def test_a_huge_loss_is_its_bound_and_little_more(residual):
+    epsilon = ops_epsilon(1e-6, 1.0, residual)
+    assert_allclose(epsilon, ops_bound(1e-6, 1.0, residual, "add"), rtol=1e-5)
+    assert_allclose(epsilon, residual**2 / 4, rtol=1e-4)  # rho^2 mu / (1 + mu) / 2
+
+
 def test_nobody_has_no_loss():
     assert ops_epsilon(1e-6, 0.0, 5.0) == 0
     assert ops_profile(0.0, 0.0, 5.0) == (0, 0)
@@ -196,6 +215,19 @@ def bound_misses(form, direction, constant=2.0):
 )
 def test_bounds(form, direction, constant, ok):
     assert (bound_misses(form, direction, constant) == 0) is ok
+
+
+def test_bounds_by_hand():
+    # delta = 2 / e and c = 2: the tail is 2. leverage 1, residual 2: ln(1 + mu) is ln 2
+    delta, log = 2 / np.e, np.log(2)
+    add = (4 / 2 - log + 2) / 2 + 2 * np.sqrt(2)  # rho^2 mu / (1 + mu) = 2
+    remove = (log + 1 + 1) / 2 + 1  # rest = rho / (1 + mu) = 1, inside = 1/2
+    assert_allclose(ops_bound(delta, 1.0, 2.0, "add"), add, rtol=1e-14)
+    assert_allclose(ops_bound(delta, 1.0, 2.0, "remove"), remove, rtol=1e-14)
+    assert_allclose(ops_bound(delta, 1.0, 2.0), add, rtol=1e-14)  # "both", center above 0
+    # no residual: the center is -ln 2, and "both" takes its absolute value
+    assert_allclose(ops_bound(delta, 1.0, 0.0), (log + 2) / 2, rtol=1e-14)
+    assert_allclose(ops_bound(delta, 1.0, 0.0, "add"), (2 - log) / 2, rtol=1e-14)
 
 
 # ---- Renyi

@@ -50,6 +50,7 @@ def test_everybody_equals_refits():
         leverage, residual = numbers(X[rest], y[rest], X[i], y[i])
         assert_allclose(report.leverage[i], leverage, rtol=1e-10)
         assert_allclose(report.scaled_residual[i], residual, rtol=1e-10, atol=1e-12)
+        assert_allclose(abs(report.residual[i]) * np.sqrt(GAMMA), residual, rtol=1e-10, atol=1e-12)
         assert_allclose(report.epsilon[i], ops_epsilon(DELTA, leverage, residual), rtol=1e-8)
 
 
@@ -80,7 +81,7 @@ def test_alone_in_a_direction_is_infinite():
     report = per_instance_epsilon(X, [0.1, 0.3, 0.0], 0.0, GAMMA, DELTA)
     assert np.isfinite(report.epsilon[:2]).all()
     assert np.isinf(report.epsilon[2])
-    assert "alone in some direction" in str(report)
+    assert str(report).splitlines()[-1].startswith("infinite for 1: each is alone in some direct")
     streamed = stream_per_instance([(X, [0.1, 0.3, 0.0])], 0.0, GAMMA, DELTA)
     assert np.isinf(streamed.mean)
     assert streamed.rows[0] == 2
@@ -108,7 +109,7 @@ def test_streamed_equals_in_memory(lam):
     assert_allclose(together, report.epsilon, rtol=1e-9)  # the inverse stops at 1e-9
     assert_allclose(streamed.theta, report.theta, rtol=1e-12, atol=1e-13)
     assert_allclose(streamed.mean, report.epsilon.mean(), rtol=1e-9)
-    assert streamed.n == 500
+    assert (streamed.n, streamed.delta) == (500, DELTA)
     assert (streamed.rows == np.argsort(-report.epsilon)[:5]).all()
 
 
@@ -135,6 +136,32 @@ def test_replacement_by_simulation(epsilon):
     assert abs(found.forward - mean) < 4 * error
     mean, error = simulated_replacement(epsilon, X, y, second, first)
     assert abs(found.backward - mean) < 4 * error
+
+
+def hockey_stick_on_a_grid(epsilon, one, two, steps=600):
+    """The definition for two normal laws in the plane, by midpoints over 8 deviations."""
+    (mean, cov), (other, spread) = one, two
+    z = (np.arange(steps) + 0.5) / steps * 16 - 8
+    z = np.stack(np.meshgrid(z, z), axis=-1).reshape(-1, 2)
+    points = mean + z @ np.linalg.cholesky(cov).T
+    loss = stats.multivariate_normal(mean, cov).logpdf(points)
+    loss -= stats.multivariate_normal(other, spread).logpdf(points)
+    gain = np.maximum(0, -np.expm1(epsilon - loss))
+    return (np.exp(-(z**2).sum(axis=1) / 2) * gain).sum() / (2 * np.pi) * (16 / steps) ** 2
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_replacement_by_the_definition_where_both_records_bend_the_loss(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(3, 2)), rng.normal(size=3)
+    records, laws = [(2 * rng.normal(size=2), 2 * rng.normal()) for _ in range(2)], []
+    for x, label in records:
+        H = X.T @ X + LAM * np.eye(2) + np.outer(x, x)
+        laws.append((np.linalg.solve(H, X.T @ y + x * label), np.linalg.inv(H) / GAMMA))
+    found = replace_one_profile(0.3, X, y, *records, LAM, GAMMA)
+    # midpoints err to second order in the step, and along the kink alone: below 1e-6 here
+    assert_allclose(found.forward, hockey_stick_on_a_grid(0.3, *laws), atol=5e-6)
+    assert_allclose(found.backward, hockey_stick_on_a_grid(0.3, *laws[::-1]), atol=5e-6)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.7])
@@ -194,6 +221,7 @@ def test_explain_says_what_and_why():
     assert_allclose(about.leverage, leverage)
     assert_allclose(about.scaled_residual, residual)
     assert about.floor < about.epsilon
+    assert_allclose(about.floor, ops_epsilon(DELTA, leverage, 0.0), rtol=1e-9)
     assert "times the median" in str(about)
     inside = explain(3, X, y, LAM, GAMMA, DELTA)
     assert inside.epsilon == per_instance_epsilon(X, y, LAM, GAMMA, DELTA).epsilon[3]
@@ -203,9 +231,13 @@ def test_explain_draws_two_laws():
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots()
-    drawn = explain(0, *data(30), LAM, GAMMA, DELTA).draw(ax)
+    about = explain(0, *data(30), LAM, GAMMA, DELTA)
+    drawn = about.draw(ax)
     assert drawn is ax
-    assert len(ax.lines) == 2
+    assert [line.get_label() for line in ax.lines] == ["without the record", "with it"]
+    mu, rho = about.leverage, about.scaled_residual
+    ends = [rho / (1 + mu) - 4 * np.sqrt(mu), rho + 4 * np.sqrt(mu)]  # four deviations each side
+    assert_allclose(ax.lines[0].get_xdata()[[0, -1]], ends, rtol=1e-12)
     for line in ax.lines:
         v, density = line.get_data()
         assert_allclose(np.trapezoid(density, v), 1, atol=1e-3)

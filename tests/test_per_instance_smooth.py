@@ -101,6 +101,24 @@ def test_the_newton_error_is_below_its_certificate_and_not_far(votes, lam):
     assert np.median(error / np.linalg.norm(fit.move, axis=1)) < 0.05
 
 
+@pytest.mark.parametrize("lam", [1.0, 100.0])
+def test_the_certificate_is_the_stated_formula(votes, lam):
+    X, y = votes
+    fit, longest = pi.logistic_leave_one_out(X, y, lam), []
+    for i in [0, 7, 30]:
+        rest, labels = np.delete(X, i, 0), np.delete(y, i)
+        candidate = fit.theta - fit.move[i]
+        p = special.expit(rest @ candidate)
+        inverse = np.linalg.inv(rest.T @ (rest * (p * (1 - p))[:, None]) + lam * np.eye(3))
+        g = rest.T @ (p - labels) + lam * candidate
+        nu = np.sqrt(g @ inverse @ g)
+        S = np.sqrt(np.einsum("ij,jk,ik->i", rest, inverse, rest).max())
+        bound = -np.log1p(-S * nu) / S * np.sqrt(np.linalg.eigvalsh(inverse)[-1])
+        assert_allclose(fit.error[i], bound, rtol=1e-7)  # the gradient cancels to 8 digits
+        longest.append(S)
+    assert (max(longest) < 1) == (lam == 100.0)
+
+
 def test_where_the_certificate_fails_it_says_infinite():
     X, y = np.array([[50.0], [0.3], [-0.4]]), np.array([0.0, 1.0, 0.0])
     fit = pi.logistic_leave_one_out(X, y, 1e-3)
@@ -377,13 +395,19 @@ ONE = np.ones((2, 1))
         (lambda: pi.logistic_ridge(ONE, [0.0, 1.0], 0.0), ValueError, "lam must be finite and"),
         (lambda: pi.logistic_ridge(ONE, [0.0, np.nan], 1), ValueError, "y must be finite"),
         (lambda: pi.kernel_leave_one_out(ONE, [1.0, 1.0], 1), ValueError, "K must have shape"),
+        (lambda: pi.kernel_leave_one_out([[np.inf]], [1], 1), ValueError, r"^K must be finite"),
+        (lambda: pi.kernel_outsider([[1]], [1], 1, [np.nan], 1, 0), ValueError, "^row must be fin"),
         (lambda: pi.kernel_leave_one_out([[0, 1], [2, 0]], [1, 1], 1), ValueError, "K must be sym"),
         (lambda: pi.kernel_leave_one_out([[0, 1], [1, 0]], [1, 1], 1), ValueError, "K must be pos"),
         (lambda: pi.kernel_leave_one_out(np.eye(2), [1, 1], 0), ValueError, "lam must be finite"),
         (lambda: pi.kernel_outsider([[1]], [1], 1, [2], 1, 0), ValueError, "own must be at least"),
         (lambda: pi.kernel_outsider([[1]], [1], 1, [1, 1], 1, 0), ValueError, "row must have 1"),
         (lambda: pi.output_perturbation_losses([1.0], 1, 0.1), ValueError, "move must have shape"),
-        (lambda: pi.output_perturbation_losses(np.nan * ONE, 1, 0.1), ValueError, "move must not"),
+        (
+            lambda: pi.output_perturbation_losses([[0], [np.nan]], 1, 0.1),
+            ValueError,
+            "got it in row 1",
+        ),
         (lambda: pi.output_perturbation_losses(ONE, 0, 0.1), ValueError, "gamma must be finite"),
         (lambda: pi.output_perturbation_losses(ONE, 1, 1.0), ValueError, "delta must be above 0"),
         (lambda: pi.output_perturbation_losses(ONE, 1, 0.1, [[-1]]), ValueError, "metric must be"),
@@ -395,7 +419,7 @@ ONE = np.ones((2, 1))
         (
             lambda: pi.objective_perturbation_profile([1, 2], 0.1, [1, 2, 3], 1),
             ValueError,
-            "epsilon or delta and",
+            r"epsilon or delta and .*\(2,\), \(\), \(3,\), \(\)",
         ),
         (
             lambda: pi.objective_perturbation_losses(ONE, [1, 1], 1, -2, 0.1),
@@ -404,6 +428,13 @@ ONE = np.ones((2, 1))
         ),
         (lambda: pi.release_intervals([1], [[0]], 1, 1), ValueError, "gram must be positive"),
         (lambda: pi.release_intervals([1], [[1]], np.inf, 1), ValueError, "gamma must be finite"),
+        (lambda: pi.release_intervals([1], [[1]], [1], 1), ValueError, "^gamma must be a single"),
+        (lambda: pi.release_intervals([1], [[1]], 1, 1, [0.5]), ValueError, "^level must be a sin"),
+        (
+            lambda: pi.release_intervals([1], [1], 1, 1),
+            ValueError,
+            r"gram must have shape \(d, d\)",
+        ),
         (
             lambda: pi.stationary_shift(lambda t: np.zeros((1, 1)), [1.0], [0.0], [1.0]),
             ValueError,

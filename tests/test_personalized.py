@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, stats
 from sklearn.linear_model import Ridge
+from sklearn.utils import get_tags
 
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.noise import L2Laplace, gaussian_mu, l2_laplace_eps0, l2_laplace_profile
@@ -246,6 +247,7 @@ def test_the_promise_names_every_budget():
         assert_array_equal(
             model.fit(X, y, epsilon=epsilon.min()).guarantee_.epsilon, [epsilon.min()] * 8
         )
+        assert model.guarantee_.epsilon.shape == (8,)  # a budget a person, not one for all
 
 
 # ---------------------------------------------------------------- the mean
@@ -258,6 +260,12 @@ def test_the_mean_by_hand():
     model = PersonalizedMean(y_bounds=(0, 10), epsilon=1e12, random_state=1)
     assert_allclose(model.fit(["any", "rows", "do"], [0, 10, 5]).mean_, 5, atol=1e-9)
     assert_array_equal(model.predict(np.empty((4, 0))), [model.mean_] * 4)
+
+
+def test_the_mean_tells_scikit_learn_that_rows_are_not_looked_at():
+    tags = get_tags(PersonalizedMean())
+    assert tags.no_validation is tags.input_tags.sparse is True
+    assert tags.regressor_tags.poor_score is True
 
 
 # ---------------------------------------------------------------- Huber
@@ -309,6 +317,13 @@ def test_the_solver_reaches_what_is_charged(seed):
     assert_allclose((spent / epsilon).max(), 1, rtol=1e-12)
     exact = epsilon.sum() / huber_constant(lam, d, c)
     assert_allclose(law.eta, exact / (1 + g / (2 * np.sqrt(d) * c * w.min())), rtol=1e-12)
+
+
+def test_rounding_is_charged_where_a_weight_is_next_to_nothing():
+    # d = 1, lam = 1e-4, c = 1: no term of the gradient exceeds 2, and |theta| <= R / sqrt(lam)
+    g = PDPRidge(1e-4, loss="huber")._gradient_norm(np.array([1e-30, 1.0]), 1)
+    residual = 1 + 1 / 0.01
+    assert_allclose(g, 2 * 64 * 2.0**-52 * (1 + residual), rtol=1e-12)
 
 
 def test_the_solver_costs_a_millionth_of_the_noise():
@@ -702,6 +717,13 @@ def test_bad_data_are_refused_clipped_or_not(clip, spoil, match):
     X, y, epsilon = people()
     with pytest.raises(ValueError, match=match):
         PDPRidge(clip=clip).fit(*spoil(X, y), epsilon=epsilon)
+
+
+@pytest.mark.parametrize("model", [PDPRidge, PersonalizedMean])
+def test_a_rate_beyond_floats_is_refused(model):
+    overflow = pytest.raises(ValueError, match=r"^eta must be finite and above 0; got inf")
+    with np.errstate(over="ignore"), overflow:
+        model(epsilon=1e308).fit(np.ones((3, 2)), np.zeros(3))
 
 
 def test_the_mean_refuses_bad_labels():

@@ -128,7 +128,11 @@ def test_an_empty_sample():
     assert_array_equal(law.center, np.zeros(3))
     everyone = SampledRidge().conditional_law(X, y, ~nobody, epsilon=MIXED)
     assert law.eta == everyone.eta
-    with pytest.raises(ValueError, match="kept must hold someone with normalizer='sampled'"):
+    words = (
+        "^kept must hold someone with normalizer='sampled': the noise of an empty sample "
+        "is not defined[.] With normalizer='public' it is harmless$"
+    )
+    with pytest.raises(ValueError, match=words):
         SampledRidge(normalizer="sampled").conditional_law(X, y, nobody, epsilon=MIXED)
 
 
@@ -205,6 +209,23 @@ def test_too_many_for_an_exact_law():
     with pytest.raises(ValueError, match=r"output_law needs at most 14 people .*; got 15, a mix"):
         SampledRidge().output_law(X, y, epsilon=epsilon)
     assert len(SampledRidge().output_law(X[6:], y[6:], epsilon=epsilon[6:]).etas) == 2**9
+
+
+def test_the_largest_exact_law_is_served(monkeypatch):
+    monkeypatch.setattr("pdpbook.personalized.sampling.estimator.LARGEST", 3)
+    X, y = people()
+    law = SampledRidge().output_law(X, y, epsilon=[0.5, 1.0, 0.5, 1.0, 0.5])
+    assert len(law.etas) == 2**3
+    with pytest.raises(ValueError, match="output_law needs at most 3 people"):
+        SampledRidge().output_law(X, y, epsilon=[0.5, 0.5, 0.5, 1.0, 0.5])
+
+
+def test_predictions_are_floats_whatever_holds_the_numbers():
+    X, y = people()
+    model = SampledRidge(epsilon=MIXED).fit(X, y)
+    again = model.predict(X.astype(object))
+    assert again.dtype == np.float64
+    assert_allclose(again, X @ model.coef_ + model.intercept_, rtol=1e-14)
 
 
 # ---------------------------------------------------------------- promises

@@ -122,6 +122,22 @@ def test_energy_gained_by_a_row_norm():
         assert_allclose((constant(None) / constant(seven)) ** 2, gain, rtol=0, atol=unit)
 
 
+def test_a_row_norm_enters_every_bound():
+    # R = 1.2 and lam = 2 > R^2 = 1.44: B = R / (lam + R^2) = 1.2 / 3.44
+    assert_allclose(norm_bound(2.0, 12, row_norm=1.2), 1.2 / 3.44, rtol=1e-15)
+    by_hand = 2 * 1.2 / 2 * (1 + 1.2 * 1.2 / 3.44)
+    assert_allclose(ridge_constant(2.0, 12, "exact-norm", row_norm=1.2), by_hand, rtol=1e-15)
+    # w R^2 = 0.5 <= lam: 2 w R / (lam + w R^2) = 1 / 1.5
+    assert_allclose(label_sensitivity(0.5, 1.0, 4, row_norm=1.0), 2 / 3, rtol=1e-15)
+    # lam = 1.2 > R^2 = 1: the cap 2 R / (lam + R^2) = 2 / 2.2 is below 1 / sqrt(lam) = 0.913
+    assert_allclose(capped_sensitivity(0.95, 1.2, 4, row_norm=1.0), 1 / 1.1, rtol=1e-15)
+
+
+def test_label_sensitivity_changes_its_form_at_the_square_of_the_radius():
+    # w R^2 = 0.8 <= lam = 1 < w R^3 = 1.6: still 2 w R / (lam + w R^2) = 0.8 / 1.8
+    assert_allclose(label_sensitivity(0.2, 1.0, 4), 4 / 9, rtol=1e-15)
+
+
 def test_cap_of_the_theory():
     expected = [0.122, 0.768, 1.0, 1.0]
     assert_allclose(capped_sensitivity([0.01, 0.1, 0.5, 1.0], 1.0, 12), expected, atol=5e-4)
@@ -208,9 +224,8 @@ def test_known_bound_never_hurts(lam, d, bound):
 
 
 def test_shapes_are_kept():
-    assert isinstance(tight_factor(3), float)
-    assert isinstance(label_sensitivity(0.1, 1, 2), float)
-    assert isinstance(capped_sensitivity(0.1, 1, 2), float)
+    for single in (tight_factor(3), label_sensitivity(0.1, 1, 2), capped_sensitivity(0.1, 1, 2)):
+        assert type(single) is float
     grid = np.full((2, 3), 0.1)
     for move in (tight_factor(grid), label_sensitivity(grid, 1, 2), capped_sensitivity(grid, 1, 2)):
         assert move.shape == (2, 3)
@@ -444,17 +459,33 @@ def test_unknown_proof(proof):
 
 
 def test_arrays_are_not_scalars():
-    for call in (lambda: ridge_constant([1.0, 2.0], 3), lambda: huber_constant(1.0, 3, [1.0])):
-        with pytest.raises(ValueError, match="must be a single number"):
+    for call, name in [
+        (lambda: ridge_constant([1.0, 2.0], 3), "lam"),
+        (lambda: huber_constant(1.0, 3, [1.0]), "threshold"),
+        (lambda: solver_excess([0.1, 0.2], 1.0), "gradient_norm"),
+    ]:
+        with pytest.raises(ValueError, match=f"^{name} must be a single number"):
             call()
 
 
 def test_weights_are_shares():
     with pytest.raises(ValueError, match=r"weights must be shares of a total of 1; got 1\.1"):
         capped_sensitivity([0.5, 1.1], 1.0, 3)
+    with pytest.raises(ValueError, match=r"weights must be shares of a total of 1; got 0$"):
+        capped_sensitivity([], 1.0, 3)
 
 
-@pytest.mark.parametrize("function", [ridge_constant, huber_constant])
-def test_overflow_is_an_error_and_not_silence(function):
-    with pytest.raises(ValueError, match="lam is too small for a finite sensitivity"):
-        function(1e-320, 3)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ridge_constant(1e-320, 3),
+        lambda: ridge_constant(1e-320, 3, "published"),
+        lambda: huber_constant(1e-320, 3),
+        lambda: solver_excess(1.0, 1e-320),
+        lambda: capped_sensitivity(0.1, 1e-320, 3),
+        lambda: capped_sensitivity(0.1, 1e-304, 10**6),  # 2R / lam is finite, R^2 / lam is not
+    ],
+)
+def test_overflow_is_an_error_and_not_silence(call):
+    with pytest.raises(ValueError, match="lam is too small for a finite sensitivity; got"):
+        call()

@@ -18,6 +18,8 @@ __all__ = ["L2Laplace", "l2_laplace_radius", "round_to_grid", "sample_l2_laplace
 
 Floats = NDArray[np.float64]
 
+LEAST_RATE = 1e-300  # below it lengths overflow
+
 
 def sample_l2_laplace(
     d: int, eta: float, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
@@ -80,7 +82,12 @@ def _shape(size: Any) -> tuple[int, ...]:
 
 
 def _rate(eta: Any) -> float:
-    return check_single(check_positive(eta, "eta"), "eta")
+    rate = check_single(check_positive(eta, "eta"), "eta")
+    if not rate >= LEAST_RATE:
+        raise ValueError(
+            f"eta must be at least {LEAST_RATE:g}, or the noise is infinite; got {rate:g}"
+        )
+    return rate
 
 
 def l2_laplace_radius(d: int, eta: float) -> Any:

@@ -94,8 +94,7 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
     share = _shares(epsilon)
     largest = float(np.max(np.asarray(epsilon, dtype=float)))
     ratio = check_single(check_nonnegative(ratio, "ratio"), "ratio")
-    with np.errstate(over="ignore"):
-        target = ratio / largest / largest  # the equation for the shares
+    target = ratio / largest / largest  # the equation for the shares; infinite: no cap
     ordered = np.sort(share)
     below = np.cumsum(ordered)  # slope of the left side beyond each budget
     left = np.concatenate([[0.0], np.cumsum(np.diff(ordered) * below[:-1])])
