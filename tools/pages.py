@@ -1,17 +1,19 @@
-"""Write the generated pages of the book: ledger, statements, package, errata, published.
+"""Write the generated pages of the book, or hold them against their sources.
 
     python tools/pages.py [--check]
 
 `back/ledger.md` is read off the printed lines of the committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` off the docstrings, `back/errata.md` and `back/published.md` off
-`errata.yml` and `published.yml` and the evidence that they name. With `--check` nothing is written:
-the exit code is 1 when a page is out of date. The ledger refuses a notebook that ran on a stand-in
-for original data, and a check or falsifier cell that printed no line of its label; errata and
-published refuse evidence that no chapter prints any more.
+`errata.yml` and `published.yml` and the evidence that they name, `back/benchmarks.md` off the
+records in `benchmarks/`. With `--check` nothing is written: the exit code is 1 when a page is out
+of date. The ledger refuses a notebook that ran on a stand-in for original data, and a check or
+falsifier cell that printed no line of its label; errata and published refuse evidence that no
+chapter prints any more.
 """
 
 from __future__ import annotations
 
+import csv
 import importlib
 import inspect
 import pkgutil
@@ -55,6 +57,7 @@ __all__ = [
     "ROOT",
     "Refused",
     "api",
+    "benchmarks",
     "index",
     "ledger",
     "load",
@@ -243,6 +246,63 @@ def as_myst(text: str) -> str:
     return re.sub(r"``([^`]+)``", r"`\1`", text)
 
 
+# --- benchmarks -----------------------------------------------------------------------------------
+
+MUTANTS = """\
+# Benchmarks
+
+## Do the tests notice?
+
+A test suite that passes says little until somebody breaks the code and it fails. For six modules a
+tool changed the code in {each} places chosen at random, one at a time: a sign, a comparison, a
+constant, an argument. A mutant that makes a test fail is *killed*. These are the rates, with the
+tests that were added on the way.
+
+{table}
+
+Every survivor, and why it lives: *equivalent*, no input tells it apart; *numerics*, the same answer
+to the stated accuracy, or slower; *wording*, texts alone; *left*, a test could tell and does not
+yet. The tool was {tool}, on {date}; `benchmarks/README.md` in the repository says how to run it
+again. Seconds are processor seconds of the tests of a module.
+"""
+
+
+def benchmarks(pages: dict[str, Page]) -> str:
+    """Kill rates and survivors of mutation testing, from the committed records."""
+    folder = ROOT / "benchmarks"
+    rates, alive = (
+        list(csv.DictReader((folder / name).read_text(encoding="utf-8").splitlines()))
+        for name in ("mutants.csv", "survivors.csv")
+    )
+    rows = [
+        [
+            f"`{row['module']}`",
+            f"{(int(row['killed']) + int(row['timeout'])) / int(row['mutants']):.1%}",
+            f"{int(row['killed_at_first']) / int(row['mutants']):.1%}",
+            f"{row['survived']}, {row['equivalent']} equivalent",
+            row["seconds_of_tests"],
+        ]
+        for row in rates
+    ]
+    head = ["module", "killed", "before new tests", "survivors", "seconds"]
+    text = MUTANTS.format(
+        each=rates[0]["mutants"],
+        table=table(head, rows),
+        tool=rates[0]["tool"],
+        date=rates[0]["date"],
+    )
+    parts = [GENERATED + text]
+    for module in dict.fromkeys(row["module"] for row in alive):
+        items = [
+            f"- {code(row['place'])}, {row['verdict']}: {code(row['mutation'])}; "
+            f"{escaped(row['why'])}."
+            for row in alive
+            if row["module"] == module
+        ]
+        parts.append(f"### Survivors in {module}\n\n" + "\n".join(items) + "\n")
+    return "\n".join(parts)
+
+
 # --- the command ----------------------------------------------------------------------------------
 
 PAGES = {
@@ -251,6 +311,7 @@ PAGES = {
     "api": api,
     "errata": errata,
     "published": published_numbers,
+    "benchmarks": benchmarks,
 }
 
 
