@@ -91,6 +91,8 @@ def unlabelled_figures(notebook):
             if figure:
                 wrong.append(f"cell {cell.id} has a figure's caption and no plt.show()")
             continue
+        if "figsize" in cell.source:
+            wrong.append(f"figure cell {cell.id} has a figsize of its own")
         caption, name = figure.get("caption", ""), figure.get("name", "")
         if not caption.strip():
             wrong.append(f"figure cell {cell.id} has no caption")
@@ -373,6 +375,11 @@ PLANTED = [
     (too_long, output("execute_result", data={"text/plain": "x" * 81}), "printed a line of 81"),
     (unsaid, output("execute_result", data={"text/plain": "0.5"}), "shows a bare value: 0.5"),
     (unlabelled_figures, figure(caption=""), "has no caption"),
+    (
+        unlabelled_figures,
+        lambda nb: nb.cells[2].update(source="plt.subplots(figsize=(9, 5))\nplt.show()"),
+        "has a figsize of its own",
+    ),
     (unlabelled_figures, figure(name="loss"), "no name of its own"),
     (unlabelled_figures, alt("Too short to say anything."), "alt text of 26 characters"),
     (unlabelled_figures, alt("x" * 401), "alt text of 401 characters"),
