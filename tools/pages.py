@@ -248,6 +248,7 @@ def as_myst(text: str) -> str:
 
 # --- benchmarks -----------------------------------------------------------------------------------
 
+RECORDS = ROOT / "benchmarks"
 MUTANTS = """\
 # Benchmarks
 
@@ -269,9 +270,8 @@ again. Seconds are processor seconds of the tests of a module.
 
 def benchmarks(pages: dict[str, Page]) -> str:
     """Kill rates and survivors of mutation testing, from the committed records."""
-    folder = ROOT / "benchmarks"
     rates, alive = (
-        list(csv.DictReader((folder / name).read_text(encoding="utf-8").splitlines()))
+        list(csv.DictReader((RECORDS / name).read_text(encoding="utf-8").splitlines()))
         for name in ("mutants.csv", "survivors.csv")
     )
     rows = [
