@@ -23,7 +23,7 @@ ROWS = pages.statements()
 CHAPTERS = pages.published()
 SHARED = ROOT.parent / "shared" / "statements.csv"
 PROVED = {"prf:theorem", "prf:lemma", "prf:proposition", "prf:corollary"}
-FREE = ("fig-", "eq-", "ex-", "tab-")  # labels that need no row of their own
+FREE = ("fig-", "eq-", "ex-", "tab-", "own-")  # labels that need no row of their own
 
 chapters = pytest.mark.parametrize("name", CHAPTERS)
 
@@ -96,6 +96,12 @@ def unknown(page, rows=ROWS):
     for label in [*page.measured, *page.falsified, *page.waived]:
         if label not in chapter:
             wrong.append(f"a cell speaks of {label}, which is not in statements.csv")
+    # the builder numbers boxes without one, and two pages then claim the same number
+    wrong += [
+        f"the box {box.title!r} has no label, such as own-{page.name.rpartition('/')[2]}-..."
+        for box in page.directives
+        if box.directive.startswith("prf:") and box.directive != "prf:proof" and not box.label
+    ]
     return wrong
 
 
@@ -257,6 +263,10 @@ PLANTED = {
         "must be its first line",
     ),
     "made-up label": ([*good(), cell(BOX.replace("thm-x", "thm-z"))], "thm-z is not in statem"),
+    "no label": (
+        [*good(), cell(":::{prf:remark} Nameless\n\ny\n:::")],
+        "the box 'Nameless' has no label",
+    ),
     "made-up check": (
         [*good(), cell(CHECK.replace("thm-x", "thm-z"), CHECKED.replace("thm-x", "thm-z"))],
         "a cell speaks of thm-z",
