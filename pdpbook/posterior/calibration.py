@@ -178,6 +178,11 @@ def _mu(epsilon: float, delta: float) -> float:
     return float(gaussian_mu(epsilon, delta))
 
 
+@lru_cache
+def _penalties(n_max: int) -> Floats:
+    return np.append(0.0, np.geomspace(1e-6, 10 * max(n_max, 10), 400))
+
+
 def check_penalty(lam: float) -> float:
     lam = check_number(lam, "lam")
     if not lam >= 1:
@@ -269,7 +274,7 @@ class AdaptivePlan:
         """
         bound = max(float(eigenvalue), 0.0)
         least = max(1.0 - bound, 0.0)
-        grid = least + np.append(0.0, np.geomspace(1e-6, 10 * max(self.n_max, 10), 400))
+        grid = least + _penalties(self.n_max)
         h = bound + grid
         residual = residual_bound(h, grid, self.n_max)
         if self.release_norm:

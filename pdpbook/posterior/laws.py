@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -289,17 +290,26 @@ def _quadrature(
         parts = np.linspace(0, 1, panels + 1)[:-1]
         inside = breaks[:-1, None] + np.diff(breaks)[:, None] * parts
         breaks = np.append(inside.ravel(), high)
-    nodes, weights = np.polynomial.legendre.leggauss(count)
+    nodes, weights = _legendre(count)
     middle, half = (breaks[1:] + breaks[:-1]) / 2, np.diff(breaks) / 2
     return (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
 
 
+@lru_cache
+def _legendre(count: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(count)
+
+
 def _one_way(epsilon: Floats, mu: Floats, rho: Floats, way: int) -> Floats:
     """Profile of a draw in one direction, at negative epsilon by duality."""
-    forth = ops_profile(np.maximum(epsilon, 0.0), mu, rho)[way]
-    back = ops_profile(np.maximum(-epsilon, 0.0), mu, rho)[1 - way]
-    factor = np.exp(np.minimum(epsilon, 0.0))
-    return np.asarray(np.where(epsilon >= 0, forth, 1 - factor + factor * back))
+    epsilon, mu, rho = np.broadcast_arrays(epsilon, mu, rho)
+    ahead = epsilon >= 0
+    delta, behind = np.empty(epsilon.shape), ~ahead
+    delta[ahead] = ops_profile(epsilon[ahead], mu[ahead], rho[ahead])[way]
+    back = ops_profile(-epsilon[behind], mu[behind], rho[behind])[1 - way]
+    factor = np.exp(epsilon[behind])
+    delta[behind] = 1 - factor + factor * back
+    return delta
 
 
 def _log_normal(value: Any, mean: Any, scale: Any) -> Any:
