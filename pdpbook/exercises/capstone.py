@@ -1,0 +1,7 @@
+"""Be the curator."""
+
+from __future__ import annotations
+
+from pdpbook.exercises.properties import Assignment
+
+PROPERTIES = Assignment("capstone")

@@ -1,0 +1,7 @@
+"""PAC privacy."""
+
+from __future__ import annotations
+
+from pdpbook.exercises.properties import Assignment
+
+PROPERTIES = Assignment("pac")

@@ -1,0 +1,7 @@
+"""Personalized budgets."""
+
+from __future__ import annotations
+
+from pdpbook.exercises.properties import Assignment
+
+PROPERTIES = Assignment("personalized")

@@ -1,0 +1,200 @@
+"""Properties of an answer, the exercises they make up, and the check that students run."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ASSIGNMENTS", "Assignment", "Exercise", "Property", "assignment", "check"]
+
+#: the assignments of the book, in its order
+ASSIGNMENTS = ("foundations", "personalized", "per_instance", "user_level", "pac", "capstone")
+#: the environment variable with which an instructor changes what the properties draw
+SEED = "PDPBOOK_EXERCISE_SEED"
+
+#: points for all visible properties of an exercise together, and for all hidden ones
+POINTS = {"visible": 1, "hidden": 3}
+
+Answer = Callable[..., Any]
+Test = Callable[[Answer, np.random.Generator], Any]
+
+
+@dataclass(frozen=True)
+class Property:
+    """One demand on an answer.
+
+    `draws` marks a demand that a right answer may fail by chance, at most once in a million.
+    """
+
+    name: str  #: what tests and wrong answers call it
+    sentence: str  #: what it demands, for students
+    test: Test  #: takes the answer and a generator, returns whether the demand is met
+    draws: bool = False  #: whether chance has a part in it
+
+    def fault(self, answer: Answer, seed: int) -> str:
+        """What is wrong with an answer, in one line; empty if nothing is.
+
+        Parameters
+        ----------
+        answer : callable
+            The function that a student wrote.
+        seed : int
+            Changes what the property draws.
+
+        Returns
+        -------
+        str
+            The sentence of the property, and the error that the answer raised if it did.
+        """
+        rng = np.random.default_rng([seed, zlib.crc32(self.name.encode())])
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                return "" if self.test(answer, rng) else self.sentence
+            except NotImplementedError:
+                return "not written yet"
+            except Exception as error:  # whatever a student's code raises is an answer, too
+                words = str(error).strip().partition("\n")[0][:200]
+                return f"{self.sentence}; it raised {type(error).__name__}: {words}".rstrip(": ")
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A function to write, with its properties; each part earns its points whole or not at all."""
+
+    name: str  #: name of the function
+    visible: list[Property] = field(default_factory=list)  #: what students can run
+    hidden: list[Property] = field(default_factory=list)  #: what is run when it is graded
+
+    def faults(self, answer: Answer, part: str, seed: int) -> list[str]:
+        """The demands of a part that an answer does not meet.
+
+        Parameters
+        ----------
+        answer : callable
+            The function that a student wrote.
+        part : {"visible", "hidden"}
+            Which properties.
+        seed : int
+            Changes what the properties draw.
+
+        Returns
+        -------
+        list of str
+            One line a fault, none twice.
+        """
+        found = [one.fault(answer, seed) for one in getattr(self, part)]
+        return list(dict.fromkeys(line for line in found if line))
+
+
+class Assignment:
+    """Exercises that belong together; its methods decorate properties.
+
+    The first line of a property's docstring is the sentence that students read.
+
+    Parameters
+    ----------
+    name : str
+        Name of the assignment and of its notebook.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self.exercises: dict[str, Exercise] = {}
+
+    def visible(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
+        """Make a function a visible property of an exercise; `draws` as in `Property`."""
+        return self._add(exercise, "visible", draws)
+
+    def hidden(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
+        """Make a function a hidden property of an exercise; `draws` as in `Property`."""
+        return self._add(exercise, "hidden", draws)
+
+    def _add(self, exercise: str, part: str, draws: bool) -> Callable[[Test], Test]:
+        def add(test: Test) -> Test:
+            line = (test.__doc__ or "").strip().partition("\n")[0]
+            sentence = line[:1].lower() + line[1:].rstrip(".")
+            one = Property(test.__name__, sentence, test, draws)
+            getattr(self.exercises.setdefault(exercise, Exercise(exercise)), part).append(one)
+            return test
+
+        return add
+
+
+def assignment(name: str) -> Assignment:
+    """An assignment of the book by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `ASSIGNMENTS`.
+
+    Returns
+    -------
+    Assignment
+        Its exercises, by name of their functions.
+
+    Raises
+    ------
+    ValueError
+        If there is no such assignment.
+    """
+    if name not in ASSIGNMENTS:
+        raise ValueError(f"assignment must be one of {', '.join(ASSIGNMENTS)}; got {name!r}")
+    found: Assignment = importlib.import_module(f"pdpbook.exercises.{name}").PROPERTIES
+    return found
+
+
+def seed_of(seed: int | None) -> int:
+    """The seed given, else the environment's, else 0."""
+    text = os.environ.get(SEED, "0") if seed is None else str(seed)
+    if not text.isdecimal():
+        where = SEED if seed is None else "seed"
+        raise ValueError(f"{where} must be a whole number, at least 0; got {text!r}")
+    return int(text)
+
+
+def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | None = None) -> None:
+    """Hold an answer against the properties of an exercise, and say which it lacks.
+
+    Parameters
+    ----------
+    exercise : str
+        Assignment and function, such as ``"foundations/laplace_error"``.
+    answer : callable
+        The function you wrote.
+    hidden : bool, default False
+        Whether to run the properties that are kept for grading.
+    seed : int, optional
+        Changes what the properties draw; without it, the environment variable
+        ``PDPBOOK_EXERCISE_SEED``, else 0.
+
+    Raises
+    ------
+    AssertionError
+        If a property fails; the message names each such property.
+    ValueError
+        If there is no such exercise, or the seed is no whole number.
+    TypeError
+        If the answer is not a function.
+    """
+    __tracebackhide__ = True  # feedback shows the message, not how the properties are tested
+    name, _, function = exercise.partition("/")
+    exercises = assignment(name).exercises
+    if function not in exercises:
+        raise ValueError(f"{name} has no exercise {function!r}; it has {', '.join(exercises)}")
+    if not callable(answer):
+        raise TypeError(f"answer must be a function; got {type(answer).__name__}")
+    part = "hidden" if hidden else "visible"
+    faults = exercises[function].faults(answer, part, seed_of(seed))
+    if faults:
+        lines = "".join(f"\n- {line}" for line in faults)
+        raise AssertionError(f"{exercise} fails its {part} properties:{lines}")
+    print(f"{exercise}: {len(getattr(exercises[function], part))} {part} properties hold")

@@ -1,0 +1,7 @@
+"""User-level privacy."""
+
+from __future__ import annotations
+
+from pdpbook.exercises.properties import Assignment
+
+PROPERTIES = Assignment("user_level")

@@ -1,0 +1,55 @@
+"""The process in which a submission runs: a task on standard input, a line of JSON a part."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+from typing import IO, Any
+
+from pdpbook.exercises.properties import assignment
+
+MEMORY = 8 * 2**30  # bytes that a student's function may take
+
+
+def main() -> None:
+    """Read the task, close the door behind it, and answer part after part."""
+    task = json.load(sys.stdin)
+    exercises = assignment(task["name"]).exercises
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):  # what students print goes nowhere, from C code, too
+        os.dup2(nowhere, stream)
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    _say(out, "ready")
+    space, failed = definitions_of(task["source"])
+    for name, part in task["parts"]:
+        answer = space.get(name)
+        faults = ["it is not a function"]
+        if callable(answer):
+            faults = exercises[name].faults(answer, part, task["seed"])
+        _say(out, "; ".join([*faults, *failed]) if faults else "")
+
+
+def _say(out: IO[str], message: str) -> None:
+    out.write(json.dumps(message) + "\n")
+
+
+def definitions_of(source: str) -> tuple[dict[str, Any], list[str]]:
+    """Run definitions one by one; a package that is missing costs what needs it."""
+    space: dict[str, Any] = {"__name__": "submission"}
+    failed = []
+    for statement in ast.parse(source).body:
+        try:
+            exec(compile(ast.Module([statement], []), "<submission>", "exec"), space)
+        except Exception as error:  # whatever it is, the other definitions may work
+            failed.append(f"{ast.unparse(statement)[:60]!r} raised {error}")
+    return space, failed
+
+
+if __name__ == "__main__":
+    main()

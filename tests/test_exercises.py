@@ -1,0 +1,292 @@
+"""Graders: full marks for the reference, none for the stub, and wrong answers are caught.
+
+The reference is the solution in the notebook of the book. A wrong answer must fail the hidden
+property that it is named for.
+"""
+
+import functools
+
+import nbformat
+import pytest
+from exercises import PAGES, release
+from wrong_answers import wrong_answers
+
+from pdpbook.exercises import ASSIGNMENTS, assignment, check
+from pdpbook.exercises.grading import definitions, grade
+from pdpbook.exercises.worker import definitions_of
+
+EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
+WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
+
+
+def named(value):
+    return getattr(value, "name", None) or getattr(getattr(value, "answer", None), "__name__", None)
+
+
+every_exercise = pytest.mark.parametrize(("name", "exercise"), EXERCISES, ids=named)
+
+
+@functools.cache
+def reference(name):
+    import ast
+
+    statements, problem = definitions(PAGES / f"{name}.ipynb")
+    space, failed = definitions_of(ast.unparse(ast.Module(statements, [])))
+    assert not problem
+    assert not failed
+    return space
+
+
+# --- answers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["visible", "hidden"])
+@every_exercise
+def test_the_reference_has_every_property(name, exercise, part):
+    assert exercise.faults(reference(name)[exercise.name], part, seed=0) == []
+
+
+@pytest.mark.slow
+@every_exercise
+def test_the_reference_raises_no_false_alarm(name, exercise):
+    """300 seeds for what chance has a part in, each wrong at most once in a million; 20 for all."""
+    answer = reference(name)[exercise.name]
+    for one in exercise.visible + exercise.hidden:
+        for seed in range(1, 301 if one.draws else 21):
+            assert one.fault(answer, seed) == "", f"{one.name}, seed {seed}"
+
+
+@pytest.mark.parametrize(("name", "wrong"), WRONG, ids=named)
+def test_a_wrong_answer_violates_its_property(name, wrong):
+    hidden = {p.name: p for p in assignment(name).exercises[wrong.exercise].hidden}
+    fault = hidden[wrong.violates].fault(wrong.answer, seed=0)
+    assert fault
+    assert "raised TypeError" not in fault, "a wrong answer must be plausible, not broken"
+
+
+@every_exercise
+def test_every_exercise_has_four_wrong_answers(name, exercise):
+    found = {w.answer.__name__ for w in wrong_answers(name) if w.exercise == exercise.name}
+    assert len(found) >= 4
+    assert exercise.visible
+    assert exercise.hidden
+
+
+@every_exercise
+def test_every_hidden_property_is_violated_by_a_wrong_answer(name, exercise):
+    wrong = [w.answer for w in wrong_answers(name) if w.exercise == exercise.name]
+    for one in exercise.hidden:
+        assert any(one.fault(answer, seed=0) for answer in wrong), f"{one.name} catches nothing"
+
+
+@every_exercise
+def test_properties_say_what_they_demand(name, exercise):
+    sentences = [p.sentence for p in exercise.visible + exercise.hidden]
+    assert len(set(sentences)) == len(sentences)
+    for sentence in sentences:
+        assert 15 <= len(sentence) <= 110, sentence
+
+
+def test_there_are_enough_exercises():
+    assert len(EXERCISES) >= 32
+    names = [exercise.name for _, exercise in EXERCISES]
+    assert len(set(names)) == len(names)
+
+
+# --- the check of students -----------------------------------------------------------------------
+
+
+def test_check_says_how_many_properties_hold(capsys):
+    check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2)
+    out = capsys.readouterr().out
+    assert out == "foundations/squared_error_of_noise: 1 visible properties hold\n"
+
+
+def test_check_names_the_property_and_not_the_answer():
+    with pytest.raises(AssertionError, match="mean squared length") as caught:
+        check("foundations/squared_error_of_noise", lambda d, eta: 2 * d / eta**2, hidden=True)
+    assert "d + 1" not in str(caught.value)
+
+
+def test_what_is_not_written_is_said_once():
+    def stub(d, eta):
+        raise NotImplementedError
+
+    with pytest.raises(AssertionError, match=r"properties:\n- not written yet$"):
+        check("foundations/squared_error_of_noise", stub, hidden=True)
+
+
+def test_an_error_in_an_answer_is_reported():
+    with pytest.raises(AssertionError, match="it raised ZeroDivisionError: division by zero"):
+        check("foundations/squared_error_of_noise", lambda d, eta: d / 0)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer", "seed", "error", "words"),
+    [
+        ("foundation/x", len, None, ValueError, "assignment must be one of foundations"),
+        ("foundations/x", len, None, ValueError, "foundations has no exercise 'x'"),
+        ("foundations/worst_event", 3, None, TypeError, "answer must be a function; got int"),
+        ("foundations/worst_event", len, -1, ValueError, "seed must be a whole number"),
+    ],
+)
+def test_wrong_calls_are_refused(exercise, answer, seed, error, words):
+    with pytest.raises(error, match=words):
+        check(exercise, answer, seed=seed)
+
+
+def test_the_seed_comes_from_the_environment(monkeypatch):
+    drawn = []
+    monkeypatch.setenv("PDPBOOK_EXERCISE_SEED", "7")
+    check("foundations/truth_probability", recording(drawn))
+    monkeypatch.setenv("PDPBOOK_EXERCISE_SEED", "8")
+    check("foundations/truth_probability", recording(drawn))
+    assert drawn[0][0] != drawn[2][0]
+    monkeypatch.setenv("PDPBOOK_EXERCISE_SEED", "eight")
+    with pytest.raises(ValueError, match="PDPBOOK_EXERCISE_SEED must be a whole number"):
+        check("foundations/truth_probability", recording(drawn))
+
+
+def recording(drawn):
+    def answer(epsilon):
+        drawn.append(epsilon if hasattr(epsilon, "__len__") else [epsilon])
+        return reference("foundations")["truth_probability"](epsilon)
+
+    return answer
+
+
+# --- the grader ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_solved_notebook_has_full_marks(name):
+    table = grade(PAGES / f"{name}.ipynb", name)
+    assert table.points.sum() == table.out_of.sum() == 4 * len(assignment(name).exercises)
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_student_notebook_has_none(name):
+    table = grade(PAGES / "release" / f"{name}.ipynb", name)
+    assert table.points.sum() == 0
+    assert set(table.message) == {"not written yet"}
+
+
+def submission(folder, change):
+    """The solved notebook of foundations as students hand it in, after a change."""
+    notebook = nbformat.read(PAGES / "foundations.ipynb", as_version=4)
+    change(notebook)
+    path = folder / "submission.ipynb"
+    nbformat.write(notebook, path)
+    return path
+
+
+def cell_of(notebook, name):
+    return next(c for c in notebook.cells if c.cell_type == "code" and f"def {name}(" in c.source)
+
+
+def put(name, body):
+    def change(notebook):
+        cell = cell_of(notebook, name)
+        cell.source = cell.source.partition("\n")[0] + "\n" + body
+
+    return change
+
+
+def syntax_error(notebook):
+    cell_of(notebook, "worst_event").source = "def worst_event(p, q, epsilon:\n    return p"
+
+
+def deleted(notebook):
+    notebook.cells.remove(cell_of(notebook, "worst_event"))
+
+
+def duplicated(notebook):
+    notebook.cells.insert(0, nbformat.from_dict(cell_of(notebook, "worst_event")))
+
+
+def edited_tests(notebook):
+    for cell in notebook.cells:
+        cell.source = cell.source.replace("check(", "print(")
+
+
+def patched(notebook):
+    code = "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(code))
+    put("worst_event", "    return p")(notebook)
+
+
+def bare(notebook):
+    for cell in notebook.cells:
+        cell.metadata.clear()
+    notebook.metadata.kernelspec = {"name": "unknown", "display_name": "?"}
+
+
+DAMAGED = {
+    "a syntax error": (syntax_error, "there is no function worst_event"),
+    "a deleted cell": (deleted, "there is no function worst_event"),
+    "an infinite loop": (put("worst_event", "    while True: pass"), "no answer within 2 seconds"),
+    "an exit": (put("worst_event", "    import os; os._exit(3)"), "exit code 3"),
+    "a greedy function": (put("worst_event", "    return [0] * 10**11"), "MemoryError"),
+    "a patched grader": (patched, "worst_event"),
+    "a duplicated cell": (duplicated, ""),
+    "edited tests": (edited_tests, ""),
+    "no metadata": (bare, ""),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_submission_costs_only_what_is_damaged(tmp_path, damage):
+    change, message = DAMAGED[damage]
+    table = grade(submission(tmp_path, change), "foundations", seconds=2)
+    here = table.exercise == "worst_event"
+    assert (table.points[~here] == table.out_of[~here]).all()
+    assert (table.points[here] == (0 if message else table.out_of[here])).all()
+    if message and message != "worst_event":
+        assert table.message[here].str.contains(message, regex=False).any()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is not a Jupyter notebook"),
+        ("{}", "the file is not a Jupyter notebook"),
+        ('{"cells": []}', "it holds none of the functions of foundations"),
+        (None, "the file cannot be read: No such file or directory"),
+    ],
+)
+def test_what_is_no_submission_gets_a_message(tmp_path, content, message):
+    path = tmp_path / "x.ipynb"
+    if content is not None:
+        path.write_text(content)
+    table = grade(path, "foundations")
+    assert table.points.sum() == 0
+    assert table.message.str.startswith(message).all()
+
+
+# --- the student version -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_student_notebook_is_the_one_that_is_committed(name):
+    committed = (PAGES / "release" / f"{name}.ipynb").read_text(encoding="utf-8")
+    assert committed == release(name), "run tools/exercises.py release"
+
+
+def test_no_student_notebook_is_stale():
+    found = {path.stem for path in (PAGES / "release").iterdir()}
+    assert found == set(ASSIGNMENTS)
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_student_notebook_gives_nothing_away(name):
+    notebook = nbformat.reads(release(name), as_version=4)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    for mark in ("SOLUTION", "HIDDEN TESTS", "hidden=True", "model answer", ":::", "{doc}", "{prf"):
+        assert mark not in text, mark
+    for cell in notebook.cells:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+        assert set(cell.metadata) <= {"nbgrader", "deletable", "editable"}
+    for exercise in assignment(name).exercises:
+        assert f"def {exercise}(" in text
+        assert f'check("{name}/{exercise}", {exercise})' in text

@@ -1,0 +1,5 @@
+"""Wrong answers to the exercises capstone."""
+
+from wrong_answers import Answers
+
+wrong = Answers()

@@ -1,0 +1,262 @@
+"""Wrong answers to the exercises on foundations."""
+
+import numpy as np
+from scipy import stats
+from sklearn.linear_model import Ridge
+
+from wrong_answers import Answers
+
+wrong = Answers()
+
+# --- truth_probability ---------------------------------------------------------------------------
+
+
+@wrong("truth_probability", "the_promise_is_kept_exactly")
+def half_plus_half_the_budget(epsilon):
+    return np.minimum(1.0, 0.5 + np.asarray(epsilon) / 2)
+
+
+@wrong("truth_probability", "the_promise_is_kept_exactly")
+def half_the_exponent(epsilon):
+    return 1 / (1 + np.exp(-np.asarray(epsilon) / 2))
+
+
+@wrong("truth_probability", "the_promise_is_kept_exactly")
+def chance_of_a_forced_truth(epsilon):
+    return 0.5 + np.tanh(np.asarray(epsilon)) / 2
+
+
+@wrong("truth_probability", "the_promise_is_kept_exactly")
+def one_minus_exponential(epsilon):
+    return 1 - np.exp(-np.asarray(epsilon)) / 2
+
+
+@wrong("truth_probability", "a_large_budget_is_no_overflow")
+def exponential_over_exponential(epsilon):
+    return np.exp(epsilon) / (1 + np.exp(epsilon))
+
+
+# --- sample_l2_laplace ---------------------------------------------------------------------------
+
+
+def directions(size, d, rng):
+    z = rng.normal(size=(size, d))
+    return z / np.linalg.norm(z, axis=1, keepdims=True)
+
+
+@wrong("sample_l2_laplace", "the_radius_has_its_law")
+def scale_for_rate(d, eta, size, rng):
+    return rng.gamma(d, eta, size)[:, None] * directions(size, d, rng)
+
+
+@wrong("sample_l2_laplace", "the_radius_has_its_law")
+def exponential_radius(d, eta, size, rng):
+    return rng.exponential(1 / eta, size)[:, None] * directions(size, d, rng)
+
+
+@wrong("sample_l2_laplace", "the_radius_has_its_law")
+def laplace_in_each_coordinate(d, eta, size, rng):
+    return rng.laplace(0, 1 / eta, (size, d))
+
+
+@wrong("sample_l2_laplace", "the_radius_has_its_law")
+def gaussian(d, eta, size, rng):
+    return rng.normal(0, np.sqrt(d + 1) / eta, (size, d))
+
+
+@wrong("sample_l2_laplace", "every_direction_is_alike")
+def directions_of_a_cube(d, eta, size, rng):
+    u = rng.uniform(-1, 1, (size, d))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    return rng.gamma(d, 1 / eta, size)[:, None] * u
+
+
+@wrong("sample_l2_laplace", "every_direction_is_alike")
+def positive_directions(d, eta, size, rng):
+    return rng.gamma(d, 1 / eta, size)[:, None] * np.abs(directions(size, d, rng))
+
+
+@wrong("sample_l2_laplace", "rows_are_drawn_anew")
+def one_radius_for_all(d, eta, size, rng):
+    return rng.gamma(d, 1 / eta) * directions(size, d, rng)
+
+
+# --- squared_error_of_noise ----------------------------------------------------------------------
+
+
+@wrong("squared_error_of_noise", "error_is_a_moment_of_the_radius")
+def coordinates_of_laplace(d, eta):
+    return 2 * d / eta**2
+
+
+@wrong("squared_error_of_noise", "error_is_a_moment_of_the_radius")
+def square_of_the_mean(d, eta):
+    return (d / eta) ** 2
+
+
+@wrong("squared_error_of_noise", "error_is_a_moment_of_the_radius")
+def variance_of_the_radius(d, eta):
+    return d / eta**2
+
+
+@wrong("squared_error_of_noise", "half_the_rate_is_four_times_the_error")
+def root_of_the_error(d, eta):
+    return np.sqrt(d * (d + 1)) / eta
+
+
+@wrong("squared_error_of_noise", "half_the_rate_is_four_times_the_error")
+def eta_as_scale(d, eta):
+    return d * (d + 1) * eta**2
+
+
+@wrong("squared_error_of_noise", "one_dimension_is_laplace")
+def one_coordinate_of_many(d, eta):
+    return (d + 1) / eta**2 if d > 1 else 1 / eta**2
+
+
+# --- weighted_ridge ------------------------------------------------------------------------------
+
+
+def solved(X, y, weights, lam):
+    return np.linalg.solve(X.T @ (weights[:, None] * X) + lam * np.eye(X.shape[1]), X.T @ y)
+
+
+@wrong("weighted_ridge", "nothing_nearby_is_better")
+def penalty_times_n(X, y, weights, lam):
+    return Ridge(len(y) * lam, fit_intercept=False).fit(X, y, sample_weight=weights).coef_
+
+
+@wrong("weighted_ridge", "nothing_nearby_is_better")
+def with_an_intercept(X, y, weights, lam):
+    return Ridge(lam).fit(X, y, sample_weight=weights).coef_
+
+
+@wrong("weighted_ridge", "twice_the_weight_is_two_people")
+def roots_of_weights(X, y, weights, lam):
+    return Ridge(lam, fit_intercept=False).fit(X, y, sample_weight=np.sqrt(weights)).coef_
+
+
+@wrong("weighted_ridge", "nothing_nearby_is_better")
+def labels_without_weights(X, y, weights, lam):
+    return solved(X, y, weights, lam) / len(y)
+
+
+@wrong("weighted_ridge", "weights_and_penalty_share_a_unit")
+def weights_normalized_again(X, y, weights, lam):
+    w = weights / weights.sum()
+    return Ridge(lam, fit_intercept=False).fit(X, y, sample_weight=w).coef_
+
+
+@wrong("weighted_ridge", "a_person_of_weight_zero_is_absent")
+def weights_ignored(X, y, weights, lam):
+    return Ridge(lam * len(y), fit_intercept=False).fit(X, y).coef_
+
+
+# --- privacy_profile -----------------------------------------------------------------------------
+
+
+@wrong("privacy_profile", "both_directions_count")
+def one_direction(p, q, epsilon):
+    return np.maximum(p - np.exp(epsilon) * q, 0).sum()
+
+
+@wrong("privacy_profile", "no_event_does_better")
+def total_variation_whatever_epsilon(p, q, epsilon):
+    return np.abs(p - q).sum() / 2
+
+
+@wrong("privacy_profile", "no_event_does_better")
+def single_outputs_only(p, q, epsilon):
+    e = np.exp(epsilon)
+    return max(0.0, (p - e * q).max(), (q - e * p).max())
+
+
+@wrong("privacy_profile", "no_event_does_better")
+def mass_where_the_ratio_is_large(p, q, epsilon):
+    large = np.maximum(p / q, q / p) > np.exp(epsilon)
+    return max(p[large].sum(), q[large].sum())
+
+
+@wrong("privacy_profile", "at_zero_it_is_total_variation")
+def both_directions_added(p, q, epsilon):
+    e = np.exp(epsilon)
+    return np.maximum(p - e * q, 0).sum() + np.maximum(q - e * p, 0).sum()
+
+
+# --- worst_event ---------------------------------------------------------------------------------
+
+
+@wrong("worst_event", "no_other_event_exceeds_more")
+def epsilon_forgotten(p, q, epsilon):
+    return p > q
+
+
+@wrong("worst_event", "no_other_event_exceeds_more")
+def the_other_direction(p, q, epsilon):
+    return q > np.exp(epsilon) * p
+
+
+@wrong("worst_event", "it_may_hold_many_outputs_or_none")
+def the_largest_ratio_alone(p, q, epsilon):
+    return np.arange(len(p)) == np.argmax(p / q)
+
+
+@wrong("worst_event", "no_other_event_exceeds_more")
+def the_likelier_half(p, q, epsilon):
+    return p >= np.median(p)
+
+
+@wrong("worst_event", "no_other_event_exceeds_more")
+def a_difference_of_epsilon(p, q, epsilon):
+    return p - q > epsilon
+
+
+@wrong("worst_event", "outputs_may_be_renamed")
+def a_prefix(p, q, epsilon):
+    excess = np.cumsum(p - np.exp(epsilon) * q)
+    return np.arange(len(p)) <= np.argmax(excess)
+
+
+# --- epsilon_lower_bound -------------------------------------------------------------------------
+
+
+def clopper(hits_p, draws_p, hits_q, draws_q, first, second):
+    low = stats.beta.ppf(first, hits_p, draws_p - hits_p + 1) if hits_p else 0.0
+    more = hits_q < draws_q
+    high = stats.beta.ppf(1 - second, hits_q + 1, draws_q - hits_q) if more else 1.0
+    return max(0.0, float(np.log(low / high))) if low else 0.0
+
+
+@wrong("epsilon_lower_bound", "false_alarms_are_as_rare_as_asked")
+def no_caution(hits_p, draws_p, hits_q, draws_q, alarm):
+    return max(0.0, np.log((hits_p + 1e-9) / draws_p / ((hits_q + 1e-9) / draws_q)))
+
+
+@wrong("epsilon_lower_bound", "an_empty_count_is_no_proof_of_infinity")
+def an_infinite_ratio(hits_p, draws_p, hits_q, draws_q, alarm):
+    if hits_q == 0 and hits_p:
+        return np.inf
+    return clopper(hits_p, draws_p, hits_q, draws_q, alarm / 2, alarm / 2)
+
+
+@wrong("epsilon_lower_bound", "false_alarms_are_as_rare_as_asked")
+def one_side_cautious(hits_p, draws_p, hits_q, draws_q, alarm):
+    low = stats.beta.ppf(alarm, hits_p, draws_p - hits_p + 1) if hits_p else 0.0
+    return max(0.0, float(np.log(max(low, 1e-300) / max(hits_q / draws_q, 1e-9))))
+
+
+@wrong("epsilon_lower_bound", "the_bound_wastes_little")
+def intervals_of_hoeffding_tripled(hits_p, draws_p, hits_q, draws_q, alarm):
+    reach = [6 * np.sqrt(np.log(2 / alarm) / n) for n in (draws_p, draws_q)]
+    low, high = hits_p / draws_p - reach[0], hits_q / draws_q + reach[1]
+    return max(0.0, float(np.log(max(low, 1e-12) / high)))
+
+
+@wrong("epsilon_lower_bound", "more_caution_proves_less")
+def caution_turned_around(hits_p, draws_p, hits_q, draws_q, alarm):
+    return clopper(hits_p, draws_p, hits_q, draws_q, 1 - alarm / 2, 1 - alarm / 2)
+
+
+@wrong("epsilon_lower_bound", "more_caution_proves_less")
+def a_fixed_interval(hits_p, draws_p, hits_q, draws_q, alarm):
+    return clopper(hits_p, draws_p, hits_q, draws_q, 0.025, 0.025)

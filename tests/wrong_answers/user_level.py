@@ -1,0 +1,5 @@
+"""Wrong answers to the exercises user_level."""
+
+from wrong_answers import Answers
+
+wrong = Answers()

@@ -1,0 +1,136 @@
+"""Make the student versions of the exercises from the solved notebooks.
+
+    python tools/exercises.py [--check]
+
+The solved notebook of `book/exercises/` is the only source. Its student version, in `release/`,
+is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
+locked. Before that, `plain` takes out what only the book can show: tags, links to pages in MyST,
+cells tagged `page-only`. With `--check` nothing is written: the exit code is 1 when a student
+version is out of date.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+
+import nbformat
+import yaml
+from nbformat import NotebookNode
+from notebooks import METADATA, text
+from reading import ROOT, Page, Refused, read, statements
+
+from pdpbook.exercises import ASSIGNMENTS
+
+PAGES = ROOT / "book" / "exercises"
+STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
+ANSWER = "YOUR ANSWER HERE"
+ROLE = re.compile(r"\{([a-z:]+)\}`(?:([^`<]*?) *<([^`>]+)>|([^`]+))`")
+
+
+def plain(name: str) -> NotebookNode:
+    """The solved notebook without what only the book can show: a source for nbgrader."""
+    notebook = nbformat.read(PAGES / f"{name}.ipynb", as_version=4)
+    notebook.metadata = NotebookNode(METADATA)
+    notebook.cells = [c for c in notebook.cells if "page-only" not in c.metadata.get("tags", [])]
+    for cell in notebook.cells:
+        cell.metadata = NotebookNode(
+            {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "deletable", "editable"}}
+        )
+        if cell.cell_type == "markdown":
+            cell.source = ROLE.sub(_linked, cell.source)
+        else:
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+def _linked(match: re.Match[str]) -> str:
+    """A role of MyST as a link to the book."""
+    role, words, target = match[1], match[2] or "", match[3] or match[4]
+    if role == "numref":
+        return words or "the next figure"
+    if role == "term":
+        return words or target
+    if role == "doc":
+        page = target.lstrip("/")
+        return f"[{words or _page(page).title}]({_home()}{page}.html)"
+    if role == "prf:ref":
+        chapter = next((r["chapter"] for r in statements() if r["label"] == target), "")
+        if chapter:
+            title = _page(f"book/{chapter}").boxes[target].title.partition(";")[0].strip()
+            return f"[{words or title}]({_home()}book/{chapter}.html#{target})"
+    raise Refused(f"an exercise cannot show the role {match[0]} outside of the book")
+
+
+@functools.cache
+def _page(path: str) -> Page:
+    return read(path, nbformat.read(ROOT / f"{path}.ipynb", as_version=4))
+
+
+@functools.cache
+def _home() -> str:
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    return str(config["html"]["baseurl"])
+
+
+def released(notebook: NotebookNode) -> NotebookNode:
+    """What nbgrader's release makes of a source: stubs, no hidden tests, locked cells."""
+    for cell in notebook.cells:
+        role = cell.metadata.get("nbgrader", {})
+        cell.source = _without(cell.source, "HIDDEN TESTS", [])
+        if role.get("solution"):
+            stubbed = _without(cell.source, "SOLUTION", STUB)
+            whole = "\n".join(STUB) if cell.cell_type == "code" else ANSWER
+            cell.source = stubbed if stubbed != cell.source else whole
+            cell.metadata["deletable"] = False
+        elif role.get("grade") or role.get("locked"):
+            cell.metadata["deletable"] = False
+            cell.metadata["editable"] = False
+    return notebook
+
+
+def _without(source: str, mark: str, stub: list[str]) -> str:
+    lines: list[str] = []
+    inside = False
+    for line in source.split("\n"):
+        if f"### BEGIN {mark}" in line:
+            inside = True
+            indent = line[: len(line) - len(line.lstrip())]
+            lines += [indent + part for part in stub]
+        elif f"### END {mark}" in line:
+            inside = False
+        elif not inside:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def release(name: str) -> str:
+    """The student version of an assignment, as it is committed."""
+    return text(released(plain(name)))
+
+
+def main(arguments: list[str]) -> int:
+    """Write the student versions, or compare them; returns the exit code."""
+    if set(arguments) - {"--check"}:
+        print(__doc__)
+        return 2
+    code, folder = 0, PAGES / "release"
+    folder.mkdir(exist_ok=True)
+    for name in ASSIGNMENTS:
+        path = folder / f"{name}.ipynb"
+        wanted = release(name)
+        same = path.is_file() and path.read_text(encoding="utf-8") == wanted
+        if "--check" in arguments:
+            code = code if same else 1
+        else:
+            path.write_text(wanted, encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: {'as it was' if same else 'out of date'}")
+    for path in {*folder.glob("*.ipynb")} - {folder / f"{name}.ipynb" for name in ASSIGNMENTS}:
+        print(f"{path.relative_to(ROOT)}: belongs to no assignment")
+        code = 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
