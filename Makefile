@@ -37,6 +37,7 @@ KEY = { find pdpbook book/_ext book/_static book/_extra -type f -not -name '*.py
 book: $(READY)  ## Build the book into _build/html
 	@key="$$($(KEY))"; if [ "$$key" != "$$(cat _build/key 2>/dev/null || true)" ]; then rm -rf _build; fi; \
 	mkdir -p _build; echo "$$key" > _build/key
+	PDPBOOK_STAND_IN=1 $(BIN)/python tools/execute.py
 	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . -W -n --keep-going
 	@echo "Open $(HTML)/index.html, or run: make serve"
 

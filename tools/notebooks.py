@@ -12,14 +12,20 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import TypeVar
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", PDPBOOK_STAND_IN="")
 os.environ.setdefault("PYTHONHASHSEED", "0")
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parent.parent
 METADATA = {
@@ -75,18 +81,45 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
+def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNode:
+    """Run a notebook in place in a fresh kernel, whose working directory is `folder`."""
+    with tempfile.TemporaryDirectory(prefix="kernel-") as there:
+        # through files: two kernels that start at once cannot pick the same port
+        manager = AsyncKernelManager(
+            kernel_name="python3", transport="ipc", connection_file=f"{there}/kernel.json"
+        )
+        client = NotebookClient(
+            notebook,
+            km=manager,
+            timeout=timeout,
+            coalesce_streams=True,
+            resources={"metadata": {"path": folder}},
+        )
+        client.execute(cleanup_kc=True)
+    return notebook
+
+
+Result = TypeVar("Result")
+
+
+def at_once(job: Callable[[Path], Result], paths: list[Path]) -> Iterator[tuple[Path, Result]]:
+    """Results of a job on each notebook as they come, one kernel a core, large notebooks first."""
+    order = sorted(paths, key=lambda path: -path.stat().st_size)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = {pool.submit(job, path): path for path in order}
+        try:
+            for done in tqdm(
+                as_completed(running), total=len(running), disable=not sys.stderr.isatty()
+            ):
+                yield running[done], done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
 def refresh(path: Path) -> bool:
     """Run one notebook from a fresh kernel and rewrite it; returns whether it changed."""
     before = path.read_text(encoding="utf-8")
-    notebook = nbformat.reads(before, as_version=4)
-    NotebookClient(
-        notebook,
-        timeout=300,
-        kernel_name="python3",
-        coalesce_streams=True,
-        resources={"metadata": {"path": path.parent}},
-    ).execute()
-    after = text(canonical(notebook))
+    after = text(canonical(run(nbformat.reads(before, as_version=4), path.parent, timeout=300)))
     path.write_text(after, encoding="utf-8")
     return after != before
 
@@ -94,6 +127,6 @@ def refresh(path: Path) -> bool:
 if __name__ == "__main__":
     if DATA.is_dir():
         os.environ.setdefault("PDPBOOK_DATA", str(DATA))
-    for notebook_path in [Path(p).resolve() for p in sys.argv[1:]] or sources():
-        changed = refresh(notebook_path)
+    chosen = [Path(p).resolve() for p in sys.argv[1:]] or sources()
+    for notebook_path, changed in at_once(refresh, chosen):
         print(f"{notebook_path.relative_to(ROOT)}: {'changed' if changed else 'as committed'}")
