@@ -252,27 +252,37 @@ RULES = {
 
 
 def buttons(site: Site, checkout: Path, repository: str, branch: str) -> Iterator[Fault]:
-    """Edit, issue and Binder buttons point at files of the checkout."""
+    """Edit, issue, Binder and download links point at files; exercises open the student's copy."""
     slug = re.escape(urlsplit(repository).path.strip("/"))
     patterns = {
         "edit": rf"^{re.escape(repository)}/edit/{branch}/([^?#]+)",
         "binder": rf"/v2/gh/{slug}/{branch}\?urlpath=lab/tree/([^?#&]+)",
         "issue": rf"^{re.escape(repository)}/issues/new\?title=Issue%20on%20page%20%2F([^&]+)",
+        "download": r"((?:_sources|_downloads)/.+)",
     }
     for page, soup in site.pages.items():
-        found = {name: 0 for name in patterns}
-        for link in soup.select(".article-header-buttons a[href]"):
+        found: dict[str, list[str]] = {name: [] for name in patterns}
+        for link in soup.select("a[href]"):
             for name, pattern in patterns.items():
                 if match := re.search(pattern, link["href"]):
-                    found[name] += 1
-                    base = site.folder if name == "issue" else checkout
+                    found[name].append(unquote(match[1]))
+                    base = checkout if name in {"edit", "binder"} else site.folder
                     if not (base / unquote(match[1])).is_file():
                         yield Fault(page, "button", f"{name} leads to {match[1]}: no such file")
-        notebook = (checkout / page).with_suffix(".ipynb").is_file()
-        if page.startswith("book/"):
-            for name in ["edit", "issue", *(["binder"] if notebook else [])]:
-                if not found[name]:
-                    yield Fault(page, "button", f"no {name} button")
+        if not page.startswith("book/"):
+            continue
+        needed = ["issue", "edit"]
+        if (checkout / page).with_suffix(".ipynb").is_file():
+            needed.append("binder")
+        if page.startswith("book/exercises/"):
+            needed = ["issue", "binder", "download"]
+            for name in ("edit", "binder", "download"):
+                for target in found[name]:
+                    if not re.search(r"/release/|^_downloads/", target):
+                        yield Fault(page, "button", f"{name} gives the solutions away: {target}")
+        for name in needed:
+            if not found[name]:
+                yield Fault(page, "button", f"no {name} button")
 
 
 def contents(site: Site, toc: Path) -> Iterator[Fault]:

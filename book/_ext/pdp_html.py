@@ -17,6 +17,13 @@ STAND_IN = (
     "Its numbers are not results."
 )
 TEX = {"varepsilon": "ε", "epsilon": "ε", "delta": "δ", "lambda": "λ", "eta": "η", "theta": "θ"}
+# On a page of exercises these buttons lead to the solved notebook.
+SOLVED = {
+    "launch-buttons",
+    "download-notebook-button",
+    "download-source-button",
+    "source-edit-button",
+}
 SCHEME = 'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"'
 # Of MathJax's 24 MB, what a page with TeX input can load: itself, its fonts, rare TeX commands,
 # and the spoken formulas of its menu. The rest is for other inputs, outputs and languages.
@@ -142,7 +149,22 @@ def keep_first_line(app, what, name, obj, options, lines) -> None:
         lines.insert(0, "")
 
 
+def hide_solved(app, pagename, templatename, context, doctree) -> None:
+    """Pages of exercises open the student's notebook, by links of their own."""
+
+    def kept(buttons: list[dict]) -> list[dict]:
+        return [
+            {**one, "buttons": kept(one["buttons"])} if "buttons" in one else one
+            for one in buttons
+            if one["label"] not in SOLVED
+        ]
+
+    if pagename.startswith("book/exercises/"):
+        context["header_buttons"] = kept(context["header_buttons"])
+
+
 def setup(app) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", keep_first_line, priority=400)  # before Napoleon
+    app.connect("html-page-context", hide_solved, priority=600)  # the theme adds them at 501
     app.connect("build-finished", finish, priority=900)  # after those that copy their files
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -164,6 +164,36 @@ def test_a_button_that_is_gone_is_found(checkout, kind):
     assert any("button: no " in line for line in lines(checkout))
 
 
+def exercises(checkout, links):
+    """A page of exercises, built, with these links."""
+    (checkout / "_toc.yml").write_text(TOC.replace("book/two.md", "book/exercises/two"))
+    (checkout / "html" / "book" / "two.html").unlink()
+    for folder in ["book/exercises/release", "html/book/exercises", "html/_downloads/1"]:
+        (checkout / folder).mkdir(parents=True)
+    for name in ["book/exercises/two", "book/exercises/release/two", "html/_downloads/1/two"]:
+        (checkout / f"{name}.ipynb").touch()
+    links = [ISSUE + "book/exercises/two.html&body=x", "../../_downloads/1/two.ipynb", *links]
+    body = "".join(f"<a href='{link}'>x</a>" for link in links)
+    (checkout / "html" / "book" / "exercises" / "two.html").write_text(HEAD % "" + BODY % body)
+    return lines(checkout)
+
+
+def test_exercises_open_the_copy_of_students(checkout):
+    assert exercises(checkout, [BINDER + "book/exercises/release/two.ipynb"]) == []
+
+
+@pytest.mark.parametrize("kind", [BINDER, EDIT])
+def test_a_link_to_solved_exercises_is_found(checkout, kind):
+    student = BINDER + "book/exercises/release/two.ipynb"
+    found = exercises(checkout, [student, kind + "book/exercises/two.ipynb"])
+    assert len(found) == 1
+    assert "gives the solutions away: book/exercises/two.ipynb" in found[0]
+
+
+def test_exercises_without_a_copy_to_open_are_found(checkout):
+    assert exercises(checkout, []) == ["book/exercises/two.html: button: no binder button"]
+
+
 def test_a_page_that_was_not_built_is_found(checkout):
     (checkout / "html" / "book" / "two.html").unlink()
     assert lines(checkout) == ["book/two.html: contents: is in _toc.yml, but was not built"]
