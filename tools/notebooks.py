@@ -93,6 +93,7 @@ def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNode:
             km=manager,
             timeout=timeout,
             coalesce_streams=True,
+            record_timing=False,  # would be metadata, which the cache compares
             resources={"metadata": {"path": folder}},
         )
         client.execute(cleanup_kc=True)
