@@ -28,7 +28,6 @@ from reading import (
     LINE,
     PAPERS,
     ROOT,
-    SPELLED,
     Page,
     Refused,
     code,
@@ -45,6 +44,7 @@ from reading import (
     spaced,
     statements,
     table,
+    words,
 )
 
 import pdpbook
@@ -173,11 +173,6 @@ def index(pages: dict[str, Page]) -> str:
             lines.append([*(escaped(n) or "-" for n in numbers), _item(row, here, False)])
         parts.append(table(head, lines))
     return GENERATED + "\n".join(parts)
-
-
-def words(name: str) -> str:
-    """A title from a file name."""
-    return SPELLED.get(name, name.replace("_", " ").capitalize())
 
 
 def _item(row: dict[str, str], here: set[str], said: bool) -> str:

@@ -241,6 +241,11 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
+def words(name: str) -> str:
+    """A title from a file name."""
+    return SPELLED.get(name, name.replace("_", " ").capitalize())
+
+
 def papers() -> str:
     """Which paper is A, which B."""
     return "; ".join(f"{key} is {{cite:t}}`{cited}`" for key, cited in PAPERS.items())
