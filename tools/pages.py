@@ -5,10 +5,11 @@
 `back/ledger.md` is read off the printed lines of the committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` off the docstrings, `back/errata.md` and `back/published.md` off
 `errata.yml` and `published.yml` and the evidence that they name, `back/benchmarks.md` off the
-records in `benchmarks/`. With `--check` nothing is written: the exit code is 1 when a page is out
-of date. The ledger refuses a notebook that ran on a stand-in for original data, and a check or
-falsifier cell that printed no line of its label; errata and published refuse evidence that no
-chapter prints any more.
+records in `benchmarks/`, `back/instructors.md` and the last cell of every chapter off
+`teaching.md`, `teaching.yml` and the exercises. With `--check` nothing is written: the exit code
+is 1 when a page or a cell is out of date. The ledger refuses a notebook that ran on a stand-in for
+original data, and a check or falsifier cell that printed no line of its label; errata and published
+refuse evidence that no chapter prints any more.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import re
 import sys
 
 from evidence import errata, published_numbers
+from guide import instructors, write_last_cells
 from reading import (
     CHECKED,
     DIRECTIVE,
@@ -307,6 +309,7 @@ PAGES = {
     "errata": errata,
     "published": published_numbers,
     "benchmarks": benchmarks,
+    "instructors": instructors,
 }
 
 
@@ -315,7 +318,8 @@ def main(arguments: list[str]) -> int:
     if set(arguments) - {"--check"}:
         print(__doc__)
         return 2
-    pages, code = load(), 0
+    pages, checking = load(), "--check" in arguments
+    code = write_last_cells(pages, check=checking)
     for name, make in PAGES.items():
         path = ROOT / "book" / "back" / f"{name}.md"
         shown = path.relative_to(ROOT)
@@ -326,7 +330,7 @@ def main(arguments: list[str]) -> int:
             code = 1
             continue
         same = path.is_file() and path.read_text(encoding="utf-8") == text
-        if "--check" in arguments:
+        if checking:
             code = code if same else 1
             print(f"{shown}: {'up to date' if same else 'out of date; run tools/pages.py'}")
         else:

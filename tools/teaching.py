@@ -17,9 +17,10 @@ from reading import REFERENCE, ROOT, Refused, published, statements, words
 
 from pdpbook.exercises import ASSIGNMENTS
 
+HEADING = re.compile(r"^## +(.+?) *$", re.M)
 EXERCISE = re.compile(
-    r"^## +(?P<heading>.+)\n\s*\*\*(?P<name>\w+)\*\* · (?P<points>\d+) points"
-    r"(?P<hand>, graded by hand)? · (?P<minutes>\d+) minutes"
+    r"^\*\*(?P<name>\w+)\*\* · (?P<points>\d+) points"
+    r"(?:, graded by hand)? · (?P<minutes>\d+) minutes"
     r"(?: · (?P<kind>warm-up|core|attack) · trains\s(?P<trains>(?:.+\n?)+))?",
     re.M,
 )
@@ -42,7 +43,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What the line below the heading of an exercise says; by hand there is no kind."""
+    """What the line in bold of an exercise says, and the heading above; by hand it has no kind."""
 
     assignment: str
     heading: str
@@ -71,17 +72,14 @@ def chapter(name: str, notebook: NotebookNode) -> Chapter:
 
 def exercises_of(assignment: str, notebook: NotebookNode) -> list[Exercise]:
     """The exercises of an assignment, in its order."""
+    text = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     found = []
-    for cell in notebook.cells:
-        if cell.cell_type != "markdown":
-            continue
-        for match in EXERCISE.finditer(cell.source):
-            trains = re.findall(r"\{doc\}`/book/([\w/]+)`", match["trains"] or "")
-            numbers = int(match["points"]), int(match["minutes"])
-            heading, kind = match["heading"].strip(), match["kind"] or ""
-            found.append(
-                Exercise(assignment, heading, match["name"], *numbers, kind, tuple(trains))
-            )
+    for match in EXERCISE.finditer(text):
+        heading = HEADING.findall(text[: match.start()])[-1]
+        trains = re.findall(r"\{doc\}`/book/([\w/]+)`", match["trains"] or "")
+        numbers = int(match["points"]), int(match["minutes"])
+        kind = match["kind"] or ""
+        found.append(Exercise(assignment, heading, match["name"], *numbers, kind, tuple(trains)))
     return found
 
 
