@@ -13,6 +13,7 @@ from pdpbook.gwa import (
     exact,
     exact_sensitivity,
     gwa_weights,
+    program,
     rows,
     solver,
 )
@@ -341,6 +342,22 @@ def test_rows_join_until_a_program_on_some_is_optimal_for_all(monkeypatch, epsil
     assert_solved(found, X, users, **setting)
     assert_allclose(found.objective, whole.objective, rtol=2e-8)
     assert 6 < int(found.status.split()[1]) <= 150  # "clarabel, 72 of 150 rows"
+
+
+def test_a_program_that_misses_its_gap_while_no_row_is_violated_says_so(monkeypatch):
+    X, users = instance(n=150, d=2, m=8)
+    setting = {**SETTING, "epsilon": 3.0, "norm": "l2", "delta": 1e-6}
+
+    def multipliers_alone(problem, name):
+        C, M, status = program.solve_program(problem, name)
+        return np.zeros_like(C), M, status  # which the repair makes least squares
+
+    monkeypatch.setattr(rows, "solve_program", multipliers_alone)
+    with pytest.raises(
+        ConvergenceError, match=r"clarabel, \d+ of 150 rows: .*certified gap"
+    ) as found:
+        gwa_weights(X, users, solver="rows", **setting)
+    assert "150 of 150" not in str(found.value)
 
 
 def test_with_one_coordinate_both_norms_are_one_problem():

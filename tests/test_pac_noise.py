@@ -281,7 +281,10 @@ def test_allocations_keep_everybody_within_the_target(calibration, combine, shap
     assert noise.exposure.max() <= noise.snr
     assert_allclose(noise.exposure, exposure(noise.covariance, m.matrices))
     assert noise.value >= noise.lower_bound * (1 - 1e-12)
+    if shape == "diagonal":
+        assert_allclose((m.basis * noise.variances) @ m.basis.T, noise.covariance, rtol=1e-12)
     if shape == "full":
+        assert noise.variances is None
         plain = allocate_noise(m, 0.75, calibration=calibration)
         assert noise.value < plain.value
 
@@ -363,6 +366,18 @@ def test_without_an_ellipsoid_there_is_only_the_approximation():
     assert not got.holds
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_move_where_there_is_no_noise_is_seen_in_any_unit(unit):
+    X, y = pool_of(10, 1)
+
+    def mean(covariance):
+        rng = np.random.default_rng(14)
+        return certify_noise(X, unit * y, covariance, 0.75, draws=50, rng=rng).mean
+
+    assert np.isinf(mean(np.diag([1.0, 0.0]))).all()
+    assert np.isfinite(mean(np.array([[1.0, 0.5], [0.5, 1.0]]))).all()
+
+
 def test_an_ellipsoid_wide_where_there_is_no_noise_bounds_nothing():
     X, y = pool_of(10, 1)
     region = pac.PublicEllipsoid(np.zeros(2), np.eye(2), 3.0)
@@ -435,8 +450,8 @@ def test_the_covariance_knows_the_pool_and_not_the_half():
     assert np.abs(law.mean - other.mean).max() > 0.01
 
 
-def noise_is_standard(monkeypatch, scale=1.0):
-    """Whitened distance of 500 releases from the clipped weights of their own halves."""
+def whitened_noise(monkeypatch):
+    """Squared distances of 500 releases from the clipped weights of their own halves."""
     X, y = pool_of(50, 1)
     model = PACRegression(**FAST)
     known = model._calibrate(Pool(X, y), np.random.default_rng(16))
@@ -447,13 +462,15 @@ def noise_is_standard(monkeypatch, scale=1.0):
         secret = np.random.default_rng(seed).spawn(2)[1]
         half = Pool(X, y).sample(1, 0.5, secret)[0]
         noise = np.r_[fitted.coef_, fitted.intercept_] - known.center(half)
-        squares.append(noise @ np.linalg.solve(known.covariance, noise) / scale)
-    return bool(stats.kstest(squares, stats.chi2(2).cdf).pvalue > 1e-6)
+        squares.append(noise @ np.linalg.solve(known.covariance, noise))
+    return np.array(squares)
 
 
-@pytest.mark.parametrize(("scale", "ok"), [(0.7, False), (1.0, True), (1.4, False)])
-def test_the_noise_on_a_random_half_has_the_stated_covariance(monkeypatch, scale, ok):
-    assert noise_is_standard(monkeypatch, scale) is ok
+def test_the_noise_on_a_random_half_has_the_stated_covariance(monkeypatch):
+    squares = whitened_noise(monkeypatch)
+    for scale, ok in [(0.7, False), (1.0, True), (1.4, False)]:
+        standard = stats.kstest(squares / scale, stats.chi2(2).cdf).pvalue > 1e-6
+        assert bool(standard) is ok
 
 
 def attack(X, y, model, person, halves=4000, seed=17):
@@ -556,6 +573,33 @@ def test_the_printed_loop_draws_nothing_after_the_first_person():
         X, y, rng=np.random.default_rng(20), reset=True, absolute=True, every=10
     )
     assert np.all(fixed.draws >= 20)
+
+
+def test_the_printed_loop_with_its_repairs_draws_everybodys_differences():
+    X, y = pool_of(6, 1)
+    codes = (np.arange(64)[:, None] >> np.arange(6)) % 2 == 1
+    squares = Pool(X, y, "ridge", 0.5).differences(codes)[1] ** 2  # the same, in the half or not
+    got = pac.printed_moments(
+        X,
+        y,
+        model="ridge",
+        alpha=0.5,
+        basis="unit",
+        eta=1e-15,
+        reset=True,
+        absolute=True,
+        max_draws=200,
+        rng=np.random.default_rng(21),
+    )
+    assert_array_equal(got.draws, 200)
+    error = squares.std(axis=0) / np.sqrt(200)
+    assert np.all(np.abs(got.second - squares.mean(axis=0)) <= 5 * error)
+
+
+def test_the_printed_loop_has_no_penalty_of_its_own():
+    X, y = pool_of()
+    with pytest.raises(ValueError, match="alpha must be finite and above 0; got 0"):
+        pac.printed_moments(X, y, model="ridge", rng=np.random.default_rng(20))
 
 
 def test_the_printed_back_projection_leaves_weights_bare():

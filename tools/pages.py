@@ -259,9 +259,9 @@ tests that were added on the way.
 {table}
 
 Every survivor, and why it lives: *equivalent*, no input tells it apart; *numerics*, the same answer
-to the stated accuracy, or slower; *wording*, texts alone; *left*, a test could tell and does not
-yet. The tool was {tool}, on {date}; `benchmarks/README.md` in the repository says how to run it
-again. Seconds are processor seconds of the tests of a module.
+to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, on {date};
+`benchmarks/README.md` in the repository says how to run it again. Seconds are processor seconds of
+the tests of a module.
 """
 
 
