@@ -517,9 +517,9 @@ def no_more_releases_than_paid_for(answer: Answer, rng: Generator) -> bool:
 
 
 def _alarms(answer: Answer, mechanism: Any, epsilon: float, rng: Generator) -> bool:
-    """Whether 40 audits of a kept promise, at an alarm of one in twenty, are wrong no oftener."""
-    wrong = sum(bool(answer(mechanism, *PAIR, epsilon, 120, 0.05, rng)) for _ in range(40))
-    return bool(stats.binom.sf(wrong - 1, 40, 0.05) > ALARM)
+    """Whether 30 audits of a kept promise, at an alarm of one in twenty, are wrong no oftener."""
+    wrong = sum(bool(answer(mechanism, *PAIR, epsilon, 120, 0.05, rng)) for _ in range(30))
+    return bool(stats.binom.sf(wrong - 1, 30, 0.05) > ALARM)
 
 
 @hidden("is_refuted", draws=True)
