@@ -444,10 +444,10 @@ def a_huge_budget_leaves_the_eigenvalue(answer: Answer, rng: Generator) -> bool:
 # --- accuse ---------------------------------------------------------------------------------------
 
 
-def _case(rng: Generator, gamma: float = 2.0) -> tuple[Any, ...]:
+def _case(rng: Generator, gamma: float = 2.0, d: int = 3) -> tuple[Any, ...]:
     """Data without a person, and a person whose label does not quite fit."""
-    X, y = _people(rng, n=12)
-    x = rng.normal(size=3)
+    X, y = _people(rng, n=12, d=d)
+    x = rng.normal(size=d)
     x *= 2 / np.linalg.norm(x)
     fit = _law(X, y, 1.0, gamma).mean
     sign = float(rng.choice([-1, 1]))
@@ -473,12 +473,11 @@ def bolder_attackers_spare_nobody(answer: Answer, rng: Generator) -> bool:
 @hidden("accuse")
 def false_alarms_are_as_frequent_as_stated(answer: Answer, rng: Generator) -> bool:
     """Without the person the chance of an accusation is what was asked for."""
-    X, y, x, label, lam, gamma = case = _case(rng, gamma=float(rng.choice([0.5, 4.0])))
+    X, y, x, label, lam, gamma = case = _case(rng, float(rng.choice([0.5, 4.0])), d=1)
     leverage, residual = _outsider(X, y, x, label, lam, gamma)
     v, p, _ = _densities(leverage, residual)
     sign = np.sign(label - x @ _law(X, y, lam, gamma).mean)
-    aside = np.cross(x, rng.normal(size=3))
-    theta = np.outer((label - sign * v / np.sqrt(gamma)) / (x @ x), x) + aside
+    theta = (label - sign * v / np.sqrt(gamma))[:, None] / x
     fine = []
     for alarm in (0.02, 0.1, 0.5):
         chance = p[np.asarray(answer(theta, *case, alarm), dtype=bool)].sum()

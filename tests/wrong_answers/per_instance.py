@@ -79,6 +79,11 @@ def one_plus_leverage(X, y, lam):
     return corrected(X, y, lam, lambda h: -1 / (1 + h))
 
 
+@wrong("fits_without_each", "each_row_is_the_minimum_for_the_others")
+def leverage_against_the_others(X, y, lam):
+    return corrected(X, y, lam, lambda h: -1 / (1 - h / (1 - h)))
+
+
 @wrong("fits_without_each", "who_agrees_is_not_missed")
 def only_the_label_is_taken_out(X, y, lam):
     return np.linalg.solve(hessian(X, lam), (X.T @ y)[:, None] - X.T * y).T
