@@ -5,7 +5,8 @@
 `back/ledger.md` is read off the printed lines of the committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` off the docstrings, `back/errata.md` and `back/published.md` off
 `errata.yml` and `published.yml` and the evidence that they name, `back/benchmarks.md` off the
-records in `benchmarks/`, `back/instructors.md` and the last cell of every chapter off
+records in `benchmarks/`, `back/functions.md` off docstrings and tests, `back/runs.md` off the lock,
+`back/instructors.md` and the last cell of every chapter off
 `teaching.md`, `teaching.yml` and the exercises. With `--check` nothing is written: the exit code
 is 1 when a page or a cell is out of date. The ledger refuses a notebook that ran on a stand-in for
 original data, and a check or falsifier cell that printed no line of its label; errata and published
@@ -17,11 +18,11 @@ from __future__ import annotations
 import csv
 import importlib
 import inspect
-import pkgutil
 import re
 import sys
 
 from evidence import errata, published_numbers
+from functions import functions, modules, named, runs
 from guide import instructors, write_last_cells
 from reading import (
     CHECKED,
@@ -48,8 +49,6 @@ from reading import (
     table,
     words,
 )
-
-import pdpbook
 
 __all__ = [
     "CHECKED",
@@ -187,12 +186,6 @@ def _item(row: dict[str, str], here: set[str], said: bool) -> str:
 # --- the package ----------------------------------------------------------------------------------
 
 
-def modules() -> list[str]:
-    """Every public module of the package by name; a folder counts as the module of its name."""
-    found = pkgutil.iter_modules(pdpbook.__path__)
-    return sorted(f"pdpbook.{module.name}" for module in found if module.name[0] != "_")
-
-
 def api(pages: dict[str, Page]) -> str:
     """One section a module: what is in it, with links to statements, and its docstrings."""
     rows = {row["label"]: row for row in statements()}
@@ -226,15 +219,6 @@ def api(pages: dict[str, Page]) -> str:
             "set_partial_fit_request, set_predict_request, set_score_request\n```\n"
         )
     return GENERATED + "\n".join(parts)
-
-
-def named(thing: object) -> list[str]:
-    """The words of a docstring, of a class with those of its methods, that may be labels."""
-    things = [thing]
-    if inspect.isclass(thing):
-        things += [v for k, v in vars(thing).items() if inspect.isroutine(v) and k[0] != "_"]
-    docs = "\n".join(inspect.getdoc(one) or "" for one in things)
-    return list(dict.fromkeys(re.findall(r"\b[a-z]+(?:-[a-z0-9]+)+\b", docs)))
 
 
 def as_myst(text: str) -> str:
@@ -309,6 +293,8 @@ PAGES = {
     "errata": errata,
     "published": published_numbers,
     "benchmarks": benchmarks,
+    "functions": functions,
+    "runs": runs,
     "instructors": instructors,
 }
 
