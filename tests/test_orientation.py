@@ -1,0 +1,84 @@
+"""A reader who opens any chapter first: what it needs, and what its words mean."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import nbformat
+import pages
+import pytest
+from docutils import nodes
+from sphinx import addnodes
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAPTERS = pages.published()
+
+
+def needed(opening):
+    """The links of the sentence that says what a chapter needs."""
+    said = re.search(r"^Time: .*?Needed: (.*?)(?:\n\n|\Z)", opening, re.M | re.S)
+    return re.findall(r"\{(?:doc|ref|prf:ref)\}`[^`]+`", said[1]) if said else []
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_what_a_chapter_needs_is_linked_at_its_top(name):
+    first = nbformat.read(CHAPTERS[name], as_version=4).cells[0].source
+    assert needed(first)
+
+
+def test_needs_without_a_link_are_noticed():
+    assert needed("# T\n\nTime: 5 minutes. Needed: the chapter on noise.") == []
+    assert needed("Time: 5 minutes. Needed: {doc}`noise`.\n\nSee {doc}`x`.") == ["{doc}`noise`"]
+
+
+# --- words of the glossary -----------------------------------------------------------------------
+
+SPEC = importlib.util.spec_from_file_location("pdp_terms", ROOT / "book/_ext/pdp_terms.py")
+terms = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(terms)
+GLOSSARY = (ROOT / "book" / "glossary.md").read_text(encoding="utf-8")
+
+
+def linked(text, *words):
+    """What links to the glossary, as shown and as looked up; and the text that comes out."""
+    pieces = list(terms.linked(text, {word.lower(): word for word in words}, "book/p"))
+    links = [p for p in pieces if isinstance(p, addnodes.pending_xref)]
+    assert "".join(p.astext() for p in pieces) == text
+    return [(link.astext(), link["reftarget"]) for link in links]
+
+
+def test_the_terms_of_the_glossary_are_read():
+    found = terms.terms(GLOSSARY)
+    assert {"DP-SGD", "Rényi divergence", "l2-Laplace noise", "zCDP"} <= set(found)
+    assert len(found) == GLOSSARY.count("\n  ") - GLOSSARY.count("\n  \n") > 60
+    assert set(found) >= terms.PLAIN
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("A mechanism, and a mechanism.", [("mechanism", "mechanism")]),
+        ("Two mechanisms.", [("mechanisms", "mechanism")]),
+        ("Mechanism design", [("Mechanism", "mechanism")]),
+        ("its privacy\nloss", [("privacy\nloss", "privacy loss")]),
+        ("differential privacy", []),
+        ("mechanistic, a non-mechanism, mechanism-like", []),
+    ],
+)
+def test_first_uses_are_linked_once_and_whole(text, links):
+    assert linked(text, "mechanism", "privacy loss") == links
+
+
+def test_the_longest_term_wins():
+    text = "pure differential privacy and differential privacy"
+    found = linked(text, "differential privacy", "pure differential privacy")
+    assert [target for _, target in found] == ["pure differential privacy", "differential privacy"]
+
+
+@pytest.mark.parametrize("kind", [nodes.title, nodes.reference, nodes.literal, nodes.math])
+def test_titles_links_code_and_formulas_are_left_alone(kind):
+    inside, outside = kind("", "a mechanism"), nodes.paragraph("", "a mechanism")
+    assert terms.LinkTerms.skipped(inside.children[0])
+    assert not terms.LinkTerms.skipped(outside.children[0])
