@@ -288,9 +288,17 @@ def test_planted_faults_are_noticed(change, message):
     assert any(message in line for line in wrong), wrong
 
 
-def test_labels_that_a_page_needs_are_looked_up():
+@pytest.mark.parametrize(
+    "role",
+    [
+        "{prf:ref}`thm-laplace`",
+        "{doc}`/book/foundations/noise`",
+        "{doc}`x </book/foundations/noise>`",
+    ],
+)
+def test_roles_that_a_page_needs_are_followed(role):
     source, pages, found = book()
-    needs = TOP.replace("the chapter on coins", "{prf:ref}`thm-laplace`")
+    needs = TOP.replace("the chapter on coins", role)
     pages["foundations/ridge"] = teaching.chapter("foundations/ridge", cells(needs))
     [line] = teaching.faults(source, pages, found)
     assert line.startswith("card foundations/ridge: the page needs foundations/noise")

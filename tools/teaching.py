@@ -136,13 +136,15 @@ def _card_faults(card: dict[str, Any], page: Chapter, names: list[str]) -> list[
             wrong.append(f"comes after {other}, which the book has later")
     home = {row["label"]: row["chapter"] for row in statements()}
     wanted = {home[label] for label in REFERENCE.findall(page.needed) if label in home}
+    wanted |= set(re.findall(r"\{doc\}`[^`]*?/book/([\w/]+)>?`", page.needed))
+    prose = re.sub(r"\{[\w:]+\}`[^`]*`", "", page.needed)
     wrong += [
         f"the page needs {other}, and the card does not say so"
         for other in sorted(wanted)
         if other not in card["after"]
     ]
     for stem in {n.partition("/")[2] for n in names} - {page.name.partition("/")[2]}:
-        said = re.search(rf"\b{re.escape(words(stem))}\b", page.needed, re.I)
+        said = re.search(rf"\b{re.escape(words(stem))}\b", prose, re.I)
         if said and not any(other.endswith(f"/{stem}") for other in card["after"]):
             wrong.append(f"the page needs {said[0]!r}, and the card does not say so")
     said_here = yaml.safe_dump([card["misconceptions"], card["discuss"]])
