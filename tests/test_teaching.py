@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import copy
 import re
-import subprocess
-import sys
+import shlex
 from pathlib import Path
 
+import course
 import guide
 import nbformat
 import notebooks
@@ -22,6 +22,7 @@ from mdit_py_plugins.anchors.index import slugify
 from nbformat import v4
 
 from pdpbook.exercises import ASSIGNMENTS, assignment
+from pdpbook.exercises import __main__ as grader
 
 ROOT = Path(__file__).resolve().parent.parent
 TEACHING, CHAPTERS, EXERCISES = teaching.load()
@@ -97,29 +98,24 @@ def test_every_chapter_ends_with_its_exercises(name):
     assert re.findall(r"\*\*(\w+)\*\*", last.source) == trained
 
 
-def test_the_commands_of_the_guide_exist():
-    """Every tool, subcommand and option in a block of commands is known to the program."""
+def test_the_commands_of_the_guide_are_understood(capsys):
+    """What stands in blocks of commands is parsed by the programs themselves."""
     text = (ROOT / "book" / "teaching.md").read_text(encoding="utf-8")
-    text = re.sub(r"\\\n\s*", "", text)
-    lines = [
-        line.partition(" #")[0]
-        for block in re.findall(r"^```bash\n(.*?)^```", text, re.M | re.S)
-        for line in block.splitlines()
+    blocks = re.findall(r"^```bash\n(.*?)^```", text, re.M | re.S)
+    lines = re.sub(r"\\\n\s*", "", "".join(blocks)).splitlines()
+    calls = [shlex.split(line, comments=True) for line in lines]
+    ours = [
+        call[call.index("tools/course.py") + 1 :] for call in calls if "tools/course.py" in call
     ]
-    programs = r"(?:python -m (pdpbook\.exercises)|python (tools/course\.py)) (\w+)(.*)"
-    calls = [match.groups() for line in lines if (match := re.search(programs, line))]
-    assert {call[0] or call[1] for call in calls} == {"pdpbook.exercises", "tools/course.py"}
-    for module, script, command, rest in calls:
-        program = ["-m", module] if module else [script]
-        run = subprocess.run(
-            [sys.executable, *program, command, "--help"],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=ROOT,
-        )
-        for option in re.findall(r" (--[\w-]+)", rest):
-            assert f"{option} " in run.stdout, f"{command} has no {option}"
+    for call in ours:
+        course.arguments(call)
+    marks = [call[call.index("grade") :] for call in calls if "pdpbook.exercises" in call]
+    with pytest.raises(SystemExit):
+        grader.main(["grade", "--help"])
+    options = set(re.findall(r"--[\w-]+", capsys.readouterr().out))
+    assert {word for call in marks for word in call if word.startswith("--")} <= options
+    assert {call[0] for call in ours} == {"create", "all", "gradescope", "handout", "key"}
+    assert {call[1] for call in marks} == {"foundations"}
 
 
 def test_the_paths_of_the_guide_exist():
