@@ -60,3 +60,9 @@ def test_every_library_of_the_chapters_has_its_version():
     assert "{nb-exec-table}" in text
     for library in ("numpy", "dp-accounting", "sphinx-design"):
         assert f"| `{library}` | " in text
+
+
+def test_every_module_has_its_page_in_the_contents():
+    toc = (functions.ROOT / "_toc.yml").read_text(encoding="utf-8")
+    for name in functions.modules():
+        assert f"- file: book/back/api/{name.removeprefix('pdpbook.')}\n" in toc

@@ -3,14 +3,14 @@
     python tools/pages.py [--check]
 
 `back/ledger.md` is read off the printed lines of the committed notebooks, `back/statements.md` off
-`statements.csv`, `back/api.md` off the docstrings, `back/errata.md` and `back/published.md` off
-`errata.yml` and `published.yml` and the evidence that they name, `back/benchmarks.md` off the
-records in `benchmarks/`, `back/functions.md` off docstrings and tests, `back/runs.md` off the lock,
-`back/instructors.md` and the last cell of every chapter off
-`teaching.md`, `teaching.yml` and the exercises. With `--check` nothing is written: the exit code
-is 1 when a page or a cell is out of date. The ledger refuses a notebook that ran on a stand-in for
-original data, and a check or falsifier cell that printed no line of its label; errata and published
-refuse evidence that no chapter prints any more.
+`statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings, `back/functions.md`
+off docstrings and tests, `back/errata.md` and `back/published.md` off `errata.yml` and
+`published.yml` and the evidence that they name, `back/benchmarks.md` off the records in
+`benchmarks/`, `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter
+off `teaching.md`, `teaching.yml` and the exercises. With `--check` nothing is written: the exit
+code is 1 when a page or a cell is out of date. The ledger refuses a notebook that ran on a stand-in
+for original data, and a check or falsifier cell that printed no line of its label; errata and
+published refuse evidence that no chapter prints any more.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import importlib
 import inspect
 import re
 import sys
+from functools import partial
 
 from evidence import errata, published_numbers
 from functions import functions, modules, named, runs
@@ -187,17 +188,19 @@ def _item(row: dict[str, str], here: set[str], said: bool) -> str:
 
 
 def api(pages: dict[str, Page]) -> str:
-    """One section a module: what is in it, with links to statements, and its docstrings."""
+    """One section a module: what is in it, a line each, with links to statements."""
     rows = {row["label"]: row for row in statements()}
     here = _labels(pages)
     parts = [
         "# The package\n",
-        "One section a module: first what is in it, with the statements that it carries out, then "
-        "the docstrings. Arrays go in and come out; randomness is an argument.\n",
+        "One section a module: what is in it, with the statements that it carries out. A name "
+        "leads to the docstring. Arrays go in and come out; randomness is an argument.\n",
     ]
     for name in modules():
         module = importlib.import_module(name)
-        parts.append(f"## {name.removeprefix('pdpbook.')}\n")
+        short = name.removeprefix("pdpbook.")
+        parts.append(f"## {short}\n")
+        parts.append(f"All docstrings: {{doc}}`api/{short}`.\n")
         lines = []
         for public in module.__all__:
             thing = getattr(module, public)
@@ -213,11 +216,19 @@ def api(pages: dict[str, Page]) -> str:
             )
         if lines:
             parts.append("".join(lines))
-        parts.append(
-            f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
-            "   :member-order: bysource\n   :exclude-members: set_fit_request, "
-            "set_partial_fit_request, set_predict_request, set_score_request\n```\n"
-        )
+    return GENERATED + "\n".join(parts)
+
+
+def reference(name: str, pages: dict[str, Page]) -> str:
+    """The docstrings of a module, on a page of their own: all of them together are heavy."""
+    parts = [
+        f"# {name}\n",
+        "What is in it, in a line each: {doc}`../api`.\n",
+        "## In full\n",
+        f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
+        "   :member-order: bysource\n   :exclude-members: set_fit_request, "
+        "set_partial_fit_request, set_predict_request, set_score_request\n```\n",
+    ]
     return GENERATED + "\n".join(parts)
 
 
@@ -247,13 +258,30 @@ to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, 
 `benchmarks/README.md` in the repository says how to run it again. Seconds are processor seconds of
 the tests of a module.
 """
+ALARMS = """\
+## Do sound mechanisms raise alarms?
+
+To catch planted bugs says little if sound mechanisms are accused as well. So each line of the
+harness ({{doc}}`../foundations/audits`) was audited with every seed from 0 on: by its laws on
+{density} random pairs of neighbors; {counts} times by counting releases on the pair of the harness,
+where its promise is hard to keep; PAC privacy {attack} times by attack. There were {alarms} alarms
+in {audits} audits. What draws, counts or attacks certify is wrong with a chance of at most
+{false_alarm:.0e} each.
+
+{table}
+
+*Largest* is the largest share of its promise that an audit could show; above 1 is an alarm. Random
+pairs are mild, so it may be small, and 0 stands where nothing was certified. *Draws* are taken from
+either law, to count, or to find where the two differ most; 20,000 are enough to refute half the
+noise by counting. {beyond} is not counted: no number of releases refutes 40 nats. Recorded on {date}.
+"""
 
 
 def benchmarks(pages: dict[str, Page]) -> str:
-    """Kill rates and survivors of mutation testing, from the committed records."""
-    rates, alive = (
+    """Mutants killed, survivors, and alarms of sound mechanisms, from the committed records."""
+    rates, alive, audits = (
         list(csv.DictReader((RECORDS / name).read_text(encoding="utf-8").splitlines()))
-        for name in ("mutants.csv", "survivors.csv")
+        for name in ("mutants.csv", "survivors.csv", "alarms.csv")
     )
     rows = [
         [
@@ -281,7 +309,35 @@ def benchmarks(pages: dict[str, Page]) -> str:
             if row["module"] == module
         ]
         parts.append(f"### Survivors in {module}\n\n" + "\n".join(items) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, _alarms(audits)])
+
+
+def _alarms(audits: list[dict[str, str]]) -> str:
+    kinds = list(dict.fromkeys(row["audit"] for row in audits))
+    lines = [
+        [
+            escaped(row["mechanism"]),
+            escaped(row["how"]),
+            row["draws"] if row["draws"] != "0" else "none",
+            f"{row['alarms']} of {row['seeds']}",
+            row["largest_ratio"],
+        ]
+        for row in audits
+    ]
+    counted = {row["mechanism"] for row in audits if row["audit"] != "density"}
+    return ALARMS.format(
+        **{kind: max(row["seeds"] for row in audits if row["audit"] == kind) for kind in kinds},
+        alarms=sum(int(row["alarms"]) for row in audits),
+        audits=sum(int(row["seeds"]) for row in audits),
+        false_alarm=max(float(row["false_alarm"]) for row in audits),
+        table=table(["mechanism", "audit", "draws", "alarms", "largest"], lines),
+        beyond=", ".join(
+            code(name)
+            for name in dict.fromkeys(row["mechanism"] for row in audits)
+            if name not in counted
+        ),
+        date=max(row["date"] for row in audits),
+    )
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -296,6 +352,7 @@ PAGES = {
     "functions": functions,
     "runs": runs,
     "instructors": instructors,
+    **{f"api/{m.removeprefix('pdpbook.')}": partial(reference, m) for m in modules()},
 }
 
 
@@ -320,6 +377,7 @@ def main(arguments: list[str]) -> int:
             code = code if same else 1
             print(f"{shown}: {'up to date' if same else 'out of date; run tools/pages.py'}")
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(f"{shown}: {'as it was' if same else 'written'}")
     return code
