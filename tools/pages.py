@@ -273,7 +273,8 @@ in {audits} audits. What draws, counts or attacks certify is wrong with a chance
 *Largest* is the largest share of its promise that an audit could show; above 1 is an alarm. Random
 pairs are mild, so it may be small, and 0 stands where nothing was certified. *Draws* are taken from
 either law, to count, or to find where the two differ most; 20,000 are enough to refute half the
-noise by counting. {beyond} is not counted: no number of releases refutes 40 nats. Recorded on {date}.
+noise by counting. {beyond} is not counted: no number of releases refutes 40 nats. Recorded on
+{date}.
 """
 
 
@@ -318,9 +319,9 @@ def _alarms(audits: list[dict[str, str]]) -> str:
         [
             escaped(row["mechanism"]),
             escaped(row["how"]),
-            row["draws"] if row["draws"] != "0" else "none",
+            f"{int(row['draws']):,}" if int(row["draws"]) else "none",
             f"{row['alarms']} of {row['seeds']}",
-            row["largest_ratio"],
+            f"{float(row['largest_ratio']):.3g}",
         ]
         for row in audits
     ]
