@@ -7,6 +7,8 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTRUCTOR := .venv-instructor
+FOLDER ?= ../course
 HTML := _build/html
 
 # One thread for each linear-algebra call: printed digits do not depend on the machine's cores.
@@ -18,7 +20,7 @@ ifneq ($(wildcard $(SHARED_DATA)),)
 export PDPBOOK_DATA ?= $(SHARED_DATA)
 endif
 
-.PHONY: help book serve test test-all site-test lint notebooks pages lock bench pdf clean
+.PHONY: help book serve test test-all site-test lint notebooks pages instructor course lock bench pdf clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +30,12 @@ $(READY): requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+$(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml
+	$(PYTHON) -m venv $(INSTRUCTOR)
+	$(INSTRUCTOR)/bin/pip install --quiet --disable-pip-version-check -r requirements-instructor.txt
+	$(INSTRUCTOR)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
 # The execution cache knows the cells, not the package or the data: build afresh when those change.
@@ -53,7 +61,7 @@ test: lint  ## Lint, types, unit tests, and every notebook compared with its com
 	$(BIN)/pytest -n 2 --dist loadscope -m "not slow"
 	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
 
-test-all: lint  ## The same, and the slow ones
+test-all: lint instructor  ## The same, and the slow ones
 	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
 	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
 
@@ -69,13 +77,23 @@ notebooks: $(READY)  ## Run the notebooks and rewrite them in committed form, th
 pages: $(READY)
 	$(BIN)/python tools/pages.py
 
-lock:  ## Resolve the ranges of pyproject.toml anew into requirements.txt
-	rm -rf _build/lock
-	$(PYTHON) -m venv _build/lock
-	_build/lock/bin/pip install --quiet --disable-pip-version-check ".[book,test]"
-	{ echo "# Made by 'make lock' from pyproject.toml; do not edit."; \
-	  _build/lock/bin/pip freeze --exclude pdpbook; } > requirements.txt
-	rm -rf _build/lock
+instructor: $(READY) $(INSTRUCTOR)/.ready  ## Make the environment of nbgrader, apart from the book's
+
+course: instructor  ## Make an nbgrader course of the exercises (FOLDER=../course)
+	$(BIN)/python tools/course.py create $(FOLDER)
+
+define LOCK
+rm -rf _build/lock
+$(PYTHON) -m venv _build/lock
+_build/lock/bin/pip install --quiet --disable-pip-version-check $(1)
+{ echo "# Made by 'make lock' from pyproject.toml; do not edit."; \
+  _build/lock/bin/pip freeze --exclude pdpbook; } > $(2)
+rm -rf _build/lock
+endef
+
+lock:  ## Resolve the ranges of pyproject.toml anew into the two lists of requirements
+	$(call LOCK,".[book]" ".[test]",requirements.txt)
+	$(call LOCK,--constraint requirements.txt ".[instructor]",requirements-instructor.txt)
 
 bench: $(READY)  ## Time the package against its yardsticks, as ratios in one run
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds
@@ -86,4 +104,4 @@ pdf: $(READY)  ## The book as PDF (needs xelatex and latexmk)
 	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . --builder pdflatex
 
 clean:  ## Remove everything that was built, the environment too
-	rm -rf _build $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info .coverage
+	rm -rf _build $(VENV) $(INSTRUCTOR) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info .coverage

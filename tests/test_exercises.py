@@ -4,6 +4,7 @@ The reference is the solution in the notebook of the book. A wrong answer must f
 property that it is named for.
 """
 
+import ast
 import functools
 
 import nbformat
@@ -28,10 +29,8 @@ every_exercise = pytest.mark.parametrize(("name", "exercise"), EXERCISES, ids=na
 
 @functools.cache
 def reference(name):
-    import ast
-
     statements, problem = definitions(PAGES / f"{name}.ipynb")
-    space, failed = definitions_of(ast.unparse(ast.Module(statements, [])))
+    space, failed = definitions_of([ast.unparse(statement) for statement in statements])
     assert not problem
     assert not failed
     return space
@@ -201,7 +200,8 @@ def deleted(notebook):
 
 
 def duplicated(notebook):
-    notebook.cells.insert(0, nbformat.from_dict(cell_of(notebook, "worst_event")))
+    cell = cell_of(notebook, "worst_event")
+    notebook.cells.insert(0, nbformat.from_dict({**cell, "id": "copied"}))
 
 
 def edited_tests(notebook):
@@ -243,6 +243,60 @@ def test_a_damaged_submission_costs_only_what_is_damaged(tmp_path, damage):
     assert (table.points[here] == (0 if message else table.out_of[here])).all()
     if message and message != "worst_event":
         assert table.message[here].str.contains(message, regex=False).any()
+
+
+def graded(folder, *cells, seconds=2):
+    """Parts of privacy_profile and worst_event in a notebook of a few cells."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    nbformat.write(notebook, folder / "x.ipynb")
+    table = grade(folder / "x.ipynb", "foundations", seconds=seconds)
+    return table[table.exercise.isin(["privacy_profile", "worst_event"])]
+
+
+WORST = "def worst_event(p, q, epsilon):\n    return np.asarray(p) > LIMIT(epsilon) * np.asarray(q)"
+
+
+@pytest.mark.parametrize(
+    "constants",
+    ["LIMIT = np.exp", "LIMIT = np.vectorize(np.exp)", "LIMIT = lambda x: np.exp(x)"],
+)
+def test_constants_of_a_notebook_are_kept(tmp_path, constants):
+    table = graded(tmp_path, "import numpy as np", constants, WORST)
+    assert table.points.tolist() == [0, 0, 1, 3]
+
+
+def test_a_function_may_be_a_lambda(tmp_path):
+    code = "worst_event = lambda p, q, epsilon: np.asarray(p) > np.exp(epsilon) * np.asarray(q)"
+    assert graded(tmp_path, "import numpy as np", code).points.sum() == 4
+
+
+def test_what_calls_own_functions_is_not_run(tmp_path):
+    loop = "def loop():\n    while True: pass\nx = loop()\ny = x + 1"
+    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, loop)
+    assert table.points.tolist() == [0, 0, 1, 3]
+    broken = WORST.replace(">", "<")
+    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", broken, loop)
+    assert not table.message.str.contains("NameError|not defined").any()
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("class Slow:\n    while True: pass", "its definitions: no answer within"),
+        ("class Gone:\n    import os; os._exit(3)", "its definitions: its process ended"),
+    ],
+)
+def test_a_cell_that_hangs_or_ends_outside_of_functions(tmp_path, monkeypatch, cell, message):
+    monkeypatch.setattr("pdpbook.exercises.grading.START", 10.0)
+    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, cell)
+    assert table.points.sum() == 0
+    assert table.message[table.exercise == "worst_event"].str.startswith(message).all()
+
+
+def test_an_expression_too_deep_costs_its_cell_alone(tmp_path):
+    deep = "x = " + "+".join(["1"] * 5000)
+    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, deep)
+    assert table.points.sum() == 4
 
 
 @pytest.mark.parametrize(

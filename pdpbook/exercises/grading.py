@@ -1,7 +1,8 @@
 """The grader: the functions of a submitted notebook, in a process of their own with time limits.
 
 Only imports, functions, classes and constants of the notebook are used, so that deleted or edited
-tests, stray cells and wrong metadata do not matter. Not a sandbox. `worker` is the other end.
+tests, stray cells and wrong metadata do not matter. A constant is what is assigned to a name and
+needs no function of the notebook. Not a sandbox. `worker` is the other end.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import ast
 import contextlib
 import json
 import math
+import os
 import queue
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -25,7 +28,7 @@ from pdpbook.exercises.properties import POINTS, assignment, seed_of
 
 __all__ = ["grade"]
 
-START = 60.0  # seconds that a process may take to import the package
+START = 60.0  # seconds more that a process may take to import the package
 
 
 def grade(
@@ -61,12 +64,12 @@ def grade(
     if not 0 < seconds < math.inf:
         raise ValueError(f"seconds must be finite and above 0; got {seconds}")
     statements, problem = definitions(Path(notebook))
-    names = {s.name for s in statements if isinstance(s, ast.FunctionDef)}
-    if not problem and not names & set(exercises):
+    names = {name for statement in statements for name in _given(statement)}
+    todo = [exercise for exercise in exercises if exercise in names]
+    if not problem and not todo:
         problem = f"it holds none of the functions of {name}; is it another assignment?"
-    todo = [] if problem else [exercise for exercise in exercises if exercise in names]
-    source = ast.unparse(ast.Module(statements, []))
-    answered = dict(_answers(name, todo, source, seed, seconds)) if todo else {}
+    sources = [ast.unparse(statement) for statement in statements]
+    answered = dict(_answers(name, todo, sources, seed, seconds)) if todo else {}
     rows = []
     for exercise in exercises:
         missing = problem or f"there is no function {exercise} that Python can read"
@@ -86,54 +89,85 @@ def definitions(notebook: Path) -> tuple[list[ast.stmt], str]:
         return [], f"the file cannot be read: {error.strerror}"
     except (ValueError, KeyError, TypeError, RecursionError):
         return [], "the file is not a Jupyter notebook"
-    kept: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for source in sources:
-        try:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             cell = ast.parse(re.sub(r"^[ \t]*[%!].*$", "", source, flags=re.M))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        kept += [statement for statement in cell.body if _is_definition(statement)]
+            ast.unparse(cell)  # fails where statements nest too deep to be sent on
+            statements += cell.body
+    unknown = {name for statement in statements for name in _given(statement)}
+    kept = []
+    for statement in statements:
+        if _is_definition(statement, unknown):
+            kept.append(statement)
+        else:
+            names = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+            unknown |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
     return kept, ""
 
 
-def _is_definition(statement: ast.stmt) -> bool:
+def _given(statement: ast.stmt) -> set[str]:
+    """Names that a statement defines as functions or classes."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
+        return {target.id for target in statement.targets if isinstance(target, ast.Name)}
+    return set()
+
+
+def _is_definition(statement: ast.stmt, unknown: set[str]) -> bool:
+    """Whether a statement is kept; a constant must not run, or need, what is not known here."""
     if isinstance(statement, ast.Assign):
-        with contextlib.suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            ast.literal_eval(statement.value)
-            return all(isinstance(target, ast.Name) for target in statement.targets)
-        return False
+        lazy = isinstance(statement.value, ast.Lambda)
+        used = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+        named = all(isinstance(target, ast.Name) for target in statement.targets)
+        return named and (lazy or not used & unknown)
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
     return isinstance(statement, kinds)
 
 
 def _answers(
-    name: str, todo: list[str], source: str, seed: int, seconds: float
+    name: str, todo: list[str], sources: list[str], seed: int, seconds: float
 ) -> Iterator[tuple[tuple[str, str], str]]:
     """Message of each part; a part that hangs or kills its process costs itself alone."""
     parts = [(exercise, part) for exercise in todo for part in POINTS]
     while parts:
-        task = {"name": name, "source": source, "seed": seed, "parts": parts}
+        task = {"name": name, "sources": sources, "seed": seed, "parts": parts}
         process = subprocess.Popen(
             [sys.executable, "-m", "pdpbook.exercises.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         lines = _lines(process, json.dumps(task).encode())
+        ready = False
         try:
-            message = lines.get(timeout=START + seconds)  # says that it is ready
-            while parts and message is not None:
-                message = lines.get(timeout=seconds)
-                if message is not None:
-                    yield parts.pop(0), json.loads(message)
-            if parts:
-                code = process.wait(seconds)
-                yield parts.pop(0), f"its process ended without an answer, exit code {code}"
+            ready = lines.get(timeout=START + seconds) is not None
+            message = lines.get(timeout=seconds) if ready else None
+            while message is not None:
+                yield parts.pop(0), json.loads(message)
+                message = lines.get(timeout=seconds) if parts else None
+            fault = f"its process ended without an answer, exit code {process.wait(seconds)}"
         except (queue.Empty, subprocess.TimeoutExpired):
-            yield parts.pop(0), f"no answer within {seconds:g} seconds"
+            fault = f"no answer within {seconds:g} seconds"
         finally:
-            process.kill()
-            process.wait()
+            _end(process)
+        if not ready:  # what stands outside of functions hangs or dies, and would again
+            yield from ((part, f"its definitions: {fault}") for part in parts)
+            return
+        if parts:
+            yield parts.pop(0), fault
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process with all that it has started."""
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _lines(process: subprocess.Popen[bytes], task: bytes) -> queue.Queue[bytes | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import sys
@@ -25,8 +24,8 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    space, failed = definitions_of(task["sources"])
     _say(out, "ready")
-    space, failed = definitions_of(task["source"])
     for name, part in task["parts"]:
         answer = space.get(name)
         faults = ["it is not a function"]
@@ -39,15 +38,15 @@ def _say(out: IO[str], message: str) -> None:
     out.write(json.dumps(message) + "\n")
 
 
-def definitions_of(source: str) -> tuple[dict[str, Any], list[str]]:
+def definitions_of(sources: list[str]) -> tuple[dict[str, Any], list[str]]:
     """Run definitions one by one; a package that is missing costs what needs it."""
     space: dict[str, Any] = {"__name__": "submission"}
     failed = []
-    for statement in ast.parse(source).body:
+    for source in sources:
         try:
-            exec(compile(ast.Module([statement], []), "<submission>", "exec"), space)
+            exec(compile(source, "<submission>", "exec"), space)
         except Exception as error:  # whatever it is, the other definitions may work
-            failed.append(f"{ast.unparse(statement)[:60]!r} raised {error}")
+            failed.append(f"{source[:60]!r} raised {error}")
     return space, failed
 
 

@@ -1,0 +1,628 @@
+"""The tools of a course: collecting, repairing, grading with nbgrader, packing for Gradescope.
+
+The slow tests run nbgrader itself; they need its environment (`make instructor`).
+"""
+
+import json
+import os
+import subprocess
+import zipfile
+
+import course
+import marks
+import nbformat
+import pandas as pd
+import pytest
+from autograder import autograder
+from bs4 import BeautifulSoup
+from collect import collect, names_of
+from coursework import INSTRUCTOR
+from exercises import PAGES, plain, released
+from handout import MARK, handout, key
+from nbformat import v4
+from preflight import Unusable, mend
+from reading import ROOT, Refused
+
+from pdpbook.exercises import ASSIGNMENTS, assignment, grade
+from pdpbook.exercises.gradescope import write_results
+from pdpbook.exercises.properties import POINTS
+
+WRITTEN = [name for name in ASSIGNMENTS if (PAGES / f"{name}.ipynb").is_file()]
+NAME = "foundations"
+FUNCTIONS = list(assignment(NAME).exercises)
+FULL = 4 * len(FUNCTIONS)
+
+
+# --- submissions ---------------------------------------------------------------------------------
+
+
+def solved():
+    """What a student hands in who solved everything."""
+    notebook = released(plain(NAME))
+    answers = {cell.id: MARK.sub("", cell.source) for cell in plain(NAME).cells}
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            cell.source = answers[cell.id]
+    return notebook
+
+
+def cell_of(notebook, grade_id):
+    return next(
+        c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id
+    )
+
+
+def put(notebook, function, body):
+    """Give a function of a notebook another body."""
+    cell = cell_of(notebook, function)
+    cell.source = cell.source.partition("\n")[0] + "\n" + body
+
+
+def half_the_exponent(notebook):
+    put(notebook, "truth_probability", "    return 1 / (1 + np.exp(-np.asarray(epsilon) / 2))")
+
+
+def two_wrong_functions(notebook):
+    put(notebook, "squared_error_of_noise", "    return 2 * d / eta**2")
+    put(notebook, "worst_event", "    return np.asarray(p) > np.asarray(q)")
+
+
+def syntax_error(notebook):
+    cell_of(notebook, "worst_event").source = "def worst_event(p, q, epsilon:\n    return p"
+
+
+def infinite_loop(notebook):
+    put(notebook, "worst_event", "    while True: pass")
+
+
+def deleted(notebook):
+    notebook.cells.remove(cell_of(notebook, "worst_event"))
+    notebook.cells.remove(cell_of(notebook, "privacy_profile-hidden"))
+    notebook.metadata["kernelspec"] = {"name": "conda-env-of-mine", "display_name": "Mine"}
+
+
+def cheat(notebook):
+    put(notebook, "worst_event", "    return p")
+    for part in ("visible", "hidden"):
+        cell = cell_of(notebook, f"worst_event-{part}")
+        cell.source = "assert True"
+        cell.metadata.nbgrader.points = 50
+
+
+def duplicated(notebook):
+    first = notebook.cells.index(cell_of(notebook, "worst_event"))
+    for cell in (notebook.cells[first], notebook.cells[first + 1]):
+        notebook.cells.append(nbformat.from_dict(cell))
+    output = v4.new_output("stream", name="stdout", text="far too much " * 200_000)
+    notebook.cells[first - 2].outputs = [output]
+
+
+def stripped(notebook):
+    notebook.metadata.clear()
+    for k, cell in enumerate(notebook.cells):
+        cell.metadata.clear()
+        cell.id = f"new-{k}"
+
+
+def patched(notebook):
+    code = "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []"
+    notebook.cells.insert(0, v4.new_code_cell(code))
+    put(notebook, "worst_event", "    return p")
+
+
+def as_it_is(notebook):
+    pass
+
+
+def damaged(change):
+    notebook = solved()
+    change(notebook)
+    return notebook
+
+
+# --- the repairs ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def release():
+    return released(plain(NAME))
+
+
+def mended(change, release):
+    """The cells of nbgrader in a repaired submission, what was said, and the whole."""
+    notebook = json.dumps(damaged(change))
+    repaired, notes = mend(notebook, release, NAME)
+    cells = {c.metadata.nbgrader.grade_id: c for c in repaired.cells if "nbgrader" in c.metadata}
+    return cells, notes, repaired
+
+
+def answers(cells):
+    return {name: cell.source for name, cell in cells.items() if cell.metadata.nbgrader.solution}
+
+
+REFERENCE = {
+    cell.metadata.nbgrader.grade_id: MARK.sub("", cell.source)
+    for cell in plain(NAME).cells
+    if cell.metadata.get("nbgrader", {}).get("solution")
+}
+
+
+def test_a_sound_submission_is_left_alone(release):
+    cells, notes, repaired = mended(as_it_is, release)
+    assert notes == []
+    assert [c.source for c in repaired.cells] == [c.source for c in solved().cells]
+    assert answers(cells) == REFERENCE
+
+
+def same_id_twice(notebook):
+    notebook.cells.append(nbformat.from_dict(cell_of(notebook, "worst_event")))
+
+
+def stub_after_the_answer(notebook):
+    stub = cell_of(released(plain(NAME)), "worst_event")
+    notebook.cells.insert(notebook.cells.index(cell_of(notebook, "worst_event")) + 1, stub)
+
+
+def other_ids(notebook):
+    for k, cell in enumerate(notebook.cells):
+        cell.id = f"new-{k}"
+
+
+def roles_lost(notebook):
+    for cell in notebook.cells:
+        cell.metadata.pop("nbgrader", None)
+
+
+def kinds_changed(notebook):
+    cell_of(notebook, "worst_event").cell_type = "markdown"
+    cell_of(notebook, "what_an_audit_says").cell_type = "raw"
+
+
+def answers_in_one_cell(notebook):
+    first = cell_of(notebook, "privacy_profile")
+    second = cell_of(notebook, "worst_event")
+    first.source += "\n\n\n" + second.source
+    notebook.cells.remove(second)
+
+
+def imports_deleted(notebook):
+    notebook.cells = [c for c in notebook.cells if "import matplotlib" not in c.source]
+
+
+def foreign_role(notebook):
+    notebook.cells[2].metadata["nbgrader"] = {"grade_id": "homework-1", "grade": True}
+
+
+REPAIRS = {
+    same_id_twice: ["of copied cells the last one counts: worst_event"],
+    stub_after_the_answer: ["of copied cells the last one counts: worst_event"],
+    duplicated: [
+        "of copied cells the last one counts: worst_event, worst_event-visible",
+        "3 million characters of output were dropped",
+    ],
+    other_ids: [],
+    roles_lost: [f"metadata were put back: {', '.join(roles)}" for roles in [
+        [c.metadata.nbgrader.grade_id for c in plain(NAME).cells if "nbgrader" in c.metadata]
+    ]],
+    kinds_changed: ["cells got their kind back: worst_event, what_an_audit_says"],
+    answers_in_one_cell: [],
+    imports_deleted: ["the cell of imports was put back"],
+    foreign_role: ["cells that are not of this assignment lost their role: homework-1"],
+    cheat: ["edited tests were put back: worst_event-visible, worst_event-hidden"],
+    deleted: [
+        "deleted cells were put back: privacy_profile-hidden, worst_event",
+        "the kernel was conda-env-of-mine, now python3",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", REPAIRS, ids=lambda change: change.__name__)
+def test_a_repair_is_reported_and_puts_back_every_test(release, change):
+    cells, notes, repaired = mended(change, release)
+    assert notes == REPAIRS[change]
+    assert len({cell.id for cell in repaired.cells}) == len(repaired.cells)
+    for given in release.cells:
+        role = given.metadata.get("nbgrader", {})
+        if role.get("locked"):
+            assert cells[role.grade_id].source == given.source
+            assert cells[role.grade_id].metadata == given.metadata
+    if change not in (cheat, deleted, answers_in_one_cell):
+        assert answers(cells) == answers(mended(as_it_is, release)[0])
+
+
+@pytest.mark.parametrize("change", REPAIRS, ids=lambda change: change.__name__)
+def test_a_repaired_notebook_needs_no_repair(release, change):
+    _, _, repaired = mended(change, release)
+    again, notes = mend(json.dumps(repaired), release, NAME)
+    assert notes == []
+    assert [(c.id, c.source) for c in again.cells] == [(c.id, c.source) for c in repaired.cells]
+
+
+def test_tests_stand_after_what_they_test(release):
+    for change in (stripped, deleted, answers_in_one_cell, cheat):
+        _, _, repaired = mended(change, release)
+        place = {c.metadata.get("nbgrader", {}).get("grade_id"): k
+                 for k, c in enumerate(repaired.cells)}  # fmt: skip
+        for function in FUNCTIONS:
+            written = [k for k, c in enumerate(repaired.cells) if f"def {function}(" in c.source]
+            assert max(written) < place[f"{function}-visible"] < place[f"{function}-hidden"]
+
+
+def test_a_bare_notebook_is_recognized_by_its_functions(release):
+    cells, notes, _ = mended(stripped, release)
+    assert answers(cells) == answers(mended(as_it_is, release)[0])
+    assert [line.partition(":")[0] for line in notes] == [
+        "metadata were put back",
+        "deleted cells were put back",
+        "the kernel was not named, now python3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "it is not a Jupyter notebook"),
+        ("%PDF-1.4", "it is not a Jupyter notebook"),
+        ("[]", "it is not a Jupyter notebook"),
+        ('{"cells": [{}]}', "it is not a Jupyter notebook"),
+        ('{"cells": [{"cell_type": "code", "source": 3}]}', "it is not a Jupyter notebook"),
+        ("[" * 100_000, "it is not a Jupyter notebook"),
+        ('{"cells": []}', "it holds no cell and no function of foundations"),
+        ('{"cells": [{"cell_type": "code", "source": "1"}]}', "it holds no cell and no function"),
+    ],
+)
+def test_what_is_no_submission_is_set_aside(release, content, words):
+    with pytest.raises(Unusable, match=words):
+        mend(content, release, NAME)
+
+
+# --- who handed in what --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "names"),
+    [
+        ("doejane_123_456_foundations.ipynb", "canvas", ("123", "foundations.ipynb")),
+        ("doejane_LATE_123_456_My_work.ipynb", "canvas", ("123", "My_work.ipynb")),
+        ("batch/doejane_123_456_foundations-1.ipynb", "canvas", ("123", "foundations-1.ipynb")),
+        ("Jane Doe_77_assignsubmission_file_/a.ipynb", "moodle", ("77", "a.ipynb")),
+        ("Jane Doe_77_assignsubmission_file_a.ipynb", "moodle", ("77", "a.ipynb")),
+        ("jane/foundations.ipynb", "plain", ("jane", "foundations.ipynb")),
+        ("jane/foundations/my work.ipynb", "plain", ("jane", "my work.ipynb")),
+        ("jane.doe@uni.edu.ipynb", "plain", ("jane.doe@uni.edu", "jane.doe@uni.edu.ipynb")),
+        ("Jané Doe+1/a.ipynb", "plain", ("Jané_Doe_1", "a.ipynb")),
+        ("hw-jane-1.ipynb", r"hw-(?P<student>\w+)-\d", ("jane", "hw-jane-1.ipynb")),
+        ("foundations.ipynb", "canvas", ("", "")),
+    ],
+)
+def test_students_are_read_from_file_names(path, pattern, names):
+    assert names_of(path, pattern) == names
+
+
+def test_a_zip_is_sorted_by_student_and_the_newest_notebook_counts(tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name, year in (("ann/a.ipynb", 2024), ("ann/b.ipynb", 2023), ("ben/essay.pdf", 2024)):
+            archive.writestr(zipfile.ZipInfo(name, (year, 1, 1, 0, 0, 0)), name)
+        archive.writestr("__MACOSX/ann/._a.ipynb", "")
+        archive.writestr("readme", "")
+    remarks = collect(tmp_path / "all.zip", tmp_path / "out", "plain")
+    files = {p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*.*")}
+    assert files == {"ann/a.ipynb", "ben/essay.pdf"}
+    assert remarks == [
+        ("", "readme: the pattern finds no student in this name"),
+        ("ann", "other files were left out: b.ipynb"),
+    ]
+
+
+def test_a_folder_is_collected_like_a_zip(tmp_path):
+    (tmp_path / "in" / "ann").mkdir(parents=True)
+    (tmp_path / "in" / "ann" / "x.ipynb").write_text("{}")
+    assert collect(tmp_path / "in", tmp_path / "out", "plain") == []
+    assert (tmp_path / "out" / "ann" / "x.ipynb").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("canvas", "no submissions in"),
+        (r"(\d+)", "the pattern needs a group"),
+        (r"(?P<student>", "is no regular expression"),
+    ],
+)
+def test_patterns_that_cannot_work_are_refused(tmp_path, pattern, words):
+    (tmp_path / "x.ipynb").write_text("")
+    with pytest.raises(Refused, match=words):
+        collect(tmp_path, tmp_path / "out", pattern)
+
+
+def test_what_is_neither_folder_nor_zip_is_refused(tmp_path):
+    (tmp_path / "x.rar").write_text("")
+    with pytest.raises(Refused, match="neither a folder nor a zip"):
+        collect(tmp_path / "x.rar", tmp_path / "out", "plain")
+
+
+# --- marks, documents, commands ------------------------------------------------------------------
+
+TOTALS = pd.DataFrame(
+    {
+        "student": ["7"],
+        "assignment": [NAME],
+        "score": ["25"],
+        "max_score": ["32"],
+        "by_hand": ["4"],
+        "remarks": ["late"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("system", "renamed", "row"),
+    [
+        ("plain", [], TOTALS.iloc[0].to_dict()),
+        (
+            "canvas",
+            [f"{NAME}=Homework (9)"],
+            {"Student": "", "ID": "7", "Homework (9)": "25"},
+        ),
+        (
+            "moodle",
+            ["Identifier=ID"],
+            {"ID": "Participant 7", "Grade": "25", "Feedback comments": "late"},
+        ),
+    ],
+)
+def test_marks_in_the_columns_of_a_system(system, renamed, row):
+    table = marks.layout(TOTALS, system, renamed)
+    assert table.to_dict("records") == [row]
+
+
+@pytest.mark.parametrize("pair", ["Mark=Grade", "score"])
+def test_columns_that_are_not_there_cannot_be_renamed(pair):
+    with pytest.raises(Refused, match="--rename takes OLD=NEW"):
+        marks.layout(TOTALS, "plain", [pair])
+
+
+def test_a_second_opinion_names_what_differs(tmp_path):
+    nbformat.write(damaged(half_the_exponent), tmp_path / "x.ipynb")
+    points = {f"{name}-{part}": p for name in FUNCTIONS for part, p in POINTS.items()}
+    assert marks.second_opinion(tmp_path / "x.ipynb", NAME, points, 0) == [
+        "truth_probability, hidden: nbgrader 3, the book's grader 0"
+    ]
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_handout_has_every_question_and_no_answer(name):
+    text = handout([name])
+    for cell in plain(name).cells:
+        role = cell.metadata.get("nbgrader", {})
+        if role.get("solution") and cell.cell_type == "markdown":
+            assert cell.source.split("\n")[1] not in text
+        elif role.get("solution"):
+            solution = cell.source.split("### BEGIN SOLUTION\n")[1]
+            assert solution.split("### END SOLUTION")[0] not in text
+            assert cell.source.split("\n")[0] in text
+    assert "check(" not in text
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_key_has_every_answer_and_every_property(name):
+    text = key([name])
+    for exercise in assignment(name).exercises.values():
+        assert f"({exercise.name})" in text
+        for one in exercise.visible + exercise.hidden:
+            assert one.sentence in text
+    assert "SOLUTION" not in text
+    assert ":::" not in text
+    assert "ubric" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["grade", "FOLDER", NAME], "is no course; make it with: create"),
+        (["create", "FOLDER", "foundation"], "there is no assignment 'foundation'"),
+        (["gradescope", "foundation", "x.zip"], "there is no assignment 'foundation'"),
+        (["gradescope", NAME, "x.zip", "--seed", "-1"], "seed must be at least 0"),
+    ],
+)
+def test_wrong_commands_are_refused_in_a_line(tmp_path, capsys, words, message):
+    words = [str(tmp_path) if word == "FOLDER" else word for word in words]
+    assert course.main(words) == 1
+    assert message in capsys.readouterr().err
+
+
+# --- nbgrader itself -----------------------------------------------------------------------------
+
+needs_nbgrader = pytest.mark.skipif(
+    not (INSTRUCTOR / "nbgrader").is_file(), reason="nbgrader is not here: make instructor"
+)
+HANDED_IN = {
+    "100": as_it_is,
+    "101": half_the_exponent,
+    "102": two_wrong_functions,
+    "103": syntax_error,
+    "104": infinite_loop,
+    "105": deleted,
+    "106": cheat,
+    "107": duplicated,
+    "108": stripped,
+    "109": patched,
+}
+LOST = {"100": 0, "101": 3, "102": 6, "103": 4, "104": 4, "105": 4, "106": 4, "107": 0, "108": 0}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A course after one command, with submissions as Canvas names them."""
+    folder = tmp_path_factory.mktemp("course")
+    with zipfile.ZipFile(folder / "all.zip", "w") as archive:
+        for student, change in HANDED_IN.items():
+            name = "My work (2).ipynb" if student == "103" else f"{NAME}.ipynb"
+            text = json.dumps(damaged(change))
+            archive.writestr(f"doejane_{student}_9{student}_{name}", text)
+        archive.writestr("doejohn_110_9110_x.ipynb", json.dumps(released(plain(NAME))))
+        archive.writestr("doejohn_111_9111_essay.pdf", b"%PDF-1.4 \xff")
+    options = ["--seed", "5", "--seconds", "20"]
+    assert course.main(["create", str(folder / "c"), *WRITTEN, *options]) == 0
+    words = ["all", str(folder / "c"), NAME, str(folder / "all.zip"), "--from", "canvas"]
+    assert course.main(words) == 0
+    return folder / "c"
+
+
+@pytest.fixture(scope="module")
+def totals(graded):
+    table = pd.read_csv(graded / "marks" / f"{NAME}-plain.csv", dtype={"student": str})
+    return table.set_index("student")
+
+
+@pytest.mark.slow
+@needs_nbgrader
+def test_every_submission_has_the_marks_it_deserves(totals):
+    for student, lost in LOST.items():
+        assert totals.score[student] == FULL - lost, student
+        assert totals.max_score[student] == FULL + totals.by_hand[student]
+    assert totals.score["110"] == 0
+    assert pd.isna(totals.score["111"])
+    assert totals.remarks["111"].startswith("set aside, it is not a Jupyter notebook")
+
+
+@pytest.mark.slow
+@needs_nbgrader
+def test_both_graders_agree_but_for_a_notebook_that_patches_its_tests(graded, totals):
+    """nbgrader runs whatever a notebook says; the book's grader takes functions alone."""
+    assert totals.score["109"] == FULL
+    own = grade(graded / "submitted" / "109" / NAME / f"{NAME}.ipynb", NAME, seed=5)
+    assert own.points.sum() < FULL
+    assert "look at worst_event, hidden: nbgrader 3, the book's grader 0" in totals.remarks["109"]
+    others = totals.remarks.drop("109").fillna("")
+    assert not others.str.contains("look at").any()
+
+
+@pytest.mark.slow
+@needs_nbgrader
+def test_feedback_gives_nothing_away(graded, totals):
+    """Neither reference functions, nor model answers, nor how hidden properties are tested."""
+    pages = {
+        path.parent.parent.name: path.read_text(encoding="utf-8")
+        for path in (graded / "feedback").rglob("*.html")
+    }
+    assert set(pages) == {*HANDED_IN, "110"}
+    source = (ROOT / "pdpbook" / "exercises" / f"{NAME}.py").read_text(encoding="utf-8")
+    bodies = {line.strip() for line in source.split("\n") if "rng" in line or "return" in line}
+    secrets = {line for line in bodies if len(line) > 25 and "def " not in line}
+    assert len(secrets) > 20
+    reference = "\n".join(REFERENCE.values())
+    secret_answers = {line.strip() for line in reference.split("\n") if len(line.strip()) > 25}
+    for student, page in pages.items():
+        text = plain_text(page)
+        assert not {line for line in secrets if line in text}, student
+    empty = plain_text(pages["110"])
+    stubs = "\n".join(cell.source for cell in released(plain(NAME)).cells)
+    assert not {line for line in secret_answers if line not in stubs and line in empty}
+    assert "squared length of the noise in every dimension" in plain_text(pages["102"])
+
+
+def plain_text(page):
+    return BeautifulSoup(page, "html.parser").get_text()
+
+
+@pytest.mark.slow
+@needs_nbgrader
+@pytest.mark.parametrize("name", WRITTEN)
+def test_our_release_is_the_one_of_nbgrader(graded, name):
+    """Cell by cell: kind, text, id, and metadata but for the checksums that nbgrader adds."""
+    theirs = nbformat.read(graded / "release" / name / f"{name}.ipynb", as_version=4)
+    ours = released(plain(name))
+    for cell in theirs.cells:
+        for added in ("checksum", "cell_type"):
+            cell.metadata.get("nbgrader", {}).pop(added, None)
+    assert theirs.metadata == ours.metadata
+    assert theirs.cells == ours.cells
+
+
+@pytest.mark.slow
+@needs_nbgrader
+def test_a_second_run_grades_what_is_new_alone(graded, capsys, totals):
+    def when():
+        return {p: p.stat().st_mtime_ns for p in (graded / "autograded").rglob("*.ipynb")}
+
+    before = when()
+    late = graded.parent / "late"
+    (late / "110").mkdir(parents=True)
+    nbformat.write(damaged(half_the_exponent), late / "110" / "better.ipynb")
+    for words in (["collect", NAME, late], ["preflight", NAME], ["grade", NAME], ["export", NAME]):
+        command, name, *more = [str(word) for word in words]
+        assert course.main([command, str(graded), name, *more]) == 0
+    after = when()
+    changed = {path.parent.parent.name for path in after if before.get(path) != after[path]}
+    assert changed == {"110"}
+    table = pd.read_csv(graded / "marks" / f"{NAME}-plain.csv", dtype={"student": str})
+    assert table.set_index("student").score["110"] == FULL - 3
+
+
+# --- Gradescope ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scope(tmp_path_factory):
+    """Gradescope's folder, set up by the zip's own script."""
+    root = tmp_path_factory.mktemp("autograder")
+    autograder(NAME, root / "x.zip", seed=5)
+    with zipfile.ZipFile(root / "x.zip") as archive:
+        archive.extractall(root / "source")
+    subprocess.run(["bash", root / "source" / "setup.sh"], check=True)
+    runner = root / "run_autograder"
+    runner.write_bytes((root / "source" / "run_autograder").read_bytes())
+    runner.chmod(0o755)
+    (root / "submission").mkdir()
+    return root
+
+
+def results(root, notebook):
+    """Points by part, as Gradescope gets them."""
+    for old in (root / "submission").iterdir():
+        old.unlink()
+    nbformat.write(notebook, root / "submission" / "any name.ipynb")
+    environment = {k: v for k, v in os.environ.items() if k != "PDPBOOK_EXERCISE_SEED"}
+    subprocess.run([root / "run_autograder"], check=True, env=environment, cwd="/")
+    found = json.loads((root / "results" / "results.json").read_text())
+    return {test["name"]: test["score"] for test in found["tests"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [as_it_is, two_wrong_functions, cheat])
+def test_gradescope_gives_the_marks_of_the_grader(scope, tmp_path, change):
+    points = results(scope, damaged(change))
+    nbformat.write(damaged(change), tmp_path / "x.ipynb")
+    table = grade(tmp_path / "x.ipynb", NAME, seed=5)
+    ours = {f"{row.exercise}, {row.part}": row.points for row in table.itertuples()}
+    assert points == ours
+    assert sum(points.values()) == FULL - {as_it_is: 0, two_wrong_functions: 6, cheat: 4}[change]
+
+
+def test_the_zip_for_gradescope_holds_all_it_needs(tmp_path, monkeypatch):
+    wheel = tmp_path / "pdpbook-0-py3-none-any.whl"
+    wheel.write_bytes(b"")
+    monkeypatch.setattr("autograder._wheel", lambda folder: wheel)
+    autograder(NAME, tmp_path / "x.zip", seed=7)
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        entries = {entry.filename: entry for entry in archive.infolist()}
+        runner = archive.read("run_autograder").decode()
+        constraints = archive.read("constraints.txt")
+    assert set(entries) == {wheel.name, "constraints.txt", "setup.sh", "run_autograder"}
+    for script in ("setup.sh", "run_autograder"):
+        assert entries[script].external_attr >> 16 & 0o111
+    assert "PDPBOOK_EXERCISE_SEED=7" in runner
+    assert f"pdpbook.exercises gradescope {NAME} " in runner
+    assert constraints == (ROOT / "requirements.txt").read_bytes()
+
+
+@pytest.mark.parametrize(("files", "words"), [(0, "there are 0"), (2, "there are 2")])
+def test_gradescope_says_when_there_is_not_one_notebook(tmp_path, files, words):
+    (tmp_path / "submission").mkdir()
+    for k in range(files):
+        (tmp_path / "submission" / f"{k}.ipynb").write_text("{}")
+    write_results(tmp_path, NAME)
+    found = json.loads((tmp_path / "results" / "results.json").read_text())
+    assert found["score"] == 0
+    assert words in found["output"]
