@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from bs4 import BeautifulSoup
+from PIL import Image
 
 STAND_IN = (
     "This page was computed from a generated stand-in, because the original data were not at hand. "
@@ -24,6 +25,7 @@ SOLVED = {
     "download-source-button",
     "source-edit-button",
 }
+LONG = 1500  # characters of a proof, TeX included: one in eight is longer
 SCHEME = 'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"'
 # Of MathJax's 24 MB, what a page with TeX input can load: itself, its fonts, rare TeX commands,
 # and the spoken formulas of its menu. The rest is for other inputs, outputs and languages.
@@ -94,6 +96,26 @@ def mend_body(soup: BeautifulSoup) -> None:
         nav["aria-label"] = "On this page" + (f", {rank + 1}" if rank else "")
 
 
+def fold_proofs(soup: BeautifulSoup) -> None:
+    """A long proof shows its idea, which is its first paragraph, and folds its algebra."""
+    for proof in soup.select("div.proof-body"):
+        first = proof.find("p")
+        start = first.find(string=re.compile(r"^Proof\."))
+        if start:
+            word = soup.new_tag("strong")
+            word.string = "Proof."
+            start.replace_with(word, start.removeprefix("Proof."))
+        if len(proof.get_text()) <= LONG:
+            continue
+        rest = soup.new_tag("details", attrs={"class": "rest-of-proof"})
+        summary = soup.new_tag("summary")
+        summary.string = "The rest of the proof"
+        rest.append(summary)
+        for part in list(first.next_siblings):
+            rest.append(part)
+        first.insert_after(rest)
+
+
 def mark_stand_in(soup: BeautifulSoup) -> None:
     """A page that says it used generated data says so at its top, too."""
     outputs = soup.select(".cell_output")
@@ -115,8 +137,19 @@ def mend(page: Path) -> None:
     soup = BeautifulSoup(text, "html.parser")
     mend_head(soup)
     mend_body(soup)
+    fold_proofs(soup)
     mark_stand_in(soup)
     page.write_text(f"{soup}\n<!-- mended -->\n", encoding="utf-8")
+
+
+def slim(picture: Path) -> None:
+    """A plot has few colors: with a palette it is a quarter of the size and looks the same."""
+    with Image.open(picture) as image:
+        if image.mode == "P":
+            return
+        flat = image.convert("RGB")
+    few = flat.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    few.save(picture, optimize=True)
 
 
 def finish(app, exception) -> None:
@@ -134,6 +167,8 @@ def finish(app, exception) -> None:
     for page in out.rglob("*.html"):
         if page.relative_to(out) not in extra and static not in page.parents:
             mend(page)
+    for picture in (out / "_images").glob("*.png"):
+        slim(picture)
     for file in [*static.rglob("*.map"), *static.glob("sphinx-thebe.*")]:
         file.unlink()
     for file in (static / "mathjax").rglob("*"):
