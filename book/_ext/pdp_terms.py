@@ -41,8 +41,8 @@ class LinkTerms(SphinxTransform):
 
     def apply(self, **kwargs) -> None:
         glossary = Path(self.app.srcdir, "book", "glossary.md")
-        if not self.env.docname.startswith("book/") or self.env.docname == "book/glossary":
-            return
+        if self.env.docname.startswith(("book/back/", "book/glossary")):
+            return  # pages to look things up in
         self.env.note_dependency(str(glossary))
         words = [w for w in terms(glossary.read_text(encoding="utf-8")) if w not in PLAIN]
         known = {word.lower(): word for word in words}
