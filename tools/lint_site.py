@@ -19,6 +19,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import publication
 import yaml
 from bs4 import BeautifulSoup, NavigableString, Tag
 
@@ -251,12 +252,12 @@ RULES = {
 }
 
 
-def buttons(site: Site, checkout: Path, repository: str, branch: str) -> Iterator[Fault]:
+def buttons(site: Site, checkout: Path, repository: str, branch: str, ref: str) -> Iterator[Fault]:
     """Edit, issue, Binder and download links point at files; exercises open the student's copy."""
     slug = re.escape(urlsplit(repository).path.strip("/"))
     patterns = {
         "edit": rf"^{re.escape(repository)}/edit/{branch}/([^?#]+)",
-        "binder": rf"/v2/gh/{slug}/{branch}\?urlpath=lab/tree/([^?#&]+)",
+        "binder": rf"/v2/gh/{slug}/{re.escape(ref)}\?urlpath=lab/tree/([^?#&]+)",
         "issue": rf"^{re.escape(repository)}/issues/new\?title=Issue%20on%20page%20%2F([^&]+)",
         "download": r"((?:_sources|_downloads)/.+)",
     }
@@ -269,6 +270,8 @@ def buttons(site: Site, checkout: Path, repository: str, branch: str) -> Iterato
                     base = checkout if name in {"edit", "binder"} else site.folder
                     if not (base / unquote(match[1])).is_file():
                         yield Fault(page, "button", f"{name} leads to {match[1]}: no such file")
+            if other := re.search(rf"/v2/gh/{slug}/(?!{re.escape(ref)}\?)([^?]*)", link["href"]):
+                yield Fault(page, "button", f"binder opens {other[1]} instead of {ref}")
         if not page.startswith("book/"):
             continue
         needed = ["issue", "edit"]
@@ -330,8 +333,18 @@ def lint(folder: Path, checkout: Path = ROOT) -> tuple[Site, list[Fault]]:
     repository = config["repository"]
     faults = lint_pages(site)
     faults += contents(site, checkout / "_toc.yml")
-    faults += buttons(site, checkout, repository["url"], repository["branch"])
+    branch = repository["branch"]
+    faults += buttons(site, checkout, repository["url"], branch, opened(checkout, branch))
+    redirects = yaml.safe_load((checkout / "book" / "redirects.yml").read_text(encoding="utf-8"))
+    rows = publication.rows(site.folder, site.baseurl, site.pages, redirects)
+    faults += [Fault(*row) for row in rows]
     return site, faults
+
+
+def opened(checkout: Path, branch: str) -> str:
+    """What Binder opens: the branch in development, the tag in a release."""
+    version = yaml.safe_load((checkout / "CITATION.cff").read_text(encoding="utf-8"))["version"]
+    return branch if "dev" in version else f"v{version}"
 
 
 def main(folder: str = "_build/html") -> int:
@@ -344,7 +357,7 @@ def main(folder: str = "_build/html") -> int:
     return 1 if lines else 0
 
 
-OWN_RULES = "|".join([*RULES, "contents", "button"])
+OWN_RULES = "|".join([*RULES, *publication.RULES, "contents", "button"])
 
 if __name__ == "__main__":
     sys.exit(main(*sys.argv[1:2]))

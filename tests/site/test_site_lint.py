@@ -119,9 +119,30 @@ parts:
   - caption: Part
     chapters: [{file: book/one}, {file: book/two.md}]
 """
+HOME = "https://home.org/b/"
+PREVIEW = "".join(
+    f"<meta property='{name}' content='x'>"
+    for name in ["og:title", "og:description", "og:image:alt", "twitter:card"]
+)
 EDIT = "https://github.com/o/r/edit/main/"
 ISSUE = "https://github.com/o/r/issues/new?title=Issue%20on%20page%20%2F"
 BINDER = "https://mybinder.org/v2/gh/o/r/main?urlpath=lab/tree/"
+
+
+def head(name: str) -> str:
+    """What publication asks of the head of a page."""
+    address = f"<link rel='canonical' href='{HOME}{name}'><meta property='og:image' content='{HOME}"
+    return HEAD % (
+        f"{address}card.png'>{PREVIEW}" + f"<meta property='og:url' content='{HOME}{name}'>"
+    )
+
+
+def map_site(checkout) -> None:
+    """A sitemap of the pages that are there."""
+    folder = checkout / "html"
+    names = [p.relative_to(folder).as_posix() for p in (folder / "book").rglob("*.html")]
+    listed = "".join(f"<url><loc>{HOME}{name}</loc></url>" for name in names)
+    (folder / "sitemap.xml").write_text(f"<urlset>{listed}</urlset>")
 
 
 @pytest.fixture
@@ -129,20 +150,27 @@ def checkout(tmp_path):
     """A checkout with three pages, built, whose buttons are right."""
     (tmp_path / "_config.yml").write_text(CONFIG)
     (tmp_path / "_toc.yml").write_text(TOC)
+    (tmp_path / "CITATION.cff").write_text("version: 0.2.0.dev0")
     for name in ["book", "html/book"]:
         (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "book" / "redirects.yml").write_text("{}")
+    (tmp_path / "html" / "404.html").write_text(HEAD % "" + BODY % "")
+    (tmp_path / "html" / "robots.txt").write_text(f"Sitemap: {HOME}sitemap.xml")
+    (tmp_path / "html" / "card.png").touch()
     for name in ["intro.ipynb", "one.ipynb", "two.md"]:
         (tmp_path / "book" / name).touch()
         stem = name.split(".")[0]
         links = [EDIT + "book/" + name, ISSUE + f"book/{stem}.html&body=x"]
         links += [BINDER + "book/" + name] if name.endswith("ipynb") else []
         anchors = "".join(f"<a href='{link}'>x</a>" for link in links)
-        page = HEAD % "" + BODY % f"<div class='article-header-buttons'>{anchors}</div>"
+        page = head(f"book/{stem}.html")
+        page += BODY % f"<div class='article-header-buttons'>{anchors}</div>"
         (tmp_path / "html" / "book" / f"{stem}.html").write_text(page)
     return tmp_path
 
 
 def lines(checkout) -> list[str]:
+    map_site(checkout)
     return [str(fault) for fault in lint_site.lint(checkout / "html", checkout)[1]]
 
 
@@ -155,6 +183,14 @@ def test_a_button_to_a_missing_file_is_found(checkout, kind):
     page = checkout / "html" / "book" / "one.html"
     page.write_text(page.read_text().replace(kind + "book/", kind + "buch/"))
     assert any("button" in line and "no such file" in line for line in lines(checkout))
+
+
+def test_a_page_of_a_release_opens_its_tag(checkout):
+    (checkout / "CITATION.cff").write_text("version: 0.2.0")
+    assert "book/one.html: button: binder opens main instead of v0.2.0" in lines(checkout)
+    for page in (checkout / "html" / "book").glob("*.html"):
+        page.write_text(page.read_text().replace("/main?urlpath", "/v0.2.0?urlpath"))
+    assert lines(checkout) == []
 
 
 @pytest.mark.parametrize("kind", [EDIT, ISSUE, BINDER])
@@ -174,7 +210,8 @@ def exercises(checkout, links):
         (checkout / f"{name}.ipynb").touch()
     links = [ISSUE + "book/exercises/two.html&body=x", "../../_downloads/1/two.ipynb", *links]
     body = "".join(f"<a href='{link}'>x</a>" for link in links)
-    (checkout / "html" / "book" / "exercises" / "two.html").write_text(HEAD % "" + BODY % body)
+    name = "book/exercises/two.html"
+    (checkout / "html" / name).write_text(head(name) + BODY % body)
     return lines(checkout)
 
 
@@ -222,11 +259,13 @@ def test_an_exception_covers_its_fault_only_and_is_missed_when_unused(tiny, tmp_
 def test_the_command_says_and_counts(checkout, monkeypatch, capsys):
     monkeypatch.setattr(lint_site, "ROOT", checkout)
     monkeypatch.setattr(lint_site.lint, "__defaults__", (checkout,))
+    map_site(checkout)
     assert lint_site.main(str(checkout / "html")) == 0
-    assert capsys.readouterr().out == "3 pages, 0 faults\n"
+    assert capsys.readouterr().out == "4 pages, 0 faults\n"
     (checkout / "html" / "book" / "two.html").unlink()
+    map_site(checkout)
     assert lint_site.main(str(checkout / "html")) == 1
-    assert capsys.readouterr().out.endswith("not built\n2 pages, 1 faults\n")
+    assert capsys.readouterr().out.endswith("not built\n3 pages, 1 faults\n")
 
 
 def test_the_exceptions_of_the_book_have_reasons():

@@ -1,0 +1,45 @@
+"""Draw the picture that a link to the book shows elsewhere: `book/_static/card.png`.
+
+    python tools/card.py
+
+Title from `_config.yml`, people from `book/_static/logo.svg`. Needs Chromium; the result is
+committed.
+"""
+
+from __future__ import annotations
+
+import shutil
+from html import escape
+from pathlib import Path
+
+import yaml
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+STATIC = ROOT / "book" / "_static"
+SIZE = {"width": 1200, "height": 630}
+CLAIM = "Differential privacy for each person:<br>derived, executed, audited"
+CARD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>%s</title><style>
+body { margin: 0; height: 630px; display: flex; flex-direction: column; justify-content: center;
+  padding-left: 100px; color: #1a1d21; background: #fff;
+  font-family: "Liberation Sans", Arial, sans-serif; }
+svg { width: 790px; } h1 { font-size: 92px; margin: 50px 0 16px; letter-spacing: -2px; }
+p { font-size: 40px; line-height: 1.35; margin: 0; color: #55595f; }
+</style></head><body>%s<h1>%s</h1><p>%s</p></body></html>"""
+
+
+def main() -> None:
+    title = escape(yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"])
+    people = (STATIC / "logo.svg").read_text("utf-8")
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = chromium.new_page(viewport=SIZE)
+        page.set_content(CARD % (title, people, title, CLAIM))
+        page.screenshot(path=STATIC / "card.png")
+        chromium.close()
+
+
+if __name__ == "__main__":
+    main()
