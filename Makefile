@@ -10,6 +10,7 @@ READY := $(VENV)/.ready
 INSTRUCTOR := .venv-instructor
 FOLDER ?= ../course
 HTML := _build/html
+PIP_AUDIT := 2.10.1
 
 # One thread for each linear-algebra call: printed digits do not depend on the machine's cores.
 export OPENBLAS_NUM_THREADS := 1
@@ -20,10 +21,11 @@ ifneq ($(wildcard $(SHARED_DATA)),)
 export PDPBOOK_DATA ?= $(SHARED_DATA)
 endif
 
-.PHONY: help book serve test test-all site-test lint notebooks pages instructor course lock bench pdf clean
+.PHONY: help book serve test test-all site-test lint notebooks pages instructor course lock links \
+  dependencies bench pdf release archive clean
 
 help:  ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; try make PYTHON=python3.11")'
@@ -94,6 +96,22 @@ endef
 lock:  ## Resolve the ranges of pyproject.toml anew into the two lists of requirements
 	$(call LOCK,".[book]" ".[test]",requirements.txt)
 	$(call LOCK,--constraint requirements.txt ".[instructor]",requirements-instructor.txt)
+
+links: book  ## Visit every link that leads out of the book
+	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . --builder linkcheck
+
+dependencies: $(READY)  ## What is newer than the lock; fails when a locked version has a known vulnerability
+	$(BIN)/pip list --disable-pip-version-check --outdated
+	rm -rf _build/audit
+	$(PYTHON) -m venv _build/audit
+	_build/audit/bin/pip install --quiet --disable-pip-version-check pip-audit==$(PIP_AUDIT)
+	_build/audit/bin/pip-audit --disable-pip --no-deps --requirement requirements.txt
+
+release: $(READY)  ## Name the version in every file (VERSION=0.2.0, then VERSION=0.3.0.dev0)
+	$(BIN)/python tools/release.py version $(VERSION)
+
+archive: $(READY)  ## Pack the built book for a release, with its SHA-256
+	$(BIN)/python tools/release.py archive
 
 bench: $(READY)  ## Time the package against its yardsticks, as ratios in one run
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds

@@ -4,4 +4,4 @@ Mathematics is functions, a mechanism is a scikit-learn estimator, a promise is 
 Import the module you need; nothing happens here but the version.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"
