@@ -6,12 +6,27 @@ also has a marker of its own. Nothing is computed here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "GRAY", "GREEN", "PINK", "SERIES", "VERMILION", "reference_line", "use"]
+__all__ = [
+    "BLUE",
+    "GRAY",
+    "GREEN",
+    "PINK",
+    "SERIES",
+    "VERMILION",
+    "Explorable",
+    "reference_line",
+    "use",
+]
 
 BLUE, VERMILION, GREEN, PINK, GRAY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6F6F6F"
 SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PINK, "D"), (GRAY, "v"))
@@ -69,3 +84,67 @@ def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> 
         color=color,
     )
     return ax
+
+
+@dataclass(frozen=True)
+class Explorable:
+    """Sliders for a figure of the page, where a browser shows the page of the book.
+
+    A cell displays it after the figure's own. The script ``_static/explore/<script>.js`` then
+    takes the place of the still picture; elsewhere (JupyterLab, PDF, no JavaScript) the picture
+    stays, and one sentence says where it moves.
+
+    Attributes
+    ----------
+    script : str
+        Name of the script: lower-case letters.
+    figure : str
+        Name of the figure, ``fig-...``.
+    data : dict
+        What the script computes from: numbers, strings, lists and arrays, all finite.
+
+    Raises
+    ------
+    ValueError
+        If a name has another form, or a number is NaN or infinite.
+    TypeError
+        If `data` holds anything that JSON cannot.
+    """
+
+    script: str
+    figure: str
+    data: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[a-z]+", self.script):
+            raise ValueError(f"script must be lower-case letters; got {self.script!r}")
+        if not re.fullmatch("fig-[a-z0-9-]+", self.figure):
+            raise ValueError(f"figure must be a name fig-...; got {self.figure!r}")
+        self._json()
+
+    def _json(self) -> str:
+        text = json.dumps(self.data, allow_nan=False, default=_listed, separators=(",", ":"))
+        return text.replace("<", "\\u003c")  # or the text could end the script that holds it
+
+    def __repr__(self) -> str:
+        return "On the web page of the book the figure above has sliders."
+
+    def _repr_html_(self) -> str:
+        folder = "../../_static/explore/"  # from a chapter: book/<part>/<chapter>.html
+        return "\n".join(
+            [
+                f'<div data-explore="{self.script}" data-figure="{self.figure}">',
+                f"<p>{self!r}</p>",
+                f'<script type="application/json">{self._json()}</script>',
+                "</div>",
+                f'<link rel="stylesheet" href="{folder}explore.css">',
+                f'<script defer src="{folder}panel.js"></script>',
+                f'<script defer src="{folder}{self.script}.js"></script>',
+            ]
+        )
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"data must be numbers, strings, lists and arrays; got {type(value).__name__}")

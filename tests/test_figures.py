@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 
 mpl.use("Agg")
@@ -91,3 +94,28 @@ def test_reference_line_returns_its_axes_and_draws_one_named_level():
         fig.canvas.draw()
     finally:
         plt.close(fig)
+
+
+def test_an_explorable_holds_its_data_and_one_sentence():
+    data = {"sizes": np.array([3, 1]), "epsilon": np.float64(0.5), "name": "a </script> b"}
+    shown = figures.Explorable("limit", "fig-a-b", data)
+    html = shown._repr_html_()
+    held = re.search(r'<script type="application/json">(.*?)</script>', html)[1]
+    assert json.loads(held) == {"sizes": [3, 1], "epsilon": 0.5, "name": "a </script> b"}
+    assert f"<p>{shown!r}</p>" in html
+    assert 'data-explore="limit" data-figure="fig-a-b"' in html
+    assert "On the web page" in repr(shown)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"script": "Limit.js"}, ValueError, "script must be lower-case letters"),
+        ({"figure": "a-b"}, ValueError, "figure must be a name fig-..."),
+        ({"data": {"x": np.array([np.nan])}}, ValueError, "Out of range float"),
+        ({"data": {"x": {1, 2}}}, TypeError, "data must be numbers, strings, lists and arrays"),
+    ],
+)
+def test_what_no_explorable_can_hold_is_refused(change, error, message):
+    with pytest.raises(error, match=message):
+        figures.Explorable(**{"script": "limit", "figure": "fig-a-b", "data": {}} | change)

@@ -1,0 +1,192 @@
+// What the figures that react share: sliders, a sentence, a table, and axes drawn in SVG.
+// Without the picture to replace (in JupyterLab, say) nothing happens.
+"use strict";
+
+window.explore = (() => {
+  const BLUE = "#0072B2", VERMILION = "#D55E00", GRAY = "#6F6F6F"; // of pdpbook.figures
+
+  function make(element, attributes, children) {
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+  const html = (name, attributes = {}, ...children) =>
+    make(document.createElement(name), attributes, children);
+  const svg = (name, attributes = {}, ...children) =>
+    make(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+
+  // Three significant digits, as the cells of the book print them.
+  function short(x) {
+    if (x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6)) {
+      const [digits, power] = x.toExponential(2).split("e");
+      return `${Number(digits)}e${Number(power)}`;
+    }
+    return String(Number(x.toPrecision(3)));
+  }
+
+  // Values at equal ratios from low to high, to draw a curve.
+  function ratios(low, high, count) {
+    return Array.from({ length: count + 1 }, (_, k) => low * (high / low) ** (k / count));
+  }
+
+  // Round values at nearly equal ratios, ten from one power of ten to the next, for a slider.
+  function steps(low, high) {
+    const all = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1)
+      for (const lead of [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]) all.push(Number(`${lead}e${power}`));
+    return all.filter((v) => v >= low && v <= high);
+  }
+
+  const SHAPES = {
+    circle: (x, y, r) => `M${x - r},${y}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0`,
+    square: (x, y, r) => `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
+  };
+
+  // Axes with room for the keys above. An axis is {low, high, ticks, name, log}.
+  function chart({ width, height, x, y, label, keys = [] }) {
+    const left = 48, right = 12, top = 10 + 20 * keys.length, bottom = x.ticks.length ? 42 : 26;
+    const wide = width - left - right, high = height - top - bottom;
+    const share = (axis, v) => {
+      const of = axis.log ? Math.log : Number;
+      return (of(v) - of(axis.low)) / (of(axis.high) - of(axis.low));
+    };
+    const at = (v) => wide * share(x, v), to = (v) => high * (1 - share(y, v));
+    const inside = (axis, v) => v >= axis.low && v <= axis.high;
+    const plot = svg("svg", { x: left, y: top, width: wide, height: high }); // clips
+    const front = svg("g", { transform: `translate(${left} ${top})` });
+    const frame = svg("g", { transform: `translate(${left} ${top})` });
+    const word = (text, u, v, anchor = "middle", more = {}) =>
+      svg("text", { x: u, y: v, "text-anchor": anchor, ...more }, text);
+    const axis = (d) => svg("path", { d, class: "explore-axis" });
+    frame.append(axis(`M0,0V${high}H${wide}`),
+      word(x.name, wide / 2, high + bottom - 8),
+      word(y.name, -high / 2, 12 - left, "middle", { transform: "rotate(-90)" }));
+    for (const v of x.ticks)
+      frame.append(axis(`M${at(v)},${high}v5`), word(short(v), at(v), high + 18));
+    for (const v of y.ticks)
+      frame.append(axis(`M-5,${to(v)}h5`), word(short(v), -8, to(v) + 4, "end"));
+    keys.forEach((key, k) => {
+      const put = { transform: `translate(0 ${-10 - 20 * (keys.length - 1 - k)})` };
+      const sign = key.fill
+        ? svg("rect", { x: 8, y: -6, width: 14, height: 12, fill: key.fill, stroke: key.color })
+        : svg("path", { d: "M0,0h30", ...stroke(key) });
+      const mark = key.shape ? svg("path", { d: SHAPES[key.shape](15, 0, 4.5), fill: key.color }) : "";
+      frame.append(svg("g", put, sign, mark, word(key.text, 38, 4, "start")));
+    });
+    const stage = svg("svg",
+      { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+      frame, plot, front);
+    return {
+      stage,
+      line(points, key) {
+        const d = points.map(([u, v], k) => `${k ? "L" : "M"}${at(u)},${to(v)}`).join("");
+        plot.append(svg("path", { d, fill: "none", ...stroke(key) }));
+      },
+      level: (v, key) => plot.append(
+        svg("path", { d: `M0,${to(v)}H${wide}`, ...stroke(key) })),
+      upright: (u, key) => plot.append(
+        svg("path", { d: `M${at(u)},0V${high}`, ...stroke(key) })),
+      bar: (u, half, v, key) => plot.append(
+        svg("rect", { x: at(u - half), width: at(u + half) - at(u - half), y: to(v),
+          height: Math.max(high - to(v), 0), fill: key.fill, stroke: key.color })),
+      mark(u, v, key, open = false) {
+        if (!inside(x, u) || !inside(y, v)) return;
+        front.append(svg("path", { d: SHAPES[key.shape](at(u), to(v), open ? 8 : 5),
+          fill: open ? "none" : key.color, stroke: key.color, "stroke-width": 2 }));
+      },
+      dash(u, v, key) {
+        if (!inside(y, v)) return;
+        front.append(svg("path", { d: `M${at(u) - 9},${to(v)}h18`, stroke: key.color }));
+      },
+      note: (text, u, v) => front.append(word(text, at(u), to(v) - 6)),
+    };
+  }
+
+  function stroke({ color, dash = "none", width = 2 }) {
+    return { stroke: color, "stroke-dasharray": dash, "stroke-width": width };
+  }
+
+  let count = 0;
+
+  // A slider over a list of values, which may depend on the controls above it.
+  function slider({ label, values, start, text }) {
+    const id = `explore-${(count += 1)}`;
+    const input = html("input", { type: "range", id, min: 0, step: 1 });
+    const shown = html("span", { class: "explore-value", "aria-hidden": "true" });
+    let list = [];
+    return {
+      row: html("div", { class: "explore-control" }, html("label", { for: id }, label), input, shown),
+      input,
+      read(state) {
+        const now = values(state);
+        if (now.join() !== list.join()) { // another list: the nearest value of the new one
+          const wanted = list.length ? list[input.value] : start;
+          const gaps = now.map((v) => Math.abs(v - wanted));
+          list = now;
+          input.max = list.length - 1;
+          input.value = gaps.indexOf(Math.min(...gaps));
+        }
+        const value = list[input.value];
+        shown.textContent = text(value);
+        input.setAttribute("aria-valuetext", text(value));
+        return value;
+      },
+    };
+  }
+
+  function choice({ label, options }) {
+    const id = `explore-${(count += 1)}`;
+    const input = html("select", { id }, ...options.map((text) => html("option", {}, text)));
+    return {
+      row: html("div", { class: "explore-control" }, html("label", { for: id }, label), input),
+      input,
+      read: () => input.selectedIndex,
+    };
+  }
+
+  function fill(table, { caption, head, rows }) {
+    const row = (cells, name) =>
+      html("tr", {}, ...cells.map((text) => html(name, name === "th" ? { scope: "col" } : {}, text)));
+    table.replaceChildren(
+      html("caption", {}, caption),
+      html("thead", {}, row(head, "th")),
+      html("tbody", {}, ...rows.map((cells) => row(cells, "td"))));
+  }
+
+  // view(data) is {title, controls: {name: slider or choice}, show(state, width)}, and show gives
+  // {charts, text, table} of the current state.
+  function mount(name, view) {
+    for (const root of document.querySelectorAll(`[data-explore="${name}"]`)) {
+      const picture = document.getElementById(root.dataset.figure)?.querySelector("img");
+      if (!picture) continue;
+      const { title, controls, show } = view(JSON.parse(root.querySelector("script").textContent));
+      const stage = html("div"), words = html("output", { "aria-live": "polite" });
+      const table = html("table");
+      const panel = html("div", { class: "explore", role: "group", "aria-label": title },
+        ...Object.values(controls).map((control) => control.row), stage, words,
+        html("details", {}, html("summary", {}, "The numbers as a table"), table));
+      const update = () => {
+        const state = {};
+        for (const [key, control] of Object.entries(controls)) state[key] = control.read(state);
+        const { charts, text, table: numbers } = show(state, Math.max(stage.clientWidth, 260));
+        stage.replaceChildren(...charts.map((one) => one.stage));
+        words.textContent = text;
+        fill(table, numbers);
+      };
+      const still = picture.closest("a") ?? picture; // the link to the large picture goes with it
+      still.before(panel);
+      still.classList.add("explore-still");
+      root.hidden = true;
+      for (const control of Object.values(controls)) control.input.addEventListener("input", update);
+      let width = 0;
+      new ResizeObserver(() => {
+        if (stage.clientWidth === width) return;
+        width = stage.clientWidth;
+        update();
+      }).observe(panel);
+      update();
+    }
+  }
+
+  return { BLUE, VERMILION, GRAY, chart, choice, html, mount, ratios, short, slider, steps };
+})();

@@ -1,0 +1,298 @@
+"""The figures that react: their numbers are the package's, and they are driven as readers do.
+
+The numbers need no built pages: the scripts are loaded into an empty one and asked on a grid.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+
+import nbformat
+import numpy as np
+import pytest
+from support import ROOT
+
+from pdpbook.per_instance import ops_epsilon, ops_profile
+from pdpbook.personalized import pdp_weights
+from pdpbook.ridge import loss_moments, weighted_ridge
+from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
+
+SCRIPTS = ROOT / "book" / "_static" / "explore"
+PAGES = {
+    "budget": "book/personalized/pdp_op",
+    "profile": "book/per_instance/ops",
+    "limit": "book/user_level/mean",
+}
+EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
+every_figure = pytest.mark.parametrize("name", PAGES)
+
+
+def written(name):
+    """The committed cell of a page that hands the data to the script."""
+    notebook = nbformat.read(ROOT / f"{PAGES[name]}.ipynb", as_version=4)
+    [found] = [
+        output.data["text/html"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if f'data-explore="{name}"' in output.get("data", {}).get("text/html", "")
+    ]
+    return found
+
+
+def data_of(name):
+    return json.loads(
+        re.search(r'<script type="application/json">(.*?)</script>', written(name))[1]
+    )
+
+
+@pytest.fixture(scope="module")
+def ask(browser):
+    """Call a function of a script on a list of arguments, in Chromium."""
+    with browser.new_context() as context:
+        tab = context.new_page()
+        for name in ["panel", *PAGES]:
+            tab.add_script_tag(path=SCRIPTS / f"{name}.js")
+
+        def call(function, calls):
+            code = f"(calls) => calls.map((one) => explore.{function}(...one))"
+            return tab.evaluate(code, calls)
+
+        yield call
+
+
+# --- the numbers ---------------------------------------------------------------------------------
+
+
+def profile_grid():
+    leverage, residual = np.geomspace(1e-3, 3.2, 12), [0, 0.1, 0.5, 1, 2, 3.5, 6]
+    epsilon = [0, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 100]
+    return np.array(list(itertools.product(epsilon, leverage, residual)))
+
+
+def test_profiles_are_those_of_the_package(ask):
+    points = profile_grid()
+    found = ask("profile.delta", points.tolist())
+    exact = ops_profile(*points.T)
+    for direction in ("add", "remove"):
+        mine = np.array([one[direction] for one in found])
+        np.testing.assert_allclose(mine, getattr(exact, direction), rtol=1e-9, atol=1e-100)
+
+
+def test_smallest_epsilons_are_those_of_the_package(ask):
+    points = np.array([[10.0**-k, *p[1:]] for k in (2, 6, 9) for p in profile_grid() if p[0] == 0])
+    found = ask("profile.epsilon", points.tolist())
+    exact = ops_epsilon(*points.T)
+    # the package rounds up, by at most 1e-10 in the logarithm of delta
+    np.testing.assert_allclose(found, exact, rtol=1e-7)
+    assert (exact == 0).any()
+    assert (exact > 10).any()
+
+
+def test_the_participant_s_leverage_would_be_noticed(ask):
+    [found] = ask("profile.delta", [[1.0, 0.5 / 1.5, 2.0]])
+    assert abs(found["add"] / ops_profile(1.0, 0.5, 2.0).add - 1) > 0.1
+
+
+@pytest.mark.parametrize("own", [0.01, 0.041, 0.3, 1.0, 5.0])
+def test_weights_noise_and_errors_are_those_of_the_package(ask, own):
+    data = data_of("budget")
+    X, y = np.array(data["X"]), np.array(data["y"])
+    [found] = ask("budget.solve", [[data, own]])
+    budgets = np.array([own, *data["epsilon"][1:]])
+    weights, eta = pdp_weights(budgets), budgets.sum() / data["constant"]
+    np.testing.assert_allclose(found["weights"], weights, rtol=EXACT)
+    np.testing.assert_allclose([found["eta"], found["noise"]], [eta, 2 / eta], rtol=EXACT)
+    theta = weighted_ridge(X, y, data["lam"], weights)
+    people = [loss_moments(X[[i]], y[[i]], theta, eta).mean for i in range(len(y))]
+    np.testing.assert_allclose(np.square(found["people"]), people, rtol=EXACT)
+    assert found["all"] ** 2 == pytest.approx(loss_moments(X, y, theta, eta).mean, rel=EXACT)
+    least = len(y) * budgets.min() / data["constant"]
+    equal = weighted_ridge(X, y, data["lam"])
+    assert found["shared"] ** 2 == pytest.approx(loss_moments(X, y, equal, least).mean, rel=EXACT)
+    assert found["zero"] ** 2 == pytest.approx(np.mean(y**2), rel=EXACT)
+
+
+CROWDS = [
+    [1, 2, 10],
+    [5],
+    [7, 7, 7],
+    [60, *[1] * 10],
+    np.minimum(np.random.default_rng(1).zipf(1.5, 40), 200).tolist(),
+]
+
+
+@pytest.mark.parametrize("sizes", CROWDS, ids=len)
+@pytest.mark.parametrize("tradeoff", [1e-3, 0.1, 9 / 8, 20.0, 1e3])
+def test_limits_and_variances_are_those_of_the_package(ask, sizes, tradeoff):
+    exact, whole = tradeoff_weights(sizes, tradeoff), sample_limit(sizes, tradeoff)
+    [found] = ask("limit.best", [[sizes, tradeoff]])
+    assert found["h"] == pytest.approx(exact.h, rel=EXACT)
+    assert found["value"] == pytest.approx(exact.value, rel=EXACT)
+    [threshold] = ask("limit.threshold", [[sizes, tradeoff]])
+    value = sample_limit_value(threshold, sizes, tradeoff)
+    assert value == pytest.approx(whole.value, rel=EXACT)
+    limits = np.unique([1, 2, 3.5, *sizes, exact.h])
+    calls = [[float(h), sizes, tradeoff] for h in limits]
+    np.testing.assert_allclose(
+        ask("limit.limited", calls), sample_limit_value(limits, sizes, tradeoff), rtol=EXACT
+    )
+    kept = np.minimum(sizes, limits[:, None])
+    np.testing.assert_allclose(
+        ask("limit.weighted", calls),
+        [tradeoff_value(row / row.sum(), sizes, tradeoff) for row in kept],
+        rtol=EXACT,
+    )
+
+
+def test_small_scripts_that_ask_nobody():
+    for name in ["panel", *PAGES]:
+        text = (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
+        assert len(text.encode()) < 30_000
+        asking = r"fetch|XMLHttpRequest|import\(|https?://(?!www\.w3\.org/2000/svg)"
+        assert not re.search(asking, text), name
+    css = (SCRIPTS / "explore.css").read_text(encoding="utf-8")
+    assert not re.search(r"transition\s*:|animation\s*:|@import|url\(", css)
+
+
+# --- on the built pages --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Open the page of a figure; what goes wrong on it fails the test."""
+    contexts, wrong = [], []
+
+    def go(name, **settings):
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: wrong.append(str(error)))
+        tab.goto(f"{address}{PAGES[name]}.html")
+        return tab
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert not wrong
+
+
+def said(tab):
+    return tab.locator(".explore output").inner_text()
+
+
+def number(pattern, text):
+    return float(re.search(pattern, text)[1])
+
+
+@every_figure
+def test_the_still_picture_gives_way_and_stays_without_scripts(visit, name):
+    tab = visit(name)
+    panel = tab.locator(".explore")
+    assert panel.count() == 1
+    assert panel.is_visible()
+    assert panel.locator("xpath=ancestor::figure//figcaption").is_visible()
+    assert not tab.locator(".explore-still").is_visible()
+    assert not tab.get_by_text("the figure above has sliders").is_visible()
+    tab.emulate_media(media="print")
+    assert tab.locator(".explore-still").is_visible()
+    assert not panel.is_visible()
+
+    figure = re.search('data-figure="(.*?)"', written(name))[1]
+    plain = visit(name, java_script_enabled=False)
+    picture = plain.locator(f"#{figure} img")
+    assert picture.is_visible()
+    assert len(picture.get_attribute("alt")) >= 60
+    assert plain.get_by_text("the figure above has sliders").is_visible()
+    assert not plain.locator(".explore").count()
+
+
+@every_figure
+def test_a_page_loads_its_own_script_only(visit, name):
+    tab = visit(name)
+    loaded = tab.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
+    scripts = {one.rsplit("/", 1)[1] for one in loaded if "/explore/" in one}
+    assert scripts == {"explore.css", "panel.js", f"{name}.js"}
+
+
+@every_figure
+def test_every_control_answers_to_the_keyboard_and_has_a_name(visit, name):
+    tab = visit(name)
+    for slider in tab.locator(".explore input[type=range]").all():
+        assert slider.evaluate("one => one.labels.length") == 1
+        slider.focus()
+        before, text = said(tab), slider.get_attribute("aria-valuetext")
+        tab.keyboard.press("ArrowRight")
+        assert said(tab) != before
+        assert slider.get_attribute("aria-valuetext") != text
+        tab.keyboard.press("ArrowLeft")
+        assert said(tab) == before
+        assert slider.get_attribute("aria-valuetext") == text
+        tab.keyboard.press("Home")
+        first = said(tab)
+        tab.keyboard.press("End")
+        assert said(tab) not in {first, before}
+    assert tab.locator(".explore output").get_attribute("aria-live") == "polite"
+
+
+@every_figure
+def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
+    tab = visit(name, viewport={"width": 390, "height": 844})
+    table = tab.locator(".explore table")
+    assert not table.is_visible()
+    tab.locator(".explore summary").focus()
+    tab.keyboard.press("Enter")
+    assert table.is_visible()
+    assert table.locator("caption").is_visible()
+    width = tab.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+    for part in tab.locator(".explore svg[role=img], .explore table").all():
+        box = part.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        assert part.get_attribute("role") != "img" or part.get_attribute("aria-label")
+
+
+def test_a_budget_dragged_by_mouse(visit):
+    tab = visit("budget")
+    assert number(r"budget of ([\d.]+) nats", said(tab)) == 0.3
+    slider = tab.get_by_label("Your budget")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    tab.mouse.move(box["x"] + box["width"] / 2, middle)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + box["width"] - 2, middle, steps=5)
+    tab.mouse.up()
+    own = number(r"budget of ([\d.]+) nats", said(tab))
+    assert own > 3
+    weights = pdp_weights([own, *data_of("budget")["epsilon"][1:]])
+    assert number(r"weigh ([\d.]+) percent", said(tab)) == float(f"{100 * weights[0]:.3g}")
+
+
+def test_the_profile_says_the_epsilon_of_the_package(visit):
+    tab = visit("profile")
+    pattern = r"your exact epsilon at delta 1e-6 is ([\d.]+)\."
+    assert number(pattern, said(tab)) == float(f"{ops_epsilon(1e-6, 0.5, 2.0):.3g}")
+    tab.get_by_label("Scaled residual").focus()
+    tab.keyboard.press("Home")
+    assert number(pattern, said(tab)) == float(f"{ops_epsilon(1e-6, 0.5, 0.0):.3g}")
+    tab.get_by_label("Leverage").focus()
+    tab.keyboard.press("Home")
+    assert number(pattern, said(tab)) == float(f"{ops_epsilon(1e-6, 1e-3, 0.0):.3g}")
+
+
+def test_another_crowd_has_other_limits(visit):
+    tab = visit("limit")
+    assert number(r"weighting is ([\d.]+) rows", said(tab)) == 7.05
+    assert number(r"for discarding it is (\d+)", said(tab)) == 11
+    crowd = data_of("limit")["crowds"][1]["sizes"]
+    tab.get_by_label("People").select_option(index=1)
+    for epsilon in (3.0, 0.1):
+        exact = tradeoff_weights(crowd, epsilon**2 / 8).h
+        assert number(r"weighting is ([\d.]+) rows", said(tab)) == float(f"{exact:.3g}")
+        tab.get_by_label("Budget of each user").focus()
+        tab.keyboard.press("Home")
+    assert tab.get_by_label("Limit h").get_attribute("max") == str(max(crowd) - 1)
+    assert tab.locator(".explore tbody tr").count() == len(crowd)
