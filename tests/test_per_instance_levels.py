@@ -48,17 +48,14 @@ def test_reference_levels(lam, level):
 @pytest.mark.parametrize(("gamma", "delta"), [(1.0, 1e-6), (0.01, 1e-3), (50.0, 1e-2)])
 def test_level_is_the_maximum_of_the_one_dimensional_family(n, lam, gamma, delta):
     def loss(S):
-        return float(ops_epsilon(delta, 1 / (S + lam), np.sqrt(gamma) * (1 + fit(S))))
-
-    def fit(S):
-        return np.sqrt(n * S) / (S + lam)
+        return ops_epsilon(delta, 1 / (S + lam), np.sqrt(gamma) * (1 + np.sqrt(n * S) / (S + lam)))
 
     grid = np.unique(np.append(np.linspace(0, n, 400), np.linspace(0, min(n, 2 * lam), 400)))
-    best = max(grid, key=loss)
-    k = int(np.searchsorted(grid, best))
+    losses = loss(grid)
+    k = int(losses.argmax())
     around = (grid[max(k - 1, 0)], grid[min(k + 1, len(grid) - 1)])
     finer = minimize_scalar(lambda S: -loss(S), bounds=around, method="bounded")
-    expected = max(loss(best), -finer.fun)
+    expected = max(losses[k], -finer.fun)
     level = levels.ops_dp_level(n, lam, gamma, delta)
     assert expected <= level * (1 + 1e-9)
     assert_allclose(level, expected, rtol=1e-5)  # 1e-6 of the level, and scipy's stopping rule

@@ -9,6 +9,7 @@ import itertools
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from scipy import stats
 
@@ -228,9 +229,7 @@ def test_explain_says_what_and_why():
 
 
 def test_explain_draws_two_laws():
-    import matplotlib.pyplot as plt
-
-    _, ax = plt.subplots()
+    ax = Figure().subplots()
     about = explain(0, *data(30), LAM, GAMMA, DELTA)
     drawn = about.draw(ax)
     assert drawn is ax
@@ -241,7 +240,6 @@ def test_explain_draws_two_laws():
     for line in ax.lines:
         v, density = line.get_data()
         assert_allclose(np.trapezoid(density, v), 1, atol=1e-3)
-    plt.close()
 
 
 # ---- bad input
