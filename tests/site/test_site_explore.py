@@ -257,7 +257,7 @@ def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
 def test_a_budget_dragged_by_mouse(visit):
     tab = visit("budget")
     assert number(r"budget of ([\d.]+) nats", said(tab)) == 0.3
-    slider = tab.get_by_label("Your budget")
+    slider = tab.get_by_role("slider", name="Your budget")
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     middle = box["y"] + box["height"] / 2
@@ -275,10 +275,10 @@ def test_the_profile_says_the_epsilon_of_the_package(visit):
     tab = visit("profile")
     pattern = r"your exact epsilon at delta 1e-6 is ([\d.]+)\."
     assert number(pattern, said(tab)) == float(f"{ops_epsilon(1e-6, 0.5, 2.0):.3g}")
-    tab.get_by_label("Scaled residual").focus()
+    tab.get_by_role("slider", name="Your scaled residual").focus()
     tab.keyboard.press("Home")
     assert number(pattern, said(tab)) == float(f"{ops_epsilon(1e-6, 0.5, 0.0):.3g}")
-    tab.get_by_label("Leverage").focus()
+    tab.get_by_role("slider", name="Your leverage").focus()
     tab.keyboard.press("Home")
     assert number(pattern, said(tab)) == float(f"{ops_epsilon(1e-6, 1e-3, 0.0):.3g}")
 
@@ -292,7 +292,7 @@ def test_another_crowd_has_other_limits(visit):
     for epsilon in (3.0, 0.1):
         exact = tradeoff_weights(crowd, epsilon**2 / 8).h
         assert number(r"weighting is ([\d.]+) rows", said(tab)) == float(f"{exact:.3g}")
-        tab.get_by_label("Budget of each user").focus()
+        tab.get_by_role("slider", name="Budget of each user").focus()
         tab.keyboard.press("Home")
-    assert tab.get_by_label("Limit h").get_attribute("max") == str(max(crowd) - 1)
+    assert tab.get_by_role("slider", name="Limit h").get_attribute("max") == str(max(crowd) - 1)
     assert tab.locator(".explore tbody tr").count() == len(crowd)

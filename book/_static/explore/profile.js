@@ -84,9 +84,9 @@ explore.profile = (() => {
     return {
       title: "Your leverage and residual",
       controls: {
-        leverage: slider({ label: "Leverage, without you", values: () => steps(0.001, 3),
+        leverage: slider({ label: "Your leverage", values: () => steps(0.001, 3),
           start: data.leverage, text: String }),
-        residual: slider({ label: "Scaled residual, without you", values: () => residuals,
+        residual: slider({ label: "Your scaled residual", values: () => residuals,
           start: data.scaled_residual, text: String }),
       },
       show({ leverage, residual }, width) {
@@ -105,7 +105,7 @@ explore.profile = (() => {
         lines.line(both.map(([e, one]) => [e, Math.max(one.add, low / 1e3)]), add);
         const last = end > 0.01 ? [[Math.min(end, 100), low / 1e3]] : [];
         lines.line([...drawn.map(([e, one]) => [e, one.remove]), ...last], remove);
-        lines.mark(own, data.delta, add);
+        lines.mark(own, data.delta, add, true);
         return {
           charts: [lines],
           text: `With leverage ${short(leverage)} and scaled residual ${short(residual)}, your exact ` +
