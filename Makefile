@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INSTRUCTOR := .venv-instructor
+LAB := .venv-binder
 FOLDER ?= ../course
 HTML := _build/html
 PIP_AUDIT := 2.10.1
@@ -21,14 +22,17 @@ ifneq ($(wildcard $(SHARED_DATA)),)
 export PDPBOOK_DATA ?= $(SHARED_DATA)
 endif
 
-.PHONY: help book serve test test-all site-test lint notebooks pages instructor course lock links \
+.PHONY: help book lab serve test test-all site-test lint binder-check notebooks pages instructor course lock links \
   dependencies bench pdf release archive clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+PYTHON_CHECK = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+  "Python 3.11 or later is needed; try make PYTHON=python3.11")'
+
 $(READY): requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; try make PYTHON=python3.11")'
+	@$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
@@ -38,6 +42,13 @@ $(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml
 	$(PYTHON) -m venv $(INSTRUCTOR)
 	$(INSTRUCTOR)/bin/pip install --quiet --disable-pip-version-check -r requirements-instructor.txt
 	$(INSTRUCTOR)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+$(LAB)/.ready: binder/requirements.txt pyproject.toml
+	@$(PYTHON_CHECK)
+	$(PYTHON) -m venv $(LAB)
+	$(LAB)/bin/pip install --quiet --disable-pip-version-check -r binder/requirements.txt
+	$(LAB)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
 # The execution cache knows the cells, not the package or the data: build afresh when those change.
@@ -50,6 +61,9 @@ book: $(READY)  ## Build the book into _build/html
 	PDPBOOK_STAND_IN=1 $(BIN)/python tools/execute.py
 	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . -W -n --keep-going
 	@echo "Open $(HTML)/index.html, or run: make serve"
+
+lab: $(LAB)/.ready  ## Open the book in JupyterLab, in the environment that Binder has
+	PATH="$(abspath $(LAB)/bin):$$PATH" binder/start jupyter lab book/intro.ipynb
 
 serve: $(READY)  ## Serve the built book on this machine (PORT=8000)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
@@ -71,6 +85,10 @@ site-test:  ## Build from empty, lint the pages, drive every page in Chromium
 	rm -rf _build
 	$(MAKE) book
 	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n 2 tests/site
+
+binder-check: $(READY)  ## Build Binder's environment anew, run every notebook in it, record that
+	$(BIN)/python tools/binder.py
+	$(BIN)/python tools/pages.py
 
 notebooks: $(READY)  ## Run the notebooks and rewrite them in committed form, then the pages made from them
 	$(BIN)/python tools/notebooks.py
@@ -122,4 +140,4 @@ pdf: $(READY)  ## The book as PDF (needs xelatex and latexmk)
 	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . --builder pdflatex
 
 clean:  ## Remove everything that was built, the environment too
-	rm -rf _build $(VENV) $(INSTRUCTOR) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info .coverage
+	rm -rf _build $(VENV) $(INSTRUCTOR) $(LAB) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info .coverage
