@@ -1,0 +1,163 @@
+"""What a page weighs on its way to a reader, and what is left of it without scripts."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from drive import TYPESET
+from support import serving
+
+FIRST, LATER = 1_500_000, 150_000  # bytes: a first visit, and a page after another one
+PACKED = {".png", ".jpg", ".woff", ".woff2", ".ico", ".pdf", ".zip"}
+SCROLLED = """async () => {
+  for (const image of document.images) image.loading = "eager";
+  await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
+}"""
+
+
+def asked(browser, address: str, page: str) -> set[str]:
+    """The files that a first visit asks for, to the bottom of the page."""
+    found = set()
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.on("request", lambda r: found.add(unquote(urlsplit(r.url).path).lstrip("/")))
+        tab.goto(address + page, wait_until="load")
+        tab.evaluate(TYPESET)
+        tab.evaluate(SCROLLED)
+    return found
+
+
+def weight(folder: Path, names: set[str]) -> int:
+    """Bytes of these files, packed as servers of static pages do."""
+    total = 0
+    for path in (folder / name for name in names):
+        if path.is_file():
+            data = path.read_bytes()
+            total += len(data if path.suffix in PACKED else gzip.compress(data, 6))
+    return total
+
+
+@pytest.fixture(scope="session")
+def cached(browser, address):
+    """What the first page of the book has left in the browser's cache."""
+    return asked(browser, address, "book/intro.html")
+
+
+def test_no_page_is_heavy(browser, address, folder, cached, page_name):
+    files = asked(browser, address, page_name)
+    assert page_name in files
+    assert weight(folder, files) <= FIRST
+    assert weight(folder, files - cached) <= LATER
+
+
+def test_a_heavy_picture_is_noticed(browser, tmp_path):
+    (tmp_path / "p.png").write_bytes(bytes(LATER))
+    (tmp_path / "page.html").write_text("<img loading='lazy' src='p.png' alt='A picture'>")
+    with serving(tmp_path) as address:
+        files = asked(browser, address, "page.html")
+    assert {"page.html", "p.png"} <= files
+    assert weight(tmp_path, files) > LATER
+    assert weight(tmp_path, {"page.html", "gone.html"}) < 200
+
+
+# --- without scripts -----------------------------------------------------------------------------
+
+# Of the two titles of a folded cell, one shows at a time.
+UNSEEN = """() => {
+  for (const folded of document.querySelectorAll("article details")) folded.open = true;
+  document.getAnimations().forEach(animation => animation.finish());
+  const text = "p:not(.collapsed), li, pre, td, th, h1, h2, h3, figcaption, summary, dt, dd, img";
+  return [...document.querySelectorAll("article :is(" + text + ")")]
+    .filter(element => element.innerText?.trim() !== "" || element.matches("img"))
+    .filter(element => !element.checkVisibility({visibilityProperty: true, opacityProperty: true}))
+    .map(element => element.outerHTML.slice(0, 90));
+}"""
+
+
+@pytest.fixture
+def plain(browser):
+    with browser.new_context(java_script_enabled=False) as context:
+        yield context.new_page()
+
+
+def test_without_scripts_everything_can_be_read(plain, address, folder, page_name):
+    plain.goto(address + page_name)
+    folded = plain.locator("article details:not([open]) > summary")
+    if count := folded.count():
+        folded.first.click()  # opens without a script
+        assert folded.count() < count
+    assert plain.evaluate(UNSEEN) == []
+
+
+def test_hidden_text_is_noticed(plain, tmp_path):
+    hidden = "<p style='display: none'>a</p><div style='opacity: 0'><p>b</p></div>"
+    text = f"<article><h1>A</h1><details><summary>B</summary><p>C</p></details>{hidden}</article>"
+    (tmp_path / "page.html").write_text(text)
+    with serving(tmp_path) as address:
+        plain.goto(address + "page.html")
+        assert len(plain.evaluate(UNSEEN)) == 2
+
+
+# --- what is folded ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long_proof(folder):
+    """A page with a proof that is folded."""
+    for path in sorted(folder.rglob("*.html")):
+        if 'class="rest-of-proof"' in path.read_text(encoding="utf-8"):
+            return path.relative_to(folder).as_posix()
+    pytest.fail("no proof of the book is folded")
+
+
+def test_a_link_into_a_folded_proof_opens_it(browser, address, long_proof):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(address + long_proof)
+        proof = tab.locator("details.rest-of-proof").first
+        assert proof.get_attribute("open") is None
+        assert tab.locator(".proof-body", has=proof).locator("p").first.is_visible()
+        target = proof.locator("p").last
+        assert not target.is_visible()
+        target.evaluate("p => { p.id = 'inside'; location.hash = 'inside'; }")
+        target.wait_for(state="visible")
+
+
+def test_formulas_of_a_folded_proof_have_their_size(browser, address, long_proof):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(address + long_proof)
+        tab.evaluate(TYPESET)
+        tab.locator("details.rest-of-proof").first.evaluate("d => { d.open = true; }")
+        sizes = "all => [...new Set(all.map(math => getComputedStyle(math).fontSize))]"
+        inside = tab.locator("details.rest-of-proof mjx-container").evaluate_all(sizes)
+        outside = tab.locator(".proof-body > p mjx-container").evaluate_all(sizes)
+        assert inside == outside
+
+
+def test_on_paper_folded_proofs_are_open(browser, address, long_proof):
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        tab.goto(address + long_proof)
+        tab.emulate_media(media="print")
+        assert tab.locator("details.rest-of-proof").first.locator("p").last.is_visible()
+
+
+def test_words_of_the_glossary_are_linked(browser, address):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(address + "book/foundations/audits.html")
+        links = tab.locator("article a[href*='glossary.html#term-']")
+        assert links.count() >= 3
+        targets = links.evaluate_all("all => all.map(link => link.getAttribute('href'))")
+        assert len(set(targets)) == len(targets)
+
+
+def test_search_finds_a_function_and_its_statement(browser, address):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(address + "search.html?q=l2_laplace_profile")
+        tab.wait_for_selector("#search-results li a[href*='back/functions.html']")
