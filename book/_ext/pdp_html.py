@@ -53,6 +53,8 @@ def mend_head(soup: BeautifulSoup) -> None:
             or body.startswith("kernelName")
         ):
             script.decompose()
+        elif "fontawesome.js" in src:
+            script.decompose()  # half a megabyte; the style sheet draws the same icons
         elif 'localStorage.getItem("theme")' in body:
             # The first visit has no stored theme: ask the system, so that nothing flashes.
             script.string = re.sub(r'(getItem\("theme"\)) \|\| "auto"', rf"\1 || ({SCHEME})", body)
@@ -169,7 +171,11 @@ def finish(app, exception) -> None:
             mend(page)
     for picture in (out / "_images").glob("*.png"):
         slim(picture)
-    for file in [*static.rglob("*.map"), *static.glob("sphinx-thebe.*")]:
+    for file in [
+        *static.rglob("*.map"),
+        *static.glob("sphinx-thebe.*"),
+        *static.rglob("fontawesome.js*"),
+    ]:
         file.unlink()
     for file in (static / "mathjax").rglob("*"):
         if file.is_file() and not MATHJAX.fullmatch(
