@@ -57,7 +57,8 @@ def _syllabi(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[E
             parts.append(f"In the room, unless it says otherwise: {_room(syllabus['room'])}.\n")
         for k, meeting in enumerate(syllabus["meetings"], start=1):
             number = f"{k}. " if len(syllabus["meetings"]) > 1 else ""
-            parts.append(f"**{number}{meeting['topic']}.** *{meeting['question']}*\n")
+            topic = meeting["topic"] + ("" if meeting["topic"].endswith("?") else ".")
+            parts.append(f"**{number}{topic}** *{meeting['question']}*\n")
             lines = []
             if meeting["read"]:
                 reading = sum(chapters[n].minutes for n in meeting["read"])
