@@ -63,7 +63,7 @@ book: $(READY)  ## Build the book into _build/html
 	@echo "Open $(HTML)/index.html, or run: make serve"
 
 lab: $(LAB)/.ready  ## Open the book in JupyterLab, in the environment that Binder has
-	PATH="$(abspath $(LAB)/bin):$$PATH" binder/start jupyter lab book/intro.ipynb
+	PATH="$(abspath $(LAB)/bin):$$PATH" binder/start jupyter lab --LabApp.default_url=/lab/tree/book/intro.ipynb
 
 serve: $(READY)  ## Serve the built book on this machine (PORT=8000)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
@@ -123,7 +123,7 @@ dependencies: $(READY)  ## What is newer than the lock; fails when a locked vers
 	rm -rf _build/audit
 	$(PYTHON) -m venv _build/audit
 	_build/audit/bin/pip install --quiet --disable-pip-version-check pip-audit==$(PIP_AUDIT)
-	_build/audit/bin/pip-audit --disable-pip --no-deps --requirement requirements.txt
+	_build/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement requirements.txt
 
 release: $(READY)  ## Name the version in every file (VERSION=0.2.0, then VERSION=0.3.0.dev0)
 	$(BIN)/python tools/release.py version $(VERSION)
