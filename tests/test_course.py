@@ -6,6 +6,7 @@ The slow tests run nbgrader itself; they need its environment (`make instructor`
 import json
 import os
 import subprocess
+import sys
 import zipfile
 
 import course
@@ -16,7 +17,7 @@ import pytest
 from autograder import autograder
 from bs4 import BeautifulSoup
 from collect import collect, names_of
-from coursework import INSTRUCTOR
+from coursework import INSTRUCTOR, NbGrader
 from exercises import PAGES, plain, released
 from handout import MARK, handout, key
 from nbformat import v4
@@ -108,6 +109,10 @@ def patched(notebook):
     code = "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []"
     notebook.cells.insert(0, v4.new_code_cell(code))
     put(notebook, "worst_event", "    return p")
+
+
+def kernel_ended(notebook):
+    put(notebook, "worst_event", "    import os; os._exit(3)")
 
 
 def as_it_is(notebook):
@@ -308,16 +313,17 @@ def test_a_zip_is_sorted_by_student_and_the_newest_notebook_counts(tmp_path):
     remarks = collect(tmp_path / "all.zip", tmp_path / "out", "plain")
     files = {p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*.*")}
     assert files == {"ann/a.ipynb", "ben/essay.pdf"}
-    assert remarks == [
-        ("", "readme: the pattern finds no student in this name"),
-        ("ann", "other files were left out: b.ipynb"),
-    ]
+    assert remarks == {
+        "": ["readme: the pattern finds no student in this name"],
+        "ann": ["other files were left out: b.ipynb"],
+        "ben": [],
+    }
 
 
 def test_a_folder_is_collected_like_a_zip(tmp_path):
     (tmp_path / "in" / "ann").mkdir(parents=True)
     (tmp_path / "in" / "ann" / "x.ipynb").write_text("{}")
-    assert collect(tmp_path / "in", tmp_path / "out", "plain") == []
+    assert collect(tmp_path / "in", tmp_path / "out", "plain") == {"ann": []}
     assert (tmp_path / "out" / "ann" / "x.ipynb").read_text() == "{}"
 
 
@@ -385,8 +391,10 @@ def test_columns_that_are_not_there_cannot_be_renamed(pair):
 def test_a_second_opinion_names_what_differs(tmp_path):
     nbformat.write(damaged(half_the_exponent), tmp_path / "x.ipynb")
     points = {f"{name}-{part}": p for name in FUNCTIONS for part, p in POINTS.items()}
-    assert marks.second_opinion(tmp_path / "x.ipynb", NAME, points, 0) == [
-        "truth_probability, hidden: nbgrader 3, the book's grader 0"
+    submission = tmp_path / "x.ipynb"
+    assert marks.second_opinion(submission, NAME, {}, 0) == ["the book's grader gives 25 of 28"]
+    assert marks.second_opinion(submission, NAME, points, 0) == [
+        "look at truth_probability, hidden: nbgrader 3, the book's grader 0"
     ]
 
 
@@ -420,6 +428,8 @@ def test_the_key_has_every_answer_and_every_property(name):
     ("words", "message"),
     [
         (["grade", "FOLDER", NAME], "is no course; make it with: create"),
+        (["create", "FOLDER", NAME, "--seed", "-1"], "seed must be at least 0"),
+        (["create", "FOLDER", NAME, "--seconds", "0"], "seconds above 0"),
         (["create", "FOLDER", "foundation"], "there is no assignment 'foundation'"),
         (["gradescope", "foundation", "x.zip"], "there is no assignment 'foundation'"),
         (["gradescope", NAME, "x.zip", "--seed", "-1"], "seed must be at least 0"),
@@ -429,6 +439,87 @@ def test_wrong_commands_are_refused_in_a_line(tmp_path, capsys, words, message):
     words = [str(tmp_path) if word == "FOLDER" else word for word in words]
     assert course.main(words) == 1
     assert message in capsys.readouterr().err
+
+
+STAND_IN = """\
+import json, sys, time
+for line in sys.stdin:
+    student = json.loads(line)["student"]
+    if student == "hangs":
+        time.sleep(60)
+    if student == "dies":
+        sys.exit(3)
+    log = "ERROR\\nValueError: cell 3\\nNbGraderException: see above" if student == "fails" else ""
+    print(json.dumps({"problem": log}), flush=True)
+"""
+
+
+def test_nbgrader_is_started_anew_after_it_hung_or_died(tmp_path, monkeypatch):
+    (tmp_path / "stand_in.py").write_text(STAND_IN)
+    (tmp_path / "nbgrader").touch()
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path / "stand_in.py"}"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr("coursework.INSTRUCTOR", tmp_path)
+    with NbGrader(tmp_path, minutes=0.1) as nbgrader:
+        students = ("ann", "hangs", "ben", "dies", "cem", "fails", "dan")
+        said = {s: nbgrader.ask("autograde", NAME, s)["problem"] for s in students}
+    assert said == {
+        "ann": "",
+        "hangs": "nbgrader had not finished after 0.1 minutes",
+        "ben": "",
+        "dies": "nbgrader ended without an answer, exit code 3",
+        "cem": "",
+        "fails": "ValueError: cell 3",
+        "dan": "",
+    }
+
+
+def test_without_nbgrader_the_way_to_get_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("coursework.INSTRUCTOR", tmp_path)
+    with NbGrader(tmp_path) as nbgrader:
+        with pytest.raises(Refused, match="run `make instructor` first"):
+            nbgrader.ask("autograde", NAME, "ann")
+
+
+@pytest.fixture
+def bare_course(tmp_path):
+    """The folder of a course, as far as it can be made without nbgrader."""
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()")
+    (tmp_path / "release" / NAME).mkdir(parents=True)
+    nbformat.write(released(plain(NAME)), tmp_path / "release" / NAME / f"{NAME}.ipynb")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["preflight"], "nothing is collected for foundations; run collect first"),
+        (["grade"], "no submission of foundations is ready"),
+        (["grade", "--minutes", "nan"], "minutes must be finite and above 0"),
+        (["feedback"], "no submission of foundations is ready"),
+        (["collect", "nowhere"], "nowhere is neither a folder nor a zip"),
+    ],
+)
+def test_steps_in_the_wrong_order_are_refused(bare_course, capsys, words, message):
+    command, *more = words
+    assert course.main([command, str(bare_course), NAME, *more]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_preflight_keeps_originals_and_forgets_what_is_replaced(bare_course):
+    handed_in = bare_course.parent / "in"
+    for content, exists in ((json.dumps(damaged(duplicated)), True), ("%PDF", False)):
+        (handed_in / "ann").mkdir(parents=True, exist_ok=True)
+        (handed_in / "ann" / "mine.ipynb").write_text(content)
+        assert course.main(["collect", str(bare_course), NAME, str(handed_in)]) == 0
+        assert course.main(["preflight", str(bare_course), NAME]) == 0
+        original = bare_course / "collected" / NAME / "ann" / "mine.ipynb"
+        assert original.read_text() == content
+        submitted = bare_course / "submitted" / "ann" / NAME / f"{NAME}.ipynb"
+        assert submitted.is_file() is exists
+    said = pd.read_csv(bare_course / "reports" / f"{NAME}.csv").remark.tolist()
+    assert said == [f"set aside, it is not a Jupyter notebook: collected/{NAME}/ann/mine.ipynb"]
 
 
 # --- nbgrader itself -----------------------------------------------------------------------------
@@ -447,6 +538,7 @@ HANDED_IN = {
     "107": duplicated,
     "108": stripped,
     "109": patched,
+    "112": kernel_ended,
 }
 LOST = {"100": 0, "101": 3, "102": 6, "103": 4, "104": 4, "105": 4, "106": 4, "107": 0, "108": 0}
 
@@ -488,6 +580,15 @@ def test_every_submission_has_the_marks_it_deserves(totals):
 
 @pytest.mark.slow
 @needs_nbgrader
+def test_who_ends_the_kernel_is_left_to_the_instructor(totals):
+    """nbgrader cannot go on; the book's grader can, because each part has a process."""
+    assert pd.isna(totals.score["112"])
+    assert "not graded: nbclient.exceptions.DeadKernelError" in totals.remarks["112"]
+    assert f"the book's grader gives {FULL - 4} of {FULL}" in totals.remarks["112"]
+
+
+@pytest.mark.slow
+@needs_nbgrader
 def test_both_graders_agree_but_for_a_notebook_that_patches_its_tests(graded, totals):
     """nbgrader runs whatever a notebook says; the book's grader takes functions alone."""
     assert totals.score["109"] == FULL
@@ -506,7 +607,7 @@ def test_feedback_gives_nothing_away(graded, totals):
         path.parent.parent.name: path.read_text(encoding="utf-8")
         for path in (graded / "feedback").rglob("*.html")
     }
-    assert set(pages) == {*HANDED_IN, "110"}
+    assert set(pages) == {*HANDED_IN, "110"} - {"112"}
     source = (ROOT / "pdpbook" / "exercises" / f"{NAME}.py").read_text(encoding="utf-8")
     bodies = {line.strip() for line in source.split("\n") if "rng" in line or "return" in line}
     secrets = {line for line in bodies if len(line) > 25 and "def " not in line}
@@ -557,7 +658,10 @@ def test_a_second_run_grades_what_is_new_alone(graded, capsys, totals):
     changed = {path.parent.parent.name for path in after if before.get(path) != after[path]}
     assert changed == {"110"}
     table = pd.read_csv(graded / "marks" / f"{NAME}-plain.csv", dtype={"student": str})
-    assert table.set_index("student").score["110"] == FULL - 3
+    table = table.set_index("student")
+    assert table.score["110"] == FULL - 3
+    assert table.remarks["110"] == "the file was called better.ipynb"
+    assert table.remarks.drop("110").equals(totals.remarks.drop("110"))
 
 
 # --- Gradescope ----------------------------------------------------------------------------------
@@ -590,14 +694,14 @@ def results(root, notebook):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", [as_it_is, two_wrong_functions, cheat])
+@pytest.mark.parametrize("change", [as_it_is, two_wrong_functions])
 def test_gradescope_gives_the_marks_of_the_grader(scope, tmp_path, change):
     points = results(scope, damaged(change))
     nbformat.write(damaged(change), tmp_path / "x.ipynb")
     table = grade(tmp_path / "x.ipynb", NAME, seed=5)
     ours = {f"{row.exercise}, {row.part}": row.points for row in table.itertuples()}
     assert points == ours
-    assert sum(points.values()) == FULL - {as_it_is: 0, two_wrong_functions: 6, cheat: 4}[change]
+    assert sum(points.values()) == FULL - {as_it_is: 0, two_wrong_functions: 6}[change]
 
 
 def test_the_zip_for_gradescope_holds_all_it_needs(tmp_path, monkeypatch):

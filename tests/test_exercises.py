@@ -120,6 +120,16 @@ def test_an_error_in_an_answer_is_reported():
         check("foundations/squared_error_of_noise", lambda d, eta: d / 0)
 
 
+def test_an_interrupt_does_not_show_how_it_is_tested():
+    def interrupted(d, eta):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match=r"; it was interrupted$") as caught:
+        check("foundations/squared_error_of_noise", interrupted, hidden=True)
+    files = {entry.path.name for entry in caught.traceback}
+    assert files == {"test_exercises.py", "properties.py"}
+
+
 @pytest.mark.parametrize(
     ("exercise", "answer", "seed", "error", "words"),
     [

@@ -72,12 +72,12 @@ def names_of(path: str, pattern: str) -> tuple[str, str]:
     match = re.search(PATTERNS.get(pattern, pattern), path)
     if match is None:
         return "", ""
-    student = re.sub(r"[^\w.@-]+", "_", match["student"]).strip("._")
+    student = re.sub(r"[^\w.@-]+", "_", match["student"]).strip("._@-")
     return student, match.groupdict().get("file") or PurePosixPath(path).name
 
 
-def collect(source: Path, target: Path, pattern: str) -> list[tuple[str, str]]:
-    """Put each student's notebook into ``target/student/``; returns remarks, by student.
+def collect(source: Path, target: Path, pattern: str) -> dict[str, list[str]]:
+    """Put each student's notebook into ``target/student/``; returns remarks on each student.
 
     A student who handed in no notebook gets what they did hand in, so that it can be set aside by
     name. Of several notebooks the newest counts.
@@ -85,26 +85,27 @@ def collect(source: Path, target: Path, pattern: str) -> list[tuple[str, str]]:
     if pattern not in PATTERNS and "student" not in _compiled(pattern).groupindex:
         raise Refused(f"the pattern needs a group (?P<student>...); got {pattern!r}")
     handed_in: defaultdict[str, list[File]] = defaultdict(list)
-    remarks = []
+    remarks: defaultdict[str, list[str]] = defaultdict(list)
     for file in files(source):
         if student := names_of(file.path, pattern)[0]:
             handed_in[student].append(file)
         else:
-            remarks.append(("", f"{file.path}: the pattern finds no student in this name"))
+            remarks[""].append(f"{file.path}: the pattern finds no student in this name")
     if not handed_in:
         raise Refused(f"no submissions in {source}: the pattern {pattern!r} fits no file there")
     for student, found in sorted(handed_in.items()):
         notebooks = [file for file in found if file.path.lower().endswith(".ipynb")]
         chosen = max(notebooks or found, key=lambda file: (file.when, file.path))
+        remarks[student] = []
         if others := [PurePosixPath(file.path).name for file in found if file is not chosen]:
-            remarks.append((student, f"other files were left out: {', '.join(others)}"))
+            remarks[student].append(f"other files were left out: {', '.join(others)}")
         folder = target / student
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         place = folder / names_of(chosen.path, pattern)[1]
         if chosen.size > LARGEST:
             place.touch()
-            remarks.append((student, f"{place.name} has {chosen.size / 1e6:.0f} MB: too large"))
+            remarks[student].append(f"{place.name} has {chosen.size / 1e6:.0f} MB: too large")
         else:
             place.write_bytes(chosen.read())
     return remarks

@@ -52,22 +52,25 @@ def progress(students: Iterable[str], step: str) -> tqdm[str]:
     return tqdm(students, desc=step, disable=not sys.stderr.isatty())
 
 
-def create(folder: Path, names: list[str], seed: int, seconds: int, fresh: bool) -> None:
+def create(
+    nbgrader: NbGrader, folder: Path, names: list[str], seed: int, seconds: int, fresh: bool
+) -> None:
     """Make the course, or add assignments to it, and release them."""
+    if seed < 0 or seconds <= 0:
+        raise Refused(f"seed must be at least 0, seconds above 0; got {seed} and {seconds}")
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "nbgrader_config.py"
     if not settings.exists():
         stub = "\n".join(STUB)
         settings.write_text(CONFIG.format(seed=seed, seconds=seconds, stub=stub), encoding="utf-8")
-    with NbGrader(folder) as nbgrader:
-        for name in progress(names, "create"):
-            source = folder / "source" / name / f"{name}.ipynb"
-            if fresh or not source.exists():
-                source.parent.mkdir(parents=True, exist_ok=True)
-                source.write_text(text(plain(name)), encoding="utf-8")
-            if problem := nbgrader.ask("generate_assignment", name)["problem"]:
-                raise Refused(f"nbgrader cannot release {name}: {problem}")
-            print(f"hand out {folder / 'release' / name / f'{name}.ipynb'}")
+    for name in progress(names, "create"):
+        source = folder / "source" / name / f"{name}.ipynb"
+        if fresh or not source.exists():
+            source.parent.mkdir(parents=True, exist_ok=True)
+            source.write_text(text(plain(name)), encoding="utf-8")
+        if problem := nbgrader.ask("generate_assignment", name)["problem"]:
+            raise Refused(f"nbgrader cannot release {name}: {problem}")
+        print(f"hand out {folder / 'release' / name / f'{name}.ipynb'}")
 
 
 def preflight(folder: Path, name: str) -> None:
@@ -78,9 +81,9 @@ def preflight(folder: Path, name: str) -> None:
     if not handed_in(folder, name):
         raise Refused(f"nothing is collected for {name}; run collect first")
     released = nbformat.read(release, as_version=4)
-    remarks = []
+    remarks = {}
     for student in progress(handed_in(folder, name), "preflight"):
-        (original,) = (folder / "collected" / name / student).iterdir()
+        (original,) = (folder / "collected" / name / student).glob("[!.]*")
         place = path_of(folder, "submitted", student, name)
         try:
             notebook, done = mend(original.read_bytes().decode(errors="replace"), released, name)
@@ -94,7 +97,7 @@ def preflight(folder: Path, name: str) -> None:
             if not place.is_file() or place.read_text(encoding="utf-8") != mended:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text(mended, encoding="utf-8")
-        remarks += [(student, line) for line in done]
+        remarks[student] = done
     report(folder, name, "preflight", remarks)
 
 
@@ -106,39 +109,35 @@ def usable(folder: Path, name: str) -> list[str]:
     return found
 
 
-def grade(folder: Path, name: str, again: bool, minutes: float) -> None:
+def grade(nbgrader: NbGrader, folder: Path, name: str, again: bool) -> None:
     """Grade what is new, or everything, one student at a time; a failure stops nobody else.
 
     The grader of the book then gives a second opinion; nbgrader's marks stand.
     """
-    remarks = []
     todo = [s for s in usable(folder, name) if again or not is_graded(folder, s, name)]
-    with NbGrader(folder, minutes) as nbgrader:
-        for student in progress(todo, "grade"):
-            if problem := nbgrader.ask("autograde", name, student)["problem"]:
-                place = path_of(folder, "autograded", student, name).parent
-                shutil.rmtree(place, ignore_errors=True)
-                remarks.append((student, f"not graded: {problem}"))
-    if name in ASSIGNMENTS:
-        cells, seed = gradebook(folder, name)
+    remarks: dict[str, list[str]] = {student: [] for student in todo}
+    for student in progress(todo, "grade"):
+        if problem := nbgrader.ask("autograde", name, student)["problem"]:
+            place = path_of(folder, "autograded", student, name).parent
+            shutil.rmtree(place, ignore_errors=True)
+            remarks[student].append(f"not graded: {problem}")
+    if name in ASSIGNMENTS and todo:
+        cells, seed = gradebook(nbgrader, name)
         for student in progress(todo, "compare"):
-            if is_graded(folder, student, name):
-                mine = cells[cells.student == student]
-                points = dict(zip(mine.cell, mine.points, strict=True))
-                submission = path_of(folder, "submitted", student, name)
-                differing = second_opinion(submission, name, points, seed)
-                remarks += [(student, f"look at {line}") for line in differing]
+            mine = cells[(cells.student == student) & is_graded(folder, student, name)]
+            points = dict(zip(mine.cell, mine.points, strict=True))
+            submission = path_of(folder, "submitted", student, name)
+            remarks[student] += second_opinion(submission, name, points, seed)
     report(folder, name, "grade", remarks)
 
 
-def feedback(folder: Path, name: str) -> None:
+def feedback(nbgrader: NbGrader, folder: Path, name: str) -> None:
     """Write the page that each graded student may read."""
-    remarks = []
     todo = [s for s in usable(folder, name) if is_graded(folder, s, name)]
-    with NbGrader(folder) as nbgrader:
-        for student in progress(todo, "feedback"):
-            if problem := nbgrader.ask("generate_feedback", name, student)["problem"]:
-                remarks.append((student, f"no feedback: {problem}"))
+    remarks: dict[str, list[str]] = {student: [] for student in todo}
+    for student in progress(todo, "feedback"):
+        if problem := nbgrader.ask("generate_feedback", name, student)["problem"]:
+            remarks[student].append(f"no feedback: {problem}")
     report(folder, name, "feedback", remarks)
     print(f"feedback in {folder / 'feedback'}")
 
@@ -238,21 +237,29 @@ def run(given: argparse.Namespace) -> None:
         given.out.write_text(write(names), encoding="utf-8")
     elif command == "gradescope":
         autograder(name, given.out, given.seed)
-    elif command == "create":
-        create(folder, names, given.seed, given.seconds, given.fresh)
-    elif not (folder / "nbgrader_config.py").is_file():
+    elif command != "create" and not (folder / "nbgrader_config.py").is_file():
         raise Refused(f"{folder} is no course; make it with: create {given.folder}")
+    else:
+        with NbGrader(folder, getattr(given, "minutes", 10.0)) as nbgrader:
+            _work(nbgrader, folder, given, names)
+
+
+def _work(nbgrader: NbGrader, folder: Path, given: argparse.Namespace, names: list[str]) -> None:
+    """The commands of a course folder; `all` is most of them in turn."""
+    command, name = given.command, getattr(given, "name", "")
+    if command == "create":
+        create(nbgrader, folder, names, given.seed, given.seconds, given.fresh)
     if command in {"collect", "all"}:
         remarks = collect(given.submissions, folder / "collected" / name, given.pattern)
         report(folder, name, "collect", remarks)
     if command in {"preflight", "all"}:
         preflight(folder, name)
     if command in {"grade", "all"}:
-        grade(folder, name, given.again, given.minutes)
+        grade(nbgrader, folder, name, given.again)
     if command in {"feedback", "all"}:
-        feedback(folder, name)
+        feedback(nbgrader, folder, name)
     if command in {"export", "all"}:
-        export(folder, name, given.system, given.rename)
+        export(nbgrader, folder, name, given.system, given.rename)
 
 
 def main(words: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
 import re
@@ -23,8 +24,8 @@ class NbGrader:
     """nbgrader in a process of its own, which is started anew after it hung or died."""
 
     def __init__(self, folder: Path, minutes: float = 10.0):
-        if not (INSTRUCTOR / "nbgrader").is_file():
-            raise Refused("nbgrader is not here; run `make instructor` first")
+        if not 0 < minutes < math.inf:
+            raise Refused(f"minutes must be finite and above 0; got {minutes}")
         self._folder, self._minutes = folder, minutes
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str] = queue.Queue()
@@ -53,6 +54,8 @@ class NbGrader:
         return {**answer, "problem": _reason(answer["problem"])}
 
     def _start(self) -> subprocess.Popen[str]:
+        if not (INSTRUCTOR / "nbgrader").is_file():
+            raise Refused("nbgrader is not here; run `make instructor` first")
         path = f"{INSTRUCTOR}{os.pathsep}{os.environ['PATH']}"  # it calls its neighbors by name
         reports = self._folder / "reports"
         reports.mkdir(exist_ok=True)
@@ -116,14 +119,15 @@ def is_graded(folder: Path, student: str, name: str) -> bool:
     return before.is_file() and after.is_file() and after.stat().st_mtime >= before.stat().st_mtime
 
 
-def report(folder: Path, name: str, step: str, remarks: list[tuple[str, str]]) -> None:
-    """Print the remarks of a step and keep them for the table of marks."""
+def report(folder: Path, name: str, step: str, remarks: dict[str, list[str]]) -> None:
+    """Print the remarks of a step; keep them for the table of marks instead of earlier ones."""
     path = folder / "reports" / f"{name}.csv"
     path.parent.mkdir(exist_ok=True)
-    table = pd.DataFrame([(s, step, m) for s, m in remarks], columns=["student", "step", "remark"])
+    rows = [(student, step, line) for student, lines in remarks.items() for line in lines]
+    table = pd.DataFrame(rows, columns=["student", "step", "remark"])
     if path.is_file():
         earlier = pd.read_csv(path, dtype=str, keep_default_na=False)
-        table = pd.concat([earlier[earlier.step != step], table])
+        table = pd.concat([earlier[(earlier.step != step) | ~earlier.student.isin(remarks)], table])
     table.to_csv(path, index=False)
-    for student, message in remarks:
-        print(f"  {student or '-'}: {message}")
+    for student, _, line in rows:
+        print(f"  {student or '-'}: {line}")

@@ -29,10 +29,9 @@ LAYOUTS = {
 }
 
 
-def gradebook(folder: Path, name: str) -> tuple[pd.DataFrame, int]:
+def gradebook(nbgrader: NbGrader, name: str) -> tuple[pd.DataFrame, int]:
     """A row for each graded cell of each student, and the seed of the course."""
-    with NbGrader(folder) as nbgrader:
-        answer = nbgrader.ask("marks", name)
+    answer = nbgrader.ask("marks", name)
     if answer["problem"]:
         raise Refused(f"the gradebook cannot be read: {answer['problem']}")
     columns = ["student", "cell", "points", "out_of", "by_hand"]
@@ -46,8 +45,11 @@ def second_opinion(submission: Path, name: str, points: dict[str, float], seed: 
     that a notebook switched off, of a kernel that died, of a machine too slow for the limit.
     """
     table = grade(submission, name, seed=seed)
+    if not points:
+        return [f"the book's grader gives {table.points.sum()} of {table.out_of.sum()}"]
     return [
-        f"{row.exercise}, {row.part}: nbgrader {points[cell]:g}, the book's grader {row.points}"
+        f"look at {row.exercise}, {row.part}: nbgrader {points[cell]:g}, "
+        f"the book's grader {row.points}"
         for row in table.itertuples()
         if (cell := f"{row.exercise}-{row.part}") in points and points[cell] != row.points
     ]
@@ -55,13 +57,15 @@ def second_opinion(submission: Path, name: str, points: dict[str, float], seed: 
 
 def totals(folder: Path, name: str, cells: pd.DataFrame) -> pd.DataFrame:
     """A row for each student; who could not be graded has no score, and a remark."""
+    if not (students := handed_in(folder, name)):
+        raise Refused(f"nothing is collected for {name}; run collect first")
     path = folder / "reports" / f"{name}.csv"
     said = pd.read_csv(path, dtype=str, keep_default_na=False).groupby("student").remark
     remarks = said.agg("; ".join).to_dict()
     released = nbformat.read(folder / "release" / name / f"{name}.ipynb", as_version=4)
     out_of = sum(c.metadata.get("nbgrader", {}).get("points", 0) for c in released.cells)
     rows = []
-    for student in handed_in(folder, name):
+    for student in students:
         mine = cells[cells.student == student]
         graded = is_graded(folder, student, name)
         rows.append(
@@ -92,9 +96,9 @@ def layout(table: pd.DataFrame, system: str, renamed: list[str]) -> pd.DataFrame
     return done
 
 
-def export(folder: Path, name: str, system: str, renamed: list[str]) -> None:
+def export(nbgrader: NbGrader, folder: Path, name: str, system: str, renamed: list[str]) -> None:
     """Write the marks: a table for a system, and one with every cell."""
-    cells, _ = gradebook(folder, name)
+    cells, _ = gradebook(nbgrader, name)
     table = layout(totals(folder, name, cells), system, renamed)
     marks = folder / "marks"
     marks.mkdir(exist_ok=True)
