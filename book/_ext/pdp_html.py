@@ -89,6 +89,9 @@ def mend_body(soup: BeautifulSoup) -> None:
     for corner in soup.select("table thead th"):  # the empty corner of a DataFrame heads nothing
         if not corner.get_text(strip=True) and not corner.find("img"):
             corner.name = "td"
+    for cell in soup.select("article td"):  # else names, which do not break, squeeze its column
+        if len(cell.get_text()) > 40:
+            cell["class"] = [*cell.get("class", []), "wordy"]
     logo = soup.select_one(".sidebar-primary-item > a.navbar-brand")
     if logo:  # outside of every landmark
         logo.wrap(soup.new_tag("nav", attrs={"aria-label": "Home"}))
