@@ -42,6 +42,7 @@ from tornado.websocket import (
 )
 
 RECORD = ROOT / "benchmarks" / "binder.csv"
+COLUMNS = ["kind", "name", "value", "cells", "note"]
 STUDENT = "book/exercises/release"
 LIMIT = 600  # MB of installed files
 PATIENCE = 300  # seconds for the server to start, and for a cell
@@ -264,7 +265,7 @@ def check(folder: Path) -> int:
         pins = (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8")
         facts |= dict(line.split("==") for line in pins.splitlines() if "==" in line)
         with RECORD.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, ["kind", "name", "value", "cells", "note"], restval="")
+            writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows(facts, runs))
     return 0

@@ -1,4 +1,4 @@
-"""Which function carries out a statement, and which tests use it; which versions the book ran with.
+"""Which function carries out a statement, and which tests use it; how and with what the book ran.
 
 A function belongs to a statement when its docstring names the label, or when the summary of the
 statement's chapter names the function. Its test is the file that uses its name most often: others
@@ -8,6 +8,7 @@ may use it, too.
 from __future__ import annotations
 
 import ast
+import csv
 import importlib
 import inspect
 import pkgutil
@@ -144,5 +145,42 @@ def runs(pages: dict[str, Page]) -> str:
             versions(project["dependencies"]),
             "The pages are built with these. `requirements.txt` has every other library.\n",
             versions(project["optional-dependencies"]["book"]),
+            in_binder((ROOT / "benchmarks" / "binder.csv").read_text(encoding="utf-8")),
         ]
+    )
+
+
+BINDER = """\
+## In Binder
+
+`make binder-check` builds Binder's environment from nothing, with Python {python}, and runs every
+notebook through its JupyterLab {jupyterlab}, as a browser does. On {date}, {whole} chapters and
+solved exercises ran to their end, and {stubs} student's notebooks stopped at their first stub. The
+environment has {installed} MB, and {on_disk} MB with the byte code that `pip` compiles. It took
+{install} seconds to install and {start} seconds to answer, on a machine with other work. Seconds
+below are processor seconds of the kernel, its start included.
+
+{table}"""
+
+
+def in_binder(record: str) -> str:
+    """The last record of Binder's environment, `benchmarks/binder.csv`, as a section."""
+    rows = list(csv.DictReader(record.splitlines()))
+    facts = {row["name"]: row["value"] for row in rows if row["kind"] == "environment"}
+    runs = [row for row in rows if row["kind"] != "environment"]
+    stubs = sum(row["kind"] == "student" for row in runs)
+    return BINDER.format(
+        python=facts["python"].removeprefix("python-"),
+        jupyterlab=facts["jupyterlab"],
+        date=facts["date"],
+        whole=len(runs) - stubs,
+        stubs=stubs,
+        installed=facts["megabytes installed"],
+        on_disk=facts["megabytes with byte code"],
+        install=facts["seconds to install"],
+        start=facts["seconds until the server answers"],
+        table=table(
+            ["notebook", "cells", "seconds", "note"],
+            [[code(row["name"]), row["cells"], row["value"], row["note"]] for row in runs],
+        ),
     )
