@@ -452,7 +452,7 @@ def test_canonical_form_is_reached_in_one_step():
 
 
 def broken_formulas(notebook):
-    """Lines that begin with + or - inside a formula of a sentence: Markdown makes them a list."""
+    """Lines of a sentence that begin with 1., or with + or - in a formula: they become a list."""
     faults = []
     for cell in notebook.cells:
         if cell.cell_type != "markdown":
@@ -463,6 +463,8 @@ def broken_formulas(notebook):
                 if paragraph[: match.start()].count("$") % 2:
                     line = paragraph[match.start() :].strip().splitlines()[0]
                     faults.append(f"cell {cell.id} has a formula broken before: {line}")
+            for match in re.finditer(r"^(?! |[-*+:#]|\d+\. ).*[^:\n]\n(1\. .*)", paragraph, re.M):
+                faults.append(f"cell {cell.id} has a sentence broken before: {match[1]}")
     return faults
 
 
@@ -472,5 +474,8 @@ def test_no_formula_is_broken_into_a_list(path):
 
 
 def test_a_formula_broken_into_a_list_is_noticed():
-    cell = nbformat.v4.new_markdown_cell("The sum $a\n+ b$ is it.")
-    assert broken_formulas(nbformat.v4.new_notebook(cells=[cell]))
+    for text in ("The sum $a\n+ b$ is it.", "Their label is\n1. They leave."):
+        cell = nbformat.v4.new_markdown_cell(text)
+        assert broken_formulas(nbformat.v4.new_notebook(cells=[cell]))
+    cell = nbformat.v4.new_markdown_cell("Steps:\n1. first\n2. second\n\nThen\n\n1. again")
+    assert not broken_formulas(nbformat.v4.new_notebook(cells=[cell]))
