@@ -174,11 +174,11 @@ def finish(app, exception) -> None:
             mend(page)
     for picture in (out / "_images").glob("*.png"):
         slim(picture)
-    for file in [
+    for file in {  # a set: the map of a script is found twice
         *static.rglob("*.map"),
         *static.glob("sphinx-thebe.*"),
         *static.rglob("fontawesome.js*"),
-    ]:
+    }:
         file.unlink()
     for file in (static / "mathjax").rglob("*"):
         if file.is_file() and not MATHJAX.fullmatch(
