@@ -83,7 +83,7 @@ test-all: lint instructor  ## The same, and the slow ones
 
 site-test:  ## Build from empty, lint the pages, drive every page in Chromium
 	rm -rf _build
-	$(MAKE) book
+	$(MAKE) latex
 	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n 2 tests/site
 
 binder-check: $(READY)  ## Build Binder's environment anew, run every notebook in it, record that
@@ -134,10 +134,18 @@ archive: $(READY)  ## Pack the built book for a release, with its SHA-256
 bench: $(READY)  ## Time the package against its yardsticks, as ratios in one run
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds
 
-pdf: $(READY)  ## The book as PDF (needs xelatex and latexmk)
+latex: book
+	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . --builder latex -W -n --keep-going
+
+# README.md names the packages. A lost glyph or a line 30 points too long fails.
+TEX := _build/latex/privacy-personally
+pdf:  ## The book as PDF (needs xelatex, latexmk and two families of fonts)
 	@command -v xelatex >/dev/null && command -v latexmk >/dev/null || \
-	{ echo "make pdf needs xelatex and latexmk (TeX Live)"; exit 1; }
-	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . --builder pdflatex
+	{ echo "make pdf needs xelatex and latexmk (TeX Live): see README.md"; exit 1; }
+	$(MAKE) latex
+	$(MAKE) -C $(dir $(TEX)) all-pdf LATEXMKOPTS="-interaction=nonstopmode -halt-on-error -quiet"
+	@! grep -E 'Missing character|Warning: .*undefined|Overfull .hbox .([3-9]|[0-9]{2,})[0-9]\.' $(TEX).log
+	@echo "Open $(TEX).pdf"
 
 clean:  ## Remove everything that was built, the environment too
 	rm -rf _build $(VENV) $(INSTRUCTOR) $(LAB) .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks *.egg-info .coverage

@@ -177,7 +177,9 @@ def grid_rate(
 ) -> Fraction:
     r"""Largest rate a step that keeps everybody's budget, as an exact fraction.
 
-    .. math:: r = \min_i \varepsilon_i / K_i, \qquad K_i \text{ from `grid_steps`}
+    .. math:: r = \min_i \varepsilon_i / K_i
+
+    with :math:`K_i` from `grid_steps`.
 
     Parameters
     ----------

@@ -1,0 +1,236 @@
+"""The book as one PDF: the order of its parts, boxes that a printer can draw, solutions last.
+
+The builder for LaTeX sees all pages as one tree. Here that tree is given what a web page has and
+paper has not: parts with titles, chapter numbers equal to those of the site, boxes for statements
+and proofs, hints that are not folded, solutions where one does not see them too early. How it all
+looks is the preamble in `_config.yml`. HTML is not touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.texescape import escape
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
+from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
+
+STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
+LONG, WIDE = 30, 80  # rows, from which Sphinx lets a table break; characters of a line
+EXERCISES = "book/exercises/"
+FOLDED = "Solutions on this page are closed; open them after you have tried."
+APART = "Solutions have a chapter of their own, after the exercises."
+SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION", re.M | re.S)
+MARKER = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.M)
+HINT = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.S)
+
+
+def tex(text: str) -> nodes.raw:
+    return nodes.raw("", text, format="latex")
+
+
+def title_of(node: nodes.Element) -> list[nodes.Node]:
+    """The words of the title of a section or box."""
+    first = node.next_node(nodes.title)
+    return [child.deepcopy() for child in first.children] if first else []
+
+
+def page_of(node: nodes.Node) -> str:
+    """The page that a node stands on."""
+    while not (isinstance(node, nodes.Element) and "docname" in node):
+        node = node.parent
+    return node["docname"]
+
+
+def box(kind: str, name: list[nodes.Node], body: list[nodes.Node], label: str = ""):
+    """An environment of the preamble around a body, with its title as argument."""
+    anchor = rf"\phantomsection\label{{\detokenize{{{label}}}}}%" if label else "%"
+    opening = [tex(rf"\begin{{{kind}}}{anchor}")]
+    if name:
+        opening = [tex(rf"\begin{{{kind}}}{{%"), nodes.inline("", "", *name), tex(f"}}{anchor}")]
+    return [*opening, *body, tex(rf"\end{{{kind}}}")]
+
+
+def code(source: str, like: nodes.literal_block) -> nodes.literal_block:
+    return nodes.literal_block(source, source, **like.attributes)
+
+
+def is_dropdown(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and node.get("design_component") == "dropdown"
+
+
+class Paper(SphinxPostTransform):
+    """Makes of the assembled pages a book."""
+
+    default_priority = 900  # references are resolved, the bibliography is at the end
+    formats = ("latex",)
+
+    def run(self, **kwargs) -> None:
+        self.bind()
+        self.part_solutions()
+        for node in list(self.document.findall(proof_node)):
+            node.replace_self(box("pdpproof", [], bold_word(node[0].children)))
+        for kind in STATEMENTS:
+            for node in list(self.document.findall(kind)):
+                node.replace_self(self.statement(node))
+        for kind in (exercise_enumerable_node, exercise_node):
+            for node in list(self.document.findall(kind)):
+                label = f"exercise:{node['label']}"  # as sphinx-exercise refers to it
+                node.replace_self(box("pdpexercise", title_of(node), node[1].children, label))
+        for node in list(self.document.findall(is_dropdown)):
+            node.replace_self(box("pdpaside", node[0].children, node.children[1:]))
+        for node in list(self.document.findall(nodes.raw)):
+            if match := HINT.search(node.astext()):
+                name = nodes.Text(unescape(match[1]))
+                node.replace_self(box("pdpaside", [name], list(paragraphs(match[2]))))
+        for node in self.document.findall(nodes.table):
+            fit(node)
+        self.flatten_cards()
+
+    def bind(self) -> None:
+        """The front page is a chapter, the captions are parts, numbers are those of the site."""
+        root, page = self.document.next_node(nodes.section), self.config.root_doc
+        wrappers = [n for n in root.children if "toctree-wrapper" in n.get("classes", [])]
+        captions = [t["caption"] for t in self.env.get_doctree(page).findall(addnodes.toctree)]
+        front = [child for child in root.children[1:] if child not in wrappers]
+        opening = nodes.section("", nodes.title("", "", *title_of(root)), *front)
+        for wrapper, caption in zip(wrappers, captions, strict=True):
+            part = escape(caption, self.config.latex_engine)
+            wrapper.insert(0, tex(rf"\setcounter{{secnumdepth}}{{-2}}\part{{{part}}}"))
+        for file in self.document.findall(addnodes.start_of_file):
+            file.insert(0, tex(self.counters(file["docname"])))
+        root.children = [root[0]]
+        root.extend([tex(self.counters(page)), opening, *wrappers])
+
+    def counters(self, page: str) -> str:
+        """LaTeX counts chapters and figures itself: let it start where the site starts."""
+        number = self.env.toc_secnumbers.get(page, {}).get("", (0,))[0]
+        start = {"secnumdepth": 0 if number else -1, "chapter": max(number - 1, 0)}
+        for kind, found in self.env.toc_fignumbers.get(page, {}).items():
+            if kind in {"figure", "table"}:
+                start[kind] = min(place[-1] for place in found.values()) - 1
+        return "".join(rf"\setcounter{{{name}}}{{{value}}}" for name, value in start.items())
+
+    def statement(self, node: nodes.Element) -> list[nodes.Node]:
+        page, label = page_of(node), node["label"]
+        numbers = self.env.toc_fignumbers.get(page, {}).get(node.get("countertype"), {})
+        number = ".".join(str(k) for k in numbers.get(label, ()))
+        name = nodes.Text(f"{node['realtype'].title()} {number}".rstrip())
+        body = node.next_node(nodes.section).children
+        return box("pdpstatement", [name, *title_of(node)], body, f"{page}:{label}")
+
+    def part_solutions(self) -> None:
+        """Solutions of the exercises move to a chapter of their own, after the exercises."""
+        chapter = nodes.section("", nodes.title("", "Solutions"), ids=["solutions"])
+        last = None
+        for file in self.document.findall(addnodes.start_of_file):
+            if not file["docname"].startswith(EXERCISES):
+                continue
+            last, section = file, nodes.section("", nodes.title("", "", *title_of(file)))
+            for node in list(file.findall(is_solution)):
+                section += nodes.rubric("", "", *title_of(section_of(node)))
+                section += solved(node)
+            for text in list(file.findall(nodes.Text)):
+                line = text.replace("\n", " ")
+                if FOLDED in line:
+                    text.parent.replace(text, nodes.Text(line.replace(FOLDED, APART)))
+            chapter += section
+        if last is not None:
+            wrapper = last.parent
+            page = addnodes.start_of_file("", chapter, docname=EXERCISES + "solutions")
+            wrapper.insert(wrapper.index(last) + 1, page)
+
+    def flatten_cards(self) -> None:
+        """A grid of cards becomes a list of paragraphs, each with its title in bold."""
+        for node in list(self.document.findall(is_design)):
+            if node["design_component"] == "card-title":
+                words = [word for line in node.children for word in line.children]
+                node.replace_self(nodes.paragraph("", "", nodes.strong("", "", *words)))
+        for node in list(self.document.findall(is_design)):
+            node.replace_self([paragraph(child) for child in node.children])
+
+
+def is_design(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and bool(node.get("is_div"))
+
+
+def paragraph(node: nodes.Node) -> nodes.Node:
+    """A line that stands outside of a paragraph, such as the link of a card, in one."""
+    bare = isinstance(node, nodes.TextElement) and not isinstance(node, nodes.paragraph)
+    return nodes.paragraph("", "", *node.children) if bare else node
+
+
+def bold_word(body: list[nodes.Node]) -> list[nodes.Node]:
+    """A proof, with its first word in bold."""
+    text = body[0].next_node(nodes.Text)
+    if text.startswith("Proof."):
+        rest = nodes.Text(text.removeprefix("Proof."))
+        text.parent.replace(text, [nodes.strong("", "Proof."), rest])
+    return body
+
+
+def fit(table: nodes.table) -> None:
+    """A table of several pages gets widths from its words; others LaTeX measures."""
+    rows = list(table.findall(nodes.row))
+    if len(rows) <= LONG or "colwidths-given" in table["classes"]:
+        return
+    cells = zip(*(row.children for row in rows), strict=True)
+    widths = [max(len(cell.astext()) for cell in column) for column in cells]
+    if sum(widths) > WIDE:
+        table["classes"].append("colwidths-given")
+        for spec, width in zip(table.findall(nodes.colspec), widths, strict=True):
+            spec["colwidth"] = min(width, WIDE)
+
+
+def section_of(node: nodes.Node) -> nodes.section:
+    while not isinstance(node, nodes.section):
+        node = node.parent
+    return node
+
+
+def is_solution(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.literal_block):
+        return bool(SOLUTION.search(node.astext()))
+    return is_dropdown(node) and node[0].astext().startswith("A model answer")
+
+
+def solved(node: nodes.Element) -> list[nodes.Node]:
+    """What goes to the chapter of solutions; its place keeps the question only."""
+    if isinstance(node, nodes.literal_block):
+        source = node.astext()
+        node.replace_self(code(SOLUTION.sub(r"\1# YOUR CODE HERE", source), node))
+        return [code(MARKER.sub("", source), node)]
+    node.parent.remove(node)
+    return node.children[1:]
+
+
+def paragraphs(text: str) -> Iterator[nodes.paragraph]:
+    """Words of a hint, in which Markdown was not read: only code in backticks."""
+    for block in re.split(r"\n\s*\n", unescape(text).strip()):
+        pieces = re.split(r"`([^`]+)`", block)
+        kinds = (nodes.Text, lambda piece: nodes.literal(piece, piece))
+        yield nodes.paragraph("", "", *(kinds[k % 2](piece) for k, piece in enumerate(pieces)))
+
+
+def draw_people(app, config) -> None:
+    """The logo as TikZ, for the title page: the same circles and paths."""
+    svg = Path(app.confdir, "book", "_static", "logo.svg").read_text(encoding="utf-8")
+    lines = []
+    for color, x, y, r, path in re.findall(
+        r'fill="#(\w+)"><circle cx="([\d.]+)" cy="([\d.]+)" r="([\d.]+)"/><path d="([^"]+)"', svg
+    ):
+        lines.append(rf"\definecolor{{pdpperson}}{{HTML}}{{{color}}}")
+        lines.append(rf"\fill[pdpperson] ({x}pt,{y}pt) circle ({r}pt) svg {{{path}}};")
+    picture = "\n".join([r"\newcommand{\pdppeople}{\begin{tikzpicture}[yscale=-1]", *lines])
+    config.latex_elements["preamble"] += picture + "\n\\end{tikzpicture}}\n"
+
+
+def setup(app) -> dict[str, bool]:
+    app.add_post_transform(Paper)
+    app.connect("config-inited", draw_people)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

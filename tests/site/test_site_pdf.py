@@ -1,0 +1,209 @@
+"""The LaTeX source of the PDF says what the site says, and its lint finds each planted fault.
+
+TeX is not needed: `make site-test` writes the source, from the same cache as the pages. What only
+TeX can find, a missing glyph or a line that is too wide, `make pdf` looks for in its log.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup, SoupStrainer
+from support import FOLDER, ROOT, missing
+
+SOURCE = FOLDER.parent / "latex" / "privacy-personally.tex"
+BOX = re.compile(
+    r"\\begin\{pdpstatement\}\{%\n(.+?)[ \n](?:\(.*?)?\}"
+    r"\\phantomsection\\label\{\\detokenize\{([^}]*)\}\}%\n", re.S
+)  # fmt: skip
+CODE = re.compile(r"\\begin\{sphinxVerbatim\}.*?\\end\{sphinxVerbatim\}", re.S)
+INLINE = re.compile(r"\\sphinxcode\{\\sphinxupquote\{.*?\}\}|\\\(.*?\\\)", re.S)
+DISPLAY = re.compile(r"\\begin\{(equation\*?|align\*?|split)\}.*?\\end\{\1\}", re.S)
+STRAY = {
+    "a colon fence": r":::",
+    "a role": r"\\\{[a-z:]+\\\}(?:`|\\sphinxcode)",
+    "raw HTML": r"</?(?:details|div|span|summary|p)\b",
+    "a stray dollar": r"\\\$",
+    "raw Markdown": r"\]\(|(?:^|\s)\*\*\w",
+    "a missing citation": r"\{\[\}\?\{\]\}|\?\?",
+    "a promise to fold": r"\bon this page are closed",
+    "a figure that was not drawn": r"<Figure size|\\textless\{\}Figure size",
+}
+
+
+def plain(code: str) -> str:
+    """A listing without its colors."""
+    code = re.sub(r"\\PYG\{[^}]*\}\{((?:[^{}]|\{[^{}]*\})*)\}", r"\1", code)
+    return code.replace(r"\PYGZus{}", "_").replace(r"\PYGZsh{}", "#")
+
+
+def listings(tex: str) -> str:
+    return plain("\n".join(found[0] for found in CODE.finditer(tex)))
+
+
+def prose(tex: str) -> str:
+    body = tex[tex.find(r"\begin{document}") :]
+    return INLINE.sub("", DISPLAY.sub("", CODE.sub("", body)))
+
+
+def stray(tex: str) -> Iterator[str]:
+    """Markup that was meant for another machine."""
+    text = prose(tex)
+    for what, pattern in STRAY.items():
+        for found in re.finditer(pattern, text, re.M):
+            around = text[max(0, found.start() - 40) : found.end() + 40]
+            yield f"{what}: {' '.join(around.split())}"
+
+
+def references(tex: str) -> Iterator[str]:
+    """References that lead nowhere, and names that two places have."""
+    name = r"\{(?:\\detokenize\{)?([^{}]+)\}"
+    labels = Counter(re.findall(r"\\label" + name, tex))
+    yield from (f"two places are called {label}" for label, count in labels.items() if count > 1)
+    asked = re.findall(r"\\(?:ref|eqref|pageref)" + name, tex)
+    asked += re.findall(r"\\hyperref\[(?:\\detokenize\{)?([^\]{}]+)", tex)
+    yield from (f"no place is called {label}" for label in sorted({*asked} - labels.keys()))
+    cited = set(re.findall(r"\\hyperlink\{cite\.([^}]+)\}", tex))
+    known = set(re.findall(r"\\bibitem\[[^\n]*\]\{([^}]+)\}", tex))
+    yield from (f"not in the bibliography: {key}" for key in sorted(cited - known))
+
+
+def images(tex: str, folder: Path) -> Iterator[str]:
+    """Images that are not in the folder."""
+    for parts in re.findall(r"\\sphinxincludegraphics(?:\[[^\]]*\])?\{\{([^}]+)\}(\.\w+)\}", tex):
+        if not (folder / "".join(parts)).is_file():
+            yield f"no image {''.join(parts)}"
+
+
+def secrets(tex: str) -> Iterator[str]:
+    """Tests that are hidden from students, and solutions ahead of their chapter."""
+    early, _, late = tex.partition(r"\chapter{Solutions}")
+    for word in ("HIDDEN TESTS", "hidden=True", "BEGIN SOLUTION", "END SOLUTION"):
+        if word in listings(tex):
+            yield f"{word} is shown"
+    asked = re.findall(r"def (\w+)\((?:(?!\ndef ).)*?# YOUR CODE HERE", listings(early), re.S)
+    for name in asked:
+        if not re.search(rf"def {name}\b", listings(late)):
+            yield f"no solution of {name}"
+    if not asked or "YOUR CODE HERE" in listings(late):
+        yield "exercises and solutions are not apart"
+
+
+def faults(tex: str, folder: Path) -> list[str]:
+    return [*stray(tex), *references(tex), *images(tex, folder), *secrets(tex)]
+
+
+@pytest.fixture(scope="module")
+def tex(folder) -> str:
+    if not SOURCE.is_file():
+        missing("no LaTeX source of the book: run `make latex` first")
+    return SOURCE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def articles(folder) -> dict[str, BeautifulSoup]:
+    """What the pages of the site say, by name."""
+    only = SoupStrainer("article")
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): BeautifulSoup(
+            path.read_text(encoding="utf-8"), "html.parser", parse_only=only
+        )
+        for path in sorted((folder / "book").rglob("*.html"))
+    }
+
+
+def statements(tex: str) -> dict[str, str]:
+    return {label: " ".join(name.split()) for name, label in BOX.findall(tex)}
+
+
+def test_the_source(tex):
+    assert faults(tex, SOURCE.parent) == []
+
+
+def test_every_page_in_the_order_of_the_contents(tex):
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    found = re.findall(r"\\label\{\\detokenize\{([^}]+)::doc\}\}", tex)
+    assert [name for name in found if name in {toc["root"], *chapters}] == [toc["root"], *chapters]
+    parts = re.findall(r"\\part\{(.+)\}$", tex, re.M)
+    captions = [part.replace(r"\sphinxhyphen{}", "-") for part in parts]
+    assert captions == [part["caption"] for part in toc["parts"]]
+
+
+def test_every_statement_with_the_number_of_the_site(tex, articles):
+    with (ROOT / "book" / "statements.csv").open(encoding="utf-8") as file:
+        labels = {row["label"] for row in csv.DictReader(file)}
+    boxes = statements(tex)
+    named = {label.rpartition(":")[2] for label in boxes}
+    tables = set(re.findall(r"\\label\{\\detokenize\{[^}:]+:(tab-[^}]+)\}\}", tex))
+    assert labels
+    assert labels <= named | tables
+    shown = {
+        f"{page}:{box['id']}": " ".join(box.select_one(".caption-number").get_text().split())
+        for page, article in articles.items()
+        for box in article.select("div.proof[id]")
+    }
+    assert boxes == shown
+
+
+def test_every_figure_and_proof_of_the_site(tex, articles):
+    figures = {tag["id"] for page in articles.values() for tag in page.select("figure[id^=fig-]")}
+    labels = set(re.findall(r"\\label\{\\detokenize\{[^}:]+:(fig-[^}]+)\}\}", tex))
+    assert figures
+    assert figures <= labels
+    proofs = sum(len(page.select(".proof-body")) for page in articles.values())
+    assert proofs
+    assert tex.count(r"\begin{pdpproof}") == proofs
+
+
+GOOD = r"""\begin{document}
+\label{\detokenize{a:x}}See \hyperref[\detokenize{a:x}]{X},
+\(5\,\$\) and \sphinxcode{\sphinxupquote{:::}}.
+\begin{sphinxVerbatim}[commandchars=\\\{\}]
+\PYG{k}{def}\PYG{+w}{ }\PYG{n+nf}{area}\PYG{p}{(}\PYG{n}{x}\PYG{p}{)}\PYG{p}{:}
+    \PYG{c+c1}{\PYGZsh{} YOUR CODE HERE}
+\end{sphinxVerbatim}
+\chapter{Solutions}
+\begin{sphinxVerbatim}[commandchars=\\\{\}]
+\PYG{k}{def}\PYG{+w}{ }\PYG{n+nf}{area}\PYG{p}{(}\PYG{n}{x}\PYG{p}{)}\PYG{p}{:}
+    \PYG{k}{return} \PYG{n}{x}
+\end{sphinxVerbatim}
+"""
+PLANTED = {
+    "a colon fence": ("See", ":::\\{prf:theorem\\} See"),
+    "a role": ("See", r"\{numref\}\sphinxcode{x} See"),
+    "raw HTML": ("See", "<details>See"),
+    "a stray dollar": ("See", r"\$x\$ See"),
+    "raw Markdown": ("See", "a **bold word"),
+    "a missing citation": ("See", "??"),
+    "a promise to fold": ("See", "Solutions on this page are closed"),
+    "not drawn": ("See", "<Figure size 640x480>"),
+    "two places": ("See", r"\label{a:x}See"),
+    "no place is called a:y": ("[\\detokenize{a:x}]", "[\\detokenize{a:y}]"),
+    "not in the bibliography": ("See", r"\hyperlink{cite.b:id1}{2020}"),
+    "no image": ("See", r"\sphinxincludegraphics[width=9pt]{{gone}.png}"),
+    "HIDDEN TESTS": (r"\PYGZsh{} YOUR", r"\PYGZsh{} HIDDEN TESTS YOUR"),
+    "hidden=True": (r"\PYG{k}{return}", r"\PYG{n}{hidden}\PYG{o}{=}\PYG{k+kc}{True}"),
+    "no solution of area": (
+        "{area}\\PYG{p}{(}\\PYG{n}{x}\\PYG{p}{)}\\PYG{p}{:}\n    \\PYG{k}",
+        "{room}",
+    ),
+    "not apart": (r"\PYG{k}{return} \PYG{n}{x}", r"\PYG{c+c1}{\PYGZsh{} YOUR CODE HERE}"),
+}
+
+
+def test_a_clean_source_has_no_fault(tmp_path):
+    assert faults(GOOD, tmp_path) == []
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_faults_are_found(fault, tmp_path):
+    old, new = PLANTED[fault]
+    assert old in GOOD
+    assert any(fault in found for found in faults(GOOD.replace(old, new), tmp_path))
