@@ -10,6 +10,7 @@ import json
 import re
 import struct
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,14 @@ def test_every_link_left_unvisited_is_there():
     everything += re.sub(r"\bdoi\s*=\s*{", "https://doi.org/", everything)
     for pattern in CONFIG["sphinx"]["config"]["linkcheck_ignore"]:
         assert re.search(pattern, everything), pattern
+
+
+def test_no_environment_is_read_as_a_page():
+    """Sphinx reads every folder that is not excluded: those of pip hold manuals and notebooks."""
+    made = re.findall(r"^[A-Z]+ := (\.venv\S*)", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    assert len(made) == 3
+    for folder in made:
+        assert any(fnmatch(folder, pattern) for pattern in CONFIG["exclude_patterns"]), folder
 
 
 def test_the_card_is_a_picture_of_the_promised_size():
