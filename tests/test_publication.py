@@ -90,6 +90,7 @@ def test_an_old_address_leads_on_and_a_release_opens_its_tag(small):
     page = (html / "book/two.html").read_text("utf-8")
     assert "https://hub.org/v2/gh/o/r/v2.0.0?urlpath=lab/tree/book/two.ipynb" in page
     assert "/v2/gh/o/r/main" not in page
+    assert (html / "404.html").read_text("utf-8") == pdp_publish.not_found(HOME)
     done, html = small(version="2.1.0.dev0")
     assert done.returncode == 0, done.stderr
     assert "/v2/gh/o/r/main?urlpath" in (html / "book/two.html").read_text("utf-8")
@@ -158,6 +159,17 @@ def test_a_redirect_is_relative_and_escaped(old, new, goal, root):
     assert soup.select_one("link[rel=icon]")["href"] == root + "_static/favicon.ico"
     assert soup.title.get_text() == "a < b"
     assert "{{" not in text
+
+
+def test_page_404_is_the_same_at_any_depth():
+    page = pdp_publish.not_found(HOME)
+    soup = BeautifulSoup(page, "html.parser")
+    assert [link["href"] for link in soup.main("a")] == [
+        HOME + "book/intro.html",
+        HOME + "search.html",
+    ]
+    assert list(publication.not_found(HOME, {"404.html": soup})) == []
+    assert "{{" not in page
 
 
 # --- the lint of what machines read --------------------------------------------------------------

@@ -165,12 +165,12 @@ def finish(app, exception) -> None:
     own = [Path(app.confdir, folder) for folder in app.config.html_extra_path]
     extra = {p.relative_to(d) for d in own for p in d.rglob("*") if p.is_file()}
     for name in extra:
-        if (out / name).suffix in {".html", ".txt"}:
+        if (out / name).suffix == ".txt":
             text = (out / name).read_text(encoding="utf-8")
             text = text.replace("{{ baseurl }}", app.config.html_baseurl)
             (out / name).write_text(text, encoding="utf-8")
     for page in out.rglob("*.html"):
-        if page.relative_to(out) not in extra and static not in page.parents:
+        if static not in page.parents:
             mend(page)
     for picture in (out / "_images").glob("*.png"):
         slim(picture)

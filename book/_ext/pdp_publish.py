@@ -1,8 +1,9 @@
 """What publication adds to the built pages: addresses that moved, and links to the release.
 
 `book/redirects.yml` maps an old address to the page that answers now; each row becomes a small
-page, made from `redirect.html`, that sends the reader on. Links to Binder open the branch while a
-version is in development and the tag once it is released; `CITATION.cff` says which.
+page that sends the reader on, and page 404 answers for every other address. Links to Binder open
+the branch while a version is in development and the tag once it is released; `CITATION.cff` says
+which.
 """
 
 from __future__ import annotations
@@ -15,22 +16,34 @@ from urllib.parse import urlsplit
 import yaml
 from sphinx.errors import ExtensionError
 
-TEMPLATE = Path(__file__).with_name("redirect.html")
+PLAIN = Path(__file__).with_name("plain.html").read_text(encoding="utf-8")
+SENT_ON = """<meta http-equiv="refresh" content="0; url={target}">
+<link rel="canonical" href="{canonical}">
+<link rel="icon" href="{root}_static/favicon.ico" sizes="48x48">
+<link rel="icon" href="{root}_static/favicon.svg" type="image/svg+xml">"""
+LOST = '<meta name="robots" content="noindex">\n<link rel="icon" href="data:,">'
+
+
+def plain(title: str, meta: str, text: str) -> str:
+    """A page with a title and one paragraph, that needs no other file."""
+    page = PLAIN.replace("{{ title }}", escape(title))
+    return page.replace("{{ meta }}", meta).replace("{{ text }}", text)
 
 
 def redirect(old: str, new: str, title: str, home: str) -> str:
     """The page at the old address, with links relative to it."""
-    folder = posixpath.dirname(old) or "."
-    values = {
-        "target": posixpath.relpath(new, folder),
-        "root": "../" * old.count("/"),
-        "canonical": home + new,
-        "title": title,
-    }
-    text = TEMPLATE.read_text(encoding="utf-8")
-    for name, value in values.items():
-        text = text.replace("{{ " + name + " }}", escape(value))
-    return text
+    target = escape(posixpath.relpath(new, posixpath.dirname(old) or "."))
+    root = "../" * old.count("/")
+    meta = SENT_ON.format(target=target, canonical=escape(home + new), root=root)
+    goal = f'<a href="{target}">this page of the book</a>'
+    return plain(title, meta, f"What you look for is on {goal}.")
+
+
+def not_found(home: str) -> str:
+    """Page 404, with absolute addresses: it is shown at any depth."""
+    first = f'<a href="{home}book/intro.html">the first page</a>, where every chapter is listed'
+    text = f'It may have moved. Try {first}, or <a href="{home}search.html">search the book</a>.'
+    return plain("This page is not in the book", LOST, text)
 
 
 def write_redirects(app, out: Path) -> None:
@@ -63,6 +76,8 @@ def pin_binder(app, out: Path) -> None:
 
 def finish(app, exception) -> None:
     if not exception and app.builder.format == "html":
+        page = not_found(app.config.html_baseurl)
+        Path(app.outdir, "404.html").write_text(page, encoding="utf-8")
         write_redirects(app, Path(app.outdir))
         pin_binder(app, Path(app.outdir))
 
