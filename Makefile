@@ -51,13 +51,19 @@ $(LAB)/.ready: binder/requirements.txt pyproject.toml
 	$(LAB)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
-# The execution cache knows the cells, not the package or the data: build afresh when those change.
-KEY = { find pdpbook book/_ext book/_static book/_extra -type f -not -name '*.pyc' | sort | xargs cat; \
-  cat requirements.txt _config.yml; ls "$${PDPBOOK_DATA:-.}"; } | cksum
+# The execution cache knows the cells, not the package or the data: those changed, run all anew.
+# Sphinx knows the pages, not what it makes them with: that changed, make all pages anew.
+RUNS = { find pdpbook -type f -not -name '*.pyc' | sort | xargs cat; cat requirements.txt; \
+  ls "$${PDPBOOK_DATA:-.}"; } | cksum
+LOOKS = { find book/_ext book/_static book/_extra -type f -not -name '*.pyc' | sort | xargs cat; \
+  cat _config.yml; } | cksum
+# fresh(key, command, folders): empty the folders when the command prints another key than before
+fresh = key="$$($(2))"; [ "$$key" = "$$(cat _build/$(1) 2>/dev/null || true)" ] || rm -rf $(3); \
+  mkdir -p _build; echo "$$key" > _build/$(1)
 
 book: $(READY)  ## Build the book into _build/html
-	@key="$$($(KEY))"; if [ "$$key" != "$$(cat _build/key 2>/dev/null || true)" ]; then rm -rf _build; fi; \
-	mkdir -p _build; echo "$$key" > _build/key
+	@$(call fresh,runs,$(RUNS),_build)
+	@$(call fresh,looks,$(LOOKS),_build/.doctrees _build/html _build/latex)
 	PDPBOOK_STAND_IN=1 $(BIN)/python tools/execute.py
 	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . -W -n --keep-going
 	@echo "Open $(HTML)/index.html, or run: make serve"
