@@ -22,7 +22,7 @@ ifneq ($(wildcard $(SHARED_DATA)),)
 export PDPBOOK_DATA ?= $(SHARED_DATA)
 endif
 
-.PHONY: help book lab serve test test-all site-test lint binder-check notebooks pages instructor course lock links \
+.PHONY: help book lab serve test test-all coverage site-test lint binder-check notebooks pages instructor course lock links \
   dependencies bench pdf release archive clean
 
 help:  ## List the commands
@@ -84,8 +84,11 @@ test: lint  ## Lint, types, unit tests, and every notebook compared with its com
 	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
 
 test-all: lint instructor  ## The same, and the slow ones
-	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
+	$(BIN)/pytest -n 2 --dist loadscope
 	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+
+coverage: lint instructor  ## The lines that no unit test runs (tracing triples their time)
+	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
 
 site-test:  ## Build from empty, lint the pages, drive every page in Chromium
 	rm -rf _build
