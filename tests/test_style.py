@@ -34,10 +34,10 @@ FLOORS = {
     "gwa pac",
     2: "guarantees sensitivity per_instance huber",
     1: "noise ridge datasets _domain _users",
-    0: "validation statements figures",
+    0: "validation statements figures blocks",
 }
 FLOOR = {module: floor for floor, names in FLOORS.items() for module in names.split()}
-HEAVY = ("cvxpy", "matplotlib", "pooch", "dp_accounting")
+HEAVY = ("cvxpy", "matplotlib", "pooch", "dp_accounting", "dask", "distributed")
 
 # the printed lines of the package, and why
 PRINTS = {
@@ -203,6 +203,25 @@ def test_the_package_neither_asserts_nor_prints(path):
 def test_planted_loose_code_is_noticed(source):
     assert loose(source)
     assert not loose("try:\n    f()\nexcept ValueError:\n    raise TypeError('x') from None")
+
+
+LONGEST = 400  # lines of a module
+
+
+def long(source):
+    """How far a module is beyond the limit, after which it becomes a folder."""
+    lines = len(source.splitlines())
+    return [f"{lines} lines, at most {LONGEST}: split it by topic"] if lines > LONGEST else []
+
+
+@every_source
+def test_modules_stay_short(path):
+    assert long(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_planted_long_module_is_noticed():
+    assert long("x = 1\n" * 401)
+    assert not long("x = 1\n" * 400)
 
 
 # --- floors --------------------------------------------------------------------------------------

@@ -8,12 +8,21 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from pdpbook.exercises.properties import Answer, Assignment
+from pdpbook.exercises.properties import ALARM, Answer, Assignment
 
-PROPERTIES = Assignment("foundations")
+PROPERTIES = Assignment(
+    "foundations",
+    (
+        "truth_probability",
+        "sample_l2_laplace",
+        "squared_error_of_noise",
+        "weighted_ridge",
+        "privacy_profile",
+        "worst_event",
+        "epsilon_lower_bound",
+    ),
+)
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
-
-ALARM = 1e-6  # a right answer may fail a property that draws this often
 
 
 # --- truth_probability ----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import importlib
 import os
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ SEED = "PDPBOOK_EXERCISE_SEED"
 
 #: points for all visible properties of an exercise together, and for all hidden ones
 POINTS = {"visible": 1, "hidden": 3}
+
+ALARM = 1e-6  # a right answer may fail a property that draws this often
 
 Answer = Callable[..., Any]
 Test = Callable[[Answer, np.random.Generator], Any]
@@ -105,11 +107,13 @@ class Assignment:
     ----------
     name : str
         Name of the assignment and of its notebook.
+    exercises : sequence of str
+        Names of its functions, in its order; their properties may be written in any order.
     """
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, exercises: Sequence[str]):
         self.name = name
-        self.exercises: dict[str, Exercise] = {}
+        self.exercises = {exercise: Exercise(exercise) for exercise in exercises}
 
     def visible(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
         """Make a function a visible property of an exercise; `draws` as in `Property`."""
@@ -124,7 +128,7 @@ class Assignment:
             line = (test.__doc__ or "").strip().partition("\n")[0]
             sentence = line[:1].lower() + line[1:].rstrip(".")
             one = Property(test.__name__, sentence, test, draws)
-            getattr(self.exercises.setdefault(exercise, Exercise(exercise)), part).append(one)
+            getattr(self.exercises[exercise], part).append(one)
             return test
 
         return add

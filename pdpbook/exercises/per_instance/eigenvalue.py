@@ -1,0 +1,79 @@
+"""A private lower bound of the smallest eigenvalue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import stats
+
+from pdpbook.exercises.per_instance.assignment import hidden, visible
+from pdpbook.exercises.properties import ALARM, Answer
+
+
+def _unit_rows(rng: Generator, n: int = 120, d: int = 2) -> Any:
+    X = rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def _smallest(X: Any) -> float:
+    return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+
+
+@visible("private_eigenvalue_bound")
+def the_bound_is_not_negative(answer: Answer, rng: Generator) -> bool:
+    """The bound is a number, at least 0, also where one direction is empty."""
+    X = _unit_rows(rng)
+    X[:, 1] = 0
+    bounds = [answer(X, 0.5, 0.1, rng) for _ in range(20)]
+    return all(np.shape(b) == () and b >= 0 for b in bounds)
+
+
+@visible("private_eigenvalue_bound")
+def the_bound_repeats_with_its_generator(answer: Answer, rng: Generator) -> bool:
+    """The same state of the generator gives the same bound, and the next call another one."""
+    X, state = _unit_rows(rng), int(rng.integers(2**31))
+    one, two = np.random.default_rng(state), np.random.default_rng(state)
+    first = answer(X, 1.0, 0.1, one)
+    return bool(first == answer(X, 1.0, 0.1, two) and first != answer(X, 1.0, 0.1, one))
+
+
+@hidden("private_eigenvalue_bound", draws=True)
+def it_is_wrong_as_often_as_allowed(answer: Answer, rng: Generator) -> bool:
+    """The bound is too large as often as it may be: not more often, and not more rarely."""
+    X, calls, beta = _unit_rows(rng), 800, float(rng.choice([0.25, 0.3]))
+    smallest = _smallest(X)
+    wrong = sum(float(answer(X, 2.0, beta, rng)) > smallest for _ in range(calls))
+    return bool(stats.binomtest(wrong, calls, beta).pvalue > ALARM)
+
+
+@hidden("private_eigenvalue_bound", draws=True)
+def noise_spends_the_budget(answer: Answer, rng: Generator) -> bool:
+    """The noise is Laplace, as loud as the budget demands and no louder."""
+    X, epsilon = _unit_rows(rng), float(rng.choice([0.7, 3.0]))
+    bounds = np.array([float(answer(X, epsilon, 0.1, rng)) for _ in range(1000)])
+    apart = epsilon * np.abs(bounds[::2] - bounds[1::2])  # what is subtracted drops out
+    beyond = (1 + apart / 2) * np.exp(-apart)  # chance that two Laplace variables are farther apart
+    far = stats.binomtest(int(np.sum(apart > 3)), len(apart), 2.5 * np.exp(-3))
+    return bool(min(far.pvalue, stats.kstest(beyond, "uniform").pvalue) > ALARM / 2)
+
+
+@hidden("private_eigenvalue_bound")
+def one_person_moves_it_by_one_at_most(answer: Answer, rng: Generator) -> bool:
+    """With equal noise, one person more moves the bound by at most 1."""
+    X = _unit_rows(rng) * 0.7
+    moved = []
+    for x in (np.linalg.svd(X)[2][-1], *_unit_rows(rng, n=15)):
+        Y, state = np.vstack([X, x]), int(rng.integers(2**31))
+        pair = (np.random.default_rng(state) for _ in range(2))
+        one, two = (float(answer(A, 1.0, 0.1, g)) for A, g in zip((X, Y), pair, strict=True))
+        moved.append(abs(one - two))
+    return max(moved) < 1 + 1e-9
+
+
+@hidden("private_eigenvalue_bound")
+def a_huge_budget_leaves_the_eigenvalue(answer: Answer, rng: Generator) -> bool:
+    """With a huge budget it is the smallest eigenvalue itself."""
+    X = _unit_rows(rng) * rng.uniform(0.2, 1, (120, 1))
+    return bool(np.isclose(answer(X, 1e9, 0.1, rng), _smallest(X), rtol=1e-6))

@@ -1,0 +1,81 @@
+"""Noise for users: the least that keeps everybody's promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from pdpbook.exercises.properties import Answer
+from pdpbook.exercises.user_level.assignment import hidden, visible
+
+
+def _rows(rng: Generator, m: int = 6) -> tuple[Any, Any, Any]:
+    """Weights of rows, their users in no order, and the budgets of users."""
+    users = rng.permutation(np.repeat(np.arange(m), rng.integers(1, 9, m)))
+    c = rng.uniform(0.1, 1, len(users))
+    return c / c.sum(), users, rng.uniform(0.2, 3, m)
+
+
+def _losses(c: Any, users: Any, width: float, scale: float, m: int) -> Any:
+    """Loss of each user when all of their labels go from one end to the other."""
+    low = np.zeros(len(c))
+    moves = [np.abs(c @ (np.where(users == user, width, low) - low)) for user in range(m)]
+    return np.array(moves) / scale
+
+
+@visible("noise_scale_for_users")
+def the_scale_is_one_positive_number(answer: Answer, rng: Generator) -> bool:
+    """The scale is one number above 0."""
+    c, users, epsilon = _rows(rng)
+    scale = answer(c, users, 1.0, epsilon)
+    return bool(np.ndim(scale) == 0 and np.isfinite(scale) and scale > 0)
+
+
+@visible("noise_scale_for_users")
+def the_scale_follows_the_width(answer: Answer, rng: Generator) -> bool:
+    """Labels in an interval twice as wide need twice the noise."""
+    c, users, epsilon = _rows(rng)
+    return bool(np.isclose(answer(c, users, 6.0, epsilon), 2 * answer(c, users, 3.0, epsilon)))
+
+
+def _shares_spent(answer: Answer, rng: Generator) -> Any:
+    """Share of their budget that each user loses at the worst, a row a width of labels."""
+    shares = []
+    for width in (0.5, 1.0, 3.0, 10.0):
+        c, users, epsilon = _rows(rng)
+        scale = answer(c, users, width, epsilon)
+        shares.append(_losses(c, users, width, scale, len(epsilon)) / epsilon)
+    return np.array(shares)
+
+
+@hidden("noise_scale_for_users")
+def no_user_loses_more_than_their_budget(answer: Answer, rng: Generator) -> bool:
+    """Whatever a user's labels become, they lose no more than their budget."""
+    return bool(np.all(_shares_spent(answer, rng) <= 1 + 1e-9))
+
+
+@hidden("noise_scale_for_users")
+def somebody_uses_up_their_budget(answer: Answer, rng: Generator) -> bool:
+    """No less noise would do for everybody."""
+    return bool(np.all(_shares_spent(answer, rng).max(axis=1) >= 1 - 1e-9))
+
+
+@hidden("noise_scale_for_users")
+def a_row_may_be_cut_in_two(answer: Answer, rng: Generator) -> bool:
+    """A row that is cut into two lighter rows of the same user changes nothing."""
+    c, users, epsilon = _rows(rng)
+    cut = np.append(c, c / 3)
+    cut[: len(c)] = 2 * c / 3
+    one, two = answer(c, users, 2.0, epsilon), answer(cut, np.tile(users, 2), 2.0, epsilon)
+    return bool(np.isclose(one, two))
+
+
+@hidden("noise_scale_for_users")
+def rows_may_be_shuffled(answer: Answer, rng: Generator) -> bool:
+    """It does not depend on the order in which rows are listed."""
+    c, users, epsilon = _rows(rng)
+    order = np.argsort(users)
+    one, two = answer(c, users, 2.0, epsilon), answer(c[order], users[order], 2.0, epsilon)
+    return bool(np.isclose(one, two))
