@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pdpbook.blocks import Rows, in_blocks, is_dask, rows_of
 from pdpbook.validation import (
     check_bounds,
     check_design,
+    check_epsilon,
     check_finite,
     check_inside,
     check_positive,
@@ -134,6 +138,76 @@ def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
         return check_design(X, y)
     except ValueError as error:
         raise ValueError(f"{error}. NaN and inf have no place between public bounds") from None
+
+
+def in_hand(epsilon: Any) -> Any:
+    """Budgets that can be checked before any block is read; None where they come in blocks."""
+    return None if is_dask(epsilon) else epsilon
+
+
+def people_in_blocks(X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows | None:
+    """Columns X, y and perhaps epsilon in blocks, or None where all of the data are in memory.
+
+    `budgets` are those that were checked, of the argument `epsilon` or else of the constructor.
+    Budgets that can be read without the rows are checked here, the others block by block.
+    """
+    if not in_blocks(X, y, epsilon):
+        return None
+    owned = isinstance(X, Rows) and "epsilon" in X.names
+    if is_dask(epsilon):
+        column = epsilon
+    elif owned and epsilon is None:
+        column = None
+    else:
+        column = np.asarray(budgets) if np.ndim(budgets) or owned else None
+    rows = rows_of(X, y, epsilon=column)
+    if "epsilon" not in rows.names:
+        return rows.select("X", "y")
+    if rows.whole:
+        for _ in rows.select("epsilon").each(_check_column):
+            pass
+    return rows.select("X", "y", "epsilon")
+
+
+def _check_column(epsilon: Any) -> None:
+    check_epsilon(epsilon, len(epsilon))
+
+
+def budgets_of(budgets: Any, epsilon: Any, n: int) -> tuple[Floats, list[Floats]]:
+    """Budgets of the n people of a block, and what to keep of them: none if all have the same."""
+    if epsilon is None:
+        return np.asarray(check_epsilon(budgets, n)), []
+    own = np.asarray(check_epsilon(epsilon, n))
+    return own, [own]
+
+
+def kept_budgets(budgets: Any, kept: list[Floats]) -> Any:
+    """Budgets to promise: one a person, or the one number that serves everybody."""
+    return np.concatenate(kept) if kept else budgets
+
+
+def note_width(estimator: Any, width: int) -> None:
+    """Say how wide X was where scikit-learn did not see it: in blocks columns have no names."""
+    estimator.n_features_in_ = width
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def predictions(estimator: Any, X: Any) -> Any:
+    """Linear predictions from the released coefficients, in the kind of X."""
+    check_is_fitted(estimator)
+    if in_blocks(X):
+        rows = X if isinstance(X, Rows) else Rows(X)
+        return rows.select("X").map(partial(_predict_block, estimator.coef_, estimator.intercept_))
+    rows = validate_data(estimator, X, dtype=float, reset=False)
+    return np.asarray(rows @ estimator.coef_ + estimator.intercept_)
+
+
+def _predict_block(coef: Floats, intercept: float, X: Any) -> Floats:
+    rows = np.asarray(check_finite(X, "X"))
+    if rows.ndim != 2 or rows.shape[1] != len(coef):
+        raise ValueError(f"X must have {len(coef)} columns; got shape {rows.shape}")
+    return np.asarray(rows @ coef + intercept)
 
 
 def row_count(X: Any) -> int:

@@ -6,13 +6,16 @@ noise (`personalized` and kin); kernels live in `per_instance`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
 
+from pdpbook.blocks import Rows, in_blocks, in_memory, rows_of
 from pdpbook.validation import (
     check_design,
     check_finite,
@@ -25,14 +28,14 @@ from pdpbook.validation import (
 __all__ = ["LeaveOneOut", "LossMoments", "leave_one_out", "loss_moments", "weighted_ridge"]
 
 Floats = NDArray[np.float64]
+# a block to rows, labels and weights, and a list of what is to be kept of it
+Prepare = Callable[..., tuple[Floats, Floats, Floats, list[Floats]]]
 
 WELL_CONDITIONED = 1e-10  # reciprocal condition of the Gram matrix under which QR takes over
 NEARLY_ONE = 1e-4  # 1 - leverage_in loses digits below this: those few people are refitted
 
 
-def weighted_ridge(
-    X: ArrayLike, y: ArrayLike, lam: float, weights: ArrayLike | None = None
-) -> Floats:
+def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
     r"""Minimizer of weighted squares with a penalty on the squared norm.
 
     .. math:: \hat\theta = \arg\min_\theta \sum_i w_i (y_i - x_i^\top\theta)^2
@@ -41,10 +44,12 @@ def weighted_ridge(
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        One row a person. No intercept is added: append a constant column if you want one.
+    X : array_like, shape (n, d), or Rows
+        One row a person. No intercept is added: append a constant column if you want one. Memory
+        maps, Dask arrays and `Rows`, with columns X, y and perhaps weights, are read block by
+        block.
     y : array_like, shape (n,)
-        Labels.
+        Labels; None with `Rows`.
     lam : float
         Penalty, at least 0, against the weighted *mean* of squares. With ``weights=None`` it is
         scikit-learn's ``alpha / n``; with weights it is ``alpha`` next to ``sample_weight``.
@@ -65,23 +70,28 @@ def weighted_ridge(
     Notes
     -----
     Chapter *foundations/ridge*. Cholesky of the Gram matrix; QR of the stacked design where that
-    matrix is nearly singular and for ``lam=0``.
+    matrix is nearly singular and for ``lam=0``. Blocks are read once, and for the QR once more.
 
     Examples
     --------
     >>> weighted_ridge([[1.0], [1.0]], [0.0, 1.0], lam=1.0)
     array([0.25])
     """
-    X, y = check_design(X, y)
     lam = _check_lam(lam)
-    rows, labels = _scale(X, y, check_weights(weights, len(y)))
+    if in_blocks(X, y, weights):
+        rows = rows_of(X, y, weights=weights)
+        equal = "weights" not in rows.names
+        rows = rows.select("X", "y") if equal else rows.select("X", "y", "weights")
+        return ridge_in_blocks(rows, lam, _weighted_block, mean=equal, reader="weighted_ridge")[0]
+    X, y = check_design(X, y)
+    scaled, labels = _scale(X, y, check_weights(weights, len(y)))
     if lam > 0:
-        gram = rows.T @ rows
+        gram = scaled.T @ scaled
         gram[np.diag_indices_from(gram)] += lam
-        theta = _cholesky_solve(gram, rows.T @ labels)
+        theta = _cholesky_solve(gram, scaled.T @ labels)
         if theta is not None:
             return theta
-    return _stacked_fit(rows, labels, lam)[2]
+    return _stacked_fit(scaled, labels, lam)[2]
 
 
 @dataclass(frozen=True)
@@ -140,6 +150,7 @@ def leave_one_out(
     >>> fit.theta, fit.leverage_in, fit.residual
     (array([0.33333333]), array([0.33333333, 0.33333333]), array([-0.5,  1. ]))
     """
+    in_memory("leave_one_out", X, y, weights)
     X, y = check_design(X, y)
     lam = _check_lam(lam)
     w = check_weights(weights, len(y))
@@ -227,6 +238,7 @@ def loss_moments(
     """
     eta = check_single(check_positive(eta, "eta"), "eta")
     lam = _check_lam(lam)
+    in_memory("loss_moments", X_test, y_test)
     X, y = check_design(X_test, y_test)
     n, d = X.shape
     theta = np.asarray(check_finite(theta, "theta"))
@@ -240,6 +252,83 @@ def loss_moments(
     variance = 2 * (d + 1) * ((d + 3) * square + trace**2) / eta**4
     variance += 4 * (d + 1) * (g @ g) / eta**2
     return LossMoments(float(mean), float(variance))
+
+
+def ridge_in_blocks(
+    rows: Rows, lam: float, prepare: Prepare, *, mean: bool = True, reader: str
+) -> tuple[Floats, float, list[Floats]]:
+    """Minimizer of weighted squares, sum of the weights, and what was kept of each block.
+
+    `prepare` makes rows, labels and weights of a block; with `mean` the weights are divided by
+    their sum. One pass; a nearly singular design takes a second one, for a triangular factor.
+    """
+    if lam == 0:
+        rows.twice(reader)
+    gram, moment, total, kept = rows.sum(partial(_normal_equations, prepare))
+    if not total > 0:
+        raise ValueError("weights must not all be 0")
+    size = float(total) if mean else 1.0
+    if lam > 0:
+        gram = gram / size
+        gram[np.diag_indices_from(gram)] += lam
+        theta = _cholesky_solve(gram, moment / size)
+        if theta is not None:
+            return theta, float(total), kept
+    root, labels = triangle(rows.twice(reader).each(partial(_factor, prepare)), lam * size)
+    return np.asarray(solve_triangular(root, labels, check_finite=False)), float(total), kept
+
+
+def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats]:
+    """R with R'R = X'X + lam I, and R^{-T} X'y, by QR of each block's factor under the last one.
+
+    A block's factor is its columns X and y side by side, or the triangle of their QR, and comes
+    with its number of rows. The error does not grow with the square of the condition number.
+    """
+    stacked: Floats | None = None
+    n = 0
+    for part, count in factors:
+        if stacked is None:
+            d = part.shape[1] - 1
+            stacked = np.hstack([np.sqrt(lam) * np.eye(d), np.zeros((d, 1))])
+        stacked, n = _triangular(np.vstack([stacked, part])), n + count
+    if stacked is None:
+        raise ValueError("blocks must hold at least one person; got none")
+    d = stacked.shape[1] - 1
+    root = stacked[:d, :d]
+    singular = np.linalg.svd(root, compute_uv=False)
+    rank = int((singular > singular[0] * max(n, d) * np.finfo(float).eps).sum())
+    if rank < d:
+        raise ValueError(_not_unique(lam, rank, d))
+    return root, stacked[:d, d]
+
+
+def factor(X: Floats, y: Floats) -> tuple[Floats, int]:
+    """One block for `triangle`: the triangle of its QR, and its number of rows."""
+    both = np.column_stack([X, y])
+    return (_triangular(both) if len(both) > both.shape[1] else both), len(both)
+
+
+def _triangular(both: Floats) -> Floats:
+    return np.asarray(qr(both, mode="r", check_finite=False)[0][: both.shape[1]])
+
+
+def _factor(prepare: Prepare, **block: Any) -> tuple[Floats, int]:
+    return factor(*_scale(*prepare(**block)[:3]))
+
+
+def _normal_equations(prepare: Prepare, **block: Any) -> tuple[Floats, Floats, float, list[Floats]]:
+    X, y, weights, kept = prepare(**block)
+    rows, labels = _scale(X, y, weights)
+    return rows.T @ rows, rows.T @ labels, float(weights.sum()), kept
+
+
+def _weighted_block(
+    X: Any, y: Any, weights: Any = None
+) -> tuple[Floats, Floats, Floats, list[Floats]]:
+    X, y = check_design(X, y)
+    if weights is None:
+        return X, y, np.ones(len(y)), []
+    return X, y, np.asarray(check_nonnegative(weights, "weights")), []
 
 
 def _scale(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:

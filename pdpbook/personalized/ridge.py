@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     bound_rows,
+    budgets_of,
     check_mapping,
     features_to_domain,
     finite_data,
     generator_from,
+    in_hand,
+    kept_budgets,
     labels_of,
     labels_to_domain,
+    note_width,
+    people_in_blocks,
+    predictions,
     to_user_units,
 )
+from pdpbook.blocks import Rows, in_memory
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, l2_laplace_eps0
 from pdpbook.personalized.weights import pdp_weights
-from pdpbook.ridge import weighted_ridge
+from pdpbook.ridge import ridge_in_blocks, weighted_ridge
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 from pdpbook.validation import (
     check_choice,
@@ -179,15 +186,16 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Release private coefficients.
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            One row a person, inside `bounds`.
+        X : array_like, shape (n, d), or Rows
+            One row a person, inside `bounds`. With the square loss memory maps, Dask arrays and
+            `Rows` with columns X, y and perhaps epsilon are read block by block, in one pass.
         y : array_like, shape (n,)
-            Labels, inside `y_bounds`.
+            Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats. None is the constructor's; ``epsilon.min()`` gives the
             non-personalized baseline, in which nobody gets more than the most careful person.
@@ -197,33 +205,36 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         PDPRidge
             The fitted estimator.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
-        law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+        if (people := self._people(X, y, epsilon, budgets)) is not None:
+            law, budgets = self._law_in_blocks(people, budgets)
+            note_width(self, len(law.center) - bool(self.fit_intercept))
+        else:
+            rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+            law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+            budgets = check_epsilon(budgets, len(rows))
         theta = law.sample(rng=rng)
         self.coef_, self.intercept_ = to_user_units(
-            theta, rows.shape[1], self.bounds, self.y_bounds
+            theta, self.n_features_in_, self.bounds, self.y_bounds
         )
         self.eta_ = float(law.eta)
-        self._promise(check_epsilon(budgets, len(rows)), len(theta))
+        self._promise(budgets, len(theta))
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> L2Laplace:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law. Its center is the
         minimizer without noise; with `fit_intercept` the constant feature comes last.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
+        if (people := self._people(X, y, epsilon, budgets)) is not None:
+            return self._law_in_blocks(people, budgets)[0]
         return self._law(*check_design(X, y), budgets)
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
@@ -247,13 +258,34 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         eta = check_positive(self._rate(losses, X.shape[1]), "eta")
         return L2Laplace(self._center(X, y, losses), eta)
 
+    def _people(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows | None:
+        """The data in blocks, or None where they are in memory."""
+        if self.loss == "huber":  # its solver passes over the people many times
+            in_memory("PDPRidge with loss='huber'", X, y, epsilon)
+            return None
+        return people_in_blocks(X, y, epsilon, budgets)
+
+    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[L2Laplace, Any]:
+        """The law, and the budgets to promise: sums over blocks, divided at the end."""
+        prepare = partial(self._prepare, budgets)
+        center, total, kept = ridge_in_blocks(people, self.lam, prepare, reader="PDPRidge.fit")
+        eta = check_positive(self._rate(np.array([total]), len(center)), "eta")
+        return L2Laplace(center, eta), kept_budgets(budgets, kept)
+
+    def _prepare(
+        self, budgets: Any, X: Any, y: Any, epsilon: Any = None
+    ) -> tuple[Floats, Floats, Floats, list[Floats]]:
+        own, kept = budgets_of(budgets, epsilon, len(y))
+        X, y = self._to_domain(*finite_data(X, y))
+        return X, y, self._losses(own, X.shape[1]), kept
+
     def _losses(self, budgets: Floats, d: int) -> Floats:
         """Largest loss that each person may suffer: with a delta, more than their budget."""
         delta = check_delta(self.delta, zero=True)
         return _largest_losses(budgets.tobytes(), delta, d) if delta > 0 else budgets
 
-    def _promise(self, budgets: Floats, d: int) -> None:
-        losses = self._losses(budgets, d)
+    def _promise(self, budgets: Any, d: int) -> None:
+        losses = self._losses(np.atleast_1d(budgets), d).reshape(np.shape(budgets))[()]
         self.pure_guarantee_ = PureDP(epsilon=losses, neighbors="replace-one")
         self.guarantee_: PureDP | ApproximateDP = self.pure_guarantee_
         if self.delta > 0:
