@@ -225,6 +225,38 @@ def patched(notebook):
     put("worst_event", "    return p")(notebook)
 
 
+SETUP = "import numpy as np\nimport pdpbook.exercises.properties as p"
+WRONG_ERROR = "def squared_error_of_noise(d, eta): return 2 * d / eta**2"
+CHEATS = {
+    "a method": "x = setattr(p.Exercise, 'faults', lambda *a: [])",
+    "a method of a property": "x = setattr(p.Property, 'fault', lambda *a: '')",
+    "a method, in a class": "class Fine:\n    p.Exercise.faults = lambda *a: []",
+    "a method, in a default": "def f(x=setattr(p.Exercise, 'faults', lambda *a: [])): ...",
+    "a list of properties": "x = p.assignment('foundations').exercises"
+    "['squared_error_of_noise'].hidden.clear()",
+    "a comparison": "x = setattr(np, 'isclose', lambda *a, **k: True)",
+    "a word of Python": "import builtins\nYes = type('Yes', (), {'__new__': lambda *a: True})\n"
+    "x = setattr(builtins, 'bool', Yes)",
+    "a word of the properties": "import pdpbook.exercises.foundations as f\n"
+    "x = setattr(f, 'bool', lambda found: True)",
+    "the message": "import json\nx = setattr(json, 'dumps', lambda message: '\"\"')",
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_definition_cannot_change_what_judges(tmp_path, cheat):
+    """Each earned the three points until what judges was put back after the definitions."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(SETUP), nbformat.v4.new_code_cell(CHEATS[cheat])]
+    )
+    notebook.cells.append(nbformat.v4.new_code_cell(WRONG_ERROR))
+    nbformat.write(notebook, tmp_path / "x.ipynb")
+    table = grade(tmp_path / "x.ipynb", "foundations")
+    mine = table[table.exercise == "squared_error_of_noise"]
+    assert mine.points.tolist() == [1, 0]
+    assert "the mean squared length of the noise" in mine.message.iloc[1]
+
+
 def bare(notebook):
     for cell in notebook.cells:
         cell.metadata.clear()

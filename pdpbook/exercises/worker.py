@@ -1,21 +1,30 @@
-"""The process in which a submission runs: a task on standard input, a line of JSON a part."""
+"""The process in which a submission runs: a task on standard input, a line of JSON a part.
+
+Definitions run code: a constant, a default, the body of a class. What judges answers is therefore
+put back after them. What an answer does while it is judged, nothing undoes.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import json
 import os
 import sys
+from collections.abc import Iterator
+from types import ModuleType
 from typing import IO, Any
 
-from pdpbook.exercises.properties import assignment
+from pdpbook.exercises.properties import Exercise, Property, assignment
 
 MEMORY = 8 * 2**30  # bytes that a student's function may take
+JUDGES = (Exercise, Property)  # classes whose methods give the marks
 
 
 def main() -> None:
     """Read the task, close the door behind it, and answer part after part."""
     task = json.load(sys.stdin)
-    exercises = assignment(task["name"]).exercises
+    exercises = copy.deepcopy(assignment(task["name"]).exercises)  # out of a submission's reach
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # what students print goes nowhere, from C code, too
@@ -24,7 +33,8 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    space, failed = definitions_of(task["sources"])
+    with _judges_kept():
+        space, failed = definitions_of(task["sources"])
     _say(out, "ready")
     for name, part in task["parts"]:
         answer = space.get(name)
@@ -32,6 +42,25 @@ def main() -> None:
         if callable(answer):
             faults = exercises[name].faults(answer, part, task["seed"])
         _say(out, "; ".join([*faults, *failed]) if faults else "")
+
+
+@contextlib.contextmanager
+def _judges_kept() -> Iterator[None]:
+    """Afterwards functions of all modules are what they were, and whatever is in ours."""
+    held = []
+    for name, module in sys.modules.items():
+        if isinstance(module, ModuleType):
+            ours = name.startswith("pdpbook.exercises.")
+            names = vars(module)
+            held.append((names, {k: v for k, v in names.items() if ours or callable(v)}, ours))
+    methods = [(one, k, v) for one in JUDGES for k, v in vars(one).items() if callable(v)]
+    yield
+    for names, before, ours in held:  # builtins, too: no function is called until they are back
+        if ours:
+            names.clear()
+        names.update(before)
+    for one, name, method in methods:
+        setattr(one, name, method)
 
 
 def _say(out: IO[str], message: str) -> None:
