@@ -164,8 +164,18 @@ def test_the_value_of_a_threshold_from_its_definition(h):
 
 @given(SIZES, PRICES)
 def test_ratios_stay_below_their_bounds(sizes, tradeoff):
-    assert 1 - 1e-12 <= sample_limit(sizes, tradeoff).ratio <= 2
+    limit = sample_limit(sizes, tradeoff)
+    assert limit.value >= (1 - 1e-12) * tradeoff_weights(sizes, tradeoff).value
+    assert 1 <= limit.ratio <= 2
     assert sample_limit(sizes, tradeoff, integer=False).ratio <= 25 / 16 + 1e-12
+
+
+@pytest.mark.parametrize("tradeoff", [7.137400285949698, 141.11093111960128])
+def test_rounding_takes_no_ratio_below_one(tradeoff):
+    """A single user has all the weight either way; the quotient misses 1 by a rounding."""
+    limit = sample_limit([5], tradeoff)
+    assert 1 - 1e-15 < limit.value / tradeoff_weights([5], tradeoff).value < 1
+    assert limit.ratio == 1
 
 
 @pytest.mark.parametrize("k", [4, 50, 1000])

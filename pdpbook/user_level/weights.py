@@ -263,7 +263,8 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
             )
             threshold = low - 1 if before <= after else low
     value = float(sample_limit_value(float(threshold), s, A))
-    return SampleLimit(float(threshold), value, value / best)
+    ratio = max(value / best, 1.0)  # `best` is a lower bound; rounding alone goes under it
+    return SampleLimit(float(threshold), value, ratio)
 
 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
