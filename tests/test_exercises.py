@@ -6,6 +6,7 @@ property that it is named for.
 
 import ast
 import functools
+import re
 
 import nbformat
 import pytest
@@ -386,3 +387,11 @@ def test_the_student_notebook_gives_nothing_away(name):
     for exercise in assignment(name).exercises:
         assert f"def {exercise}(" in text
         assert f'check("{name}/{exercise}", {exercise})' in text
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_every_hint_says_that_it_opens(name):
+    text = "\n".join(cell.source for cell in nbformat.reads(release(name), as_version=4).cells)
+    hints = re.findall("<summary>(.*)</summary>", text)
+    assert set(hints) == {"Hint (click to open)"}
+    assert len(hints) >= len(assignment(name).exercises)

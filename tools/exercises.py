@@ -5,7 +5,7 @@
 The solved notebook of `book/exercises/` is the only source. Its student version, in `release/`,
 is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
 locked. Before that, `plain` takes out what only the book can show: tags, links to pages in MyST,
-cells tagged `page-only`. With `--check` nothing is written: the exit code is 1 when a student
+cells tagged `page-only`; and hints say that they open. With `--check` nothing is written: the exit code is 1 when a student
 version is out of date.
 """
 
@@ -26,6 +26,7 @@ from pdpbook.exercises import ASSIGNMENTS
 PAGES = ROOT / "book" / "exercises"
 STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
 ANSWER = "YOUR ANSWER HERE"
+HINT = "Hint (click to open)"  # notebook programs do not all show a closed hint as one
 ROLE = re.compile(r"\{([a-z:]+)\}`(?:([^`<]*?) *<([^`>]+)>|([^`]+))`")
 
 
@@ -39,7 +40,9 @@ def plain(name: str) -> NotebookNode:
             {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "deletable", "editable"}}
         )
         if cell.cell_type == "markdown":
-            cell.source = ROLE.sub(_linked, cell.source)
+            cell.source = ROLE.sub(_linked, cell.source).replace(
+                "<summary>Hint</summary>", f"<summary>{HINT}</summary>"
+            )
         else:
             cell.outputs, cell.execution_count = [], None
     return notebook
