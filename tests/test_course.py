@@ -10,18 +10,18 @@ import sys
 import zipfile
 
 import course
-import marks
 import nbformat
 import pandas as pd
 import pytest
-from autograder import autograder
 from bs4 import BeautifulSoup
-from collect import collect, names_of
-from coursework import INSTRUCTOR, NbGrader
+from courses import marks
+from courses.autograder import autograder
+from courses.collect import collect, names_of
+from courses.coursework import INSTRUCTOR, NbGrader
+from courses.handout import MARK, handout, key
+from courses.preflight import Unusable, mend
 from exercises import PAGES, plain, released
-from handout import MARK, handout, key
 from nbformat import v4
-from preflight import Unusable, mend
 from reading import ROOT, Refused
 
 from pdpbook.exercises import ASSIGNMENTS, assignment, grade
@@ -410,6 +410,7 @@ def test_the_handout_has_every_question_and_no_answer(name):
             assert solution.split("### END SOLUTION")[0] not in text
             assert cell.source.split("\n")[0] in text
     assert "check(" not in text
+    assert "click" not in text
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -460,7 +461,7 @@ def test_nbgrader_is_started_anew_after_it_hung_or_died(tmp_path, monkeypatch):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path / "stand_in.py"}"\n')
     python.chmod(0o755)
-    monkeypatch.setattr("coursework.INSTRUCTOR", tmp_path)
+    monkeypatch.setattr("courses.coursework.INSTRUCTOR", tmp_path)
     with NbGrader(tmp_path, minutes=0.1) as nbgrader:
         students = ("ann", "hangs", "ben", "dies", "cem", "fails", "dan")
         said = {s: nbgrader.ask("autograde", NAME, s)["problem"] for s in students}
@@ -476,7 +477,7 @@ def test_nbgrader_is_started_anew_after_it_hung_or_died(tmp_path, monkeypatch):
 
 
 def test_without_nbgrader_the_way_to_get_it_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("coursework.INSTRUCTOR", tmp_path)
+    monkeypatch.setattr("courses.coursework.INSTRUCTOR", tmp_path)
     with NbGrader(tmp_path) as nbgrader:
         with pytest.raises(Refused, match="run `make instructor` first"):
             nbgrader.ask("autograde", NAME, "ann")
@@ -707,7 +708,7 @@ def test_gradescope_gives_the_marks_of_the_grader(scope, tmp_path, change):
 def test_the_zip_for_gradescope_holds_all_it_needs(tmp_path, monkeypatch):
     wheel = tmp_path / "pdpbook-0-py3-none-any.whl"
     wheel.write_bytes(b"")
-    monkeypatch.setattr("autograder._wheel", lambda folder: wheel)
+    monkeypatch.setattr("courses.autograder._wheel", lambda folder: wheel)
     autograder(NAME, tmp_path / "x.zip", seed=7)
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}

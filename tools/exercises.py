@@ -5,8 +5,8 @@
 The solved notebook of `book/exercises/` is the only source. Its student version, in `release/`,
 is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
 locked. Before that, `plain` takes out what only the book can show: tags, links to pages in MyST,
-cells tagged `page-only`; and hints say that they open. With `--check` nothing is written: the exit code is 1 when a student
-version is out of date.
+cells tagged `page-only`; and hints say that they open. With `--check` nothing is written: the exit
+code is 1 when a student version is out of date.
 """
 
 from __future__ import annotations

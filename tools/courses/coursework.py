@@ -61,7 +61,7 @@ class NbGrader:
         reports.mkdir(exist_ok=True)
         with (reports / "nbgrader.log").open("a") as log:
             self._process = subprocess.Popen(
-                [INSTRUCTOR / "python", ROOT / "tools" / "nbgrading.py"],
+                [INSTRUCTOR / "python", ROOT / "tools" / "courses" / "nbgrading.py"],
                 cwd=self._folder,
                 env={**os.environ, "PATH": path},
                 stdin=subprocess.PIPE,

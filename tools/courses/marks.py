@@ -6,9 +6,9 @@ from pathlib import Path
 
 import nbformat
 import pandas as pd
-from coursework import NbGrader, handed_in, is_graded
 from reading import Refused
 
+from courses.coursework import NbGrader, handed_in, is_graded
 from pdpbook.exercises import grade
 
 LAYOUTS = {

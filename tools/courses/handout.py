@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from exercises import plain, released
+from exercises import HINT, plain, released
 
 from pdpbook.exercises import assignment
 
@@ -19,7 +19,8 @@ def handout(names: Iterable[str]) -> str:
         for cell in released(plain(name)).cells:
             role = cell.metadata.get("nbgrader", {})
             if cell.cell_type == "markdown":
-                parts.append("" if role.get("solution") else cell.source)
+                on_paper = cell.source.replace(HINT, "Hint")
+                parts.append("" if role.get("solution") else on_paper)
             elif not role.get("locked"):
                 parts.append(_python(cell.source))
     return _document(parts)

@@ -1,0 +1,1 @@
+"""What `tools/course.py` commands: assign, collect, repair and grade the exercises."""
