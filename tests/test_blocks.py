@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pdpbook import blocks as blocks_module
 from pdpbook.blocks import Rows
+from pdpbook.per_instance import per_instance_epsilon, per_instance_losses, stream_per_instance
 from pdpbook.personalized import PDPRidge
 from pdpbook.ridge import weighted_ridge
 
@@ -263,6 +264,58 @@ def test_names_of_columns_do_not_outlive_their_fit():
     assert hasattr(model, "feature_names_in_")
     model.fit(Rows(X, Y))
     assert not hasattr(model, "feature_names_in_")
+
+
+# --- losses of everybody --------------------------------------------------------------------------
+
+GAMMA, DELTA = 4.0, 1e-5
+INVERSE = 1e-9  # where the search for a loss stops, relative: leverages and residuals agree better
+
+
+@pytest.mark.parametrize("lam", [0.0, 3.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_losses_in_blocks_are_those_of_everybody(make, kind, lam):
+    rows = make(kind, {"X": X, "y": Y})
+    report = per_instance_epsilon(X, Y, lam, GAMMA, DELTA)
+    seen = {}
+    stream = stream_per_instance(rows, lam, GAMMA, DELTA, top=7, each=seen.__setitem__)
+    assert_allclose(stream.theta, report.theta, rtol=EXACT)
+    assert_allclose(stream.mean, report.epsilon.mean(), rtol=EXACT)
+    order = np.argsort(-report.epsilon)
+    assert_array_equal(stream.rows, order[:7])
+    assert_allclose(stream.largest, report.epsilon[order[:7]], rtol=INVERSE)
+    assert_allclose(np.concatenate([seen[k] for k in sorted(seen)]), report.epsilon, rtol=INVERSE)
+    losses = per_instance_losses(rows, lam, GAMMA, DELTA)
+    assert_allclose(whole(losses), report.epsilon, rtol=INVERSE)
+    assert stream.n == stream.counts.sum() == N
+
+
+def test_quantiles_of_the_histogram_are_never_too_small():
+    epsilon = per_instance_epsilon(X, Y, 3.0, GAMMA, DELTA).epsilon
+    stream = stream_per_instance(Rows(X, Y), 3.0, GAMMA, DELTA)
+    for share in (1e-3, 0.1, 0.5, 0.9, 0.999):
+        exact = np.quantile(epsilon, share, method="inverted_cdf")
+        assert exact <= stream.quantile(share) <= exact * 10 ** (1 / 200) * (1 + INVERSE)
+    alone = stream_per_instance(Rows(np.eye(3), np.zeros(3)), 0.0, GAMMA, DELTA)
+    assert np.isinf(alone.quantile(0.5))
+    with pytest.raises(ValueError, match="share must be above 0 and below 1"):
+        stream.quantile(1.0)
+
+
+def test_different_people_the_second_time_are_noticed():
+    passes = iter([cut({"X": X, "y": Y}), cut({"X": X[:-1], "y": Y[:-1]})])
+    with pytest.raises(ValueError, match="got 1100 first, 1099 the second time"):
+        stream_per_instance(lambda: next(passes), 1.0, GAMMA, DELTA)
+
+
+@pytest.mark.parametrize("function", [stream_per_instance, per_instance_losses])
+def test_two_passes_need_blocks_that_come_twice(function):
+    once = Rows.from_blocks(cut({"X": X, "y": Y}))
+    with pytest.raises(TypeError, match=f"{function.__name__} reads blocks twice"):
+        function(once, 1.0, GAMMA, DELTA)
+    assert once.sum(lambda X, y: (len(y),)) == (N,)  # the refusal came before the first block
+    with pytest.raises(ValueError, match="gamma"):
+        function(Rows.from_blocks(unreadable), 1.0, -1.0, DELTA)
 
 
 # --- bad input ------------------------------------------------------------------------------------

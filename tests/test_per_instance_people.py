@@ -277,5 +277,5 @@ def test_refused(call, words):
 
 
 def test_a_stream_read_once_is_refused():
-    with pytest.raises(TypeError, match="blocks is read twice"):
+    with pytest.raises(TypeError, match="stream_per_instance reads blocks twice"):
         stream_per_instance(iter([(X3, Y3)]), 1, 1, 0.1)

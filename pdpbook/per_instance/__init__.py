@@ -20,11 +20,9 @@ from pdpbook.per_instance.pairs import ReplaceOneProfile, composed_profile, repl
 from pdpbook.per_instance.people import (
     Explanation,
     PerInstanceReport,
-    StreamReport,
     explain,
     outsider_epsilon,
     per_instance_epsilon,
-    stream_per_instance,
 )
 from pdpbook.per_instance.smooth import (
     NewtonLeaveOneOut,
@@ -35,6 +33,7 @@ from pdpbook.per_instance.smooth import (
     release_intervals,
     stationary_shift,
 )
+from pdpbook.per_instance.streams import StreamReport, per_instance_losses, stream_per_instance
 
 __all__ = [
     "Explanation",
@@ -68,6 +67,7 @@ __all__ = [
     "output_perturbation_losses",
     "outsider_epsilon",
     "per_instance_epsilon",
+    "per_instance_losses",
     "release_intervals",
     "replace_one_profile",
     "stationary_shift",

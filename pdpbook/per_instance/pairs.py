@@ -14,8 +14,8 @@ from scipy.linalg import solve_triangular
 from scipy.special import ndtr
 
 from pdpbook.per_instance.ops import OPSProfile
-from pdpbook.per_instance.people import ops_parameters, triangle
-from pdpbook.ridge import weighted_ridge
+from pdpbook.per_instance.people import ops_parameters
+from pdpbook.ridge import factor, triangle, weighted_ridge
 from pdpbook.validation import (
     check_count,
     check_design,
@@ -96,7 +96,7 @@ def replace_one_profile(
     if two.shape[1] != X.shape[1]:
         raise ValueError(f"records must have {X.shape[1]} entries, as X; got {two.shape[1]}")
     ones = np.ones(len(y))
-    root, _ = triangle([(X, y)], lam)
+    root, _ = triangle([factor(X, y)], lam)
     half = solve_triangular(root, two.T, trans="T", check_finite=False).T
     gram = half @ half.T  # x_i' H^{-1} x_j
     r = np.sqrt(gamma) * (labels - two @ weighted_ridge(X, y, lam, ones))

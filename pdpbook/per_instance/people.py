@@ -1,22 +1,23 @@
-"""Privacy loss of the people of a data set under one posterior sample: all at once, or streamed.
+"""Privacy loss of the people of a data set under one posterior sample, all at once.
 
 The loss of one person is a function of two numbers, in `ops`; here are the two numbers of
 everybody, and a record explained. Every result depends on the data. It is a report for the
-curator, not a promise. Replacing a person, and several releases, are in `pairs`.
+curator, not a promise. Replacing a person, and several releases, are in `pairs`; people in blocks
+in `streams`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import solve_triangular
 
+from pdpbook.blocks import in_memory
 from pdpbook.per_instance.ops import ops_epsilon
-from pdpbook.ridge import leave_one_out, weighted_ridge
+from pdpbook.ridge import factor, leave_one_out, triangle, weighted_ridge
 from pdpbook.validation import (
     check_count,
     check_delta,
@@ -29,17 +30,12 @@ from pdpbook.validation import (
 __all__ = [
     "Explanation",
     "PerInstanceReport",
-    "StreamReport",
     "explain",
     "outsider_epsilon",
     "per_instance_epsilon",
-    "stream_per_instance",
 ]
 
 Floats = NDArray[np.float64]
-Blocks = Iterable[tuple[Any, Any]] | Callable[[], Iterable[tuple[Any, Any]]]
-
-ALONE = 1e-8  # 1 - leverage_in below which the design without the person counts as singular
 
 
 @dataclass(frozen=True)
@@ -111,6 +107,7 @@ def per_instance_epsilon(
     (array([0.5, 0.5]), array([0., 0.]))
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
+    in_memory("per_instance_epsilon", X, y)  # blocks: stream_per_instance, per_instance_losses
     fit = leave_one_out(X, y, lam, weights=np.ones(len(np.atleast_1d(np.asarray(y)))))
     scaled = np.sqrt(gamma) * np.abs(fit.residual)
     epsilon = np.full(len(scaled), np.inf)
@@ -154,13 +151,14 @@ def outsider_epsilon(
     array([0.])
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
+    in_memory("outsider_epsilon", X, y, X_new, y_new)
     X, y = check_design(X, y)
     X_new, y_new = check_design(X_new, y_new)
     if X_new.shape[1] != X.shape[1]:
         raise ValueError(f"X_new must have {X.shape[1]} columns, as X; got {X_new.shape[1]}")
     theta = weighted_ridge(X, y, lam, np.ones(len(y)))
-    root, _ = triangle([(X, y)], lam)
-    leverage = _leverages(root, X_new)
+    root, _ = triangle([factor(X, y)], lam)
+    leverage = leverages(root, X_new)
     residual = y_new - X_new @ theta
     scaled = np.sqrt(gamma) * np.abs(residual)
     epsilon = ops_epsilon(delta, leverage, scaled)
@@ -268,136 +266,9 @@ def explain(
     )
 
 
-@dataclass(frozen=True)
-class StreamReport:
-    """Losses of people who never were in memory together."""
-
-    n: int  #: number of people
-    theta: Floats  #: shape (d,), the fit to everybody, not private
-    mean: float  #: mean epsilon; infinite if anybody's is
-    largest: Floats  #: the largest losses, falling
-    rows: NDArray[np.int64]  #: whose they are, counted from 0 through the blocks
-    delta: float  #: the failure probability asked for
-
-
-def stream_per_instance(
-    blocks: Blocks,
-    lam: float,
-    gamma: float,
-    delta: float,
-    *,
-    top: int = 10,
-    each: Callable[[int, Floats], Any] | None = None,
-) -> StreamReport:
-    """Exact loss of everybody in data that come in blocks, with the memory of one block.
-
-    Two passes: the first updates one triangular factor, the second has leverages and residuals.
-
-    Parameters
-    ----------
-    blocks : sequence of (X, y), or function of no argument that returns an iterator of them
-        Asked for twice; both times it must give the same people.
-    lam, gamma, delta : float
-        As in `per_instance_epsilon`.
-    top : int, default 10
-        How many of the largest losses to keep.
-    each : callable, optional
-        Called as ``each(start, epsilon)`` for every block: the number of its first row, and the
-        losses in it.
-
-    Returns
-    -------
-    StreamReport
-        Mean and largest losses, with row numbers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `blocks` can be read only once, gives blocks of different widths or different people
-        the second time; or as `per_instance_epsilon`.
-
-    Notes
-    -----
-    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. The factor comes from
-    QR of each block under the last factor, so its error does not grow with the square of the
-    condition number. The few people of leverage near 1 lose digits here: above 1 - 1e-8 their
-    loss counts as infinite.
-
-    Examples
-    --------
-    >>> blocks = [([[1.0]], [0.0]), ([[1.0], [1.0]], [1.0, 0.0])]
-    >>> report = stream_per_instance(blocks, lam=1.0, gamma=1.0, delta=0.01)
-    >>> report.n, report.rows
-    (3, array([1, 0, 2]))
-    """
-    lam, gamma, delta = ops_parameters(lam, gamma, delta)
-    top = check_count(top, "top")
-    if not callable(blocks) and iter(blocks) is blocks:
-        raise TypeError(
-            "blocks is read twice: pass a list, or a function that returns a new iterator; "
-            f"got {type(blocks).__name__}"
-        )
-    root, labels = triangle(_checked(blocks), lam)
-    theta = np.asarray(solve_triangular(root, labels, check_finite=False))
-    n, total = 0, 0.0
-    largest, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
-    for X, y in _checked(blocks):
-        inside = np.minimum(_leverages(root, X), 1.0)
-        alone = 1 - inside < ALONE
-        rest = np.where(alone, 1.0, 1 - inside)
-        scaled = np.sqrt(gamma) * np.abs(y - X @ theta) / rest
-        epsilon = np.asarray(ops_epsilon(delta, np.where(alone, 0.0, inside / rest), scaled))
-        epsilon[alone] = np.inf
-        if each is not None:
-            each(n, epsilon)
-        total += float(epsilon.sum())
-        largest = np.concatenate([largest, epsilon])
-        rows = np.concatenate([rows, np.arange(n, n + len(epsilon))])
-        order = np.argsort(-largest, kind="stable")[:top]
-        largest, rows, n = largest[order], rows[order], n + len(epsilon)
-    return StreamReport(n, theta, total / n, largest, rows, delta)
-
-
-def triangle(blocks: Iterable[tuple[Floats, Floats]], lam: float) -> tuple[Floats, Floats]:
-    """R with R'R = X'X + lam I, and R^{-T} X'y, by QR of each block under the last factor."""
-    factor: Floats | None = None
-    rows = 0
-    for X, y in blocks:
-        d = X.shape[1]
-        if factor is None:
-            factor = np.zeros((d, d + 1))
-            factor[:, :d] = np.sqrt(lam) * np.eye(d)
-        rows += len(y)
-        stacked = np.vstack([factor, np.column_stack([X, y])])
-        factor = qr(stacked, mode="r", check_finite=False)[0][:d]
-    if factor is None:
-        raise ValueError("blocks must hold at least one person; got none")
-    root, d = factor[:, :-1], len(factor)
-    singular = np.linalg.svd(root, compute_uv=False)
-    if not singular[-1] > singular[0] * max(rows, d) * np.finfo(float).eps:
-        raise ValueError(
-            f"lam must be above 0 when the design is rank deficient; got lam = {lam:g}: the "
-            "posterior is not proper"
-        )
-    return root, factor[:, -1]
-
-
-def _leverages(root: Floats, X: Floats) -> Floats:
+def leverages(root: Floats, X: Floats) -> Floats:
     half = solve_triangular(root, X.T, trans="T", check_finite=False)
     return np.asarray(np.einsum("ij,ij->j", half, half))
-
-
-def _checked(blocks: Blocks) -> Iterator[tuple[Floats, Floats]]:
-    """The blocks, each checked, all of one width."""
-    width = None
-    for k, (X, y) in enumerate(blocks() if callable(blocks) else blocks):
-        X, y = check_design(X, y)
-        width = X.shape[1] if width is None else width
-        if X.shape[1] != width:
-            raise ValueError(
-                f"blocks must have one width; got {width} columns first, {X.shape[1]} in block {k}"
-            )
-        yield X, y
 
 
 def ops_parameters(lam: Any, gamma: Any, delta: Any) -> tuple[float, float, float]:
