@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx, log_ndtr, ndtri
 
 from pdpbook.validation import (
     check_choice,
@@ -27,8 +27,11 @@ Floats = NDArray[np.float64]
 CANCELLED = 1e-4  # below this share of the tail mass the closed form has lost four digits
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded
-CHUNK = 1 << 15  # people handled at once, so that the work stays in the cache
-ROOT_2PI = np.sqrt(2 * np.pi)
+CHUNK = 1 << 12  # people handled at once, so that the work stays in the cache
+SURE = -37.0  # a normal variable lies above this but for 6e-300
+# logarithms of 0 and of infinity; a parabola that overflows is halved instead
+MEANT: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}
+ROOT_2, ROOT_2PI = np.sqrt(2), np.sqrt(2 * np.pi)
 
 
 class OPSProfile(NamedTuple):
@@ -86,7 +89,7 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
     """
     eps, mu, rho, shape = _numbers(epsilon, leverage, scaled_residual)
     add, remove = np.zeros(eps.shape), np.zeros(eps.shape)
-    with np.errstate(over="ignore", divide="ignore"):  # logarithms of 0 and of infinity are meant
+    with np.errstate(**MEANT):
         for at in _chunks(eps, mu > 0):
             add[at] = np.exp(_log_add(eps[at], mu[at], rho[at])[0])
             remove[at] = np.exp(_log_remove(eps[at], mu[at], rho[at]))
@@ -122,7 +125,8 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     Notes
     -----
     Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), chapter *per_instance/ops*.
-    Newton steps on the logarithm of the profile, bracketed by 0 and `ops_bound`.
+    The roots of parabolas through the logarithm of the profile, bracketed by 0 and `ops_bound`;
+    what is returned was evaluated, about the third point for most people.
 
     Examples
     --------
@@ -132,7 +136,7 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     delta = check_probability(delta, "delta")
     target, mu, rho, shape = _numbers(delta, leverage, scaled_residual, "delta")
     epsilon = np.zeros(target.shape)
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(**MEANT):
         for at in _chunks(target, mu > 0):
             epsilon[at] = _invert(np.log(target[at]), mu[at], rho[at])
     return epsilon.reshape(shape)[()]
@@ -283,30 +287,35 @@ def _chunks(values: Floats, wanted: NDArray[np.bool_]) -> list[NDArray[np.intp]]
     return [at[start : start + CHUNK] for start in range(0, len(at), CHUNK)]
 
 
-def _log_add(eps: Floats, mu: Floats, rho: Floats) -> tuple[Floats, Floats]:
-    """Logarithm of delta in the direction `add`, and minus its derivative in epsilon."""
-    root, log = np.sqrt(mu), np.log1p(mu)
-    inside, rest = mu / (1 + mu), rho / (1 + mu)
+def _log_add(eps: Floats, mu: Floats, rho: Floats) -> tuple[Floats, Floats, Floats]:
+    """Logarithm of delta in the direction `add`, minus its derivative in epsilon, and its second.
+
+    At +-w the densities under P and Q differ by the factor e^epsilon. So both probabilities are
+    Mills ratios times one density of the normal law at a, and nothing large is ever subtracted.
+    """
+    root, log, grow = np.sqrt(mu), np.log1p(mu), np.sqrt(1 + mu)
+    rest = rho / (1 + mu)
     w = np.sqrt(log + rho * rest + 2 * eps)
     gap = 2 * eps + log  # never w - rho itself: both may be large and equal
-    a = (gap - rho * rest * mu) / ((w + rho) * root)
+    a = np.maximum((gap - rho * rest * mu) / ((w + rho) * root), SURE)
     b = (w + rho) / root
-    root_in = np.sqrt(inside)
-    a_in = (gap + rest * rest * mu) / ((w + rest) * root_in)
-    b_in = (w + rest) / root_in
-    log_p = np.logaddexp(log_ndtr(-a), log_ndtr(-b))
-    log_q = eps + np.logaddexp(log_ndtr(-a_in), log_ndtr(-b_in))
-    kept = -np.expm1(np.minimum(log_q - log_p, 0.0))
-    lost = kept < CANCELLED
-    log_delta = log_p + np.log(np.where(lost, 1.0, kept))
+    a_in = (gap + rest * rest * mu) * grow / ((w + rest) * root)
+    b_in = (w + rest) * grow / root
+    far = np.exp(-2 * w * (rho / mu))  # the density at -w over that at w
+    p = erfcx(a / ROOT_2) + far * erfcx(b / ROOT_2)
+    q = (erfcx(a_in / ROOT_2) + far * erfcx(b_in / ROOT_2)) / grow
+    delta = p - q
+    lost = delta < CANCELLED * p
     if lost.any():
         scale = w[lost] * root[lost]
         tail = _log_tail(a[lost], scale, mu[lost])
         both = b[lost] < np.abs(a[lost]) + 40  # else the other tail is below rounding
-        far = _log_tail(b[lost][both], scale[both], mu[lost][both])
-        tail[both] = np.logaddexp(tail[both], far)
-        log_delta[lost] = tail
-    return log_delta, np.exp(log_q - log_delta)
+        other = _log_tail(b[lost][both], scale[both], mu[lost][both])
+        tail[both] = np.logaddexp(tail[both], other)
+        delta[lost] = np.exp(tail + a[lost] ** 2 / 2 + np.log(2))
+    slope = q / delta
+    bend = ((1 + far) / (w * root) * (2 / ROOT_2PI) - q) / delta - slope**2
+    return np.log(delta) - a * a / 2 - np.log(2), slope, bend
 
 
 def _log_tail(a: Floats, scale: Floats, mu: Floats) -> Floats:
@@ -398,29 +407,34 @@ def _log_middle(c: Floats, w: Floats, root: Floats) -> Floats:
 
 
 def _invert(log_target: Floats, mu: Floats, rho: Floats) -> Floats:
-    """Smallest epsilon, rounded up: Newton on the log profile, bracketed, from the safe side."""
+    """Smallest epsilon, rounded up: parabolas through the log profile, bracketed, then checked."""
     log_target = log_target - 1e-12  # room for the rounding of a logarithm
+    center, shift = rho**2 * mu / (1 + mu) - np.log1p(mu), rho * np.sqrt(mu)
     tail = 2 * (np.log(2) - log_target)
-    center = rho**2 * mu / (1 + mu) - np.log1p(mu)
-    high = np.maximum((center + tail * mu) / 2 + rho * np.sqrt(tail * mu), 0.0)
-    low = np.zeros(high.shape)
-    far = rho * np.sqrt(mu) > HUGE
+    high = np.maximum((center + tail * mu) / 2 + shift * np.sqrt(tail), 0.0)
+    far = shift > HUGE
     result = np.where(far, high * (1 + 1e-6), 0.0)
-    open_ = np.flatnonzero(~far & (_log_add(low, mu, rho)[0] > log_target))
-    low, high = low[open_], high[open_]
-    x = 0.6 * high
+    open_ = np.flatnonzero(~far)
+    # start from a normal quantile of the loss; q cancels all but a share shift / z of its tail
+    z = np.maximum(-ndtri(np.exp(log_target)), 0.0)
+    share = 1 + (1 + z) / (shift + mu)
+    z = np.maximum(-ndtri(np.minimum(np.exp(log_target) * share, 0.5)), 0.0)
+    x = np.clip((center + z * z * mu) / 2 + shift * z, 0.0, high)[open_]
+    low, high = np.full(len(x), -1.0), high[open_]  # at 0 nothing is known yet
     for _ in range(80):
         if not len(open_):
             break
-        value, slope = _log_add(x, mu[open_], rho[open_])
+        value, slope, bend = _log_add(x, mu[open_], rho[open_])
         error = value - log_target[open_]
         safe = error <= 0
         low, high = np.where(safe, low, x), np.where(safe, x, high)
-        done = (safe & (error > -1e-10)) | (high - low <= 4e-16 * high)
+        done = (safe & ((error > -1e-10) | (x == 0))) | (high - low <= 4e-16 * high)
         result[open_] = high
         # a step that lands a little on the safe side, so that the last one is kept
-        step = x + (error + 3e-11) / slope  # infinite where the profile is flat: then we halve
-        x = np.where((step > low) & (step < high), step, (low + high) / 2)
+        short = 2 * (error + 3e-11)
+        step = x + short / (slope + np.sqrt(np.maximum(slope**2 - bend * short, 0.0)))
+        # where the profile is flat the step is infinite or NaN: then we halve
+        x = np.maximum(np.where((step > low) & (step < high), step, (low + high) / 2), 0.0)
         keep = ~done
         open_, low, high, x = open_[keep], low[keep], high[keep], x[keep]
     return result
