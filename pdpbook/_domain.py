@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pdpbook.blocks import Rows, in_blocks, is_dask, rows_of
+from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
 from pdpbook.validation import (
     check_bounds,
     check_design,
@@ -41,6 +42,8 @@ def labels_of(X: Any, y: Any) -> Floats:
 def labels_to_domain(y: Floats, y_bounds: ArrayLike, clip: bool) -> Floats:
     low, high = check_bounds(y_bounds, "y_bounds")
     y = check_inside(np.asarray(check_finite(y, "y")), low, high, "y", "y_bounds", clip=clip)
+    if (low, high) == (-1, 1):
+        return y
     return np.asarray(2 * ((y - low) / width_of(low, high, "y_bounds")) - 1)
 
 
@@ -50,7 +53,9 @@ def features_to_domain(
     """Rows in [0, 1]^d, with a last column of ones on request."""
     low, high = check_bounds(bounds, "bounds", X.shape[1])
     X = check_inside(X, low, high, "X", "bounds", clip=clip)
-    X = (X - low) / width_of(low, high, "bounds")
+    if low.any() or (high != 1).any():
+        X = X - low
+        X /= width_of(low, high, "bounds")
     return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
 
 
@@ -186,6 +191,29 @@ def kept_budgets(budgets: Any, kept: list[Floats]) -> Any:
     return np.concatenate(kept) if kept else budgets
 
 
+class BallSums(NamedTuple):
+    """What statistics on the unit ball need of the data, whatever their size."""
+
+    gram: Floats
+    moment: Floats
+    n: int
+    epsilon: float  # the smallest budget
+
+
+def ball_sums(people: Rows, budgets: Any, to_ball: Callable[[Floats, Floats], Any]) -> BallSums:
+    """Sums over blocks of people; `to_ball` maps rows and labels of a block to the domain."""
+    gram, moment, n, least = people.sum(partial(_ball_block, budgets, to_ball))
+    return BallSums(gram, moment, int(n), float(min(least)))
+
+
+def _ball_block(
+    budgets: Any, to_ball: Callable[[Floats, Floats], Any], X: Any, y: Any, epsilon: Any = None
+) -> tuple[Floats, Floats, int, list[float]]:
+    own, _ = budgets_of(budgets, epsilon, len(y))
+    X, y = to_ball(*finite_data(X, y))
+    return X.T @ X, X.T @ y, len(y), [float(own.min())]
+
+
 def note_width(estimator: Any, width: int) -> None:
     """Say how wide X was where scikit-learn did not see it: in blocks columns have no names."""
     estimator.n_features_in_ = width
@@ -211,7 +239,10 @@ def _predict_block(coef: Floats, intercept: float, X: Any) -> Floats:
 
 
 def row_count(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X, dtype=object))
+    if hasattr(X, "shape"):
+        return int(X.shape[0])
+    in_memory("predict", X)
+    return len(np.asarray(X, dtype=object))
 
 
 def check_number(value: Any, name: str) -> float:

@@ -1,17 +1,35 @@
 """Blocks: what comes from disk, from Dask or from an iterator is what comes from memory."""
 
+import os
+import signal
+import threading
 import time
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from pdpbook import blocks as blocks_module
 from pdpbook.blocks import Rows
-from pdpbook.per_instance import per_instance_epsilon, per_instance_losses, stream_per_instance
-from pdpbook.personalized import PDPRidge
-from pdpbook.ridge import weighted_ridge
+from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
+from pdpbook.gwa import GWARegression, SampleLimitedRegression, gwa_weights
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.pac import PACRegression, membership_differences
+from pdpbook.per_instance import (
+    explain,
+    per_instance_epsilon,
+    per_instance_losses,
+    stream_per_instance,
+)
+from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from pdpbook.posterior import AdaOPS, OnePosteriorSample
+from pdpbook.ridge import leave_one_out, loss_moments, weighted_ridge
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
+from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
 N, D, CUT = 1100, 4, 170
 KINDS = ["views", "map", "dask", "function", "list", "csv"]
@@ -102,12 +120,9 @@ def test_sums_and_maps_are_those_of_the_whole(rows):
 def test_planted_faults_in_the_blocks_are_caught(fault):
     good = list(cut(COLUMNS))
     wrong = good[:1] + good[2:] if fault == "forgotten" else good[:2] + good[1:]
-    assert Rows.from_blocks(good, tuple(COLUMNS)).sum(moments)[2] == N
+    test_sums_and_maps_are_those_of_the_whole(Rows.from_blocks(good, tuple(COLUMNS)))
     with pytest.raises(AssertionError):
         test_sums_and_maps_are_those_of_the_whole(Rows.from_blocks(wrong, tuple(COLUMNS)))
-    fit = PDPRidge(random_state=0).fit(Rows.from_blocks(wrong, tuple(COLUMNS)))
-    with pytest.raises(AssertionError):
-        assert_same_release(fit, PDPRidge(random_state=0).fit(X, Y, epsilon=EPSILON))
 
 
 def test_kinds_come_back(make):
@@ -192,30 +207,64 @@ def test_ill_conditioned_blocks_are_solved_by_their_triangles(make):
     assert np.abs(np.linalg.solve(gram, moment) - theta).max() > 1e-6  # the planted Gram route
 
 
+RELEASED = ["coef_", "intercept_", "mean_", "release_", "theta_", "gamma_", "noise_scale_", "eta_"]
+
+
 def assert_same_release(got, expected):
-    assert_allclose(got.coef_, expected.coef_, rtol=EXACT)
-    assert_allclose(got.intercept_, expected.intercept_, rtol=EXACT, atol=1e-13)
-    assert got.n_features_in_ == expected.n_features_in_
+    """Everything that was released, in units of its largest entry."""
+    found = [name for name in RELEASED if hasattr(expected, name)]
+    assert found
+    for name in found:
+        a, b = np.asarray(getattr(got, name)), np.asarray(getattr(expected, name))
+        assert_allclose(a, b, rtol=EXACT, atol=EXACT * np.abs(b).max(), err_msg=name)
+    assert getattr(got, "n_features_in_", None) == getattr(expected, "n_features_in_", None)
     assert got.guarantee_ == expected.guarantee_
 
 
-SETTINGS = [
-    {"lam": 0.2},
-    {"lam": 0.2, "delta": 1e-6, "fit_intercept": True, "bounds": (0.1, 0.8), "clip": True},
-    {"lam": 0.2, "row_norm": 1.0, "clip": True, "y_bounds": (-1, 2)},
+HALVES = {"bounds": (0.1, 0.8), "clip": True, "fit_intercept": True, "y_bounds": (-1, 2)}
+BALL = {"bounds": (0.0, 1.0), "row_norm": 1.5, "clip": True}
+MODELS = [
+    PDPRidge(0.2),
+    PDPRidge(0.2, delta=1e-6, **HALVES),
+    PDPRidge(0.2, row_norm=1.0, clip=True),
+    SufficientStatisticsRidge(0.2),
+    SufficientStatisticsRidge(0.2, noise="gaussian", delta=1e-6, centered=True, **HALVES),
+    AdaSSP(bounds=(0, 1)),
+    AdaSSP(calibration="published", fit_intercept=True, **BALL),
+    OnePosteriorSample(300.0, n_max=2000, **BALL),
+    AdaOPS(n_max=2000, release_norm=True, fit_intercept=True, **BALL),
+    PersonalizedMean(),
+    PersonalizedMean(y_bounds=(-0.5, 0.5), clip=True),
 ]
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_one_seed_releases_the_same_from_every_kind(rows, settings):
-    whole = PDPRidge(**settings, random_state=7).fit(X, Y, epsilon=EPSILON)
-    model = PDPRidge(**settings, random_state=7).fit(rows)
-    assert_same_release(model, whole)
-    assert_allclose(model.eta_, whole.eta_, rtol=EXACT)
-    law = PDPRidge(**settings).output_law(rows)
-    assert_allclose(
-        law.center, PDPRidge(**settings).output_law(X, Y, epsilon=EPSILON).center, rtol=EXACT
-    )
+@every_model
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_seed_releases_the_same_from_every_kind(make, model, kind):
+    model = clone(model).set_params(random_state=7)
+    expected = clone(model).fit(X, Y, epsilon=EPSILON)
+    rows = make(kind, COLUMNS)
+    assert_same_release(clone(model).fit(rows), expected)
+    law, exact = model.output_law(rows), model.output_law(X, Y, epsilon=EPSILON)
+    assert_allclose(law.center, exact.center, rtol=EXACT, atol=1e-12)
+
+
+@every_model
+@pytest.mark.parametrize("fault", ["forgotten", "twice"])
+def test_planted_faults_are_caught_in_every_release(model, fault):
+    good = list(cut(COLUMNS))
+    wrong = good[:1] + good[2:] if fault == "forgotten" else good[:2] + good[1:]
+    model = clone(model).set_params(random_state=7)
+    expected = clone(model).fit(X, Y, epsilon=EPSILON)
+    assert_same_release(clone(model).fit(Rows.from_blocks(good, tuple(COLUMNS))), expected)
+    with pytest.raises(AssertionError):
+        assert_same_release(clone(model).fit(Rows.from_blocks(wrong, tuple(COLUMNS))), expected)
+
+
+def test_more_rows_than_were_announced_are_refused_in_blocks(make):
+    with pytest.raises(ValueError, match="at most n_max = 1099 rows; got 1100"):
+        OnePosteriorSample(n_max=N - 1, bounds=(0, 1)).fit(make("list", COLUMNS))
 
 
 def test_one_number_for_everybody_is_one_promise(make):
@@ -422,3 +471,105 @@ def test_what_is_not_in_blocks_is_refused():
     ]:
         with pytest.raises(error, match=message):
             make()
+
+
+# --- what needs everything at once ----------------------------------------------------------------
+
+IN_MEMORY = [
+    SampledRidge(),
+    ObjectivePerturbation(),
+    GradientDescentRidge(delta=1e-6),
+    DPSGDRegression(),
+    WeightedERM(),
+    SampleLimitedMean(),
+    WeightedMean(),
+    GWARegression(),
+    SampleLimitedRegression(),
+    PACRegression(),
+]
+
+
+@pytest.mark.parametrize("model", IN_MEMORY, ids=lambda m: type(m).__name__)
+def test_estimators_that_need_everything_refuse_blocks(model):
+    import dask.array as da
+
+    lazy = da.from_array(X, chunks=CUT)
+    for args in ((lazy, Y), (X, lazy[:, 0]), (Rows(X, Y), Y)):
+        with pytest.raises(TypeError, match=f"{type(model).__name__}.fit takes arrays in memory"):
+            clone(model).fit(*args)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (lambda X, y: leave_one_out(X, y, 1.0), "leave_one_out takes arrays in memory"),
+        (lambda X, y: per_instance_epsilon(X, y, 1.0, 1.0, 0.1), "per_instance_epsilon takes"),
+        (lambda X, y: loss_moments(X, y, np.ones(D), 1.0), "loss_moments takes"),
+        (lambda X, y: explain(0, X, y, 1.0, 1.0, 0.1), "per_instance_epsilon takes"),
+        (lambda X, y: membership_differences(X, y, np.ones(N, bool)), "X must be .*in memory"),
+        (lambda X, y: gwa_weights(X, sigma2=1.0, epsilon=1.0, width=1.0), "X must be .*in memory"),
+    ],
+)
+def test_functions_that_need_everything_refuse_blocks(function, name):
+    import dask.array as da
+
+    with pytest.raises(TypeError, match=name):
+        function(da.from_array(X, chunks=CUT), Y)
+
+
+# --- a cluster ------------------------------------------------------------------------------------
+
+
+def marked(folder, pause, X, y, epsilon):
+    """The sums of one block; a file says which process is at it."""
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(pause)
+    return moments(X, y, epsilon)
+
+
+def when_at_work(folder, action):
+    """Do something to the first process that is at work on a block."""
+
+    def wait():
+        deadline = time.monotonic() + 60
+        while not os.listdir(folder) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        action(int(os.listdir(folder)[0]))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+@pytest.mark.slow
+def test_a_lost_worker_changes_nothing_and_a_lost_cluster_is_said(tmp_path):
+    import dask
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    def lazy():
+        return Rows(da.from_array(X, chunks=(55, D)), Y, epsilon=EPSILON)
+
+    expected = PDPRidge(random_state=7).fit(X, Y, epsilon=EPSILON)
+    with dask.config.set(scheduler="synchronous"):
+        alone = lazy().sum(moments)
+    here, there = tmp_path / "killed", tmp_path / "gone"
+    here.mkdir()
+    there.mkdir()
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
+        model = PDPRidge(random_state=7).fit(lazy())
+        assert_same_release(model, expected)
+        killed = []
+        killer = when_at_work(here, lambda pid: killed.append(os.kill(pid, signal.SIGKILL)))
+        sums = lazy().sum(partial(marked, here, 0.2))
+        killer.join()
+        assert killed  # in the middle of a block
+        for got, one in zip(sums, alone, strict=True):
+            assert_array_equal(got, one)  # to the last bit
+        stopper = when_at_work(there, lambda pid: cluster.close())
+        with pytest.raises(ConnectionError, match="the cluster that held the blocks is gone"):
+            lazy().sum(partial(marked, there, 0.2))
+        stopper.join()

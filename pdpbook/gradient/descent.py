@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     bound_rows,
@@ -23,8 +23,10 @@ from pdpbook._domain import (
     generator_from,
     labels_of,
     labels_to_domain,
+    predictions,
     to_user_units,
 )
+from pdpbook.blocks import in_memory
 from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.sensitivity import huber_constant
@@ -280,6 +282,7 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         GradientDescentRidge
             The fitted estimator.
         """
+        in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
         rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
@@ -294,11 +297,9 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
     def output_law(
         self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None

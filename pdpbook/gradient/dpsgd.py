@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     ball_to_user_units,
@@ -21,7 +21,9 @@ from pdpbook._domain import (
     generator_from,
     labels_of,
     labels_to_domain,
+    predictions,
 )
+from pdpbook.blocks import in_memory
 from pdpbook.gradient.accounting import (
     ACCOUNTANTS,
     calibrate_noise_multiplier,
@@ -179,6 +181,7 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         DPSGDRegression
             The fitted estimator.
         """
+        in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
         rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
@@ -193,11 +196,9 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = self._promise(law, budgets)
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
     def output_law(
         self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None

@@ -12,10 +12,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from pdpbook._domain import ULP, check_flag, generator_from, labels_of, width_of
+from pdpbook._domain import (
+    ULP,
+    check_flag,
+    generator_from,
+    labels_of,
+    predictions,
+    width_of,
+)
 from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.blocks import in_memory
 from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.noise import ProductLaw, gaussian_mu
@@ -115,6 +123,7 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         object
             The fitted estimator.
         """
+        in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
         rows = validate_data(self, X, dtype=float)
@@ -125,11 +134,9 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         self.users_ = owners.labels
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
     def output_law(
         self, X: ArrayLike, y: ArrayLike, *, users: ArrayLike | None = None, epsilon: Any = None

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     bound_rows,
@@ -19,8 +19,10 @@ from pdpbook._domain import (
     generator_from,
     labels_of,
     labels_to_domain,
+    predictions,
     to_user_units,
 )
+from pdpbook.blocks import in_memory
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.noise import sample_l2_laplace
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget
@@ -171,6 +173,7 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         ObjectivePerturbation
             The fitted estimator.
         """
+        in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
         rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
@@ -185,11 +188,9 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         self._promise(budgets, d)
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
     def output_law(
         self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None

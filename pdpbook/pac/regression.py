@@ -12,9 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from pdpbook._domain import finite_data, generator_from, labels_of
+from pdpbook._domain import (
+    finite_data,
+    generator_from,
+    labels_of,
+    predictions,
+)
+from pdpbook.blocks import in_memory
 from pdpbook.guarantees import PACPrivacy
 from pdpbook.pac.allocation import COMBINE
 from pdpbook.pac.differences import BASES
@@ -158,6 +164,7 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         PACRegression
             The fitted estimator.
         """
+        in_memory(f"{type(self).__name__}.fit", X, y)
         self._check_settings()
         simulate, secret = generator_from(self.random_state).spawn(2)
         pool = self._pool(X, y, reset=True)
@@ -170,11 +177,9 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = PACPrivacy(float(self.success_rate), sample_rate=HALF)
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the released weights."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
     def output_law(self, X: ArrayLike, y: ArrayLike, members: ArrayLike) -> Any:
         """Law of the released weights given the half, for attacks and audits. Not private.
@@ -193,6 +198,7 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         scipy.stats frozen multivariate_normal
             With `random_state` given, exactly the law from which `fit` draws for this half.
         """
+        in_memory(f"{type(self).__name__}.output_law", X, y)
         self._check_settings()
         simulate, _ = generator_from(self.random_state).spawn(2)
         pool = self._pool(X, y, reset=False)

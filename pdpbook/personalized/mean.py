@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,12 +11,17 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook._domain import (
+    budgets_of,
     check_flag,
     generator_from,
+    in_hand,
+    kept_budgets,
     labels_of,
     labels_to_domain,
+    people_in_blocks,
     row_count,
 )
+from pdpbook.blocks import Rows
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.personalized.weights import pdp_weights
@@ -83,15 +89,16 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Release a private mean of y; X counts for its number of rows alone.
 
         Parameters
         ----------
-        X : array_like, n rows of anything
-            Not looked at.
+        X : array_like, n rows of anything, or Rows
+            Not looked at. Memory maps, Dask arrays and `Rows` with columns X, y and perhaps
+            epsilon are read block by block, in one pass.
         y : array_like, shape (n,)
-            Labels, inside `y_bounds`.
+            Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; None is the constructor's.
 
@@ -100,16 +107,18 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         PersonalizedMean
             The fitted estimator.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
         rng = generator_from(self.random_state)
-        labels = labels_of(X, y)
-        law = self._law(labels, budgets)
+        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
+            law, budgets = self._law_in_blocks(people, budgets)
+        else:
+            labels = labels_of(X, y)
+            law = self._law(labels, budgets)
+            budgets = check_epsilon(budgets, len(labels))
         low, high = check_bounds(self.y_bounds, "y_bounds")
         self.mean_ = float((low + high) / 2 + (high - low) / 2 * law.sample(rng=rng)[0])
         self.eta_ = float(law.eta)
-        self.guarantee_ = PureDP(
-            epsilon=check_epsilon(budgets, len(labels)), neighbors="replace-one"
-        )
+        self.guarantee_ = PureDP(epsilon=budgets, neighbors="replace-one")
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -117,11 +126,11 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return np.full(row_count(X), self.mean_)
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> L2Laplace:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace:
         """Exact law of the released mean on [-1, 1]. NOT private: for audits and teaching."""
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
+        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
+            return self._law_in_blocks(people, budgets)[0]
         return self._law(labels_of(X, y), budgets)
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
@@ -135,6 +144,20 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         budgets = check_epsilon(budgets, len(y))
         center = np.array([self._weights(budgets) @ y])
         return L2Laplace(center, check_positive(self._rate(budgets, 1), "eta"))
+
+    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[L2Laplace, Any]:
+        """The law, and the budgets to promise."""
+        labels = people.select(*(name for name in people.names if name != "X"))
+        moment, total, kept = labels.sum(partial(self._block, budgets))
+        eta = check_positive(self._rate(np.array([total]), 1), "eta")
+        return L2Laplace(moment / total, eta), kept_budgets(budgets, kept)
+
+    def _block(
+        self, budgets: Any, y: Any, epsilon: Any = None
+    ) -> tuple[Floats, float, list[Floats]]:
+        own, kept = budgets_of(budgets, epsilon, len(y))
+        labels = labels_to_domain(y, self.y_bounds, self.clip)
+        return np.array([own @ labels]), float(own.sum()), kept
 
     def _weights(self, budgets: Floats) -> Floats:
         return pdp_weights(budgets)

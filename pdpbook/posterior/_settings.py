@@ -10,15 +10,22 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook._domain import (
+    BallSums,
+    ball_sums,
     ball_to_user_units,
     check_mapping,
     check_number,
     finite_data,
     generator_from,
+    in_hand,
     labels_of,
     labels_to_domain,
+    note_width,
+    people_in_blocks,
+    predictions,
     rows_to_ball,
 )
+from pdpbook.blocks import Rows
 from pdpbook.posterior.certificates import Certificate, posterior_certificate
 from pdpbook.validation import check_count, check_delta, check_design, check_epsilon
 
@@ -40,15 +47,16 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     clip: bool
     random_state: int | np.random.Generator | None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Release private coefficients.
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            One row a person, inside `bounds`; n at most `n_max`.
+        X : array_like, shape (n, d), or Rows
+            One row a person, inside `bounds`; n at most `n_max`. Memory maps, Dask arrays and
+            `Rows` with columns X, y and perhaps epsilon are read block by block, in one pass.
         y : array_like, shape (n,)
-            Labels, inside `y_bounds`.
+            Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; everybody is kept the smallest. None is the constructor's.
 
@@ -57,18 +65,33 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self
             The fitted estimator.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
-        X, y = finite_data(rows, labels_of(rows, y))
-        self._release(*self._to_domain(X, y, budgets), rng)
+        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
+            sums = self._sums(people, budgets)
+            note_width(self, len(sums.moment) - bool(self.fit_intercept))
+            law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
+        else:
+            rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+            X, y, least = self._to_domain(*finite_data(rows, labels_of(rows, y)), budgets)
+            law = self._law(X, y, least)
+        self._release(law, least, rng)
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
+        """Exact law of the release on the domain. NOT private: for audits and teaching.
+
+        Parameters are as in `fit`, which draws once from exactly this law.
+        """
+        budgets = self._check_settings(in_hand(epsilon))
+        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
+            sums = self._sums(people, budgets)
+            return self._law_of(sums.gram, sums.moment, sums.epsilon)
+        return self._law(*self._to_domain(*check_design(X, y), budgets))
+
+    def predict(self, X: Any) -> Any:
         """Predict from the released coefficients; X may lie outside `bounds`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
     def certificate(self, X: ArrayLike, y: ArrayLike, *, failure: float = 1e-3) -> Certificate:
         """Upper bounds participants can compute on their own loss, from the release alone.
@@ -99,8 +122,19 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             failure=failure,
         )
 
-    def _release(self, X: Floats, y: Floats, epsilon: float, rng: np.random.Generator) -> None:
+    def _release(self, law: Any, epsilon: float, rng: np.random.Generator) -> None:
         raise NotImplementedError
+
+    def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> Any:
+        raise NotImplementedError
+
+    def _law(self, X: Floats, y: Floats, epsilon: float) -> Any:
+        return self._law_of(X.T @ X, X.T @ y, epsilon)
+
+    def _sums(self, people: Rows, budgets: Any) -> BallSums:
+        sums = ball_sums(people, budgets, self._map)
+        self._check_number_of_rows(sums.n)
+        return sums
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
@@ -117,13 +151,16 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return rows, labels_to_domain(y, self.y_bounds, self.clip)
 
     def _to_domain(self, X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, float]:
-        if len(X) > self.n_max:
-            raise ValueError(
-                f"X must have at most n_max = {self.n_max} rows; got {len(X)}. Raise the public "
-                "n_max, for a reason that does not come from these data"
-            )
+        self._check_number_of_rows(len(X))
         epsilon = float(np.min(check_epsilon(budgets, len(y))))
         return *self._map(X, y), epsilon
+
+    def _check_number_of_rows(self, n: int) -> None:
+        if n > self.n_max:
+            raise ValueError(
+                f"X must have at most n_max = {self.n_max} rows; got {n}. Raise the public "
+                "n_max, for a reason that does not come from these data"
+            )
 
     def _back(self, theta: Floats) -> None:
         """Store released coefficients, on the domain and in the user's units."""

@@ -12,7 +12,6 @@ from pdpbook.guarantees import ApproximateDP
 from pdpbook.posterior._settings import UnitBallRegressor
 from pdpbook.posterior.calibration import AdaptivePlan
 from pdpbook.posterior.laws import AdaptiveLaw
-from pdpbook.validation import check_design
 
 __all__ = ["AdaOPS"]
 
@@ -126,18 +125,7 @@ class AdaOPS(UnitBallRegressor):
         self.clip = clip
         self.random_state = random_state
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> AdaptiveLaw:
-        """Exact joint law of `release_`. NOT private: for audits and teaching.
-
-        Parameters are as in `fit`, which draws once from exactly this law.
-        """
-        budgets = self._check_settings(epsilon)
-        return self._law(*self._to_domain(*check_design(X, y), budgets))
-
-    def _release(self, X: Floats, y: Floats, epsilon: float, rng: np.random.Generator) -> None:
-        law = self._law(X, y, epsilon)
+    def _release(self, law: AdaptiveLaw, epsilon: float, rng: np.random.Generator) -> None:
         self.release_ = law.sample(rng=rng)
         self.lam_, self.h_ = law.given(self.release_[0])  # a function of the release
         head = 1 + bool(self.release_norm)
@@ -150,13 +138,13 @@ class AdaOPS(UnitBallRegressor):
         check_flag(self.release_norm, "release_norm")
         return super()._check_settings(epsilon)
 
-    def _law(self, X: Floats, y: Floats, epsilon: float) -> AdaptiveLaw:
+    def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> AdaptiveLaw:
         plan = AdaptivePlan(
             epsilon,
             float(self.delta),
-            X.shape[1],
+            len(moment),
             int(self.n_max),
             float(self.norm_guess),
             bool(self.release_norm),
         )
-        return AdaptiveLaw(X.T @ X, X.T @ y, plan)
+        return AdaptiveLaw(gram, moment, plan)

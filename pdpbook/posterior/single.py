@@ -12,7 +12,6 @@ from pdpbook.guarantees import ApproximateDP
 from pdpbook.posterior._settings import UnitBallRegressor
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
 from pdpbook.posterior.laws import PosteriorLaw
-from pdpbook.validation import check_design
 
 __all__ = ["OnePosteriorSample"]
 
@@ -118,18 +117,8 @@ class OnePosteriorSample(UnitBallRegressor):
         self.clip = clip
         self.random_state = random_state
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> PosteriorLaw:
-        """Exact law of the release on the domain. NOT private: for audits and teaching.
-
-        Parameters are as in `fit`, which draws once from exactly this law.
-        """
-        budgets = self._check_settings(epsilon)
-        return self._law(*self._to_domain(*check_design(X, y), budgets))
-
-    def _release(self, X: Floats, y: Floats, epsilon: float, rng: np.random.Generator) -> None:
-        self._back(self._law(X, y, epsilon).sample(rng=rng))
+    def _release(self, law: PosteriorLaw, epsilon: float, rng: np.random.Generator) -> None:
+        self._back(law.sample(rng=rng))
         self.gamma_ = _gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))
         self.h_ = float(self.lam)
         self.guarantee_ = ApproximateDP(epsilon, self.delta, neighbors="add-remove")
@@ -138,8 +127,8 @@ class OnePosteriorSample(UnitBallRegressor):
         check_penalty(self.lam)
         return super()._check_settings(epsilon)
 
-    def _law(self, X: Floats, y: Floats, epsilon: float) -> PosteriorLaw:
+    def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> PosteriorLaw:
         gamma = _gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))
-        H = X.T @ X + self.lam * np.eye(X.shape[1])
-        center = np.linalg.solve(H, X.T @ y)
+        H = gram + self.lam * np.eye(len(gram))
+        center = np.linalg.solve(H, moment)
         return PosteriorLaw(np.asarray(center, dtype=float), gamma * H)

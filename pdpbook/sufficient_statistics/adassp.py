@@ -7,16 +7,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
+    ball_sums,
     ball_to_user_units,
     check_mapping,
     check_number,
     finite_data,
     generator_from,
+    in_hand,
     labels_of,
     labels_to_domain,
+    note_width,
+    people_in_blocks,
+    predictions,
     rows_to_ball,
 )
 from pdpbook.guarantees import GaussianDP
@@ -223,15 +228,16 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Release private sums, and solve for the coefficients.
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            One row a person, inside `bounds`.
+        X : array_like, shape (n, d), or Rows
+            One row a person, inside `bounds`. Memory maps, Dask arrays and `Rows` with columns X,
+            y and perhaps epsilon are read block by block, in one pass.
         y : array_like, shape (n,)
-            Labels, inside `y_bounds`.
+            Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; everybody is kept the smallest. None is the constructor's.
 
@@ -240,42 +246,46 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         AdaSSP
             The fitted estimator.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
-        law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
+            sums = ball_sums(people, budgets, self._map)
+            law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
+            note_width(self, len(sums.moment) - bool(self.fit_intercept))
+        else:
+            rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+            law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+            least = float(np.min(check_epsilon(budgets, len(rows))))
         self.release_ = law.sample(rng=rng)
         sigma = float(law.scale[0])
         self.noise_scale_ = sigma
         if self.calibration == "exact":  # the number itself: no rounding on the way
-            least = float(np.min(check_epsilon(budgets, len(rows))))
             mu = float(gaussian_mu(least, self.delta))
         else:
             mu = float(np.sqrt(3) / sigma)
         self.guarantee_ = GaussianDP(mu, neighbors="add-remove")
-        d = rows.shape[1] + bool(self.fit_intercept)
+        d = self.n_features_in_ + bool(self.fit_intercept)
         theta = adassp_coefficients(
             self.release_, d, sigma, shift=self._shift(), failure=self.failure
         )
         self.coef_, self.intercept_ = ball_to_user_units(
-            theta, rows.shape[1], self.bounds, self.y_bounds, self.row_norm
+            theta, self.n_features_in_, self.bounds, self.y_bounds, self.row_norm
         )
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the coefficients, in your units; X may lie outside `bounds`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> ProductLaw:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ProductLaw:
         """Exact joint law of the released numbers `release_`. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
+        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
+            sums = ball_sums(people, budgets, self._map)
+            return self._law_of(sums.gram, sums.moment, sums.epsilon)
         return self._law(*check_design(X, y), budgets)
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
@@ -293,11 +303,15 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        X = rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept)
-        y = labels_to_domain(y, self.y_bounds, self.clip)
-        epsilon = float(np.min(check_epsilon(budgets, len(y))))
-        gram = X.T @ X
+        X, y = self._map(X, y)
+        return self._law_of(X.T @ X, X.T @ y, float(np.min(check_epsilon(budgets, len(y)))))
+
+    def _map(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        rows = rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept)
+        return rows, labels_to_domain(y, self.y_bounds, self.clip)
+
+    def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> ProductLaw:
         upper = gram[np.triu_indices(len(gram))]
-        center = np.concatenate([[np.linalg.eigvalsh(gram)[0]], upper, X.T @ y])
+        center = np.concatenate([[np.linalg.eigvalsh(gram)[0]], upper, moment])
         sigma = adassp_scale(epsilon, self.delta, self.calibration)
         return ProductLaw(center, np.full(len(center), sigma), "gaussian")

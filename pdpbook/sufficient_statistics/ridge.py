@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,15 +11,22 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook._domain import (
+    budgets_of,
     check_mapping,
     check_number,
     features_to_domain,
     finite_data,
     generator_from,
+    in_hand,
+    kept_budgets,
     labels_of,
     labels_to_domain,
+    note_width,
+    people_in_blocks,
+    predictions,
     to_user_units,
 )
+from pdpbook.blocks import Rows
 from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.sufficient_statistics.constants import (
@@ -176,15 +183,16 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Release private sums, and solve for the coefficients.
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            One row a person, inside `bounds`.
+        X : array_like, shape (n, d), or Rows
+            One row a person, inside `bounds`. Memory maps, Dask arrays and `Rows` with columns X,
+            y and perhaps epsilon are read block by block, in one pass.
         y : array_like, shape (n,)
-            Labels, inside `y_bounds`.
+            Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats. None is the constructor's; ``epsilon.min()`` gives the
             non-personalized baseline.
@@ -194,26 +202,29 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         SufficientStatisticsRidge
             The fitted estimator.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
-        law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
-        order = rows.shape[1] + bool(self.fit_intercept)
+        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
+            law, order, budgets = self._law_in_blocks(people, budgets)
+            note_width(self, order - bool(self.fit_intercept))
+        else:
+            rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+            law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+            order = rows.shape[1] + bool(self.fit_intercept)
+            budgets = check_epsilon(budgets, len(rows))
         self.release_ = law.sample(rng=rng)
         self.gram_, self.moment_ = matrix_and_moment(self.release_, order, self.centered)
         self.noise_scale_ = float(law.scale[0])  # the first entry is on the diagonal
-        spent = self._strengths(check_epsilon(budgets, len(rows)))
+        spent = self._strengths(np.atleast_1d(budgets)).reshape(np.shape(budgets))[()]
         promise = PureDP if self.noise == "laplace" else GaussianDP
         self.guarantee_ = promise(spent, neighbors="replace-one")
         path = self.coef_path([self.lam])
         self.coef_, self.intercept_ = path.coef[0], float(path.intercept[0])
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the coefficients, in your units; X may lie outside `bounds`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
     def coef_path(self, lams: ArrayLike) -> RidgePath:
         """Coefficients for other penalties, from the one release: it costs no further privacy.
@@ -240,15 +251,15 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         ]
         return RidgePath(np.array([u[0] for u in units]), np.array([u[1] for u in units]))
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> ProductLaw:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ProductLaw:
         """Exact joint law of the released numbers `release_`. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law. Its center holds the
         sums without noise.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(epsilon))
+        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
+            return self._law_in_blocks(people, budgets)[0]
         return self._law(*check_design(X, y), budgets)
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
@@ -270,13 +281,34 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         return budgets
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
-        y = labels_to_domain(y, self.y_bounds, self.clip)
+        X, y = self._map(X, y)
         strengths = self._strengths(check_epsilon(budgets, len(y)))
         center = sums(X, y, self._weights(strengths), self.centered)
-        unit = self._constant(X.shape[1]) / strengths.sum()
+        return self._law_of(center, float(strengths.sum()), X.shape[1])
+
+    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[ProductLaw, int, Any]:
+        """The law, the order of the matrix, and the budgets to promise."""
+        total, strength, orders, kept = people.sum(partial(self._block, budgets))
+        law = self._law_of(total / strength, strength, orders[0])
+        return law, orders[0], kept_budgets(budgets, kept)
+
+    def _block(
+        self, budgets: Any, X: Any, y: Any, epsilon: Any = None
+    ) -> tuple[Floats, float, list[int], list[Floats]]:
+        own, kept = budgets_of(budgets, epsilon, len(y))
+        X, y = self._map(*finite_data(X, y))
+        strengths = self._strengths(own)
+        total = sums(X, y, strengths, self.centered)
+        return total, float(strengths.sum()), [X.shape[1]], kept
+
+    def _map(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        rows = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
+        return rows, labels_to_domain(y, self.y_bounds, self.clip)
+
+    def _law_of(self, center: Floats, strength: float, d: int) -> ProductLaw:
+        unit = self._constant(d) / strength
         with np.errstate(over="ignore"):
-            scale = unit / self._factors(X.shape[1])
+            scale = unit / self._factors(d)
         check_positive(scale, "scale of the noise")
         return ProductLaw(center, scale, self.noise)
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pdpbook._domain import check_flag, generator_from, labels_of, row_count, width_of
 from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.blocks import in_memory
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import ProductLaw
 from pdpbook.user_level.weights import limit_rows, sample_limit, tradeoff_weights
@@ -75,6 +76,7 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         object
             The fitted estimator.
         """
+        in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         settings = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
         labels, owners, budgets = self._data(X, y, users, settings)

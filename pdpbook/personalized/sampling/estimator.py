@@ -7,9 +7,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from pdpbook._domain import check_number, finite_data, generator_from, labels_of, to_user_units
+from pdpbook._domain import (
+    check_number,
+    finite_data,
+    generator_from,
+    labels_of,
+    predictions,
+    to_user_units,
+)
+from pdpbook.blocks import in_memory
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.personalized.ridge import PDPRidge
@@ -165,6 +173,7 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         SampledRidge
             The fitted estimator.
         """
+        in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
         rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
@@ -180,11 +189,9 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.guarantee_ = PureDP(epsilon=kept_promise, neighbors="replace-one")
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return predictions(self, X)
 
     def output_law(
         self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None

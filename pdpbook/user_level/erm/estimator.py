@@ -23,6 +23,7 @@ from pdpbook._domain import (
     rows_to_ball,
 )
 from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.blocks import in_memory
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace
 from pdpbook.user_level.erm.descent import GradientTranscript
@@ -212,6 +213,7 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         WeightedERM
             The fitted estimator.
         """
+        in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         self._check_settings()
         rng = generator_from(self.random_state)
         rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
@@ -382,6 +384,7 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         return SOLVER * (self._lipschitz() + float(self.lam) * float(self.radius))
 
     def _score(self, X: ArrayLike) -> Floats:
+        in_memory(f"{type(self).__name__}.predict", X)
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=float, reset=False)
         return np.asarray(rows @ self.coef_ + self.intercept_)
