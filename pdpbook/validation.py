@@ -187,6 +187,11 @@ def _scalar(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str)
 
 def _numbers(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> Any:
     """Convert to floats and test every entry: the one place where numbers are let in."""
+    if hasattr(value, "dask"):
+        raise TypeError(
+            f"{name} must be in memory here, a NumPy array; got a Dask array, all of which would "
+            "be loaded. What takes blocks is listed in pdpbook.blocks"
+        )
     try:
         raw = np.asarray(value)
         boolean = raw.dtype == bool or (
