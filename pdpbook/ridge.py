@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 Prepare = Callable[..., tuple[Floats, Floats, Floats, list[Floats]]]
 
 WELL_CONDITIONED = 1e-10  # reciprocal condition of the Gram matrix under which QR takes over
+CACHED = 1 << 15  # numbers of X that are scaled at once
 NEARLY_ONE = 1e-4  # 1 - leverage_in loses digits below this: those few people are refitted
 
 
@@ -84,14 +85,18 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
         rows = rows.select("X", "y") if equal else rows.select("X", "y", "weights")
         return ridge_in_blocks(rows, lam, _weighted_block, mean=equal, reader="weighted_ridge")[0]
     X, y = check_design(X, y)
-    scaled, labels = _scale(X, y, check_weights(weights, len(y)))
+    return checked_ridge(X, y, lam, check_weights(weights, len(y)))
+
+
+def checked_ridge(X: Floats, y: Floats, lam: float, w: Floats) -> Floats:
+    """Weighted ridge of arrays that were checked already."""
     if lam > 0:
-        gram = scaled.T @ scaled
+        gram, moment = _weighted_sums(X, y, w)
         gram[np.diag_indices_from(gram)] += lam
-        theta = _cholesky_solve(gram, scaled.T @ labels)
+        theta = _cholesky_solve(gram, moment)
         if theta is not None:
             return theta
-    return _stacked_fit(scaled, labels, lam)[2]
+    return _stacked_fit(*_scale(X, y, w), lam)[2]
 
 
 @dataclass(frozen=True)
@@ -318,8 +323,7 @@ def _factor(prepare: Prepare, **block: Any) -> tuple[Floats, int]:
 
 def _normal_equations(prepare: Prepare, **block: Any) -> tuple[Floats, Floats, float, list[Floats]]:
     X, y, weights, kept = prepare(**block)
-    rows, labels = _scale(X, y, weights)
-    return rows.T @ rows, rows.T @ labels, float(weights.sum()), kept
+    return *_weighted_sums(X, y, weights), float(weights.sum()), kept
 
 
 def _weighted_block(
@@ -329,6 +333,19 @@ def _weighted_block(
     if weights is None:
         return X, y, np.ones(len(y)), []
     return X, y, np.asarray(check_nonnegative(weights, "weights")), []
+
+
+def _weighted_sums(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """X' W X and X' W y, by pieces of X small enough to be scaled in the cache."""
+    n, d = X.shape
+    step = max(1, CACHED // d)
+    piece, gram, moment = np.empty((min(n, step), d)), np.zeros((d, d)), np.zeros(d)
+    for k in range(0, n, step):
+        root = np.sqrt(weights[k : k + step])
+        rows = np.multiply(X[k : k + step], root[:, None], out=piece[: len(root)])
+        gram += rows.T @ rows
+        moment += rows.T @ (y[k : k + step] * root)
+    return gram, moment
 
 
 def _scale(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:

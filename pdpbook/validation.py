@@ -166,6 +166,8 @@ def check_inside(
     """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""
     if clip:
         values = np.clip(values, low, high)
+    if values.size and values.min() >= np.max(low) and values.max() <= np.min(high):
+        return values  # the common case, in two fast passes that NaN fails
     outside = ~((values >= low) & (values <= high))
     if outside.any():  # after clipping, a NaN
         at = tuple(int(k) for k in np.argwhere(outside)[0])
@@ -186,7 +188,10 @@ def _scalar(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str)
 
 
 def _numbers(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> Any:
-    """Convert to floats and test every entry: the one place where numbers are let in."""
+    """Convert to floats and test every entry: the one place where numbers are let in.
+
+    An array of floats comes back as it is: whoever keeps it or writes to it makes a copy.
+    """
     if hasattr(value, "dask"):
         raise TypeError(
             f"{name} must be in memory here, a NumPy array; got a Dask array, all of which would "
@@ -200,14 +205,15 @@ def _numbers(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str
         )
         if boolean or raw.dtype.kind not in "iuf":
             raise TypeError
-        clean = raw.astype(np.float64)
+        clean = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number or an array of numbers; got {value!r}") from None
     with np.errstate(invalid="ignore"):
-        wrong = ~np.asarray(holds(clean), dtype=bool)
-    if wrong.any():
+        right = np.asarray(holds(clean), dtype=bool)
+    if not right.all():
         if clean.ndim == 0:
             raise ValueError(f"{name} must be {rule}; got {clean:g}")
+        wrong = ~right
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise ValueError(
             f"{name} must be {rule}; got {_entry(name, at)} = {clean[at]:g} "

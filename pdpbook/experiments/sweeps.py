@@ -348,22 +348,22 @@ def _sweep(
         children = tqdm(children, desc=f"{sweep}, {data}", delay=2.0)
     with threadpool_limits(1):  # the matrices are small: threads would only wait for each other
         rows = [losses(split_of(data, child), child) for child in children]
-    frames = []
-    for method, metric in rows[0]:
-        cells = np.array([row[method, metric] for row in rows])
-        low, high = np.quantile(cells, [0.05, 0.95], axis=0)
-        frame = pd.DataFrame(
-            {
-                "value": grid,
-                "lam": lam,
-                "mean": cells.mean(axis=0),
-                "low": low,
-                "high": high,
-                "sd": cells.std(axis=0),
-            }
-        )
-        frames.append(frame.assign(data=data, sweep=sweep, method=method, metric=metric))
-    return pd.concat(frames, ignore_index=True)[list(COLUMNS)]
+    methods, metrics = zip(*rows[0], strict=True)
+    cells = np.array([list(row.values()) for row in rows]).reshape(draws, -1)
+    low, high = np.quantile(cells, [0.05, 0.95], axis=0)
+    found = {
+        "data": data,
+        "sweep": sweep,
+        "value": np.tile(grid, len(methods)),
+        "lam": np.tile(np.broadcast_to(lam, grid.shape), len(methods)),
+        "method": np.repeat(methods, len(grid)),
+        "metric": np.repeat(metrics, len(grid)),
+        "mean": cells.mean(axis=0),
+        "low": low,
+        "high": high,
+        "sd": cells.std(axis=0),
+    }
+    return pd.DataFrame(found)[list(COLUMNS)]
 
 
 def _losses(

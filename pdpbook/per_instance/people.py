@@ -17,7 +17,7 @@ from scipy.linalg import solve_triangular
 
 from pdpbook.blocks import in_memory
 from pdpbook.per_instance.ops import ops_epsilon
-from pdpbook.ridge import factor, leave_one_out, triangle, weighted_ridge
+from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle, weighted_ridge
 from pdpbook.validation import (
     check_count,
     check_delta,
@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+
+PIECE = 1 << 12  # people handled at once, so that the work stays in the cache
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,21 @@ def per_instance_epsilon(
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     in_memory("per_instance_epsilon", X, y)  # blocks: stream_per_instance, per_instance_losses
-    fit = leave_one_out(X, y, lam, weights=np.ones(len(np.atleast_1d(np.asarray(y)))))
-    scaled = np.sqrt(gamma) * np.abs(fit.residual)
+    X, y = check_design(X, y)
+    pieces = [slice(k, k + PIECE) for k in range(0, len(y), PIECE)]
+    root, labels = triangle((factor(X[piece], y[piece]) for piece in pieces), lam)
+    theta = np.asarray(solve_triangular(root, labels, check_finite=False))
+    inside = np.concatenate([leverages(root, X[piece]) for piece in pieces])
+    if inside.max() > 1 - NEARLY_ONE:  # those people must be refitted
+        fit = leave_one_out(X, y, lam, weights=np.ones(len(y)))
+        leverage, residual = fit.leverage, fit.residual
+    else:
+        leverage, residual = inside / (1 - inside), (y - X @ theta) / (1 - inside)
+    scaled = np.sqrt(gamma) * np.abs(residual)
     epsilon = np.full(len(scaled), np.inf)
-    known = np.isfinite(fit.leverage)
-    epsilon[known] = ops_epsilon(delta, fit.leverage[known], scaled[known])
-    return PerInstanceReport(epsilon, fit.leverage, fit.residual, scaled, fit.theta, delta)
+    known = np.isfinite(leverage)
+    epsilon[known] = ops_epsilon(delta, leverage[known], scaled[known])
+    return PerInstanceReport(epsilon, leverage, residual, scaled, theta, delta)
 
 
 def outsider_epsilon(

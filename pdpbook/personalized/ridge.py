@@ -31,7 +31,7 @@ from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, l2_laplace_eps0
 from pdpbook.personalized.weights import pdp_weights
-from pdpbook.ridge import ridge_in_blocks, weighted_ridge
+from pdpbook.ridge import checked_ridge, ridge_in_blocks
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 from pdpbook.validation import (
     check_choice,
@@ -317,7 +317,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _center(self, X: Floats, y: Floats, budgets: Floats) -> Floats:
         weights = self._weights(budgets)
         if self.loss == "square":
-            return weighted_ridge(X, y, self.lam, weights)
+            return checked_ridge(X, y, self.lam, weights)
         goal = self._gradient_norm(budgets, X.shape[1]) / 2  # the other half: its own rounding
         solution = huber_ridge(
             X, y, self.lam, weights, threshold=self.threshold, gradient_norm=goal

@@ -42,7 +42,8 @@ def pdp_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
     array([0.2, 0.2, 0.6])
     """
     share = _shares(epsilon)
-    return np.asarray(share / share.sum())
+    share /= share.sum()
+    return share
 
 
 def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
