@@ -2,7 +2,12 @@
 
 What passes over people is a sum over blocks of them. `Rows` holds columns of the same people, such
 as X, y and epsilon, as memory maps, as Dask arrays, or as an iterable of blocks, and computes with
-one block at a time. Which functions and estimators take it, their docstrings say.
+one block at a time.
+
+What takes it: `ridge.weighted_ridge`; the estimators `PDPRidge` (square loss),
+`SufficientStatisticsRidge`, `AdaSSP`, `OnePosteriorSample`, `AdaOPS` and `PersonalizedMean`;
+`per_instance.stream_per_instance` and `per_instance_losses`; `gwa.gwa_rows` and
+`stream_gwa_bound`. Everything else refuses Dask arrays and `Rows`, and reads a memory map whole.
 """
 
 from __future__ import annotations

@@ -16,7 +16,14 @@ from sklearn.base import clone
 from pdpbook import blocks as blocks_module
 from pdpbook.blocks import Rows
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
-from pdpbook.gwa import GWARegression, SampleLimitedRegression, gwa_weights
+from pdpbook.gwa import (
+    GWARegression,
+    SampleLimitedRegression,
+    certify,
+    gwa_rows,
+    gwa_weights,
+    stream_gwa_bound,
+)
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression, membership_differences
 from pdpbook.per_instance import (
@@ -63,7 +70,8 @@ def rows_of(kind, columns, folder, monkeypatch):
 
         cuts = {name: da.from_array(c, chunks=(CUT, *c.shape[1:])) for name, c in columns.items()}
         cuts["X"] = da.from_array(columns["X"], chunks=(CUT, 3))  # across, too
-        cuts["y"] = columns["y"]  # in memory: it is cut as X is
+        if "y" in columns:
+            cuts["y"] = columns["y"]  # in memory: it is cut as X is
         return Rows(**cuts)
     if kind in {"views", "map"}:
         monkeypatch.setattr(blocks_module, "ROWS", CUT)
@@ -467,6 +475,65 @@ def test_what_is_not_in_blocks_is_refused():
             lambda: PDPRidge(loss="huber").fit(da.from_array(X), Y),
             TypeError,
             "loss='huber' takes arrays in memory, not Array",
+        ),
+    ]:
+        with pytest.raises(error, match=message):
+            make()
+
+
+# --- weights of public rows -----------------------------------------------------------------------
+
+USERS = np.array([f"user {k}" for k in np.random.default_rng(3).zipf(1.5, N) % 60])
+PUBLIC = {"X": np.random.default_rng(4).standard_normal((N, D)), "users": USERS}
+
+
+@pytest.mark.parametrize("kind", ["views", "dask", "function"])
+def test_row_generation_over_blocks_reaches_the_optimum(make, kind):
+    given = {"sigma2": 0.3, "epsilon": 1.0, "width": 2.0}
+    expected = gwa_weights(PUBLIC["X"], USERS, **given)
+    rows = make(kind, PUBLIC)
+    found = gwa_rows(rows, **given)
+    assert found.gap <= 1e-8
+    assert_allclose(found.objective, expected.objective, rtol=3e-8)  # both are within 1e-8
+    C = np.zeros((D, N))
+    C[:, found.rows] = found.C
+    objective, bound, _ = certify(C, PUBLIC["X"], USERS, multipliers=found.multipliers, **given)
+    assert_allclose([objective, bound], [found.objective, found.lower_bound], rtol=EXACT)
+    assert_allclose(found.scale, expected.scale, rtol=1e-3)
+    assert len(found.rows) < N
+
+
+@pytest.mark.parametrize("sigma2", [0.0, 1e-3, 0.3, 30.0])
+@pytest.mark.parametrize("kind", ["views", "dask", "function"])
+def test_the_dual_over_blocks_is_that_of_all_rows(make, kind, sigma2):
+    budgets = {user: 0.2 + k / 40 for k, user in enumerate(np.unique(USERS))}
+    given = {"sigma2": sigma2, "epsilon": budgets, "width": 2.0}
+    rows = make(kind, PUBLIC)
+    C = np.linalg.pinv(PUBLIC["X"])
+    for seed in range(3):
+        M = np.eye(D) + 0.3 * np.random.default_rng(seed).standard_normal((D, D))
+        bound = certify(C, PUBLIC["X"], USERS, multipliers=M, **given)[1]
+        assert_allclose(stream_gwa_bound(rows, M, **given), bound, rtol=EXACT)
+    short = Rows.from_blocks(list(cut(PUBLIC))[1:], tuple(PUBLIC))  # planted: a block forgotten
+    assert abs(stream_gwa_bound(short, M, **given) / bound - 1) > 1e-4
+
+
+def test_weights_of_public_rows_refuse_what_they_cannot_read():
+    given = {"sigma2": 1.0, "epsilon": 1.0, "width": 1.0}
+    for make, error, message in [
+        (lambda: gwa_rows(Rows(X), **given), ValueError, "must have a column 'users'"),
+        (lambda: gwa_rows(iter([(X, USERS)]), **given), TypeError, "gwa_rows reads blocks twice"),
+        (lambda: gwa_rows([], **given), ValueError, "at least one person"),
+        (lambda: gwa_rows(unreadable, **{**given, "sigma2": -1.0}), ValueError, "sigma2"),
+        (
+            lambda: gwa_rows([(X[:, [0, 0]], USERS)], **given),
+            ValueError,
+            "X must have full column rank 2",
+        ),
+        (
+            lambda: gwa_rows([(X, USERS)], **{**given, "epsilon": {"user 1": 1.0}}),
+            ValueError,
+            "a budget for every user",
         ),
     ]:
         with pytest.raises(error, match=message):

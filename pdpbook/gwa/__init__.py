@@ -4,16 +4,20 @@ from pdpbook.gwa.certificate import certify
 from pdpbook.gwa.regression import GWARegression, SampleLimitedRegression, prediction_root
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import ConvergenceError, GWAWeights, gwa_weights
+from pdpbook.gwa.streams import RowWeights, gwa_rows, stream_gwa_bound
 from pdpbook.gwa.two_stage import TwoStageGWARegression
 
 __all__ = [
     "ConvergenceError",
     "GWARegression",
     "GWAWeights",
+    "RowWeights",
     "SampleLimitedRegression",
     "TwoStageGWARegression",
     "certify",
     "exact_sensitivity",
+    "gwa_rows",
     "gwa_weights",
     "prediction_root",
+    "stream_gwa_bound",
 ]

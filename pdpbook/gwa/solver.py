@@ -131,13 +131,13 @@ def gwa_weights(
         check_exact(problem)
     T = whitening(problem, default_target=target is None)
     white = problem.change_basis(T)
-    found = _solve(white, solver, tol)
+    found = solve(white, solver, tol)
     if sensitivity == "exact":
         found = solve_exact(white, found, tol)
     return _finish(problem, found, T, tol, owned.labels, exact=sensitivity == "exact")
 
 
-def _solve(problem: Problem, solver: str, tol: float) -> Solution:
+def solve(problem: Problem, solver: str, tol: float) -> Solution:
     """Run the solver asked for; "auto" takes what suits and falls back on what is slower."""
     if solver != "auto":
         return RUN[solver](problem, tol)
