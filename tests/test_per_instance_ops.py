@@ -284,3 +284,14 @@ def test_refused(call, words):
 def test_no_numbers(wrong):
     with pytest.raises(TypeError, match="delta"):
         ops_epsilon(wrong, 0.1, 1.0)
+
+
+def test_the_profile_keeps_ten_digits_where_its_two_terms_nearly_cancel():
+    rng = np.random.default_rng(11)
+    leverage, residual = 10 ** rng.uniform(-8, 0, 60), 10 ** rng.uniform(-3, 1, 60)
+    epsilon = ops_epsilon(1e-6, leverage, residual)
+    exact = np.array(
+        [sixty_digits(*one)[0] for one in zip(epsilon, leverage, residual, strict=True)]
+    )
+    # 2e-16 over CANCELLED is 2e-12, times a few operations
+    assert_allclose(ops_profile(epsilon, leverage, residual).add, exact, rtol=2e-11, atol=0)

@@ -19,10 +19,12 @@ from pdpbook.per_instance import (
     ops_epsilon,
     ops_profile,
     outsider_epsilon,
+    people,
     per_instance_epsilon,
     replace_one_profile,
     stream_per_instance,
 )
+from pdpbook.ridge import leave_one_out
 
 LAM, GAMMA, DELTA = 0.7, 2.0, 1e-6
 
@@ -279,3 +281,14 @@ def test_refused(call, words):
 def test_a_stream_read_once_is_refused():
     with pytest.raises(TypeError, match="stream_per_instance reads blocks twice"):
         stream_per_instance(iter([(X3, Y3)]), 1, 1, 0.1)
+
+
+def test_many_pieces_are_one_data_set():
+    n = 2 * people.PIECE + 7
+    X, y = data(n)
+    report = per_instance_epsilon(X, y, LAM, GAMMA, DELTA)
+    fit = leave_one_out(X, y, LAM, np.ones(n))
+    # both routes lose a few rounding errors times the condition number, which is near 1
+    assert_allclose(report.theta, fit.theta, rtol=1e-11)
+    assert_allclose(report.leverage, fit.leverage, rtol=1e-11)
+    assert_allclose(report.residual, fit.residual, rtol=1e-9, atol=1e-11)

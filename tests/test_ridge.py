@@ -319,3 +319,15 @@ def test_any_float_is_a_penalty_or_an_error(lam):
     elif not 0 <= lam < np.inf:
         with pytest.raises(ValueError, match="lam must be finite and at least 0"):
             ridge.leave_one_out([[1.0], [2.0]], [1.0, 1.0], lam)
+
+
+def test_sums_in_pieces_are_the_weighted_normal_equations():
+    n, d = 2 * ridge.CACHED // 5 + 3, 5  # the last piece is a short one
+    X, y, w = crowd(n, d)
+    before = X.copy(), y.copy(), w.copy()
+    root = np.sqrt(w)
+    rows = np.vstack([X * root[:, None], np.eye(d)])
+    expected = np.linalg.lstsq(rows, np.append(y * root, np.zeros(d)), rcond=None)[0]
+    assert_allclose(ridge.weighted_ridge(X, y, 1.0, w), expected, rtol=1e-11)
+    for given_, kept in zip((X, y, w), before, strict=True):
+        assert np.array_equal(given_, kept)

@@ -14,6 +14,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
 from pdpbook import validation as v
+from pdpbook.guarantees import PureDP
+from pdpbook.personalized import PDPRidge
 
 POSITIVE = st.floats(1e-300, 1e300)
 FINITE = st.floats(-1e300, 1e300)
@@ -383,6 +385,17 @@ def test_clipping_only_on_request(X):
     else:
         with pytest.raises(ValueError, match=r"^X must lie in \[-1, 1\]; got X\["):
             v.check_inside(X, -1.0, 1.0, "X", "bounds", clip=False)
+
+
+def test_large_data_are_not_copied_and_promises_keep_their_own():
+    X, y = np.zeros((3, 2)), np.zeros(3)
+    assert all(clean is raw for clean, raw in zip(v.check_design(X, y), (X, y), strict=True))
+    epsilon = np.ones(3)
+    promise = PureDP(epsilon=epsilon, neighbors="replace-one")
+    model = PDPRidge(random_state=0).fit(X, y, epsilon=epsilon)
+    epsilon[:] = 7.0
+    assert_array_equal(promise.epsilon, 1.0)
+    assert_array_equal(model.guarantee_.epsilon, 1.0)
 
 
 def test_every_public_check_is_tested_here():
