@@ -8,6 +8,7 @@ from pdpbook.experiments.records import (
     FOLDERS,
     PAC_RESULTS,
     RESULTS,
+    SCALE_RESULTS,
     SEED,
     USER_RESULTS,
     judge,
@@ -15,6 +16,7 @@ from pdpbook.experiments.records import (
     settings,
     write_results,
 )
+from pdpbook.experiments.scale import sweep_scale
 from pdpbook.experiments.sweeps import (
     DATA,
     GRIDS,
@@ -40,6 +42,7 @@ __all__ = [
     "GRIDS",
     "PAC_RESULTS",
     "RESULTS",
+    "SCALE_RESULTS",
     "SEED",
     "USER_DATA",
     "USER_GRIDS",
@@ -55,6 +58,7 @@ __all__ = [
     "sweep_f_c",
     "sweep_lambda",
     "sweep_n",
+    "sweep_scale",
     "sweep_users",
     "user_losses",
     "user_problem",

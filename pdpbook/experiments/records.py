@@ -21,6 +21,7 @@ from pdpbook.experiments.pac import (
     sweep_pac,
     sweep_raw_dpsgd,
 )
+from pdpbook.experiments.scale import sweep_scale
 from pdpbook.experiments.sweeps import (
     CAUTIOUS,
     DATA,
@@ -39,6 +40,7 @@ __all__ = [
     "FOLDERS",
     "PAC_RESULTS",
     "RESULTS",
+    "SCALE_RESULTS",
     "SEED",
     "USER_RESULTS",
     "judge",
@@ -94,11 +96,14 @@ PAC_RESULTS: dict[str, Calls] = {
         *((sweep_raw_dpsgd, pool, {}) for pool in POOLS[:2]),
     ),
 }
+#: the calls behind the committed file on many rows
+SCALE_RESULTS: dict[str, Calls] = {"scale": ((sweep_scale, "synthetic", {}),)}
 
 #: where every committed file lies, from the top of the repository
 FOLDERS = {name: Path("book/personalized/results") for name in RESULTS}
 FOLDERS |= {name: Path("book/user_level/results") for name in USER_RESULTS}
 FOLDERS |= {name: Path("book/pac/results") for name in PAC_RESULTS}
+FOLDERS |= {name: Path("book/synthesis/results") for name in SCALE_RESULTS}
 
 
 def settings() -> pd.DataFrame:
@@ -145,7 +150,7 @@ def write_results(
     Parameters
     ----------
     name : str
-        A key of `RESULTS`, `USER_RESULTS` or `PAC_RESULTS`.
+        A key of `RESULTS`, `USER_RESULTS`, `PAC_RESULTS` or `SCALE_RESULTS`.
     folder : path
         Where to; must exist.
     draws : int, optional
@@ -166,7 +171,7 @@ def write_results(
     """
     check_choice(name, "name", tuple(FOLDERS))
     changed = {} if draws is None else {"draws": draws}
-    planned = (RESULTS | USER_RESULTS | PAC_RESULTS)[name]
+    planned = (RESULTS | USER_RESULTS | PAC_RESULTS | SCALE_RESULTS)[name]
     calls = [(sweep, data, options | changed) for sweep, data, options in planned]
     for _, data, _ in calls:
         if data != "synthetic" and load(data).attrs["stand_in"]:
