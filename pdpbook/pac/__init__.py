@@ -36,6 +36,7 @@ from pdpbook.pac.rates import (
 )
 from pdpbook.pac.regression import PACRegression
 from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
+from pdpbook.pac.streams import stream_differences
 
 __all__ = [
     "BASES",
@@ -72,6 +73,7 @@ __all__ = [
     "printed_noise",
     "public_ellipsoid",
     "snr_to_success_rate",
+    "stream_differences",
     "success_rate_to_epsilon",
     "success_rate_to_mi",
     "success_rate_to_snr",

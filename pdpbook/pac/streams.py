@@ -1,0 +1,132 @@
+r"""What each person of a pool does to the weights, for a pool that never is in memory at once.
+
+The Gram matrices of the subsets are sums over blocks; then every block has its own differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdpbook.blocks import Rows
+from pdpbook.pac.pool import LEVERAGE, RANK
+from pdpbook.validation import (
+    check_choice,
+    check_design,
+    check_nonnegative,
+    check_positive,
+    check_single,
+)
+
+__all__ = ["stream_differences"]
+
+Floats = NDArray[np.float64]
+
+
+def stream_differences(
+    blocks: Any, *, model: str = "ridge", alpha: float = 1.0, fit_intercept: bool = True
+) -> Iterator[Floats]:
+    """Differences of `membership_differences`, block by block, in two passes.
+
+    Parameters
+    ----------
+    blocks : Rows with columns X, y and members, or what `Rows.from_blocks` takes
+        The pool. ``members`` are booleans, one a row or, for T subsets, T a row.
+    model : {"ridge", "ols"}, default "ridge"
+        Lasso has no formula in sums.
+    alpha : float, default 1.0
+        Penalty, as scikit-learn's; not used for ``"ols"``.
+    fit_intercept : bool, default True
+        Whether the weights end in an intercept, which is not penalized.
+
+    Returns
+    -------
+    iterator of ndarray
+        For each block that is not empty its part of `membership_differences`, shape (b, p) or
+        (T, b, p).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of a wrong kind or out of range, the blocks can be read only once, or a
+        subset is too small: without full rank for ``"ols"``, or with a person of leverage near 1,
+        who would need a refit.
+
+    Notes
+    -----
+    Statement ``prop-rank-one`` (ours), chapter *pac/noise*.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0.5, 1.2, 3.0, 4.1])
+    >>> members = np.array([True, True, True, False])
+    >>> next(stream_differences(Rows(X, y, members=members))).round(3)[0]
+    array([ 0.233, -0.467])
+    """
+    check_choice(model, "model", ("ridge", "ols"))
+    rule = check_nonnegative if model == "ols" else check_positive
+    penalty = check_single(rule(alpha, "alpha"), "alpha") if model == "ridge" else 0.0
+    if not isinstance(fit_intercept, (bool, np.bool_)):
+        raise TypeError(f"fit_intercept must be a boolean; got {fit_intercept!r}")
+    names = ("X", "y", "members")
+    rows = blocks if isinstance(blocks, Rows) else Rows.from_blocks(blocks, names)
+    people = rows.twice("stream_differences").select(*names)
+    gram, moment, size = people.sum(partial(_sums, fit_intercept))
+    p = moment.shape[1]
+    gram = gram + np.diag(np.r_[np.full(p - fit_intercept, penalty), np.zeros(int(fit_intercept))])
+    diagonal = np.einsum("tkk->tk", gram)
+    length = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values = np.linalg.eigvalsh(gram / length[:, :, None] / length[:, None, :])
+    if size.min() < 2 or not np.all(values[:, 0] > RANK * values[:, -1]):
+        raise ValueError(
+            "every subset must have at least two members and full column rank with its penalty; "
+            f"got {int(size.min())} members in the smallest"
+        )
+    inverse = np.linalg.inv(gram)
+    beta = np.einsum("tpq,tq->tp", inverse, moment)
+    return people.each(partial(_differences, fit_intercept, beta, inverse))
+
+
+def _block(
+    fit_intercept: bool, X: Any, y: Any, members: Any
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    X, y = check_design(X, y)
+    masks = np.asarray(members)
+    if masks.dtype != bool or masks.ndim not in (1, 2):
+        raise TypeError(
+            f"members must be booleans of shape (n,) or (n, T); got {masks.dtype} of shape "
+            f"{masks.shape}"
+        )
+    return np.column_stack([X, np.ones((len(y), int(fit_intercept)))]), y, masks
+
+
+def _sums(fit_intercept: bool, X: Any, y: Any, members: Any) -> tuple[Floats, Floats, Floats]:
+    Z, y, masks = _block(fit_intercept, X, y, members)
+    chosen = [(Z[mask], y[mask]) for mask in np.atleast_2d(masks.T)]
+    return (
+        np.array([rows.T @ rows for rows, _ in chosen]),
+        np.array([rows.T @ labels for rows, labels in chosen]),
+        np.array([float(len(labels)) for _, labels in chosen]),
+    )
+
+
+def _differences(
+    fit_intercept: bool, beta: Floats, inverse: Floats, X: Any, y: Any, members: Any
+) -> Floats:
+    Z, y, masks = _block(fit_intercept, X, y, members)
+    inside = np.atleast_2d(masks.T)
+    U = Z @ inverse  # (T, b, p): u_i = G^-1 z_i
+    leverage = np.einsum("tbp,bp->tb", U, Z)
+    if np.any(inside & ~(leverage < LEVERAGE)):
+        at = int(np.flatnonzero((inside & ~(leverage < LEVERAGE)).any(axis=0))[0])
+        raise ValueError(
+            f"nobody may have leverage 1 in a subset; row {at} has, and the fit without them needs "
+            "the whole pool: take membership_differences"
+        )
+    residual = y - beta @ Z.T
+    found = U * (residual / np.where(inside, 1 - leverage, 1 + leverage))[:, :, None]
+    return np.asarray(found[0] if masks.ndim == 1 else found)
