@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
@@ -584,6 +585,39 @@ def test_pools_in_blocks_refuse_what_has_no_sums():
     ]:
         with pytest.raises(error, match=message):
             make()
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+SUMS = [model for model in MODELS if not isinstance(model, OnePosteriorSample | AdaOPS)]
+READERS = [
+    *(partial(lambda model, X, y: clone(model).fit(X, y), model) for model in SUMS),
+    lambda X, y: weighted_ridge(X, y, 0.0),
+    lambda X, y: stream_per_instance(Rows(X, y), 1.0, GAMMA, DELTA),
+]
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_map_takes_the_memory_of_a_block(tmp_path, monkeypatch, read):
+    """The posterior estimators are left out: they calibrate in more memory than these data take."""
+    monkeypatch.setattr(blocks_module, "ROWS", 1000)
+    n, d = 40_000, 8
+    np.save(tmp_path / "X.npy", people(n, d)[0])
+    mapped, y = np.load(tmp_path / "X.npy", mmap_mode="r"), people(n, d)[1]
+    read(mapped[:2000], y[:2000])  # imports, caches
+    tracemalloc.start()
+    read(mapped, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < mapped.nbytes / 2
+
+
+def test_planted_loading_of_a_whole_map_is_noticed(tmp_path, monkeypatch):
+    def careless(X, y):
+        return weighted_ridge(np.array(X), y, 0.0)
+
+    with pytest.raises(AssertionError):
+        test_a_map_takes_the_memory_of_a_block(tmp_path, monkeypatch, careless)
 
 
 # --- what needs everything at once ----------------------------------------------------------------
