@@ -241,8 +241,18 @@ def links(site: Site, page: str) -> Iterator[str]:
             yield f"no such place on {name}: #{anchor}"
 
 
+def orphans(site: Site, page: str) -> Iterator[str]:
+    """No line begins with the period of a formula: a line may break after a box."""
+    for formula in content(site.pages[page]).select("span.math"):
+        after = formula.next_sibling
+        if type(after) is NavigableString and re.match(r"[^\s\w(\[“‘]", after):
+            if "unbroken" not in formula.parent.get("class", []):
+                yield f"may part from its formula: {formula.get_text()[-30:]}{after[:10]}"
+
+
 RULES = {
     "stray": stray,
+    "orphan": orphans,
     "duplicate-id": duplicate_ids,
     "image": images,
     "heading": headings,

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from bs4 import BeautifulSoup
+from pdp_formulas import mend_formulas
 from PIL import Image
 
 STAND_IN = (
@@ -142,6 +143,7 @@ def mend(page: Path) -> None:
     soup = BeautifulSoup(text, "html.parser")
     mend_head(soup)
     mend_body(soup)
+    mend_formulas(soup)
     fold_proofs(soup)
     mark_stand_in(soup)
     page.write_text(f"{soup}\n<!-- mended -->\n", encoding="utf-8")

@@ -58,6 +58,23 @@ RAW_TEX = r"""() => {
   }
   return found.map(text => text.slice(0, 90));
 }"""
+# The theme cuts off a wide formula in the text; a wide one on its own line scrolls. What is folded
+# is measured, too.
+CUT = """display => {
+  const closed = [...document.querySelectorAll("article details:not([open])")];
+  closed.forEach(one => one.open = true);
+  const found = [];
+  for (const math of document.querySelectorAll("article mjx-container mjx-math")) {
+    const container = math.closest("mjx-container");
+    if (container.hasAttribute("display") !== display) continue;
+    const box = (display ? container : math.closest("span.math") || container);
+    const right = Math.max(...[...math.children].map(one => one.getBoundingClientRect().right));
+    const over = Math.round(right - box.getBoundingClientRect().right);
+    if (over > 2) found.push(`${over} px too wide: ` + container.textContent.trim().slice(0, 60));
+  }
+  closed.forEach(one => one.open = false);
+  return found;
+}"""
 OVERFLOW = """() => {
   const page = document.documentElement, width = page.clientWidth;
   if (Math.max(page.scrollWidth, document.body.scrollWidth) <= width) return [];
@@ -114,6 +131,10 @@ def drive(browser, address: str, page: str) -> list[Fault]:
     tab.evaluate(TYPESET)
     seen += [("formula", text) for text in tab.evaluate(RAW_TEX)]
     seen += [("overflow", what) for what in tab.evaluate(OVERFLOW)]
+    seen += [("cut", f"(phone) {what}") for what in tab.evaluate(CUT, False)]
+    tab.set_viewport_size(DESKTOP)
+    seen += [("cut", what) for what in tab.evaluate(CUT, True)]
+    tab.set_viewport_size(PHONE)
     tab.evaluate(FORMULAS_THINNED)
     seen += [(rule, f"(phone) {what}") for rule, what in audit(tab, colors=False)]
     tab.set_viewport_size(DESKTOP)

@@ -64,6 +64,9 @@ PLANTED = {
     "missing-file": "<img alt='A picture that is not there' src='gone.png'>",
     "overflow": "<pre style='width: 600px'>wide</pre>",
     "formula": r"<p>The bound is \(\varepsilon\).</p>",
+    "cut": "<article><span class='math' style='display: inline-block; width: 90px'><mjx-container>"
+    "<mjx-math><i style='display: inline-block; width: 95px'>x</i></mjx-math></mjx-container>"
+    "</span></article>",
     "axe:image-alt": "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA='>",
     "axe:color-contrast": "<p style='color: #bbb; background: #fff'>Too pale to read.</p>",
 }
@@ -85,6 +88,16 @@ def test_planted_faults_are_noticed(browser, planted, k):
         assert not found
     else:
         assert [*PLANTED][k - 1] in found
+
+
+def test_a_display_formula_that_scrolls_on_a_desktop_is_noticed(browser, tmp_path):
+    math = "<mjx-math><i style='display: block; width: 1300px'>x</i></mjx-math>"
+    box = "<mjx-container display='true' style='display: block; overflow-x: auto' tabindex='0'>"
+    page = PAGE % f"<article><details><summary>s</summary>{box}{math}</details></article>"
+    (tmp_path / "wide.html").write_text(page, encoding="utf-8")
+    with serving(tmp_path) as address:
+        faults = drive(browser, address, "wide.html")
+    assert [fault.rule for fault in faults] == ["cut"]
 
 
 def test_a_fault_of_the_dark_theme_only_is_noticed(browser, tmp_path):

@@ -12,8 +12,8 @@ HEAD = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page
 BODY = "<body><main><article class='bd-article'><h1 id='top'>A page</h1>%s</article></main></body>"
 GOOD = (
     "<p id='a'>Words, <code>a[i](x)</code>, <code>$HOME</code>, a <b>bound</b>.</p>"
-    r"<p>Let <span class='math'>\(\varepsilon > 0\)</span>; see <a href='other.html#b'>there</a>,"
-    " <a href='#a'>above</a> and <a href='https://example.org/x#y'>elsewhere</a>.</p>"
+    r"<p>Let <span class='math'>\(\varepsilon > 0\)</span> (see <a href='other.html#b'>there</a>,"
+    " <a href='#a'>above</a> and <a href='https://example.org/x#y'>elsewhere</a>).</p>"
     "<h2>A section</h2><pre>:::{note} $x$ **kw ??</pre><h3>A part</h3><h2>Another</h2>"
     "<figure><img src='p.png' alt='A curve that falls from one to zero'></figure>"
 )
@@ -33,6 +33,7 @@ PLANTED = {  # rule, what it says, body
     "failed role": ("stray", "failed", "<p><span class='problematic'>x</span></p>"),
     "no figure": ("stray", "not drawn", "<pre>&lt;Figure size 640x480 with 1 Axes&gt;</pre>"),
     "traceback": ("stray", "traceback", "<pre>Traceback (most recent call last)</pre>"),
+    "orphan": ("orphan", "may part", "<p>At most <span class='math'>\\(x\\)</span>. Then</p>"),
     "duplicate id": ("duplicate-id", "id=a stands 2", "<p id='a'>x</p><p id='a'>y</p>"),
     "no alt": ("image", "too little", "<img src='p.png'>"),
     "empty alt": ("image", "too little", "<img src='p.png' alt=''>"),
