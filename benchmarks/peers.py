@@ -1,6 +1,7 @@
 """One peer, in an environment of its own: `python benchmarks/peers.py NAME`, asked line by line.
 
-It first prints its version. Every line on its input runs it once more, and it prints the seconds.
+It first prints its version. Every line on its input runs it once more, and it prints the processor
+seconds.
 It imports nothing of ours: data are drawn with the seeds of `races.py`.
 """
 
@@ -70,9 +71,9 @@ def main(name):
     run()  # imports and caches
     print(version, flush=True)
     for _ in sys.stdin:
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        print(time.perf_counter() - start, flush=True)
+        print(time.process_time() - start, flush=True)
 
 
 if __name__ == "__main__":

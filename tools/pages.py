@@ -278,11 +278,63 @@ noise by counting. {beyond} is not counted: no number of releases refutes 40 nat
 """
 
 
+RATIOS = """\
+## How fast is it?
+
+Each line is a ratio of two things that were run in turn, five times: the median and the quartiles.
+Times are processor time. The machine: {machine}. Up to {load:.0f} processes wanted to run
+meanwhile, which the quartiles show. Of {claims} claims that were made beforehand {held} hold; the
+others are marked. Recorded on {date} with {versions}. How to run it again is in
+`benchmarks/README.md` of the repository.
+
+{tables}
+"""
+KINDS = {
+    "naive": "### Times faster than what the definitions say\n\nLoops and refits, which "
+    "`benchmarks/naive.py` spells out. Below 1 the loop is faster: it validates nothing.",
+    "peer": "### Times faster than what one would take instead",
+    "floor": "### Times as long as what nobody can avoid",
+    "seconds": "### As a share of a time\n\n`inf` was stopped before it ended.",
+    "memory": "### Peak memory over that of the data, themselves counted",
+}
+
+
+def ratios(record: list[dict[str, str]]) -> str:
+    """What was raced against what, a table a kind."""
+    parts = []
+    for kind, title in KINDS.items():
+        lines = [
+            [
+                escaped(row["what"]),
+                escaped(row["against"]),
+                f"{int(row['n']):,}",
+                row["d"],
+                row["ratio"],
+                f"{row['low']} to {row['high']}" if int(row["runs"]) > 1 else "one run",
+                (row["claim"] or "none") + (": missed" if row["holds"] == "no" else ""),
+            ]
+            for row in record
+            if row["kind"] == kind
+        ]
+        head = ["what", "beside", "n", "d", "ratio", "quartiles", "claim"]
+        parts.append(f"{title}\n\n{table(head, lines)}\n")
+    claims = [row["holds"] for row in record if row["claim"]]
+    return RATIOS.format(
+        machine=record[0]["machine"],
+        load=max(float(row["load"]) for row in record),
+        held=claims.count("yes"),
+        claims=len(claims),
+        date=max(row["date"] for row in record),
+        versions=max((row["versions"] for row in record if row["kind"] == "naive"), key=len),
+        tables="\n".join(parts),
+    )
+
+
 def benchmarks(pages: dict[str, Page]) -> str:
-    """Mutants killed, survivors, and alarms of sound mechanisms, from the committed records."""
-    rates, alive, audits = (
+    """Mutants killed, survivors, alarms of sound mechanisms, ratios, from the committed records."""
+    rates, alive, audits, raced = (
         list(csv.DictReader((RECORDS / name).read_text(encoding="utf-8").splitlines()))
-        for name in ("mutants.csv", "survivors.csv", "alarms.csv")
+        for name in ("mutants.csv", "survivors.csv", "alarms.csv", "ratios.csv")
     )
     rows = [
         [
@@ -310,7 +362,7 @@ def benchmarks(pages: dict[str, Page]) -> str:
             if row["module"] == module
         ]
         parts.append(f"### Survivors in {module}\n\n" + "\n".join(items) + "\n")
-    return "\n".join([*parts, _alarms(audits)])
+    return "\n".join([*parts, _alarms(audits), ratios(raced)])
 
 
 def _alarms(audits: list[dict[str, str]]) -> str:

@@ -1,0 +1,40 @@
+"""The record of ratios: tidy, its claims judged by its medians, and on its page."""
+
+from __future__ import annotations
+
+import csv
+import platform
+from pathlib import Path
+
+import pages
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = (ROOT / "benchmarks" / "ratios.csv").read_text(encoding="utf-8")
+ROWS = list(csv.DictReader(TEXT.splitlines()))
+
+
+@pytest.mark.parametrize(
+    "row", ROWS, ids=lambda row: f"{row['what']}, {row['against']}, {row['n']}"
+)
+def test_a_row_is_whole_and_judged_by_its_median(row):
+    assert row["kind"] in pages.KINDS
+    low, ratio, high = (float(row[name]) for name in ("low", "ratio", "high"))
+    assert 0 < low <= ratio <= high
+    assert int(row["runs"]) >= 5 or row["kind"] in ("memory", "seconds")
+    word, _, bound = row["claim"].rpartition(" ")
+    assert word in ("", "at least", "at most")
+    kept = {"at least": ratio >= float(bound or 0), "at most": ratio <= float(bound or 0)}
+    assert row["holds"] == ({True: "yes", False: "no"}[kept[word]] if word else "")
+
+
+def test_no_two_rows_say_the_same_and_no_machine_has_a_name():
+    keys = [(row["kind"], row["what"], row["against"], row["n"], row["d"]) for row in ROWS]
+    assert len(set(keys)) == len(keys)
+    assert platform.node() not in TEXT
+
+
+def test_the_page_marks_what_was_missed():
+    page = pages.ratios(ROWS)
+    assert page.count(": missed") == sum(row["holds"] == "no" for row in ROWS)
+    assert page.count("\n| ") == len(ROWS) + 2 * len(pages.KINDS)
