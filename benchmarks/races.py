@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -442,8 +443,8 @@ def _single_pass() -> dict[str, Callable[..., Any]]:
     plain = {
         "ObjectivePerturbation.fit": ObjectivePerturbation,
         "AdaSSP.fit": AdaSSP,
-        "OnePosteriorSample.fit": OnePosteriorSample,
-        "AdaOPS.fit": AdaOPS,
+        "OnePosteriorSample.fit": partial(OnePosteriorSample, n_max=1_000_000),
+        "AdaOPS.fit": partial(AdaOPS, n_max=1_000_000),
     }
     personal = {
         "PDPRidge.fit": PDPRidge,

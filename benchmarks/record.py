@@ -107,7 +107,7 @@ def memory(only: str | None) -> Iterator[dict]:
 
 
 def as_row(kind, what, against, n, d, ratios, claim) -> dict:
-    low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
+    low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75], method="nearest")
     word, _, bound = claim.rpartition(" ")
     holds = {"at least": middle >= float(bound or 0), "at most": middle <= float(bound or 0)}
     return {
