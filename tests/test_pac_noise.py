@@ -97,6 +97,15 @@ def test_every_subset_also_of_nobody_and_of_one(code, alpha, intercept):
         assert_allclose(moved[0, i], pool.refit(with_i) - pool.refit(without), atol=1e-7)
 
 
+def test_a_pool_keeps_its_own_people():
+    X, y = pool_of()
+    code, everybody = Pool(X, y, "ridge", 1.0), np.ones((1, len(y)), dtype=bool)
+    before = code.fits(everybody)
+    X[:], y[:] = 0.0, 7.0
+    assert_array_equal(code.fits(everybody), before)
+    assert_allclose(code.refit(everybody[0]), before[0], rtol=1e-9)
+
+
 def test_a_pool_of_one_has_columns_of_one_value_and_is_served():
     assert Pool(np.array([[1.0, 2.0]]), np.array([1.0])).p == 3  # two features and the intercept
 

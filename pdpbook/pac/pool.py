@@ -66,8 +66,8 @@ class Pool:
         rule = check_nonnegative if self.model == "ols" else check_positive
         object.__setattr__(self, "alpha", check_single(rule(self.alpha, "alpha"), "alpha"))
         X, y = check_design(self.X, self.y)
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "y", y)
+        object.__setattr__(self, "X", X.copy())  # what is cached must stay true
+        object.__setattr__(self, "y", y.copy())
         constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
         if self.fit_intercept and len(X) > 1 and len(constant):
             k = int(constant[0])
