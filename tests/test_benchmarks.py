@@ -6,8 +6,8 @@ import csv
 import platform
 from pathlib import Path
 
-import pages
 import pytest
+import records
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "benchmarks" / "ratios.csv").read_text(encoding="utf-8")
@@ -18,7 +18,7 @@ ROWS = list(csv.DictReader(TEXT.splitlines()))
     "row", ROWS, ids=lambda row: f"{row['what']}, {row['against']}, {row['n']}"
 )
 def test_a_row_is_whole_and_judged_by_its_median(row):
-    assert row["kind"] in pages.KINDS
+    assert row["kind"] in records.KINDS
     low, ratio, high = (float(row[name]) for name in ("low", "ratio", "high"))
     assert 0 < low <= ratio <= high
     assert int(row["runs"]) >= 5 or row["kind"] in ("memory", "seconds")
@@ -35,6 +35,6 @@ def test_no_two_rows_say_the_same_and_no_machine_has_a_name():
 
 
 def test_the_page_marks_what_was_missed():
-    page = pages.ratios(ROWS)
+    page = records.ratios(ROWS)
     assert page.count(": missed") == sum(row["holds"] == "no" for row in ROWS)
-    assert page.count("\n| ") == len(ROWS) + 2 * len(pages.KINDS)
+    assert page.count("\n| ") == len(ROWS) + 2 * len(records.KINDS)

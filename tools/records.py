@@ -1,0 +1,162 @@
+"""The page of benchmarks, from the records in `benchmarks/`: speed, mutants, alarms."""
+
+from __future__ import annotations
+
+import csv
+
+from reading import GENERATED, ROOT, Page, code, escaped, table
+
+RECORDS = ROOT / "benchmarks"
+TITLE = "# Benchmarks\n"
+MUTANTS = """\
+## Do the tests notice?
+
+A test suite that passes says little until somebody breaks the code and it fails. For six modules a
+tool changed the code in {each} places chosen at random, one at a time: a sign, a comparison, a
+constant, an argument. A mutant that makes a test fail is *killed*. These are the rates, with the
+tests that were added on the way.
+
+{table}
+
+Every survivor, and why it lives: *equivalent*, no input tells it apart; *numerics*, the same answer
+to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, on {date};
+`benchmarks/README.md` in the repository says how to run it again. Seconds are processor seconds of
+the tests of a module.
+"""
+ALARMS = """\
+## Do sound mechanisms raise alarms?
+
+To catch planted bugs says little if sound mechanisms are accused as well. So each line of the
+harness ({{doc}}`../foundations/audits`) was audited with every seed from 0 on: by its laws on
+{density} random pairs of neighbors; {counts} times by counting releases on the pair of the harness,
+where its promise is hard to keep; PAC privacy {attack} times by attack. There were {alarms} alarms
+in {audits} audits. What draws, counts or attacks certify is wrong with a chance of at most
+{false_alarm:.0e} each.
+
+{table}
+
+*Largest* is the largest share of its promise that an audit could show; above 1 is an alarm. Random
+pairs are mild, so it may be small, and 0 stands where nothing was certified. *Draws* are taken from
+either law, to count, or to find where the two differ most; 20,000 are enough to refute half the
+noise by counting. {beyond} is not counted: no number of releases refutes 40 nats. Recorded on
+{date}.
+"""
+RATIOS = """\
+## How fast is it?
+
+Each line is a ratio of two things that were run in turn, five times: the median and the quartiles.
+Times are processor time. The machine: {machine}. Up to {load:.0f} processes wanted to run
+meanwhile, which the quartiles show. Of {claims} claims that were made beforehand {held} hold; the
+others are marked. Recorded on {date} with {versions}. How to run it again is in
+`benchmarks/README.md` of the repository.
+
+{tables}
+"""
+KINDS = {
+    "naive": "### Times faster than what the definitions say\n\nLoops and refits, which "
+    "`benchmarks/naive.py` spells out. Below 1 the loop is faster: it validates nothing.",
+    "peer": "### Times faster than what one would take instead",
+    "floor": "### Times as long as what nobody can avoid",
+    "seconds": "### As a share of a time\n\n`inf` was stopped before it ended.",
+    "memory": "### Peak memory over that of the data, themselves counted",
+}
+
+
+def ratios(record: list[dict[str, str]]) -> str:
+    """What was raced against what, a table a kind."""
+    parts = []
+    for kind, title in KINDS.items():
+        lines = [
+            [
+                escaped(row["what"]),
+                escaped(row["against"]),
+                f"{int(row['n']):,}",
+                row["d"],
+                row["ratio"],
+                f"{row['low']} to {row['high']}" if int(row["runs"]) > 1 else "one run",
+                (row["claim"] or "none") + (": missed" if row["holds"] == "no" else ""),
+            ]
+            for row in record
+            if row["kind"] == kind
+        ]
+        head = ["what", "beside", "n", "d", "ratio", "quartiles", "claim"]
+        parts.append(f"{title}\n\n{table(head, lines)}\n")
+    claims = [row["holds"] for row in record if row["claim"]]
+    return RATIOS.format(
+        machine=record[0]["machine"],
+        load=max(float(row["load"]) for row in record),
+        held=claims.count("yes"),
+        claims=len(claims),
+        date=max(row["date"] for row in record),
+        versions=max((row["versions"] for row in record if row["kind"] == "naive"), key=len),
+        tables="\n".join(parts),
+    )
+
+
+def benchmarks(_: dict[str, Page]) -> str:
+    """Ratios, mutants killed, survivors, alarms of sound mechanisms, from the committed records."""
+    raced, rates, alive, audits = (
+        list(csv.DictReader((RECORDS / name).read_text(encoding="utf-8").splitlines()))
+        for name in ("ratios.csv", "mutants.csv", "survivors.csv", "alarms.csv")
+    )
+    return "\n".join([GENERATED + TITLE, ratios(raced), mutants(rates, alive), alarms(audits)])
+
+
+def mutants(rates: list[dict[str, str]], alive: list[dict[str, str]]) -> str:
+    """How many broken versions the tests notice, and which ones they let live."""
+    rows = [
+        [
+            f"`{row['module']}`",
+            f"{(int(row['killed']) + int(row['timeout'])) / int(row['mutants']):.1%}",
+            f"{int(row['killed_at_first']) / int(row['mutants']):.1%}",
+            f"{row['survived']}, {row['equivalent']} equivalent",
+            row["seconds_of_tests"],
+        ]
+        for row in rates
+    ]
+    head = ["module", "killed", "before new tests", "survivors", "seconds"]
+    text = MUTANTS.format(
+        each=rates[0]["mutants"],
+        table=table(head, rows),
+        tool=rates[0]["tool"],
+        date=rates[0]["date"],
+    )
+    parts = [text]
+    for module in dict.fromkeys(row["module"] for row in alive):
+        items = [
+            f"- {code(row['place'])}, {row['verdict']}: {code(row['mutation'])}; "
+            f"{escaped(row['why'])}."
+            for row in alive
+            if row["module"] == module
+        ]
+        parts.append(f"### Survivors in {module}\n\n" + "\n".join(items) + "\n")
+    return "\n".join(parts)
+
+
+def alarms(audits: list[dict[str, str]]) -> str:
+    """How often an audit accused a sound mechanism."""
+    kinds = list(dict.fromkeys(row["audit"] for row in audits))
+    lines = [
+        [
+            escaped(row["mechanism"]),
+            escaped(row["how"]),
+            f"{int(row['draws']):,}" if int(row["draws"]) else "none",
+            f"{row['alarms']} of {row['seeds']}",
+            f"{float(row['largest_ratio']):.3g}",
+        ]
+        for row in audits
+    ]
+    counted = {row["mechanism"] for row in audits if row["audit"] != "density"}
+    return ALARMS.format(
+        **{kind: max(row["seeds"] for row in audits if row["audit"] == kind) for kind in kinds},
+        alarms=sum(int(row["alarms"]) for row in audits),
+        audits=sum(int(row["seeds"]) for row in audits),
+        false_alarm=max(float(row["false_alarm"]) for row in audits),
+        table=table(["mechanism", "audit", "draws", "alarms", "largest"], lines),
+        beyond=", ".join(
+            code(name)
+            for name in dict.fromkeys(row["mechanism"] for row in audits)
+            if name not in counted
+        ),
+        date=max(row["date"] for row in audits),
+    )
