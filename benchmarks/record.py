@@ -2,7 +2,8 @@
 
 `python benchmarks/record.py` races the package against naive code and against the floor. With
 `--peers PYTHON`, an interpreter that has the packages of requirements-peers.txt, it races the peers
-too; without it their rows are left out. `--only WORD` runs what has the word in it and prints it.
+too; without it their rows are left out. `--again` measures a second time, an hour later, into
+again.csv. `--only WORD` runs what has the word in it and prints it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import pandas as pd
 import races
 from races import Peer, Race
 
-RECORD = Path(__file__).with_name("ratios.csv")
+RECORD, AGAIN = (Path(__file__).with_name(name) for name in ("ratios.csv", "again.csv"))
 RUNS = 5
 SHORTEST = 0.02  # seconds: what is shorter is run several times in a row
 MEMORY_ROWS = 200_000
@@ -35,12 +36,13 @@ MEMORY_ROWS = 200_000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter that has the peers")
+    parser.add_argument("--again", action="store_true", help="a second run, beside the first")
     parser.add_argument("--only", metavar="WORD", help="print these alone, and write nothing")
     chosen = parser.parse_args()
     common = {
         "versions": ", ".join(f"{name} {version(name)}" for name in ("pdpbook", "numpy", "scipy"))
         + f", python {platform.python_version()}",
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M"),
         "machine": machine(),
     }
     rows = []
@@ -54,7 +56,8 @@ def main() -> None:
             flush=True,
         )
         if chosen.only is None:  # at once: a run takes a while
-            pd.DataFrame(rows).to_csv(RECORD, index=False, lineterminator="\n")
+            file = AGAIN if chosen.again else RECORD
+            pd.DataFrame(rows).to_csv(file, index=False, lineterminator="\n")
 
 
 def run(python: str | None, only: str | None) -> Iterator[dict]:

@@ -35,6 +35,18 @@ def test_no_two_rows_say_the_same_and_no_machine_has_a_name():
 
 
 def test_the_page_marks_what_was_missed():
-    page = records.ratios(ROWS)
+    page = records.ratios(ROWS, ROWS)
     assert page.count(": missed") == sum(row["holds"] == "no" for row in ROWS)
     assert page.count("\n| ") == len(ROWS) + 2 * len(records.KINDS)
+
+
+def test_a_second_run_is_held_beside_the_first():
+    many = [row for row in ROWS if int(row["runs"]) > 1]
+    said = records.repeated(ROWS, ROWS)
+    assert f"Of {len(many)} ratios measured both times, {len(many)}\n" in said
+    assert said.endswith(":\nnone.")
+    changed = {name: str(2 * float(many[0][name])) for name in ("low", "ratio", "high")}
+    later = {**many[0], **changed, "date": many[0]["date"][:11] + "23:59"}
+    said = records.repeated(many[:1], [later])
+    assert "Of 1 ratios measured both times, 0\n" in said
+    assert said.endswith(", 2.")
