@@ -148,7 +148,7 @@ def index(pages: dict[str, Page]) -> str:
     rows, here = statements(), _labels(pages)
     parts = [
         "# Statements\n",
-        f"All {len(rows)} statements of the book, in its order. Those with a link "
+        f"All {len(rows)} statements of the book, by chapter. Those with a link "
         f"({sum(row['label'] in here for row in rows)}) stand in this release; *later* is a later "
         "one.\n",
     ]
