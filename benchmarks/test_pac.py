@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
+import naive
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
 
 from pdpbook import datasets
 from pdpbook.pac import Pool, allocate_noise, difference_moments
@@ -23,26 +23,12 @@ def concrete():
     return X.to_numpy(), y.to_numpy()
 
 
-def by_refits(X, y, masks):
-    moved = np.empty((*masks.shape, X.shape[1] + 1))
-    for t, mask in enumerate(masks):
-        for i in range(len(y)):
-            pair = []
-            for inside in (True, False):
-                half = mask.copy()
-                half[i] = inside
-                fit = Ridge(alpha=1.0).fit(X[half], y[half])
-                pair.append(np.r_[fit.coef_, fit.intercept_])
-            moved[t, i] = pair[0] - pair[1]
-    return moved
-
-
 @pytest.mark.benchmark(group="what 103 people do to one half, d = 7")
 def test_differences_by_rank_one(benchmark, concrete):
     pool = Pool(*concrete)
     masks = pool.sample(500, 0.5, np.random.default_rng(0))
     start = time.perf_counter()
-    slow = by_refits(*concrete, masks[:HALVES])
+    slow = naive.pac_refits(*concrete, masks[:HALVES])
     refits = (time.perf_counter() - start) / HALVES
     fast = benchmark(lambda: pool.differences(masks)[1])
     assert np.abs(fast[:HALVES] - slow).max() < 1e-10
@@ -68,7 +54,7 @@ def test_noise_for_everybody(benchmark, concrete):
     ours = time.perf_counter() - start
     masks = Pool(*concrete).sample(HALVES, 0.5, np.random.default_rng(0))
     start = time.perf_counter()
-    by_refits(*concrete, masks)
+    naive.pac_refits(*concrete, masks)
     theirs = (time.perf_counter() - start) / HALVES * draws
     benchmark.extra_info["refits over ours"] = round(theirs / ours)
     print(f"refits of the same {draws} halves would take {theirs / ours:.0f} times as long")
