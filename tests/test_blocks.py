@@ -14,8 +14,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from pdpbook import blocks as blocks_module
-from pdpbook.blocks import Rows
+from pdpbook.blocks import Rows, sources
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.gwa import (
     GWARegression,
@@ -75,7 +74,7 @@ def rows_of(kind, columns, folder, monkeypatch):
             cuts["y"] = columns["y"]  # in memory: it is cut as X is
         return Rows(**cuts)
     if kind in {"views", "map"}:
-        monkeypatch.setattr(blocks_module, "ROWS", CUT)
+        monkeypatch.setattr(sources, "ROWS", CUT)
         if kind == "views":
             return Rows(**columns)
         for name, column in columns.items():
@@ -177,7 +176,7 @@ def test_wide_rows_make_short_blocks():
     width = 1000
     wide = np.broadcast_to(np.ones(width), (20_000, width))
     sizes = [len(part) for part in Rows(wide).each(lambda X: X[:, 0])]
-    assert max(sizes) == blocks_module.NUMBERS // width
+    assert max(sizes) == sources.NUMBERS // width
     assert sum(sizes) == 20_000
 
 
@@ -600,7 +599,7 @@ READERS = [
 @pytest.mark.parametrize("read", READERS)
 def test_a_map_takes_the_memory_of_a_block(tmp_path, monkeypatch, read):
     """The posterior estimators are left out: they calibrate in more memory than these data take."""
-    monkeypatch.setattr(blocks_module, "ROWS", 1000)
+    monkeypatch.setattr(sources, "ROWS", 1000)
     n, d = 40_000, 8
     np.save(tmp_path / "X.npy", people(n, d)[0])
     mapped, y = np.load(tmp_path / "X.npy", mmap_mode="r"), people(n, d)[1]

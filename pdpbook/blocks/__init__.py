@@ -1,0 +1,20 @@
+"""Data in blocks: more people than memory holds, on one machine or on many.
+
+What passes over people is a sum over blocks of them. `Rows` holds columns of the same people, such
+as X, y and epsilon, as memory maps, as Dask arrays, or as an iterable of blocks, and computes with
+one block at a time.
+
+What takes it: `ridge.weighted_ridge`; the estimators `PDPRidge` (square loss),
+`SufficientStatisticsRidge`, `AdaSSP`, `OnePosteriorSample`, `AdaOPS` and `PersonalizedMean`;
+`per_instance.stream_per_instance` and `per_instance_losses`; `gwa.gwa_rows` and
+`stream_gwa_bound`; `pac.stream_differences`. Everything else refuses Dask arrays and `Rows`, and
+reads a memory map whole.
+"""
+
+from pdpbook.blocks.arguments import in_blocks as in_blocks
+from pdpbook.blocks.arguments import in_memory as in_memory
+from pdpbook.blocks.arguments import rows_of as rows_of
+from pdpbook.blocks.rows import Rows
+from pdpbook.blocks.sources import is_dask as is_dask
+
+__all__ = ["Rows"]

@@ -1,0 +1,52 @@
+"""What a function was given: blocks, or all of the data in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pdpbook.blocks.rows import Rows
+from pdpbook.blocks.sources import is_dask
+
+
+def in_blocks(*values: Any) -> bool:
+    """Whether one of these comes in blocks: a `Rows` or a Dask array; or the first is a map."""
+    return isinstance(values[0], np.memmap) or any(
+        isinstance(value, Rows) or is_dask(value) for value in values
+    )
+
+
+def in_memory(reader: str, *values: Any) -> None:
+    """Refuse blocks where a function needs everything at once, rather than load them all."""
+    for value in values:
+        if isinstance(value, Rows) or is_dask(value):
+            raise TypeError(
+                f"{reader} takes arrays in memory, not {type(value).__name__}, whose blocks it "
+                "would have to load all at once: pass NumPy arrays"
+            )
+
+
+def rows_of(X: Any, y: Any = None, **columns: Any) -> Rows:
+    """The `Rows` of what a function was given, when `in_blocks` says that it comes in blocks."""
+    given = {name: column for name, column in columns.items() if column is not None}
+    if isinstance(X, Rows):
+        if y is not None:
+            raise TypeError("y must be None with Rows, which have their labels; got y as well")
+        twice = [name for name in given if name in X.names]
+        if twice:
+            raise TypeError(f"{twice[0]} must be None with Rows that have it; got it as well")
+        rows = X.joined(**given) if given else X
+    else:
+        rows = Rows(*(_array(v) for v in (X, y)), **{k: _array(v) for k, v in given.items()})
+    if "y" not in rows.names:
+        raise ValueError(f"y must be one of the columns; got {', '.join(rows.names)}")
+    return rows
+
+
+def _array(value: Any) -> Any:
+    return (
+        value
+        if value is None or is_dask(value) or isinstance(value, np.ndarray)
+        else np.asarray(value)
+    )

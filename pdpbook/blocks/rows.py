@@ -1,0 +1,237 @@
+"""Columns of the same people, in blocks, and what passes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pdpbook.blocks.sources import Chunks, Pieces, Views, is_dask
+
+__all__ = ["Rows"]
+
+
+class Rows:
+    r"""Columns of the same people, in blocks.
+
+    Parameters
+    ----------
+    X : array, memory map, or Dask array, shape (n, d)
+        One row a person. Arrays and maps are cut into views of at most 65,536 rows, Dask arrays
+        where they are cut already.
+    y : likewise, shape (n,), optional
+        Labels.
+    **columns : likewise, n rows each
+        What else each person has: ``epsilon``, ``users``, ``weights``. If one column is a Dask
+        array, all become one, cut as X is.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a column is neither array nor Dask array, or the columns have different lengths.
+
+    Notes
+    -----
+    Results are added in the order of the blocks, whoever computed them and however often a worker
+    was lost. They agree to rounding, not to the last bit: other blocks, or BLAS on an array that
+    lies elsewhere in memory, round differently.
+
+    Examples
+    --------
+    >>> rows = Rows(np.arange(6.0).reshape(3, 2), np.ones(3))
+    >>> gram, moment = rows.sum(lambda X, y: (X.T @ X, X.T @ y))
+    >>> moment
+    array([6., 9.])
+    >>> pieces = Rows.from_blocks([([[1.0]], [2.0]), ([[3.0]], [4.0])])
+    >>> [part.tolist() for part in pieces.map(lambda X, y: y - X[:, 0])]
+    [[1.0], [1.0]]
+    """
+
+    def __init__(self, X: Any, y: Any = None, **columns: Any):
+        given = {"X": X, "y": y, **columns}
+        given = {name: column for name, column in given.items() if column is not None}
+        for name, column in given.items():
+            if not (is_dask(column) or isinstance(column, np.ndarray)) or column.ndim == 0:
+                raise TypeError(
+                    f"{name} must be a NumPy array, a memory map or a Dask array, a row a person; "
+                    f"got {type(column).__name__}. For blocks there is Rows.from_blocks"
+                )
+        self.names = tuple(given)
+        lengths = {name: column.shape[0] for name, column in given.items()}
+        if len({n for n in lengths.values() if n == n}) > 1:  # unknown ones are NaN
+            raise ValueError(f"columns must have one length; got {lengths}")
+        chunked = any(is_dask(column) for column in given.values())
+        self._source: Views | Chunks | Pieces = (Chunks if chunked else Views)(given)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[Any] | Callable[[], Iterable[Any]],
+        names: tuple[str, ...] = ("X", "y"),
+    ) -> Rows:
+        """Rows from an iterable of blocks, such as pieces of a file.
+
+        Parameters
+        ----------
+        blocks : iterable of tuples of arrays, or function of no argument that returns one
+            Each block has one array for each name. All blocks have one width and one dtype a
+            column; an empty block is skipped. An iterator can be read once, and what needs two
+            passes refuses it: pass a function that begins anew, or a list.
+        names : tuple of str, default ("X", "y")
+            What the arrays of a block are, in their order.
+
+        Returns
+        -------
+        Rows
+            The same people, block by block.
+
+        Examples
+        --------
+        >>> def pieces():  # with pandas: for frame in pd.read_csv(path, chunksize=100_000)
+        ...     for k in range(3):
+        ...         yield np.full((2, 1), float(k)), np.ones(2), np.full(2, 0.5)
+        >>> rows = Rows.from_blocks(pieces, ("X", "y", "epsilon"))
+        >>> rows.sum(lambda X, y, epsilon: (epsilon @ X[:, 0], len(y)))
+        (np.float64(3.0), 6)
+        """
+        if not (callable(blocks) or isinstance(blocks, Iterable)):
+            raise TypeError(
+                "blocks must be an iterable of tuples of arrays, or a function that returns one; "
+                f"got {type(blocks).__name__}"
+            )
+        rows = cls.__new__(cls)
+        rows.names = tuple(names)
+        rows._source = Pieces(blocks, rows.names)
+        return rows
+
+    @property
+    def whole(self) -> bool:
+        """Whether single columns can be read alone at no cost, as of arrays and Dask arrays."""
+        return not isinstance(self._source, Pieces)
+
+    def select(self, *names: str) -> Rows:
+        """Return the same rows with these columns alone."""
+        for name in names:
+            if name not in self.names:
+                raise ValueError(f"rows must have a column {name!r}; got {', '.join(self.names)}")
+        rows = Rows.__new__(Rows)
+        rows.names = names
+        rows._source = self._source.select(names)
+        return rows
+
+    def joined(self, **columns: Any) -> Rows:
+        """Return the same rows with more columns; not for blocks, which have all of theirs."""
+        if isinstance(self._source, Pieces):
+            raise TypeError(
+                f"{', '.join(columns)} must be among the arrays of each block, and named in "
+                f"Rows.from_blocks; got {', '.join(self.names)}"
+            )
+        return Rows(**{**self._source.columns, **columns})
+
+    def twice(self, reader: str) -> Rows:
+        """Return self, refusing blocks that can be read only once: `reader` passes over them twice.
+
+        Parameters
+        ----------
+        reader : str
+            Who needs two passes, for the error.
+
+        Returns
+        -------
+        Rows
+            The same.
+
+        Raises
+        ------
+        TypeError
+            If the blocks come from an iterator.
+        """
+        if isinstance(self._source, Pieces) and self._source.once:
+            raise TypeError(
+                f"{reader} reads blocks twice, and an iterator can be read once: pass a list, or "
+                "a function that returns a new iterator"
+            )
+        return self
+
+    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
+        """Yield what a function returns for each block, in their order.
+
+        Parameters
+        ----------
+        function : callable
+            Called for every block with one keyword argument a column, an array. What it returns
+            should be small: with Dask it travels, and all of it is held at once.
+
+        Returns
+        -------
+        iterator
+            One result a block that is not empty.
+
+        Raises
+        ------
+        TypeError, ValueError
+            What the function raises, with the block and its first row; or if blocks differ in
+            width or dtype, or have been read before and cannot be again.
+        ConnectionError
+            If the blocks were on a cluster that is gone.
+        """
+        return self._source.each(function)
+
+    def sum(self, function: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Add up, in the order of the blocks, the tuples that a function returns for each.
+
+        Parameters
+        ----------
+        function : callable
+            As in `each`; it returns a tuple of numbers or arrays, of the same shapes every time,
+            or lists, which are joined.
+
+        Returns
+        -------
+        tuple
+            The sums.
+
+        Raises
+        ------
+        TypeError, ValueError, ConnectionError
+            As `each`, or if there is nobody in any block.
+        """
+        total: tuple[Any, ...] | None = None
+        for part in self.each(function):
+            if total is None:
+                total = tuple(part)
+            else:
+                total = tuple(a + b for a, b in zip(total, part, strict=True))
+        if total is None:
+            raise ValueError("blocks must hold at least one person; got none")
+        return total
+
+    def map(self, function: Callable[..., Any]) -> Any:
+        """One number for each row, in the kind of the data.
+
+        Parameters
+        ----------
+        function : callable
+            As in `each`; it returns an array of one float a row.
+
+        Returns
+        -------
+        ndarray, Dask array or iterator of ndarray
+            For arrays, Dask arrays (nothing is computed yet) and blocks.
+
+        Raises
+        ------
+        TypeError, ValueError, ConnectionError
+            As `each`.
+        """
+        return self._source.map(function)
+
+    def __repr__(self) -> str:
+        kind = {Views: "arrays", Chunks: "Dask arrays", Pieces: "blocks"}[type(self._source)]
+        return f"Rows({', '.join(self.names)}: {kind})"
