@@ -22,9 +22,9 @@ class Rows:
         where they are cut already.
     y : likewise, shape (n,), optional
         Labels.
-    **columns : likewise, n rows each
-        What else each person has: ``epsilon``, ``users``, ``weights``. If one column is a Dask
-        array, all become one, cut as X is.
+    columns : likewise, n rows each
+        By name, what else each person has: ``epsilon``, ``users``, ``weights``. If one column is
+        a Dask array, all become one, cut as X is.
 
     Attributes
     ----------

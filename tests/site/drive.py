@@ -19,6 +19,9 @@ TYPESET = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   await document.fonts.ready;
 }"""
+# The theme looks 300 ms after a new size which boxes scroll, and lets the keyboard into those.
+RESIZED = """() => new Promise(done =>
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))"""
 # The time of axe grows with the elements. A formula has hundreds, drawn by style sheets: one letter
 # in its place has the same color.
 FORMULAS_THINNED = """() => {
@@ -135,6 +138,7 @@ def drive(browser, address: str, page: str) -> list[Fault]:
     tab.set_viewport_size(DESKTOP)
     seen += [("cut", what) for what in tab.evaluate(CUT, True)]
     tab.set_viewport_size(PHONE)
+    tab.evaluate(RESIZED)
     tab.evaluate(FORMULAS_THINNED)
     seen += [(rule, f"(phone) {what}") for rule, what in audit(tab, colors=False)]
     tab.set_viewport_size(DESKTOP)
