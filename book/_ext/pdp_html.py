@@ -98,6 +98,10 @@ def mend_body(soup: BeautifulSoup) -> None:
         logo.wrap(soup.new_tag("nav", attrs={"aria-label": "Home"}))
     for button in soup.select("button.search-button-field, details.hide summary"):
         button.attrs.pop("aria-label", None)  # the name differs from the words one sees
+    for title in soup.select("p.prev-next-title"):  # a module's name breaks after its dot
+        if name := re.fullmatch(r"(pdpbook\.)(\w+)", title.get_text()):
+            title.clear()
+            title.extend([name[1], soup.new_tag("wbr"), name[2]])
     for rank, nav in enumerate(soup.select("nav[aria-label=Page]")):
         nav["aria-label"] = "On this page" + (f", {rank + 1}" if rank else "")
 
