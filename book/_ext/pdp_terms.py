@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-PLAIN = {"bounds", "certificate", "check", "contribution", "promise"}
+PLAIN = {"block", "bounds", "certificate", "check", "contribution", "promise"}
 SKIPPED = (nodes.Titular, nodes.caption, nodes.table, nodes.reference, addnodes.pending_xref)
 SKIPPED += (nodes.literal, nodes.math, nodes.raw, nodes.FixedTextElement, nodes.Invisible)
 SKIPPED += (addnodes.desc_signature, nodes.term)
