@@ -73,7 +73,8 @@ others are marked. Recorded on {date} with {versions}. How to run it again is in
   returns the value and the weights of rows as well.
 """
 REPEATED = """\
-A second run began {apart} minutes after the first. Of {rows} ratios measured both times, {near}
+A second run began {apart} minutes after the first, on a machine where up to {load:.0f} processes
+wanted to run. Of {rows} ratios measured both times, {near}
 have quartiles that overlap or medians within 10 percent. The others, as the second over the first:
 {far}."""
 KINDS = {
@@ -106,6 +107,7 @@ def repeated(record: list[Row], again: list[Row]) -> str:
     begun = [min(datetime.fromisoformat(row["date"]) for row in rows) for rows in (record, again)]
     return REPEATED.format(
         apart=round((begun[1] - begun[0]).total_seconds() / 60),
+        load=max(float(row["load"]) for row in again),
         rows=both,
         near=both - len(far),
         far="; ".join(far) or "none",
