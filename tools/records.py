@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from datetime import datetime
+from math import inf
 
 from reading import GENERATED, ROOT, Page, code, escaped, table
 
@@ -114,6 +115,11 @@ def repeated(record: list[Row], again: list[Row]) -> str:
     )
 
 
+def shown(ratio: str) -> str:
+    """Three digits, without an exponent."""
+    return f"{float(ratio):,.0f}" if 1000 <= float(ratio) < inf else ratio
+
+
 def ratios(record: list[Row], again: list[Row]) -> str:
     """What was raced against what, a table a kind."""
     parts = []
@@ -124,8 +130,10 @@ def ratios(record: list[Row], again: list[Row]) -> str:
                 escaped(row["against"]),
                 f"{int(row['n']):,}",
                 row["d"],
-                row["ratio"],
-                f"{row['low']} to {row['high']}" if int(row["runs"]) > 1 else "one run",
+                shown(row["ratio"]),
+                f"{shown(row['low'])} to {shown(row['high'])}"
+                if int(row["runs"]) > 1
+                else "one run",
                 (row["claim"] or "none") + (": missed" if row["holds"] == "no" else ""),
             ]
             for row in record
