@@ -275,6 +275,16 @@ def test_more_rows_than_were_announced_are_refused_in_blocks(make):
         OnePosteriorSample(n_max=N - 1, bounds=(0, 1)).fit(make("list", COLUMNS))
 
 
+@every_model
+@pytest.mark.parametrize("width", [1, 2])
+def test_labels_of_another_width_are_refused(model, width):
+    """Two labels a person would be released at the noise of one."""
+    labels = np.tile(Y[:, None], width)
+    for rows in (Rows(X, labels), Rows.from_blocks([(X, labels)])):
+        with pytest.raises(ValueError, match="y must have shape"):
+            clone(model).fit(rows)
+
+
 def test_one_number_for_everybody_is_one_promise(make):
     rows = make("list", {"X": X, "y": Y})
     model = PDPRidge(epsilon=0.4, random_state=7).fit(rows)

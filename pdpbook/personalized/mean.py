@@ -155,6 +155,8 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _block(
         self, budgets: Any, y: Any, epsilon: Any = None
     ) -> tuple[Floats, float, list[Floats]]:
+        if np.ndim(y) != 1:
+            raise ValueError(f"y must have shape (n,), one label a person; got {np.shape(y)}")
         own, kept = budgets_of(budgets, epsilon, len(y))
         labels = labels_to_domain(y, self.y_bounds, self.clip)
         return np.array([own @ labels]), float(own.sum()), kept
