@@ -19,6 +19,8 @@ from pdpbook.validation import (
     check_finite,
     check_inside,
     check_positive,
+    is_plain,
+    lies_inside,
 )
 
 __all__: list[str] = []  # for the estimators of the package
@@ -26,6 +28,7 @@ __all__: list[str] = []  # for the estimators of the package
 Floats = NDArray[np.float64]
 
 ULP = float(np.finfo(float).eps)
+NOT_FINITE = "NaN and inf have no place between public bounds"
 
 
 def labels_of(X: Any, y: Any) -> Floats:
@@ -39,12 +42,24 @@ def labels_of(X: Any, y: Any) -> Floats:
     return np.asarray(labels)
 
 
-def labels_to_domain(y: Floats, y_bounds: ArrayLike, clip: bool) -> Floats:
+def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
+    """Rows and labels that `fit` was given in memory, of matching shapes; not yet looked at.
+
+    Arrays of floats need nothing of what scikit-learn does for tables, names and conversions.
+    """
+    if is_plain(X) and is_plain(y) and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
+        note_width(estimator, X.shape[1])
+        return X, y
+    rows = validate_data(estimator, X, dtype=float, ensure_all_finite=False)
+    return np.asarray(rows), labels_of(rows, y)
+
+
+def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:
     low, high = check_bounds(y_bounds, "y_bounds")
-    y = check_inside(np.asarray(check_finite(y, "y")), low, high, "y", "y_bounds", clip=clip)
+    labels = _inside(y, low, high, "y", "y_bounds", clip)
     if (low, high) == (-1, 1):
-        return y
-    return np.asarray(2 * ((y - low) / width_of(low, high, "y_bounds")) - 1)
+        return labels
+    return np.asarray(2 * ((labels - low) / width_of(low, high, "y_bounds")) - 1)
 
 
 def features_to_domain(
@@ -52,11 +67,22 @@ def features_to_domain(
 ) -> Floats:
     """Rows in [0, 1]^d, with a last column of ones on request."""
     low, high = check_bounds(bounds, "bounds", X.shape[1])
-    X = check_inside(X, low, high, "X", "bounds", clip=clip)
+    X = _inside(X, low, high, "X", "bounds", clip)
     if low.any() or (high != 1).any():
         X = X - low
         X /= width_of(low, high, "bounds")
     return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+
+
+def _inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: bool) -> Floats:
+    """Values between public bounds; what is not finite raises, even where others are clipped."""
+    if is_plain(values) and lies_inside(values, low, high):
+        return np.asarray(values)
+    try:
+        values = np.asarray(check_finite(values, name))
+    except ValueError as error:
+        raise ValueError(f"{error}. {NOT_FINITE}") from None
+    return check_inside(values, low, high, name, bounds_name, clip=clip)
 
 
 def bound_rows(X: Floats, row_norm: float | None, clip: bool) -> Floats:
@@ -142,7 +168,7 @@ def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
     try:
         return check_design(X, y)
     except ValueError as error:
-        raise ValueError(f"{error}. NaN and inf have no place between public bounds") from None
+        raise ValueError(f"{error}. {NOT_FINITE}") from None
 
 
 def in_hand(epsilon: Any) -> Any:

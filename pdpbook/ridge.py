@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
+from scipy.linalg import lapack, qr, solve_triangular
 
 from pdpbook.blocks import Rows, in_blocks, in_memory, rows_of
 from pdpbook.validation import (
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Prepare = Callable[..., tuple[Floats, Floats, Floats, list[Floats]]]
 
 WELL_CONDITIONED = 1e-10  # reciprocal condition of the Gram matrix under which QR takes over
-CACHED = 1 << 15  # numbers of X that are scaled at once
+CACHED = 1 << 16  # numbers of X that are scaled at once
 NEARLY_ONE = 1e-4  # 1 - leverage_in loses digits below this: those few people are refitted
 
 
@@ -92,7 +92,7 @@ def checked_ridge(X: Floats, y: Floats, lam: float, w: Floats) -> Floats:
     """Weighted ridge of arrays that were checked already."""
     if lam > 0:
         gram, moment = _weighted_sums(X, y, w)
-        gram[np.diag_indices_from(gram)] += lam
+        gram.flat[:: len(gram) + 1] += lam
         theta = _cholesky_solve(gram, moment)
         if theta is not None:
             return theta
@@ -275,7 +275,7 @@ def ridge_in_blocks(
     size = float(total) if mean else 1.0
     if lam > 0:
         gram = gram / size
-        gram[np.diag_indices_from(gram)] += lam
+        gram.flat[:: len(gram) + 1] += lam
         theta = _cholesky_solve(gram, moment / size)
         if theta is not None:
             return theta, float(total), kept
@@ -356,14 +356,10 @@ def _scale(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _cholesky_solve(gram: Floats, target: Floats) -> Floats | None:
     """Solve by Cholesky, or None where the matrix is too close to singular for it."""
     norm = np.abs(gram).sum(axis=0).max()
-    try:
-        factor = cho_factor(gram, check_finite=False)
-    except np.linalg.LinAlgError:
+    factor, failed = lapack.dpotrf(gram)
+    if failed or not lapack.dpocon(factor, norm)[0] > WELL_CONDITIONED:
         return None
-    reciprocal, _ = lapack.dpocon(factor[0], norm)
-    if not reciprocal > WELL_CONDITIONED:
-        return None
-    return np.asarray(cho_solve(factor, target, check_finite=False))
+    return np.asarray(lapack.dpotrs(factor, target)[0])
 
 
 def _stacked_fit(rows: Floats, labels: Floats, lam: float) -> tuple[Floats, Floats, Floats]:

@@ -151,23 +151,23 @@ def check_bounds(bounds: ArrayLike, name: str, d: int | None = None) -> tuple[An
         one_each = "" if d is None else f", or shape ({d}, 2), one pair for each column"
         raise ValueError(f"{name} must be a pair (low, high){one_each}; got shape {clean.shape}")
     low, high = clean[..., 0], clean[..., 1]
-    if not np.all(low < high):
+    if not (low < high).all():
         where = "" if clean.ndim == 1 else f" in column {int(np.flatnonzero(~(low < high))[0])}"
         pair = clean if clean.ndim == 1 else clean[~(low < high)][0]
         raise ValueError(f"{name} must have low < high; got ({pair[0]:g}, {pair[1]:g}){where}")
     if d is None:
         return float(low), float(high)
-    return np.broadcast_to(low, (d,)).copy(), np.broadcast_to(high, (d,)).copy()
+    return np.full(d, low), np.full(d, high)
 
 
 def check_inside(
     values: Floats, low: Any, high: Any, name: str, bounds_name: str, *, clip: bool
 ) -> Floats:
     """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""
+    if lies_inside(values, low, high):
+        return values
     if clip:
         values = np.clip(values, low, high)
-    if values.size and values.min() >= np.max(low) and values.max() <= np.min(high):
-        return values  # the common case, in two fast passes that NaN fails
     outside = ~((values >= low) & (values <= high))
     if outside.any():  # after clipping, a NaN
         at = tuple(int(k) for k in np.argwhere(outside)[0])
@@ -180,6 +180,16 @@ def check_inside(
     return values
 
 
+def lies_inside(values: Floats, low: Any, high: Any) -> bool:
+    """Whether all values lie in all of the intervals: two fast passes, which NaN fails."""
+    return bool(values.size and values.min() >= np.max(low) and values.max() <= np.min(high))
+
+
+def is_plain(value: Any) -> bool:
+    """Whether `value` is a NumPy array of floats, and nothing has to be converted."""
+    return type(value) is np.ndarray and value.dtype == np.float64
+
+
 def _scalar(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> float:
     clean = _numbers(value, name, holds, rule)
     if np.ndim(clean):
@@ -187,11 +197,31 @@ def _scalar(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str)
     return float(clean)
 
 
-def _numbers(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> Any:
+def _numbers(value: Any, name: str, holds: Callable[[Any], Any], rule: str) -> Any:
     """Convert to floats and test every entry: the one place where numbers are let in.
 
-    An array of floats comes back as it is: whoever keeps it or writes to it makes a copy.
+    An array of floats comes back as it is: whoever keeps it or writes to it makes a copy. Every
+    rule is an interval, so the smallest and the largest entry, which a NaN is both, stand for all.
     """
+    if isinstance(value, float) and holds(value):
+        return float(value)
+    clean = _floats(value, name)
+    if clean.size and not (holds(clean.min()) and holds(clean.max())):
+        if clean.ndim == 0:
+            raise ValueError(f"{name} must be {rule}; got {clean:g}")
+        wrong = ~np.asarray(holds(clean), dtype=bool)
+        at = tuple(int(k) for k in np.argwhere(wrong)[0])
+        raise ValueError(
+            f"{name} must be {rule}; got {_entry(name, at)} = {clean[at]:g} "
+            f"({int(wrong.sum())} of {clean.size} are wrong)"
+        )
+    return float(clean) if clean.ndim == 0 else clean
+
+
+def _floats(value: Any, name: str) -> Floats:
+    """An array of floats from numbers of any real type, booleans refused."""
+    if is_plain(value):
+        return np.asarray(value)
     if hasattr(value, "dask"):
         raise TypeError(
             f"{name} must be in memory here, a NumPy array; got a Dask array, all of which would "
@@ -199,27 +229,12 @@ def _numbers(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str
         )
     try:
         raw = np.asarray(value)
-        boolean = raw.dtype == bool or (
-            not isinstance(value, np.ndarray)
-            and any(isinstance(v, (bool, np.bool_)) for v in np.asarray(value, object).ravel())
-        )
-        if boolean or raw.dtype.kind not in "iuf":
+        entries = () if isinstance(value, np.ndarray) else np.asarray(value, object).ravel()
+        if raw.dtype.kind not in "iuf" or any(isinstance(v, (bool, np.bool_)) for v in entries):
             raise TypeError
-        clean = raw.astype(np.float64, copy=False)
+        return raw.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number or an array of numbers; got {value!r}") from None
-    with np.errstate(invalid="ignore"):
-        right = np.asarray(holds(clean), dtype=bool)
-    if not right.all():
-        if clean.ndim == 0:
-            raise ValueError(f"{name} must be {rule}; got {clean:g}")
-        wrong = ~right
-        at = tuple(int(k) for k in np.argwhere(wrong)[0])
-        raise ValueError(
-            f"{name} must be {rule}; got {_entry(name, at)} = {clean[at]:g} "
-            f"({int(wrong.sum())} of {clean.size} are wrong)"
-        )
-    return float(clean) if clean.ndim == 0 else clean
 
 
 def _entry(name: str, at: tuple[int, ...]) -> str:

@@ -1,6 +1,7 @@
 """Personalized regression: identities, the law of what is really released, and bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -717,6 +718,20 @@ def test_bad_data_are_refused_clipped_or_not(clip, spoil, match):
     X, y, epsilon = people()
     with pytest.raises(ValueError, match=match):
         PDPRidge(clip=clip).fit(*spoil(X, y), epsilon=epsilon)
+
+
+def test_arrays_tables_and_lists_of_the_same_people_give_the_same_fit():
+    X, y, epsilon = people()
+    model = PDPRidge(random_state=0)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    first = model.fit(table, pd.Series(y), epsilon=epsilon).coef_
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert_array_equal(model.fit(X, y, epsilon=epsilon).coef_, first)
+    assert not hasattr(model, "feature_names_in_") and model.n_features_in_ == 3
+    for other in (X.tolist(), np.asfortranarray(X), X.astype(">f8")):
+        assert_allclose(model.fit(other, y.tolist(), epsilon=epsilon).coef_, first, rtol=1e-13)
+    with pytest.raises(TypeError, match="y must be a number or an array of numbers"):
+        PersonalizedMean().fit(X, y > 0)
 
 
 @pytest.mark.parametrize("model", [PDPRidge, PersonalizedMean])

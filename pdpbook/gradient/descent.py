@@ -13,15 +13,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     bound_rows,
     check_mapping,
+    data_of,
     features_to_domain,
-    finite_data,
     generator_from,
-    labels_of,
     labels_to_domain,
     predictions,
     to_user_units,
@@ -285,8 +283,8 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
-        law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+        rows, labels = data_of(self, X, y)
+        law = self._law(rows, labels, budgets)
         theta = law.sample(rng=rng)[-law.X.shape[1] :]
         self.coef_, self.intercept_ = to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds

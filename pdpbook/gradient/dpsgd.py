@@ -11,15 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
+    data_of,
     features_to_domain,
-    finite_data,
     generator_from,
-    labels_of,
     labels_to_domain,
     predictions,
 )
@@ -184,8 +182,7 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
-        rows, labels = finite_data(rows, labels_of(rows, y))
+        rows, labels = data_of(self, X, y)
         law = self._law(rows, labels, budgets)
         theta = law.sample(rng=rng)[-law.X.shape[1] :]
         self.coef_, self.intercept_ = ball_to_user_units(

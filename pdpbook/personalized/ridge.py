@@ -8,18 +8,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     bound_rows,
     budgets_of,
     check_mapping,
+    data_of,
     features_to_domain,
     finite_data,
     generator_from,
     in_hand,
     kept_budgets,
-    labels_of,
     labels_to_domain,
     note_width,
     people_in_blocks,
@@ -34,6 +33,7 @@ from pdpbook.personalized.weights import pdp_weights
 from pdpbook.ridge import checked_ridge, ridge_in_blocks
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 from pdpbook.validation import (
+    check_budgets,
     check_choice,
     check_delta,
     check_design,
@@ -211,9 +211,9 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             law, budgets = self._law_in_blocks(people, budgets)
             note_width(self, len(law.center) - bool(self.fit_intercept))
         else:
-            rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
-            law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
-            budgets = check_epsilon(budgets, len(rows))
+            rows, labels = data_of(self, X, y)
+            law = self._law(rows, labels, budgets)
+            budgets = np.broadcast_to(budgets, len(rows))  # the promise keeps a copy
         theta = law.sample(rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, self.n_features_in_, self.bounds, self.y_bounds
@@ -254,7 +254,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> L2Laplace:
         X, y = self._to_domain(X, y)
-        losses = self._losses(check_epsilon(budgets, len(y)), X.shape[1])
+        losses = self._losses(check_budgets(budgets, len(y), "epsilon"), X.shape[1])
         eta = check_positive(self._rate(losses, X.shape[1]), "eta")
         return L2Laplace(self._center(X, y, losses), eta)
 

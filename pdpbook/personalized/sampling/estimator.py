@@ -7,13 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     check_number,
-    finite_data,
+    data_of,
     generator_from,
-    labels_of,
     predictions,
     to_user_units,
 )
@@ -176,8 +174,8 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
-        Z, z, shares, t = self._prepare(*finite_data(rows, labels_of(rows, y)), budgets)
+        rows, labels = data_of(self, X, y)
+        Z, z, shares, t = self._prepare(rows, labels, budgets)
         law = self._given(Z, z, rng.random(len(z)) < shares, shares, t)
         theta = law.sample(rng=rng)
         self.coef_, self.intercept_ = to_user_units(
