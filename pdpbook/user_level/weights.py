@@ -34,6 +34,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+LARGEST = 2**53  # whole numbers above it are not all floats
+
 
 @dataclass(frozen=True, eq=False)
 class TradeoffWeights:
@@ -103,15 +105,15 @@ def tradeoff_weights(
     s, A, tau = _check(sizes, tradeoff, budgets)
     ratio = s / tau
     order = np.argsort(-ratio)
+    falling, pull = tau[order], (tau / ratio)[order]
     price = np.inf if A == 0 else 1 / A
     # h_k solves the equation with the k largest ratios alone; every h_k is at most the root
-    h = float(np.max(np.cumsum(tau[order]) / (price + np.cumsum((tau**2 / s)[order]))))
-    capped = ratio > h
-    if capped.any():  # the same fraction once more, its sums free of running errors
-        h = float(tau[capped].sum() / (price + (tau**2 / s)[capped].sum()))
-    share = tau if h <= ratio.min() else np.minimum(s, h * tau)
+    k = int((falling.cumsum() / (price + pull.cumsum())).argmax()) + 1
+    # the same fraction once more, its sums free of running errors
+    h = float(falling[:k].sum() / (price + pull[:k].sum()))
+    share = tau if h <= ratio[order[-1]] else np.minimum(s, h * tau)
     w = share / share.sum()
-    return TradeoffWeights(w, h, float(_objective(w, s, A, tau)), w / s)
+    return TradeoffWeights(w, h, _objective(w, s, A, tau), w / s)
 
 
 def tradeoff_value(
@@ -151,7 +153,7 @@ def tradeoff_value(
     w = np.asarray(check_finite(weights, "weights"))
     if w.shape != s.shape:
         raise ValueError(f"weights must have shape {s.shape}, one a user; got shape {w.shape}")
-    return float(_objective(w, s, A, tau))
+    return _objective(w, s, A, tau)
 
 
 def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float) -> Floats:
@@ -315,13 +317,15 @@ def _check(
     s = np.asarray(check_positive(sizes, "sizes"))
     if s.ndim != 1 or s.size == 0:
         raise ValueError(f"sizes must have shape (m,), one a user; got shape {s.shape}")
-    odd = ~((s == np.floor(s)) & (s <= 2**53))
-    if odd.any():
-        at = int(np.flatnonzero(odd)[0])
+    whole = s == np.floor(s)
+    if not (whole.all() and s.max() <= LARGEST):
+        at = int(np.flatnonzero(~whole | (s > LARGEST))[0])
         raise ValueError(f"sizes must be whole numbers up to 2**53; got sizes[{at}] = {s[at]:g}")
     endless = isinstance(tradeoff, float) and tradeoff == np.inf
     A = np.inf if endless else check_single(check_nonnegative(tradeoff, "tradeoff"), "tradeoff")
-    tau = np.asarray(1.0 if budgets is None else check_positive(budgets, "budgets"))
+    if budgets is None:
+        return s, A, np.ones(len(s))
+    tau = np.asarray(check_positive(budgets, "budgets"))
     if tau.shape not in ((), s.shape):
         raise ValueError(
             f"budgets must be a number or have shape {s.shape}, one a user; got shape {tau.shape}"
@@ -329,5 +333,5 @@ def _check(
     return s, A, np.broadcast_to(tau, s.shape)
 
 
-def _objective(w: Floats, s: Floats, A: float, tau: Floats) -> np.float64:
-    return np.float64(np.max(w / tau) ** 2 + A * np.sum(w**2 / s))
+def _objective(w: Floats, s: Floats, A: float, tau: Floats) -> float:
+    return float((w / tau).max() ** 2 + A * (w @ (w / s)))
