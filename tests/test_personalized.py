@@ -727,7 +727,8 @@ def test_arrays_tables_and_lists_of_the_same_people_give_the_same_fit():
     first = model.fit(table, pd.Series(y), epsilon=epsilon).coef_
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     assert_array_equal(model.fit(X, y, epsilon=epsilon).coef_, first)
-    assert not hasattr(model, "feature_names_in_") and model.n_features_in_ == 3
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 3
     for other in (X.tolist(), np.asfortranarray(X), X.astype(">f8")):
         assert_allclose(model.fit(other, y.tolist(), epsilon=epsilon).coef_, first, rtol=1e-13)
     with pytest.raises(TypeError, match="y must be a number or an array of numbers"):

@@ -112,8 +112,8 @@ class DPSGDLaw:
             # a binomial number of people, all sets of that size alike: each on their own coin
             count = int(rng.binomial(n, self.sample_rate))
             batch = rng.choice(n, count, replace=False, shuffle=False)
-            X = self.X[batch]
-            pull = self._slopes(theta, X, self.y[batch]) @ X
+            X, y = self.X.take(batch, axis=0), self.y.take(batch)
+            pull = self._slopes(theta, X, y) @ X
             noise = self._deviation(count) * rng.standard_normal(d)
             theta = theta - self.learning_rate * (pull / self._divisor(count) + noise)
             path[k] = theta
@@ -140,9 +140,9 @@ class DPSGDLaw:
 
     def _slopes(self, theta: Floats, X: Floats, y: Floats) -> Floats:
         """Factor s of each clipped gradient s * x, at each of `theta`; shape (..., n)."""
-        residual = theta @ X.T - y
-        length = 2 * np.abs(residual) * np.linalg.norm(X, axis=1)
-        return np.asarray(2 * residual * (self.clip_norm / np.maximum(length, self.clip_norm)))
+        slopes = 2 * (theta @ X.T - y)
+        length = np.abs(slopes) * np.sqrt(np.einsum("ij,ij->i", X, X))
+        return np.asarray(slopes * (self.clip_norm / np.maximum(length, self.clip_norm)))
 
     def _divisor(self, count: int) -> float:
         """What the sum over a batch of `count` people is divided by: public, whatever the batch."""
