@@ -180,6 +180,11 @@ def test_planted_faults_of_workflows_are_noticed(rule, name, old, new):
     assert rule(name, planted)
 
 
+def test_the_readme_names_the_pythons_of_the_tests():
+    named = re.search(r"The tests run on Python (.+)\.\n", (ROOT / "README.md").read_text("utf-8"))
+    assert named[1].split(" and ") == re.findall(r'python: "([\d.]+)"', WORKFLOWS["ci"])
+
+
 def test_one_action_has_one_commit():
     used = set(re.findall(r"uses: (\S+)@(\S+)", "\n".join(WORKFLOWS.values())))
     assert len({action for action, _ in used}) == len(used) >= 5
