@@ -300,10 +300,7 @@ def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats,
         raise ValueError("blocks must hold at least one person; got none")
     d = stacked.shape[1] - 1
     root = stacked[:d, :d]
-    singular = np.linalg.svd(root, compute_uv=False)
-    rank = int((singular > singular[0] * max(n, d) * np.finfo(float).eps).sum())
-    if rank < d:
-        raise ValueError(_not_unique(lam, rank, d))
+    _check_rank(root, max(n, d), lam)
     return root, stacked[:d, d]
 
 
@@ -332,7 +329,12 @@ def _weighted_block(
     X, y = check_design(X, y)
     if weights is None:
         return X, y, np.ones(len(y)), []
-    return X, y, np.asarray(check_nonnegative(weights, "weights")), []
+    clean = np.asarray(check_nonnegative(weights, "weights"))
+    if clean.shape != y.shape:
+        raise ValueError(
+            f"weights must have shape {y.shape}, one for each row of X; got shape {clean.shape}"
+        )
+    return X, y, clean, []
 
 
 def _weighted_sums(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -370,12 +372,20 @@ def _stacked_fit(rows: Floats, labels: Floats, lam: float) -> tuple[Floats, Floa
     if len(rows) < d:
         raise ValueError(_not_unique(lam, len(rows), d))
     Q, R = qr(rows, mode="economic", check_finite=False)
-    singular = np.linalg.svd(R, compute_uv=False)
-    rank = int((singular > singular[0] * max(rows.shape) * np.finfo(float).eps).sum())
-    if rank < d:
-        raise ValueError(_not_unique(lam, rank, d))
+    _check_rank(R, len(rows), lam)
     theta = solve_triangular(R, Q[:n].T @ labels, check_finite=False)
     return Q[:n], R, theta
+
+
+def _check_rank(R: Floats, n: int, lam: float) -> None:
+    """Refuse the triangle of n rows that has lost a direction in rounding."""
+    d, lost = len(R), n * np.finfo(float).eps
+    if lapack.dtrcon(R)[0] > 100 * d * lost:  # roughly, and within d of the 2-norm's
+        return
+    singular = np.linalg.svd(R, compute_uv=False)
+    rank = int((singular > singular[0] * lost).sum())
+    if rank < d:
+        raise ValueError(_not_unique(lam, rank, d))
 
 
 def _not_unique(lam: float, rank: int, d: int) -> str:

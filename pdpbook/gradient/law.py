@@ -141,7 +141,8 @@ class DPSGDLaw:
     def _slopes(self, theta: Floats, X: Floats, y: Floats) -> Floats:
         """Factor s of each clipped gradient s * x, at each of `theta`; shape (..., n)."""
         slopes = 2 * (theta @ X.T - y)
-        length = np.abs(slopes) * np.sqrt(np.einsum("ij,ij->i", X, X))
+        norms = np.sqrt(X**2 @ np.ones(X.shape[1]))  # faster than a sum along short rows
+        length = np.abs(slopes) * norms
         return np.asarray(slopes * (self.clip_norm / np.maximum(length, self.clip_norm)))
 
     def _divisor(self, count: int) -> float:
