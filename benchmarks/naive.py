@@ -1,10 +1,21 @@
-"""What the definitions say, in plain loops and refits: the slow side of the record."""
+"""What the definitions say, in plain loops and refits: the slow side of the record.
+
+What is called `checked` makes the checks of the package first, and shows what they cost.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import optimize, stats
 from sklearn.linear_model import Ridge
+
+from pdpbook.validation import (
+    check_design,
+    check_epsilon,
+    check_inside,
+    check_nonnegative,
+    check_positive,
+)
 
 
 def private_fit(X, y, epsilon, lam, rng):
@@ -18,6 +29,16 @@ def private_fit(X, y, epsilon, lam, rng):
     bound = min(1 / np.sqrt(lam), np.sqrt(d) / lam)
     eta = lam * total / (2 * (d * bound + np.sqrt(d)))
     return np.linalg.solve(gram, moment) + one_draw(d, eta, rng)
+
+
+def checked_fit(X, y, epsilon, lam, rng):
+    """The same, once everything is a number of the right shape, inside its bounds."""
+    check_positive(lam, "lam")
+    check_epsilon(epsilon, len(y))
+    check_design(X, y)
+    check_inside(X, 0.0, 1.0, "X", "bounds", clip=False)
+    check_inside(y, -1.0, 1.0, "y", "y_bounds", clip=False)
+    return private_fit(X, y, epsilon, lam, rng)
 
 
 def fit_by_scikit_learn(X, y, epsilon, lam, rng):
@@ -130,3 +151,13 @@ def tradeoff(sizes, price):
     h = optimize.brentq(lambda h: h - price * np.maximum(1 - h / s, 0).sum(), 0.0, price * len(s))
     share = np.minimum(s, h)
     return share / share.sum()
+
+
+def checked_tradeoff(sizes, price):
+    """The same, once sizes are whole numbers; with the objective and the weights of rows."""
+    s = check_positive(sizes, "sizes")
+    if not (s == np.floor(s)).all():
+        raise ValueError("sizes must be whole numbers")
+    check_nonnegative(price, "tradeoff")
+    share = tradeoff(s, price)
+    return share, share / s, share.max() ** 2 + price * np.sum(share**2 / s)

@@ -96,28 +96,18 @@ def fits() -> Iterator[Race]:
     for n in (*SIZES, 100_000):
         X, y, epsilon = people(n)
         rng = np.random.default_rng(1)
-        data = X, y, epsilon, 1.0, rng
-        what = "PDPRidge.fit"
+        what, data = "PDPRidge.fit", (X, y, epsilon, 1.0, rng)
 
         def ours(X=X, y=y, epsilon=epsilon):
             return PDPRidge(proof="published", random_state=0).fit(X, y, epsilon=epsilon)
 
-        def by_scikit_learn(data=data):
-            return naive.fit_by_scikit_learn(*data)
-
-        if n <= SIZES[-1]:
-            slow = "the sums over people, one by one, nothing validated"
-            yield Race(
-                "naive",
-                "PDPRidge.fit",
-                slow,
-                n,
-                10,
-                ours,
-                lambda data=data: naive.private_fit(*data),
-            )
-        slow = "Ridge of scikit-learn with weights, and one draw"
-        yield Race("peer", what, slow, n, 10, ours, by_scikit_learn)
+        for slow, how in ((naive.private_fit, "nothing"), (naive.checked_fit, "the same")):
+            if n <= SIZES[-1]:
+                against = f"the sums over people, one by one, {how} validated"
+                yield Race("naive", what, against, n, 10, ours, partial(slow, *data))
+        against = "Ridge of scikit-learn with weights, and one draw"
+        by_scikit_learn = partial(naive.fit_by_scikit_learn, *data)
+        yield Race("peer", what, against, n, 10, ours, by_scikit_learn)
 
     def gram():
         return np.linalg.solve(X.T @ X + np.eye(10), X.T @ y)
@@ -194,38 +184,17 @@ def losses() -> Iterator[Race]:
         def ours(X=X, y=y):
             return per_instance_epsilon(X, y, 1.0, 1.0, DELTA)
 
-        yield Race(
-            "naive",
-            "per_instance_epsilon",
-            "refits without each person, and a search for each epsilon",
-            n,
-            10,
-            ours,
-            lambda X=X, y=y, some=some: naive.losses_by_refits(X, y, 1.0, 1.0, DELTA, some),
-            "at least 200" if n == 2000 else "",
-            len(some) / n,
-        )
-        yield Race(
-            "naive",
-            "per_instance_epsilon",
-            "refits alone",
-            n,
-            10,
-            ours,
-            lambda X=X, y=y, some=some: naive.refits(X, y, 1.0, some),
-            "at least 200" if n == 2000 else "",
-            len(some) / n,
-        )
-        yield Race(
-            "naive",
-            "leave_one_out",
-            "refits without each person",
-            n,
-            10,
-            lambda X=X, y=y, n=n: leave_one_out(X, y, 1.0, np.ones(n)),
-            lambda X=X, y=y, some=some: naive.refits(X, y, 1.0, some),
-            part=len(some) / n,
-        )
+        part, refits = len(some) / n, partial(naive.refits, X, y, 1.0, some)
+        searched = partial(naive.losses_by_refits, X, y, 1.0, 1.0, DELTA, some)
+        claim = "at least 200" if n == 2000 else ""
+        for slow, against in (
+            (searched, "refits without each person, and a search for each epsilon"),
+            (refits, "refits alone"),
+        ):
+            yield Race("naive", "per_instance_epsilon", against, n, 10, ours, slow, claim, part)
+        everybody = partial(leave_one_out, X, y, 1.0, np.ones(n))
+        against = "refits without each person"
+        yield Race("naive", "leave_one_out", against, n, 10, everybody, refits, part=part)
         leverage = np.einsum("ij,ij->i", X, X) / n
         residual = np.abs(y)
         yield Race(
@@ -238,7 +207,7 @@ def losses() -> Iterator[Race]:
             lambda a=leverage, b=residual, some=some: [
                 naive.person_epsilon(a[i], b[i], DELTA) for i in some
             ],
-            part=len(some) / n,
+            part=part,
         )
     X, y = regression(1_000_000)
     blocks = [(X[k : k + 100_000], y[k : k + 100_000]) for k in range(0, len(y), 100_000)]
@@ -348,15 +317,12 @@ def users() -> Iterator[Race]:
     rng = np.random.default_rng(0)
     for n in SIZES:
         sizes = rng.zipf(1.5, n).clip(max=1000)
-        yield Race(
-            "naive",
-            "tradeoff_weights",
-            "a root search",
-            n,
-            1,
-            lambda sizes=sizes: tradeoff_weights(sizes, 1.0),
-            lambda sizes=sizes: naive.tradeoff(sizes, 1.0),
-        )
+        ours = partial(tradeoff_weights, sizes, 1.0)
+        for slow, against in (
+            (naive.tradeoff, "a root search, nothing validated"),
+            (naive.checked_tradeoff, "a root search, the same validated and returned"),
+        ):
+            yield Race("naive", "tradeoff_weights", against, n, 1, ours, partial(slow, sizes, 1.0))
         C = rng.normal(size=(8, n))
         owner = datasets.sample_zipf_users(n, 1.5, rng=rng)
         yield Race(

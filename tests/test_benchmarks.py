@@ -40,6 +40,39 @@ def test_the_page_marks_what_was_missed():
     assert page.count("\n| ") == len(ROWS) + 2 * len(records.KINDS)
 
 
+def test_every_missed_claim_is_explained_and_no_other():
+    kept = [{**row, "holds": row["holds"].replace("no", "yes")} for row in ROWS]
+    assert "stands in the way" not in records.ratios(kept, kept)
+    for what, against in records.WHY:
+        claimed = [row for row in ROWS if (row["what"], row["against"]) == (what, against)]
+        alone = [{**row, "holds": "no"} for row in claimed if row["claim"]]
+        assert len(alone) == 1  # an explanation of a claim that is still made
+        said = records.missed(kept + alone)
+        assert said.count("\n- ") == 1
+        assert records.WHY[what, against] in said
+    unexplained = {**kept[0], "holds": "no"}
+    with pytest.raises(records.Refused, match="misses its claim, and WHY does not say why"):
+        records.missed([*kept, unexplained])
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"),
+    [
+        ({10: 0.5, 100: 0.9, 1000: 1.5}, "slower at n = 10 and 100, faster from 1,000."),
+        ({1000: 3, 10: 0.5, 100: 1.1}, "slower at n = 10, faster from 100."),
+        ({10: 2, 100: 0.5, 1000: 3}, "slower at n = 100, faster from 1,000."),
+        ({10: 0.9, 100: 0.5, 1000: 0.99}, "slower at n = 10, 100 and 1,000, the largest measured."),
+        ({10: 1, 100: 2}, ""),
+    ],
+)
+def test_the_sizes_at_which_the_loop_is_faster_are_named(ratios, said):
+    rows = [{**ROWS[0], "n": str(n), "ratio": str(ratio)} for n, ratio in ratios.items()]
+    assert rows[0]["kind"] == "naive"
+    text = records.crossings(rows, "naive")
+    assert text.endswith(f"{said}\n") if said else text == ""
+    assert records.crossings(rows, "peer") == ""
+
+
 def test_a_second_run_is_held_beside_the_first():
     many = [row for row in ROWS if int(row["runs"]) > 1]
     said = records.repeated(ROWS, ROWS)
