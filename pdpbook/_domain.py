@@ -168,6 +168,8 @@ def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
     try:
         return check_design(X, y)
     except ValueError as error:
+        if "must be finite" not in str(error):  # but of another shape
+            raise
         raise ValueError(f"{error}. {NOT_FINITE}") from None
 
 

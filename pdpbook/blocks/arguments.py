@@ -44,6 +44,15 @@ def rows_of(X: Any, y: Any = None, **columns: Any) -> Rows:
     return rows
 
 
+def several_passes(blocks: Any, reader: str, *names: str) -> Rows:
+    """`Rows` with these columns, of what came or of what `Rows.from_blocks` takes.
+
+    Blocks that can be read only once are refused, because `reader` passes over them again.
+    """
+    rows = blocks if isinstance(blocks, Rows) else Rows.from_blocks(blocks, names)
+    return rows.twice(reader).select(*names)
+
+
 def _array(value: Any) -> Any:
     return (
         value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ class Rows:
         given = {"X": X, "y": y, **columns}
         given = {name: column for name, column in given.items() if column is not None}
         for name, column in given.items():
-            if not (is_dask(column) or isinstance(column, np.ndarray)) or column.ndim == 0:
+            lazy = is_dask(column) and hasattr(column, "chunks")
+            if not (lazy or isinstance(column, np.ndarray)) or column.ndim == 0:
                 raise TypeError(
                     f"{name} must be a NumPy array, a memory map or a Dask array, a row a person; "
                     f"got {type(column).__name__}. For blocks there is Rows.from_blocks"
@@ -73,7 +74,7 @@ class Rows:
     def from_blocks(
         cls,
         blocks: Iterable[Any] | Callable[[], Iterable[Any]],
-        names: tuple[str, ...] = ("X", "y"),
+        names: Sequence[str] = ("X", "y"),
     ) -> Rows:
         """Rows from an iterable of blocks, such as pieces of a file.
 
@@ -81,8 +82,10 @@ class Rows:
         ----------
         blocks : iterable of tuples of arrays, or function of no argument that returns one
             Each block has one array for each name. All blocks have one width and one dtype a
-            column; an empty block is skipped. An iterator can be read once, and what needs two
-            passes refuses it: pass a function that begins anew, or a list.
+            column, and data frames their columns in one order; an empty block is skipped. An
+            iterator can be read once, and what needs two passes refuses it: pass a list, or a
+            function that begins anew. Every pass must give the same people in the same order:
+            other sizes, first or last rows of a block are refused.
         names : tuple of str, default ("X", "y")
             What the arrays of a block are, in their order.
 
@@ -105,6 +108,8 @@ class Rows:
                 "blocks must be an iterable of tuples of arrays, or a function that returns one; "
                 f"got {type(blocks).__name__}"
             )
+        if isinstance(names, str) or len(set(names)) < len(names):
+            raise ValueError(f"names must be a tuple of different strings; got {names!r}")
         rows = cls.__new__(cls)
         rows.names = tuple(names)
         rows._source = Pieces(blocks, rows.names)
@@ -177,9 +182,10 @@ class Rows:
         ------
         TypeError, ValueError
             What the function raises, with the block and its first row; or if blocks differ in
-            width or dtype, or have been read before and cannot be again.
+            width or dtype, are not those of an earlier pass, or have been read before and cannot
+            be again.
         ConnectionError
-            If the blocks were on a cluster that is gone.
+            If the blocks, or the work on them, were on a cluster that is gone.
         """
         return self._source.each(function)
 

@@ -5,9 +5,10 @@ Each has `select`, `each` and `map`, which `Rows` documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ Block = dict[str, NDArray[Any]]
 
 
 def is_dask(value: Any) -> bool:
-    """Whether this is a Dask array, found out without importing Dask."""
+    """Whether this is of Dask, an array above all, found out without importing Dask."""
     return type(value).__module__.partition(".")[0] == "dask" and hasattr(value, "to_delayed")
 
 
@@ -81,19 +82,25 @@ class Chunks:
         starts = np.concatenate([[0.0], np.cumsum(self.sizes)])
         run = delayed(_apply, pure=False)
         return [
-            run(function, k, starts[k], {name: part[k] for name, part in parts.items()})
-            for k in range(len(self.sizes))
-            if self.sizes[k] != 0
+            run(
+                partial(_announced, function, size),
+                k,
+                starts[k],
+                {name: part[k] for name, part in parts.items()},
+            )
+            for k, size in enumerate(self.sizes)
+            if size != 0
         ]
 
     def each(self, function: Callable[..., Any]) -> Iterator[Any]:
-        from concurrent.futures import CancelledError
-
         from dask import compute
 
         try:
             results = compute(*self.tasks(partial(_unless_empty, function)))
-        except (OSError, CancelledError) as error:
+        except _of_cluster() as error:
+            kept = str(error).startswith("Missing dependency")  # chunks that were persisted there
+            if isinstance(error, ValueError) and not kept:
+                raise
             raise ConnectionError(
                 "the cluster that held the blocks is gone, or lost the work on them: start a new "
                 f"one and call again, nothing was released ({type(error).__name__}: {error})"
@@ -114,6 +121,14 @@ class Chunks:
         )
 
 
+class Kind(NamedTuple):
+    """What all blocks of a column have in common."""
+
+    shape: tuple[int, ...]  # of one row
+    dtype: np.dtype[Any]
+    labels: list[Any] | None  # of a data frame's columns
+
+
 class Pieces:
     """Blocks from an iterable, or from a function that returns a new one."""
 
@@ -121,29 +136,35 @@ class Pieces:
         self.given, self.names = blocks, names
         self.kept = names
         self.once = not callable(blocks) and iter(blocks) is blocks
-        self.state = {"read": False}  # of an iterator, shared with every selection
+        self.passes = Passes()  # shared with every selection
 
     def select(self, names: tuple[str, ...]) -> Pieces:
         chosen = Pieces(self.given, self.names)
-        chosen.kept, chosen.state = names, self.state
+        chosen.kept, chosen.passes = names, self.passes
         return chosen
 
     def blocks(self) -> Iterator[Block]:
-        if self.once and self.state["read"]:
+        if self.once and self.passes.begun:
             raise TypeError(
                 "blocks were read, and an iterator can be read once: pass a list, or a function "
                 "that returns a new iterator"
             )
-        self.state["read"] = True
-        first: Block | None = None
-        for k, given in enumerate(self.given() if callable(self.given) else self.given):
-            block = self._named(given, k)
-            first = block if first is None else first
-            for name, column in block.items():
-                _check_alike(column, first[name], name, k)
+        self.passes.begun = True
+        blocks = self.given() if callable(self.given) else self.given
+        if not isinstance(blocks, Iterable):
+            raise TypeError(
+                "blocks must be a function that returns an iterable of tuples of arrays; it "
+                f"returned {type(blocks).__name__}"
+            )
+        kinds: dict[str, Kind] = {}
+        k = -1
+        for k, given in enumerate(blocks):
+            block = self._named(given, k, kinds)
+            self.passes.check(k, block)
             yield {name: block[name] for name in self.kept}
+        self.passes.end(k + 1)
 
-    def _named(self, given: Any, k: int) -> Block:
+    def _named(self, given: Any, k: int, kinds: dict[str, Kind]) -> Block:
         parts = tuple(given) if isinstance(given, tuple | list) else (given,)
         if len(parts) != len(self.names):
             raise ValueError(
@@ -157,6 +178,11 @@ class Pieces:
             raise ValueError(
                 f"blocks must have one row a person in every array; got {shown} in block {k}"
             )
+        if all(len(column) for column in block.values()):  # an empty list has no width
+            for (name, column), part in zip(block.items(), parts, strict=True):
+                labels = list(part.columns) if hasattr(part, "columns") else None
+                kind = Kind(column.shape[1:], column.dtype, labels)
+                _check_alike(kind, kinds.setdefault(name, kind), name, k)
         return block
 
     def each(self, function: Callable[..., Any]) -> Iterator[Any]:
@@ -166,24 +192,58 @@ class Pieces:
         return self.each(partial(_floats, function))
 
 
-def _check_alike(column: NDArray[Any], first: NDArray[Any], name: str, k: int) -> None:
-    if column.shape[1:] != first.shape[1:]:
+class Passes:
+    """What passes over the same pieces must find again: what differs was shuffled or drawn anew."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.number: int | None = None  # of blocks, known after a first pass
+        self.marks: list[int] = []
+
+    def check(self, k: int, block: Block) -> None:
+        """Compare sizes, first and last rows: to compare every row would take as long as to sum."""
+        ends = [(len(c), c[:1].tolist(), c[-1:].tolist()) for c in block.values()]
+        mark = hash(repr(ends))
+        if k == len(self.marks) and self.number is None:
+            self.marks.append(mark)
+        elif self.marks[k : k + 1] != [mark]:
+            self._refuse(f"block {k} has others than before")
+
+    def end(self, number: int) -> None:
+        if number < len(self.marks):
+            self._refuse(f"{number} blocks came, {len(self.marks)} before")
+        self.number = number
+
+    def _refuse(self, what: str) -> None:
         raise ValueError(
-            f"blocks must have one width; got {_width(first)} of {name} first, "
-            f"{_width(column)} in block {k}"
+            f"blocks must hold the same people in the same order at every pass; {what}. Read them "
+            "in one order, and nothing drawn anew"
         )
-    text = column.dtype.kind in "SUO"  # strings differ in length
-    if column.dtype.kind != first.dtype.kind or (not text and column.dtype != first.dtype):
-        raise TypeError(
-            f"blocks must have one dtype; got {first.dtype} for {name} first, {column.dtype} in "
+
+
+def _check_alike(kind: Kind, first: Kind, name: str, k: int) -> None:
+    if kind.shape != first.shape:
+        raise ValueError(
+            f"blocks must have one width; got {_width(first)} of {name} first, {_width(kind)} in "
             f"block {k}"
         )
+    text = kind.dtype.kind in "SUO"  # strings differ in length
+    if kind.dtype.kind != first.dtype.kind or (not text and kind.dtype != first.dtype):
+        raise TypeError(
+            f"blocks must have one dtype; got {first.dtype} for {name} first, {kind.dtype} in "
+            f"block {k}"
+        )
+    if kind.labels != first.labels and None not in (kind.labels, first.labels):
+        raise ValueError(
+            f"blocks must have the same columns in one order; got {first.labels} of {name} first, "
+            f"{kind.labels} in block {k}"
+        )
 
 
-def _width(column: NDArray[Any]) -> str:
-    if column.ndim == 2:
-        return f"{column.shape[1]} columns"
-    return "a single column" if column.ndim == 1 else f"shape (rows, {column.shape[1:]})"
+def _width(kind: Kind) -> str:
+    if len(kind.shape) == 1:
+        return f"{kind.shape[0]} columns"
+    return f"rows of shape {kind.shape}" if kind.shape else "a single column"
 
 
 def _in_turn(function: Callable[..., Any], blocks: Iterator[Block]) -> Iterator[Any]:
@@ -203,6 +263,26 @@ def _apply(function: Callable[..., Any], k: int, start: float, block: Block) -> 
         known = f", which begins at row {int(start)}" if start == start else ""
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"in block {k}{known}: {error}") from error
+
+
+def _announced(function: Callable[..., Any], size: float, **block: NDArray[Any]) -> Any:
+    """Refuse a chunk whose columns have not the rows that Dask was told, or not the same number."""
+    lengths = {name: len(column) for name, column in block.items()}
+    if len({*lengths.values(), *([size] if size == size else [])}) > 1:
+        told = f"{size} rows as announced" if size == size else "one row a person in every array"
+        raise ValueError(f"chunks must have {told}; got {lengths}")
+    return function(**block)
+
+
+def _of_cluster() -> tuple[type[Exception], ...]:
+    """Errors by which a lost cluster shows: none of reading a chunk, such as a missing file."""
+    from concurrent.futures import CancelledError
+
+    client: Any = sys.modules.get("distributed.client")
+    known = vars(client).values() if client else ()
+    errors = [kind for kind in known if isinstance(kind, type) and issubclass(kind, Exception)]
+    own = (kind for kind in errors if kind.__module__.startswith("distributed."))
+    return ValueError, CancelledError, *own
 
 
 def _unless_empty(function: Callable[..., Any], **block: NDArray[Any]) -> Any:

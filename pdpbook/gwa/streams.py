@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.blocks import Rows
+from pdpbook._users import check_users
+from pdpbook.blocks import Rows, several_passes
 from pdpbook.gwa.dual import DualValue, evaluate, relative_gap
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
 from pdpbook.gwa.rows import PER_USER, leading, restrict
@@ -85,7 +86,7 @@ def gwa_rows(
     """
     tol = check_single(check_positive(tol, "tol"), "tol")
     given = {"sigma2": sigma2, "epsilon": epsilon, "width": width}
-    people = _people(blocks, "gwa_rows")
+    people = several_passes(blocks, "gwa_rows", "X", "users")
     design = _design(people, given)
     chosen = _first_rows(people, design)
     for _ in range(ROUNDS):
@@ -148,7 +149,7 @@ def stream_gwa_bound(
     0.375
     """
     given = {"sigma2": sigma2, "epsilon": epsilon, "width": width}
-    people = _people(blocks, "stream_gwa_bound")
+    people = several_passes(blocks, "stream_gwa_bound", "X", "users")
     design = _design(people, given)
     problem = _problem(_first_rows(people, design), design, given)
     Lam = np.asarray(check_finite(multipliers, "multipliers"))
@@ -169,11 +170,6 @@ class _Chosen(NamedTuple):
     X: Floats
     codes: Places
     places: Places
-
-
-def _people(blocks: Any, reader: str) -> Rows:
-    rows = blocks if isinstance(blocks, Rows) else Rows.from_blocks(blocks, ("X", "users"))
-    return rows.twice(reader).select("X", "users")
 
 
 def _design(people: Rows, given: dict[str, Any]) -> _Design:
@@ -208,13 +204,14 @@ def _problem(chosen: _Chosen, design: _Design, given: dict[str, Any]) -> Problem
 
 
 def _summary(X: Any, users: Any) -> tuple[NDArray[Any], tuple[Floats, int]]:
-    return np.unique(users), factor(_rows(X), np.zeros(len(X)))
+    rows = _rows(X)
+    return check_users(users, len(rows)).labels, factor(rows, np.zeros(len(rows)))
 
 
 def _rows(X: Any) -> Floats:
     rows = np.asarray(check_finite(X, "X"))
-    if rows.ndim != 2:
-        raise ValueError(f"X must have shape (n, d); got {rows.shape}")
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"X must have shape (n, d), n and d at least 1; got {rows.shape}")
     return rows
 
 

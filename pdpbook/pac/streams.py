@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook.blocks import Rows
+from pdpbook.blocks import several_passes
 from pdpbook.pac.pool import LEVERAGE, RANK
 from pdpbook.validation import (
     check_choice,
@@ -64,7 +64,7 @@ def stream_differences(
     --------
     >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0.5, 1.2, 3.0, 4.1])
     >>> members = np.array([True, True, True, False])
-    >>> next(stream_differences(Rows(X, y, members=members))).round(3)[0]
+    >>> next(stream_differences([(X, y, members)])).round(3)[0]
     array([ 0.233, -0.467])
     """
     check_choice(model, "model", ("ridge", "ols"))
@@ -72,9 +72,7 @@ def stream_differences(
     penalty = check_single(rule(alpha, "alpha"), "alpha") if model == "ridge" else 0.0
     if not isinstance(fit_intercept, (bool, np.bool_)):
         raise TypeError(f"fit_intercept must be a boolean; got {fit_intercept!r}")
-    names = ("X", "y", "members")
-    rows = blocks if isinstance(blocks, Rows) else Rows.from_blocks(blocks, names)
-    people = rows.twice("stream_differences").select(*names)
+    people = several_passes(blocks, "stream_differences", "X", "y", "members")
     gram, moment, size = people.sum(partial(_sums, fit_intercept))
     p = moment.shape[1]
     gram = gram + np.diag(np.r_[np.full(p - fit_intercept, penalty), np.zeros(int(fit_intercept))])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from pdpbook.blocks import Rows
+from pdpbook.blocks import Rows, several_passes
 from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.per_instance.people import leverages, ops_parameters
 from pdpbook.ridge import factor, triangle
@@ -187,8 +187,7 @@ class _Part(NamedTuple):
 
 
 def _fit(blocks: Any, lam: float, reader: str) -> tuple[Rows, _Fit]:
-    rows = blocks if isinstance(blocks, Rows) else Rows.from_blocks(blocks)
-    people = rows.twice(reader).select("X", "y")
+    people = several_passes(blocks, reader, "X", "y")
     n = 0
 
     def counted() -> Any:
