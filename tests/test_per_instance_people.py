@@ -189,6 +189,20 @@ def test_replacing_a_label_only():
     assert_allclose(found.backward, found.forward, atol=1e-10)
 
 
+def test_replacing_records_whose_labels_were_predicted_exactly():
+    """No residuals: the loss is a pure quadratic, of no slope at all."""
+    X, y = data(12, 3)[0], np.zeros(12)
+    rows = np.array([1.0, 0.5, -1]), np.array([-0.5, 1.5, 0.2])
+    records, laws = [(x, 0.0) for x in rows], []
+    for x in rows:
+        H = X.T @ X + LAM * np.eye(3) + np.outer(x, x)
+        laws.append((np.zeros(2), np.stack(rows) @ np.linalg.solve(H, np.stack(rows).T) / GAMMA))
+    found = replace_one_profile(0.3, X, y, *records, LAM, GAMMA)
+    # midpoints as above; the two laws of the fitted values at both rows have the same losses
+    assert_allclose(found.forward, hockey_stick_on_a_grid(0.3, *laws), atol=5e-6)
+    assert_allclose(found.backward, hockey_stick_on_a_grid(0.3, *laws[::-1]), atol=5e-6)
+
+
 # ---- several releases
 
 
@@ -201,6 +215,14 @@ def test_one_release_is_the_exact_profile_rounded_up(leverage, residual):
     for ours, below, above in zip(found, exact, shifted, strict=True):
         assert (ours >= below - 1e-12).all()
         assert (ours <= above + 1e-4).all()
+
+
+def test_composed_profiles_have_the_shape_of_epsilon():
+    table = composed_profile([[0.0, 0.5], [0.1, 1.0]], [0.5], [1.0])
+    assert table.add.shape == table.remove.shape == (2, 2)
+    alone = composed_profile(0.5, [0.5], [1.0])
+    assert np.shape(alone.add) == np.shape(alone.remove) == ()
+    assert alone.add == table.add[0, 1]
 
 
 def test_ten_releases_by_simulation():
@@ -271,6 +293,9 @@ X3, Y3 = np.eye(3), np.zeros(3)
         ),
         (lambda: composed_profile(1, [0.1, 0.2], [1, 2, 3]), "leverage and scaled_residual must"),
         (lambda: composed_profile(1, [0.0], [1]), "leverage must be finite and above 0"),
+        (lambda: composed_profile(-1, [0.1], [1]), "^epsilon must be finite and at least 0"),
+        (lambda: composed_profile(1, [0.1], [1], copies=0), "^copies must be at least 1"),
+        (lambda: explain(-1, X3, Y3, 1, 1, 0.1), "^record must be at least 0"),
     ],
 )
 def test_refused(call, words):

@@ -396,6 +396,11 @@ ONE = np.ones((2, 1))
         (lambda: pi.logistic_ridge(ONE, [0.0, 2.0], 1.0), ValueError, r"y must lie in \[0, 1\]"),
         (lambda: pi.logistic_ridge(ONE, [0.0, 1.0], 0.0), ValueError, "lam must be finite and"),
         (lambda: pi.logistic_ridge(ONE, [0.0, np.nan], 1), ValueError, "y must be finite"),
+        (
+            lambda: pi.logistic_ridge(1e8 * np.arange(-2.0, 2)[:, None], [0, 1, 0, 1], 1e-12),
+            ValueError,
+            "lam must be large enough for Newton's method",
+        ),
         (lambda: pi.kernel_leave_one_out(ONE, [1.0, 1.0], 1), ValueError, "K must have shape"),
         (lambda: pi.kernel_leave_one_out([[np.inf]], [1], 1), ValueError, r"^K must be finite"),
         (lambda: pi.kernel_outsider([[1]], [1], 1, [np.nan], 1, 0), ValueError, "^row must be fin"),
@@ -413,6 +418,11 @@ ONE = np.ones((2, 1))
         (lambda: pi.output_perturbation_losses(ONE, 0, 0.1), ValueError, "gamma must be finite"),
         (lambda: pi.output_perturbation_losses(ONE, 1, 1.0), ValueError, "delta must be above 0"),
         (lambda: pi.output_perturbation_losses(ONE, 1, 0.1, [[-1]]), ValueError, "metric must be"),
+        (
+            lambda: pi.output_perturbation_losses(np.ones((1, 2)), 1, 0.1, [[2, 0.1], [0.05, 1]]),
+            ValueError,
+            "metric must be symmetric",
+        ),
         (lambda: pi.output_perturbation_losses(ONE, 1, 0.1, error=-1), ValueError, "error must be"),
         (lambda: pi.objective_perturbation_profile(1, 0.2, 1, 0.1), ValueError, "spread must be"),
         (lambda: pi.objective_perturbation_profile(-1, 0.1, 1, 1), ValueError, "epsilon must be"),
@@ -433,6 +443,16 @@ ONE = np.ones((2, 1))
         (lambda: pi.release_intervals([1], [[1]], [1], 1), ValueError, "^gamma must be a single"),
         (lambda: pi.release_intervals([1], [[1]], 1, 1, [0.5]), ValueError, "^level must be a sin"),
         (
+            lambda: pi.release_intervals([1], [[1]], 1, 1, degrees=0),
+            ValueError,
+            "^degrees must be finite",
+        ),
+        (
+            lambda: pi.release_intervals([1], [[1]], 1, 1, degrees=[3]),
+            ValueError,
+            "^degrees must be a single",
+        ),
+        (
             lambda: pi.release_intervals([1], [1], 1, 1),
             ValueError,
             r"gram must have shape \(d, d\)",
@@ -446,6 +466,11 @@ ONE = np.ones((2, 1))
             lambda: pi.stationary_shift(lambda t: np.eye(1), [1.0], [0.0, 1.0], [1.0]),
             ValueError,
             "score, start and end",
+        ),
+        (
+            lambda: pi.stationary_shift(lambda t: np.eye(1), [1.0], [0.0], [1.0], nodes=0),
+            ValueError,
+            "^nodes must be at least 1",
         ),
     ],
 )
