@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.server
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -65,7 +66,8 @@ def small(tmp_path):
         }
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
         notebook = {"cells": [cell], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-        (tmp_path / "book/two.ipynb").write_text(json.dumps(notebook), "utf-8")
+        if not (tmp_path / "book/two.ipynb").is_file():  # else a second build makes it anew
+            (tmp_path / "book/two.ipynb").write_text(json.dumps(notebook), "utf-8")
         program = [
             Path(sys.executable).with_name("jupyter-book"),
             "build",
@@ -94,6 +96,19 @@ def test_an_old_address_leads_on_and_a_release_opens_its_tag(small):
     done, html = small(version="2.1.0.dev0")
     assert done.returncode == 0, done.stderr
     assert "/v2/gh/o/r/main?urlpath" in (html / "book/two.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_sitemap_lists_the_pages_that_a_build_left_as_they_were(small):
+    pages = ["book/intro.html", "book/two.html", "genindex.html", "search.html"]
+    written = set()
+    for link in ("two.md", "two.ipynb"):
+        done, html = small(link=link)
+        assert done.returncode == 0, done.stderr
+        listed = re.findall("<loc>(.*)</loc>", (html / "sitemap.xml").read_text("utf-8"))
+        assert listed == [HOME + page for page in pages]
+        written.add((html / "book/two.html").stat().st_mtime_ns)
+    assert len(written) == 1  # the second time only the first page was made
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What publication adds to the built pages: addresses that moved, and links to the release.
+"""What publication adds to the built pages: moved addresses, a sitemap, links to the release.
 
 `book/redirects.yml` maps an old address to the page that answers now; each row becomes a small
 page that sends the reader on, and page 404 answers for every other address. Links to Binder open
@@ -21,6 +21,11 @@ SENT_ON = """<meta http-equiv="refresh" content="0; url={target}">
 <link rel="canonical" href="{canonical}">
 <link rel="icon" href="{root}_static/favicon.ico" sizes="48x48">
 <link rel="icon" href="{root}_static/favicon.svg" type="image/svg+xml">"""
+SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+{}
+</urlset>
+"""
 LOST = '<meta name="robots" content="noindex">\n<link rel="icon" href="data:,">'
 
 
@@ -59,6 +64,14 @@ def write_redirects(app, out: Path) -> None:
         (out / old).write_text(page, encoding="utf-8")
 
 
+def write_sitemap(app, out: Path) -> None:
+    """Every page at its address, also those that this build did not make anew."""
+    named = [app.builder.get_target_uri(name) for name in sorted(app.env.found_docs)]
+    pages = [name for name in [*named, "genindex.html", "search.html"] if (out / name).is_file()]
+    rows = [f"<url><loc>{escape(app.config.html_baseurl + name)}</loc></url>" for name in pages]
+    (out / "sitemap.xml").write_text(SITEMAP.format("\n".join(rows)), encoding="utf-8")
+
+
 def pin_binder(app, out: Path) -> None:
     """A page of a release opens the notebook of that release, whatever the branch holds by then."""
     citation = yaml.safe_load(Path(app.confdir, "CITATION.cff").read_text(encoding="utf-8"))
@@ -79,6 +92,7 @@ def finish(app, exception) -> None:
         page = not_found(app.config.html_baseurl)
         Path(app.outdir, "404.html").write_text(page, encoding="utf-8")
         write_redirects(app, Path(app.outdir))
+        write_sitemap(app, Path(app.outdir))
         pin_binder(app, Path(app.outdir))
 
 
