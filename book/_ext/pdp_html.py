@@ -193,12 +193,6 @@ def finish(app, exception) -> None:
             file.unlink()
 
 
-def keep_first_line(app, what, name, obj, options, lines) -> None:
-    """Napoleon takes "Spent so far: nats" in a property's docstring for a type."""
-    if what in {"attribute", "property"} and lines:
-        lines.insert(0, "")
-
-
 def hide_solved(app, pagename, templatename, context, doctree) -> None:
     """Pages of exercises open the student's notebook, by links of their own."""
 
@@ -214,7 +208,6 @@ def hide_solved(app, pagename, templatename, context, doctree) -> None:
 
 
 def setup(app) -> dict[str, bool]:
-    app.connect("autodoc-process-docstring", keep_first_line, priority=400)  # before Napoleon
     app.connect("html-page-context", hide_solved, priority=600)  # the theme adds them at 501
     app.connect("build-finished", finish, priority=900)  # after those that copy their files
     return {"parallel_read_safe": True, "parallel_write_safe": True}

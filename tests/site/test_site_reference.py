@@ -1,0 +1,81 @@
+"""The pages of the package: what a docstring names is linked, and attributes keep their names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+
+import pytest
+from bs4 import BeautifulSoup
+from sklearn.base import BaseEstimator
+from support import FOLDER, ROOT, missing
+
+import pdpbook.gradient
+import pdpbook.gwa
+import pdpbook.pac
+import pdpbook.personalized
+import pdpbook.posterior
+import pdpbook.sufficient_statistics
+import pdpbook.user_level
+
+REFERENCE = FOLDER / "book" / "back" / "api"
+with (ROOT / "book" / "statements.csv").open(encoding="utf-8") as table:
+    LABELS = {row["label"] for row in csv.DictReader(table)}
+
+
+def faults(soup: BeautifulSoup) -> Iterator[str]:
+    for code in soup.select("article dl.py code"):
+        if code.get_text() in LABELS:
+            yield f"{code.get_text()} is no link"
+    for head in soup.select("article dl.py dl.field-list > dt"):
+        if head.get_text().strip(":") == "Type":
+            yield "the description of an attribute was taken for a type"
+
+
+def page(name: str) -> BeautifulSoup:
+    if not REFERENCE.is_dir():
+        missing("the pages of the package are not built: run `make book`")
+    return BeautifulSoup((REFERENCE / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in REFERENCE.glob("*.html")))
+def test_labels_are_links_and_attributes_are_described(name):
+    assert not list(faults(page(name)))
+
+
+ESTIMATORS = [
+    (module.__name__.removeprefix("pdpbook."), name)
+    for module in (
+        pdpbook.gradient,
+        pdpbook.gwa,
+        pdpbook.pac,
+        pdpbook.personalized,
+        pdpbook.posterior,
+        pdpbook.sufficient_statistics,
+        pdpbook.user_level,
+    )
+    for name in module.__all__
+    if isinstance(getattr(module, name), type) and issubclass(getattr(module, name), BaseEstimator)
+]
+
+
+@pytest.mark.parametrize(("module", "name"), ESTIMATORS)
+def test_fitted_attributes_keep_their_underscore(module, name):
+    soup = page(module)
+    entry = soup.find(id=f"pdpbook.{module}.{name}").find_parent("dl")
+    words = {word.get_text() for word in entry.select("dl.field-list strong")}
+    assert any("guarantee_" in word.split(", ") for word in words)
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("<code>thm-pdp-op</code>", 1),
+        ("<a href='#'>Theorem 7.3</a> <code>lam</code>", 0),
+        ("<dl class='field-list'><dt>Type:</dt></dl>", 1),
+        ("<dl class='field-list'><dt>Returns:</dt></dl>", 0),
+    ],
+)
+def test_planted_faults_are_noticed(body, count):
+    html = f"<article><dl class='py'><dd>{body}</dd></dl></article>"
+    assert len(list(faults(BeautifulSoup(html, "html.parser")))) == count
