@@ -14,11 +14,12 @@ from sphinx import addnodes
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = pages.published()
+EXERCISES = sorted((ROOT / "book" / "exercises").glob("*.ipynb"))
 
 
 def needed(opening):
     """The links of the sentence that says what a chapter needs."""
-    said = re.search(r"^Time: .*?Needed: (.*?)(?:\n\n|\Z)", opening, re.M | re.S)
+    said = re.search(r"\bTime: \d+ minutes\. Needed:\s+(.*?)(?:\n\n|\Z)", opening, re.S)
     return re.findall(r"\{(?:doc|ref|prf:ref)\}`[^`]+`", said[1]) if said else []
 
 
@@ -26,6 +27,11 @@ def needed(opening):
 def test_what_a_chapter_needs_is_linked_at_its_top(name):
     first = nbformat.read(CHAPTERS[name], as_version=4).cells[0].source
     assert needed(first)
+
+
+@pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
+def test_what_exercises_need_is_linked_at_their_top(path):
+    assert needed(nbformat.read(path, as_version=4).cells[0].source)
 
 
 def test_needs_without_a_link_are_noticed():
