@@ -73,6 +73,8 @@ def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> 
     matplotlib.axes.Axes
         `ax` itself.
     """
+    from matplotlib.patheffects import withStroke
+
     ax.axhline(height, color=color, linestyle="--", linewidth=1.5)
     ax.annotate(
         text,
@@ -82,6 +84,8 @@ def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> 
         textcoords="offset points",
         ha="right",
         color=color,
+        zorder=5,  # a curve may pass there: the name lies on it, in a white margin
+        path_effects=[withStroke(linewidth=3, foreground="white")],
     )
     return ax
 
