@@ -83,3 +83,4 @@ def test_a_second_run_is_held_beside_the_first():
     said = records.repeated(many[:1], [later])
     assert "Of 1 ratios measured both times, 0\n" in said
     assert said.endswith(", 2.")
+    assert records.repeated([later], many[:1]) == "There was no second run since."

@@ -96,6 +96,9 @@ KINDS = {
 
 def repeated(record: list[Row], again: list[Row]) -> str:
     """How far a second run agrees."""
+    begun = [min(datetime.fromisoformat(row["date"]) for row in rows) for rows in (record, again)]
+    if begun[1] < begun[0]:  # of an older version of the package
+        return "There was no second run since."
     first = {tuple(row[name] for name in RACE): row for row in record}
     far, both = [], 0
     for row in again:
@@ -111,7 +114,6 @@ def repeated(record: list[Row], again: list[Row]) -> str:
             far.append(
                 f"{escaped(row['what'])} at n = {int(row['n']):,}, {row['kind']}, {change:.3g}"
             )
-    begun = [min(datetime.fromisoformat(row["date"]) for row in rows) for rows in (record, again)]
     return REPEATED.format(
         apart=round((begun[1] - begun[0]).total_seconds() / 60),
         load=max(float(row["load"]) for row in again),
