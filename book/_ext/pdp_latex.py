@@ -22,7 +22,9 @@ from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
 
 STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
 LONG, WIDE = 30, 80  # rows, from which Sphinx lets a table break; characters of a line
+SHORT = 800  # characters of a box that stays on one page, with the heading before it
 EXERCISES = "book/exercises/"
+REFERENCE = "book/back/api"  # a fifth of the pages if it were not set smaller
 FOLDED = "Solutions on this page are closed; open them after you have tried."
 APART = "Solutions have a chapter of their own, after the exercises."
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION", re.M | re.S)
@@ -49,10 +51,13 @@ def page_of(node: nodes.Node) -> str:
 
 def box(kind: str, name: list[nodes.Node], body: list[nodes.Node], label: str = ""):
     """An environment of the preamble around a body, with its title as argument."""
-    anchor = rf"\phantomsection\label{{\detokenize{{{label}}}}}%" if label else "%"
+    anchor = rf"\phantomsection\label{{\detokenize{{{label}}}}}\nobreak%" if label else "%"
     opening = [tex(rf"\begin{{{kind}}}{anchor}")]
     if name:
-        opening = [tex(rf"\begin{{{kind}}}{{%"), nodes.inline("", "", *name), tex(f"}}{anchor}")]
+        whole = sum(len(child.astext()) for child in body) < SHORT
+        kept = "[breakable=false]" if whole else ""
+        opening = [tex(rf"\begin{{{kind}}}{kept}{{%")]
+        opening += [nodes.inline("", "", *name), tex(f"}}{anchor}")]
     return [*opening, *body, tex(rf"\end{{{kind}}}")]
 
 
@@ -88,7 +93,7 @@ class Paper(SphinxPostTransform):
             if match := HINT.search(node.astext()):
                 name = nodes.Text(unescape(match[1]))
                 node.replace_self(box("pdpaside", [name], list(paragraphs(match[2]))))
-        for node in self.document.findall(nodes.table):
+        for node in list(self.document.findall(nodes.table)):
             fit(node)
         self.flatten_cards()
 
@@ -104,6 +109,9 @@ class Paper(SphinxPostTransform):
             wrapper.insert(0, tex(rf"\setcounter{{secnumdepth}}{{-2}}\part{{{part}}}"))
         for file in self.document.findall(addnodes.start_of_file):
             file.insert(0, tex(self.counters(file["docname"])))
+            if file["docname"] == REFERENCE:
+                file.insert(0, tex(r"\begingroup\small\fvset{fontsize=\footnotesize}"))
+                file.append(tex(r"\endgroup"))
         root.children = [root[0]]
         root.extend([tex(self.counters(page)), opening, *wrappers])
 
@@ -176,15 +184,27 @@ def bold_word(body: list[nodes.Node]) -> list[nodes.Node]:
 
 def fit(table: nodes.table) -> None:
     """A table of several pages gets widths from its words; others LaTeX measures."""
+    for entry in table.findall(nodes.entry):
+        if not entry.astext().strip():
+            entry.clear()  # an empty paragraph is a line high
     rows = list(table.findall(nodes.row))
     if len(rows) <= LONG or "colwidths-given" in table["classes"]:
         return
-    cells = zip(*(row.children for row in rows), strict=True)
-    widths = [max(len(cell.astext()) for cell in column) for column in cells]
-    if sum(widths) > WIDE:
-        table["classes"].append("colwidths-given")
-        for spec, width in zip(table.findall(nodes.colspec), widths, strict=True):
-            spec["colwidth"] = min(width, WIDE)
+    columns = zip(*(row.children for row in rows), strict=True)
+    texts = [[cell.astext() for cell in column] for column in columns]
+    lines = [max(map(len, column)) for column in texts]
+    if sum(lines) <= WIDE:
+        return
+    words = [max(len(word) for cell in column for word in cell.split()) for column in texts]
+    room, wanted = WIDE - sum(words), sum(lines) - sum(words)
+    share = max(0, room) / max(1, wanted)  # every column has its longest word, and some of the rest
+    table["classes"].append("colwidths-given")
+    for spec, word, line in zip(table.findall(nodes.colspec), words, lines, strict=True):
+        spec["colwidth"] = round(3 + word + share * (line - word))
+    if room < WIDE / 2:
+        place = table.parent.index(table)
+        table.parent.insert(place + 1, tex(r"\endgroup"))
+        table.parent.insert(place, tex(r"\begingroup\footnotesize"))
 
 
 def section_of(node: nodes.Node) -> nodes.section:
