@@ -359,7 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0.
+        The exit code 0.
     """
     parser = argparse.ArgumentParser(prog="python -m pdpbook.comparison")
     parser.add_argument("--folder", type=Path, default=FOLDER, help=f"where to, default {FOLDER}")

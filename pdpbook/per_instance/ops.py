@@ -171,7 +171,7 @@ def ops_bound(
         it does *not* certify the direction `add`. ``"add"`` is the sharpest of the forms that
         hold in both directions, since `add` is the larger one.
     constant : float, default 2
-        c. The bounds hold for 2; other values are for experiments, and 1 fails.
+        :math:`c`. The bounds hold for 2; other values are for experiments, and 1 fails.
 
     Returns
     -------

@@ -30,6 +30,8 @@ def faults(soup: BeautifulSoup) -> Iterator[str]:
     for head in soup.select("article dl.py dl.field-list > dt"):
         if head.get_text().strip(":") == "Type":
             yield "the description of an attribute was taken for a type"
+    for _ in soup.select("article dl.py ol"):
+        yield "a letter or number with its period was taken for a list"
 
 
 def page(name: str) -> BeautifulSoup:
@@ -74,6 +76,7 @@ def test_fitted_attributes_keep_their_underscore(module, name):
         ("<a href='#'>Theorem 7.3</a> <code>lam</code>", 0),
         ("<dl class='field-list'><dt>Type:</dt></dl>", 1),
         ("<dl class='field-list'><dt>Returns:</dt></dl>", 0),
+        ("<ol type='A'><li></li></ol>", 1),
     ],
 )
 def test_planted_faults_are_noticed(body, count):

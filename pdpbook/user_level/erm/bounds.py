@@ -46,7 +46,7 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
     Returns
     -------
     float
-        K.
+        :math:`K`.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     Returns
     -------
     float
-        A.
+        :math:`A`.
 
     Raises
     ------

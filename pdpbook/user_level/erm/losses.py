@@ -116,7 +116,7 @@ def ball_minimizer(
     loss : {"squared", "logistic"}, default "squared"
         Which loss.
     radius : float, default 1.0
-        R.
+        :math:`R`.
     gradient_norm : float, default 1e-10
         The gradient of J, plus a multiple of theta on the sphere, is no longer than this at the
         answer, which is then within ``gradient_norm / lam`` of the exact minimizer.
