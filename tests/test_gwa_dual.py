@@ -93,7 +93,8 @@ def test_corrupted_multipliers_lower_the_bound(changes):
     X, users = instance()
     setting = {**SETTING, **changes}
     best = gwa_weights(X, users, **setting)
-    objective, bound, gap = certify(best.C, X, users, multipliers=best.multipliers, **setting)
+    proof = {"multipliers": best.multipliers, "parts": best.parts}
+    objective, bound, gap = certify(best.C, X, users, **proof, **setting)
     assert_allclose([objective, bound], [best.objective, best.lower_bound], rtol=1e-12)
     assert abs(gap - best.gap) < 1e-12
     rng = np.random.default_rng(3)
@@ -103,9 +104,8 @@ def test_corrupted_multipliers_lower_the_bound(changes):
         _, lower, wider = certify(best.C, X, users, multipliers=wrong, **setting)
         assert lower < bound
         assert wider > gap
-    assert_allclose(
-        certify(best.C, X, users, multipliers=7 * best.multipliers, **setting)[1], bound, rtol=1e-9
-    )
+    proof["multipliers"] = 7 * best.multipliers
+    assert_allclose(certify(best.C, X, users, **proof, **setting)[1], bound, rtol=1e-9)
 
 
 @given(st.integers(0, 10_000))

@@ -1,5 +1,7 @@
 """Optimal weights: closed forms, agreement of independent solvers, symmetries and refusals."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from scipy import optimize
 from pdpbook.gwa import (
     ConvergenceError,
     certify,
-    exact,
+    exact_interior,
     exact_sensitivity,
     gwa_weights,
     program,
@@ -34,7 +36,7 @@ def contributions(C, users):
 
 def assert_solved(found, X, users, tol=1e-8, **setting):
     """Everything the result says, again from its matrix."""
-    again = certify(found.C, X, users, multipliers=found.multipliers, **setting)
+    again = certify(found.C, X, users, multipliers=found.multipliers, parts=found.parts, **setting)
     assert_allclose(again[:2], [found.objective, found.lower_bound], rtol=1e-11)
     assert -1e-12 < found.gap <= tol
 
@@ -388,14 +390,97 @@ def test_cuts_join_until_all_of_them_hold(monkeypatch):
     X, users = instance(n=40, d=5, m=5)
     setting = {**SETTING, "sensitivity": "exact"}
     every = gwa_weights(X, users, **setting)  # 16 sign vectors a user: all of them from the start
-    monkeypatch.setattr(exact, "SPREAD", 1)
-    monkeypatch.setattr(exact, "PER_USER", 1)
+    monkeypatch.setattr(exact_interior, "FIRST", 1)
+    monkeypatch.setattr(exact_interior, "MORE", 1)
     found = gwa_weights(X, users, **setting)
     assert_solved(found, X, users, **setting)
     assert_allclose(found.objective, every.objective, rtol=2e-8)
-    rounds, few = (int(found.status.split()[k]) for k in (1, 3))  # "cuts: 5 rounds, 31 cuts, ..."
-    assert rounds > 1
-    assert few < int(every.status.split()[3])
+    few, all_of_them = (int(s.status.split()[4]) for s in (found, every))  # "..: 30 steps, 31 cuts"
+    assert 3 * 5 < few < all_of_them  # three a user at first: cuts joined, and not all
+
+
+def exact_program(X, users, sigma2, kappa, tau):
+    """The optimum with a constraint for every user and sign vector, by Clarabel."""
+    cp = program.load_cvxpy()
+    n, d = X.shape
+    C, t = cp.Variable((d, n)), cp.Variable()
+    limits = [C @ X == np.eye(d)]
+    for user, share in zip(np.unique(users), tau, strict=True):
+        for signs in itertools.product([1.0, -1.0], repeat=d):
+            limits.append(cp.norm1(np.array(signs) @ C[:, users == user]) <= share * t)
+    goal = cp.Minimize(sigma2 * cp.sum_squares(C) + kappa * cp.square(t))
+    return cp.Problem(goal, limits).solve(solver="CLARABEL")
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1.0, 1e3])
+def test_exact_optimum_against_all_sign_vectors(ratio):
+    X, users = instance(n=24, d=3, m=6)
+    budgets = dict(zip(np.unique(users), np.random.default_rng(1).uniform(1, 4, 6), strict=False))
+    setting = {"sigma2": ratio, "epsilon": budgets, "width": 2.0, "sensitivity": "exact"}
+    found = gwa_weights(X, users, **setting)
+    assert_solved(found, X, users, **setting)
+    share = np.array(list(budgets.values()))
+    best = exact_program(X, users, ratio, 6 * (2.0 / share.max()) ** 2, share / share.max())
+    assert_allclose(found.objective, best, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "design", ["repeated rows", "one-hot", "rows of zeros", "a user a row", "columns of any size"]
+)
+def test_exact_optimum_where_much_is_degenerate(design):
+    X, users = instance(n=48, d=4, m=6)
+    if design == "repeated rows":
+        X = np.repeat(X[:12], 4, axis=0)
+    elif design == "one-hot":
+        X = np.eye(4)[np.arange(48) % 4]
+    elif design == "rows of zeros":
+        X[users == 0] *= np.arange((users == 0).sum())[:, None] % 2
+    elif design == "a user a row":
+        users = None
+    else:
+        X = X * [1.0, 1e3, 1e-3, 1e5]
+    setting = {**SETTING, "sensitivity": "exact"}
+    found = gwa_weights(X, users, **setting)
+    assert_solved(found, X, users, **setting)
+    searched = certify(found.C, X, users, multipliers=found.multipliers, **setting)
+    assert_allclose(searched[1], found.lower_bound, rtol=2e-8)  # parts found anew
+
+
+def test_wrong_parts_prove_less():
+    X, users = instance(n=40, d=3, m=8)
+    setting = {**SETTING, "sensitivity": "exact"}
+    found = gwa_weights(X, users, **setting)
+    rng = np.random.default_rng(4)
+
+    def bound(parts):
+        return certify(found.C, X, users, multipliers=found.multipliers, parts=parts, **setting)[1]
+
+    assert_allclose(bound(found.parts), found.lower_bound, rtol=1e-12)
+    for size in (1e-3, 0.1, 10.0):
+        moved = [(Z, w + size * np.abs(w).max() * rng.normal(size=w.shape)) for Z, w in found.parts]
+        assert bound(moved) < found.lower_bound
+    assert bound([(Z, 0 * w) for Z, w in found.parts]) < 0.5 * found.lower_bound
+    assert_allclose(bound([(Z, 9 * w) for Z, w in found.parts]), found.lower_bound, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda parts: parts[1:], "parts must hold a pair for each of 8 users; got 7"),
+        (lambda parts: [(Z / 2, w) for Z, w in parts], "parts of user 0 must be signs"),
+        (lambda parts: [(Z, w[1:]) for Z, w in parts], "parts of user 0 must be signs"),
+        (lambda parts: [(Z, w + np.nan) for Z, w in parts], "parts must"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(change, message):
+    X, users = instance(n=40, d=3, m=8)
+    setting = {**SETTING, "sensitivity": "exact"}
+    found = gwa_weights(X, users, **setting)
+    proof = {"multipliers": found.multipliers, "parts": change(found.parts)}
+    with pytest.raises(ValueError, match=message):
+        certify(found.C, X, users, **proof, **setting)
+    with pytest.raises(ValueError, match="parts must be None without sensitivity='exact'"):
+        certify(found.C, X, users, **proof, **SETTING)
 
 
 def test_exact_multipliers_of_the_wrong_sign_certify_nothing():

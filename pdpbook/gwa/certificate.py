@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook.gwa.dual import evaluate, relative_gap
-from pdpbook.gwa.exact import check_exact, exact_bound
-from pdpbook.gwa.problem import FEASIBLE, build_problem
+from pdpbook.gwa.exact import bound_of_parts, check_exact, search_bound
+from pdpbook.gwa.exact_interior import Parts
+from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.validation import check_choice, check_finite
 
@@ -30,6 +31,7 @@ def certify(
     norm: str = "l1",
     delta: float | None = None,
     sensitivity: str = "entrywise",
+    parts: Any = None,
 ) -> tuple[float, float, float]:
     r"""Verify a weight matrix from the matrix and any multipliers, whoever computed them.
 
@@ -55,6 +57,9 @@ def certify(
         Any matrix; its scale does not matter.
     sigma2, epsilon, width, target, prior, norm, delta, sensitivity
         As for `gwa_weights`.
+    parts : sequence of pairs of arrays, optional
+        `GWAWeights.parts`, for the exact sensitivity: with them the bound is a formula. Without,
+        they are searched for, which takes about as long as solving.
 
     Returns
     -------
@@ -86,6 +91,8 @@ def certify(
     )
     if exact:
         check_exact(problem)
+    elif parts is not None:
+        raise ValueError("parts must be None without sensitivity='exact', which alone has them")
     weights, Lam = (
         np.asarray(check_finite(C, "C")),
         np.asarray(check_finite(multipliers, "multipliers")),
@@ -103,7 +110,29 @@ def certify(
     if exact:
         sizes = exact_sensitivity(weights, problem.codes)
         objective = problem.objective(weights, float(np.max(sizes / problem.tau)))
-        bound = exact_bound(problem, weights, Lam)
+        if parts is None:
+            bound = search_bound(problem, np.ascontiguousarray(weights), Lam)
+        else:
+            bound = bound_of_parts(problem, Lam, _check_parts(parts, problem))
     else:
         objective, bound = problem.objective(weights), evaluate(problem, Lam).bound
     return objective, bound, relative_gap(objective, bound)
+
+
+def _check_parts(parts: Any, problem: Problem) -> Parts:
+    """Signs and multipliers of every user, of shapes that fit."""
+    sizes = np.diff(np.append(problem.starts, len(problem.X)))
+    k = len(problem.target)
+    if len(parts) != len(sizes):
+        raise ValueError(f"parts must hold a pair for each of {len(sizes)} users; got {len(parts)}")
+    found = []
+    for user, (size, pair) in enumerate(zip(sizes, parts, strict=True)):
+        Z, w = (np.asarray(check_finite(part, "parts")) for part in pair)
+        shape, p = (max(k, size), min(k, size)), len(Z)
+        if Z.shape != (p, shape[1]) or w.shape != (shape[0], p) or not (np.abs(Z) == 1).all():
+            raise ValueError(
+                f"parts of user {user} must be signs of shape (p, {shape[1]}) and multipliers of "
+                f"shape ({shape[0]}, p); got shapes {Z.shape} and {w.shape}"
+            )
+        found.append((Z, w))
+    return tuple(found)

@@ -133,7 +133,7 @@ class InteriorPoint:
         if self.ridge is not None:
             blocks = blocks + self.ridge
         H.reshape(k, d, k, d)[np.arange(k), :, np.arange(k), :] += blocks
-        factor = _factor(H)
+        factor = cholesky(H)
         r_dual, r_user, r_t, r_equal = self.r_dual, self.r_user, self.r_t, self.r_equal
 
         def direction(cV: Floats, cs: Floats) -> tuple[Any, ...]:
@@ -154,11 +154,11 @@ class InteriorPoint:
             raise FloatingPointError("an interior point step begins on the boundary")
         mu = total / (V.size + m)
         dV, ds, dt, dL, dnu, dz = direction(cV, cs)
-        ap, ad = _longest((V, dV), (s, ds)), _longest((z, dz), (nu, dnu))
+        ap, ad = longest((V, dV), (s, ds)), longest((z, dz), (nu, dnu))
         after = np.vdot(V + ap * dV, z + ad * dz) + (s + ap * ds) @ (nu + ad * dnu)
         center = mu * min(1.0, float(after) / total) ** 3
         dV, ds, dt, dL, dnu, dz = direction(cV + dV * dz - center, cs + ds * dnu - center)
-        ap, ad = _longest((V, dV), (s, ds)), _longest((z, dz), (nu, dnu))
+        ap, ad = longest((V, dV), (s, ds)), longest((z, dz), (nu, dnu))
         back = max(0.99, 1 - self.gap)
         ap, ad = back * ap, back * ad
         self.V, self.s, self.t = V + ap * dV, s + ap * ds, self.t + ap * dt
@@ -166,17 +166,18 @@ class InteriorPoint:
         self.steps += 1
 
 
-def _longest(*pairs: tuple[Floats, Floats]) -> float:
+def longest(*pairs: tuple[Floats, Floats]) -> float:
     """Longest step, at most 1, that keeps every value at least 0."""
     return 1 / max(1.0, *(float((-change / value).max()) for value, change in pairs))
 
 
-def _factor(H: Floats) -> Any:
+def cholesky(H: Floats) -> Any:
     """Cholesky factor, with as much of the identity added as rounding asks for."""
     shift, size = 0.0, float(np.trace(H)) / len(H)
     for _ in range(20):
         try:
-            return linalg.cho_factor(H + shift * np.eye(len(H)), check_finite=False)
+            shifted = H + shift * np.eye(len(H)) if shift else H
+            return linalg.cho_factor(shifted, check_finite=False)
         except linalg.LinAlgError:
             shift = max(10 * shift, 1e-15 * size)
     raise FloatingPointError("the system of an interior point step is not positive definite")

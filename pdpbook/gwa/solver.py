@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.gwa.dual import evaluate, relative_gap
-from pdpbook.gwa.exact import check_exact, exact_bound, solve_exact
+from pdpbook.gwa.exact import bound_of_parts, check_exact, solve_exact
+from pdpbook.gwa.exact_interior import Parts
 from pdpbook.gwa.newton import solve_newton
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
 from pdpbook.gwa.program import is_installed, solve_linear_program, solve_program
@@ -43,6 +44,9 @@ class GWAWeights:
     contributions: Floats  #: (m,) summed column norms of every user, or exact sensitivities
     users: NDArray[Any]  #: labels of the users, sorted, shape (m,)
     status: str  #: which solver ran and how it ended
+    #: with the exact sensitivity: every user's sign vectors (p, q) and their multipliers (a, p),
+    #: over the user's rows, or over the coordinates where those are more; else None
+    parts: tuple[tuple[Floats, Floats], ...] | None = None
 
 
 def gwa_weights(
@@ -80,7 +84,7 @@ def gwa_weights(
     solver : {"auto", "rows", "interior", "newton", "clarabel", "piqp", "highs"}
         Which algorithm: row generation around our interior point, that interior point on all rows,
         semismooth Newton on the dual, or the program in cvxpy (Clarabel, PIQP). "highs" solves the
-        linear program of ``sigma2 = 0``.
+        linear program of ``sigma2 = 0``. With ``sensitivity="exact"`` there is one algorithm.
     tol : float
         Largest certified relative gap that is returned.
     target : array_like, shape (k, d), optional
@@ -131,10 +135,12 @@ def gwa_weights(
         check_exact(problem)
     T = whitening(problem, default_target=target is None)
     white = problem.change_basis(T)
-    found = solve(white, solver, tol)
+    parts = None
     if sensitivity == "exact":
-        found = solve_exact(white, found, tol)
-    return _finish(problem, found, T, tol, owned.labels, exact=sensitivity == "exact")
+        found, parts = solve_exact(white, tol)
+    else:
+        found = solve(white, solver, tol)
+    return _finish(problem, found, T, tol, owned.labels, parts)
 
 
 def solve(problem: Problem, solver: str, tol: float) -> Solution:
@@ -214,8 +220,7 @@ def _finish(
     T: Floats,
     tol: float,
     labels: NDArray[Any],
-    *,
-    exact: bool,
+    parts: Parts | None,
 ) -> GWAWeights:
     """Evaluate both ends of the gap once more, in the caller's units and from C alone."""
     missing = restrict(problem, found.rows).infeasibility(found.C)
@@ -226,15 +231,14 @@ def _finish(
     C = np.zeros((len(problem.target), len(problem.X)))
     C[:, found.rows] = found.C
     M = found.M @ T.T
-    if exact:
-        sizes = exact_sensitivity(C, problem.codes)
-        bound = exact_bound(problem, C, M)
-        M = M * (bound / float(np.vdot(M, problem.target)))
-    else:
-        sizes = problem.sizes_of(C)
-        bound, M, _ = evaluate(problem, M)
+    sizes = problem.sizes_of(C) if parts is None else exact_sensitivity(C, problem.codes)
     t = float(np.max(sizes / problem.tau))
     objective = problem.objective(C, t)
+    if parts is not None:
+        bound = bound_of_parts(problem, M, parts)
+        M = M * (bound / float(np.vdot(M, problem.target)))
+    else:
+        bound, M, _ = evaluate(problem, M)
     gap = relative_gap(objective, bound)
     if not gap <= tol:
         raise ConvergenceError(
@@ -253,4 +257,5 @@ def _finish(
         contributions=sizes,
         users=labels,
         status=found.status,
+        parts=parts,
     )

@@ -1,0 +1,303 @@
+"""Primal-dual interior point for the exact sensitivity: a block a user, signs join while it runs.
+
+In units of `length` for C and `price` for the objective: minimize
+
+    q/2 |C|^2 + kappa/2 t^2,   C X = A,   sum_a |z v_a| <= tau_l t  for every user l and signs z,
+
+where v_a are the columns or the rows of the user's block of C, whichever are shorter. A cut z has
+bounds u_a above |z v_a| with slacks g = u -+ z v and multipliers lam, and the slack s of the sum of
+u_a below tau_l t with the multiplier nu = lam[0] + lam[1]. L is the multiplier of C X = A.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from pdpbook.gwa.interior import cholesky, longest
+from pdpbook.gwa.problem import Problem
+from pdpbook.gwa.sensitivity import sign_vectors
+
+__all__: list[str] = []
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+Parts = tuple[tuple[Floats, Floats], ...]  # for every user, signs (p, q) and w (a, p)
+FIRST, MORE = 20, 10  # signs of a user at first, and signs that join at a time
+LIFT, NEW, GUARD = 1.5, 0.3, 0.01  # start of t, multipliers of new cuts, centering; by trial
+CHUNK = 1 << 21  # products held at a time
+
+
+class Change(NamedTuple):
+    """A step of one user's variables."""
+
+    v: Floats
+    g: Floats
+    s: Floats
+    lam: Floats
+    nu: Floats
+
+
+class Share:
+    """One user's variables, and their part of a step."""
+
+    def __init__(self, X: Floats, tau: float, C: Floats, every: Floats) -> None:
+        self.X, self.tau, self.every = X, tau, every  # every: all sign vectors, (2^(q-1), q)
+        self.k, self.flat = len(C), len(X) < len(C)
+        self.v = (C if self.flat else C.T).copy()  # (a, q)
+        self.have = np.zeros(0, dtype=np.intp)  # which of the sign vectors are cuts
+        self.Z = every[self.have]  # (p, q)
+        self.g = self.lam = np.zeros((2, len(self.v), 0))
+        self.s = self.nu = np.zeros(0)
+
+    @property
+    def C(self) -> Floats:
+        """The user's block of weights, shape (k, rows)."""
+        return self.v if self.flat else self.v.T
+
+    @property
+    def w(self) -> Floats:
+        """Multipliers of z v_a, shape (a, p), at most nu in size."""
+        return np.asarray(self.lam[0] - self.lam[1])
+
+    def image(self, L: Floats) -> Floats:
+        """L X^T in the shape of v."""
+        return np.asarray(L @ self.X.T if self.flat else self.X @ L.T)
+
+    def total(self, v: Floats) -> Floats:
+        """The part of C X that comes from v, shape (k, d)."""
+        return np.asarray((v if self.flat else v.T) @ self.X)
+
+    def images(self, root: Floats) -> Floats:
+        """The matrix that takes L to root_a image(L)_a for all a, shape (a q, k d)."""
+        size, q = root.shape[:2]
+        if not self.flat:
+            return np.asarray((root[..., None] * self.X[:, None, None]).reshape(size * q, -1))
+        found = np.zeros((size, q, self.k, self.X.shape[1]))
+        found[np.arange(size), :, np.arange(size)] = root @ self.X
+        return found.reshape(size * q, -1)
+
+    def sums(self) -> Floats:
+        """The sums that cuts limit, for all sign vectors."""
+        step = max(1, CHUNK // len(self.v))
+        parts = [self.every[i : i + step] @ self.v.T for i in range(0, len(self.every), step)]
+        return np.concatenate([np.abs(part).sum(axis=1) for part in parts])
+
+    def join(self, new: Numbers, mu: float, nu: float) -> None:
+        """Let cuts join with multipliers nu and products mu; their sums may exceed tau t."""
+        Z, h = self.every[new], mu / nu
+        x = self.v @ Z.T
+        g = h + np.hypot(h, x) + np.stack([-x, x])
+        self.have, self.Z = np.append(self.have, new), np.vstack([self.Z, Z])
+        self.g = np.concatenate([self.g, g], axis=2)
+        self.lam = np.concatenate([self.lam, mu / g], axis=2)
+        self.s = np.append(self.s, np.full(len(new), h))
+        self.nu = np.append(self.nu, np.full(len(new), nu))
+
+    def products(self) -> float:
+        """Slacks times multipliers, summed."""
+        return float(np.vdot(self.g, self.lam) + self.s @ self.nu)
+
+    def measure(self, q: float, L: Floats, t: float) -> None:
+        """Residuals of the equations of v, u and s."""
+        self.r_v = self.image(L) - q * self.v - self.w @ self.Z
+        self.r_u = self.nu - self.lam[0] - self.lam[1]
+        self.r_s = self.tau * t - self.g.sum(axis=(0, 1)) / 2 - self.s
+
+    def factor(self, q: float) -> None:
+        """Eliminate u, then v by the Hessian G it is left with: a system K for nu remains."""
+        self.ratio = D = self.lam / self.g
+        self.D = D[0] + D[1]
+        self.rho = (D[0] - D[1]) / self.D
+        k, p = self.Z.shape[1], len(self.Z)
+        pairs = (self.Z[:, :, None] * self.Z[:, None]).reshape(p, -1)
+        G = (4 * D[0] / self.D * D[1] @ pairs).reshape(-1, k, k)
+        G += (q + 1e-16 * np.trace(G, axis1=1, axis2=2))[:, None, None] * np.eye(k)
+        root = np.linalg.inv(np.linalg.cholesky(G))
+        self.R = root.transpose(0, 2, 1)  # R R^T = G^-1
+        self.Y = ((root @ self.Z.T) * self.rho[:, None]).reshape(-1, p)
+        K = self.Y.T @ self.Y
+        K[np.diag_indices(p)] += (1 / self.D).sum(axis=0) + self.s / self.nu
+        self.K = cholesky(K)
+        self.K1 = linalg.cho_solve(self.K, np.ones(p), check_finite=False)
+        self.B = self.KB = np.zeros((p, self.k * self.X.shape[1]))
+
+    def tie(self) -> Floats:
+        """Tie nu to L; returns the user's part of the system for L."""
+        T = self.images(self.R.transpose(0, 2, 1))
+        self.B = self.Y.T @ T
+        self.KB = linalg.cho_solve(self.K, self.B, check_finite=False)
+        return np.asarray(T.T @ T - self.B.T @ self.KB)
+
+    def begin(self, e: Floats, e_s: Floats) -> Floats:
+        """Set out to change products by e g and e_s nu; returns the part of C X this makes."""
+        self.e, self.e_s, self.e_u = e, e_s, e[0] + e[1] - self.r_u
+        self.h = self.r_v - (e[0] - e[1] - self.rho * self.e_u) @ self.Z
+        half = np.einsum("aij,ai->aj", self.R, self.h)
+        self.b = (self.e_u / self.D).sum(axis=0) + e_s - self.r_s + half.ravel() @ self.Y
+        return self.total(np.einsum("aij,aj->ai", self.R, half))
+
+    def finish(self, dL: Floats, dt: float) -> Change:
+        """The step of this user, given those of L and t."""
+        right = self.b + self.B @ dL.ravel()
+        dnu = linalg.cho_solve(self.K, right, check_finite=False) - self.tau * dt * self.K1
+        pull = self.h + self.image(dL) - (self.rho * dnu) @ self.Z
+        dv = np.einsum("aij,aj->ai", self.R, np.einsum("aij,ai->aj", self.R, pull))
+        dx = dv @ self.Z.T
+        du = (self.e_u - dnu) / self.D + self.rho * dx
+        dg = np.empty_like(self.g)
+        np.subtract(du, dx, out=dg[0])
+        np.add(du, dx, out=dg[1])
+        return Change(dv, dg, self.e_s - self.s / self.nu * dnu, self.e - self.ratio * dg, dnu)
+
+    def move(self, change: Change, ap: float, ad: float) -> None:
+        """Take a step, with lengths for weights and for multipliers."""
+        self.v, self.g = self.v + ap * change.v, self.g + ap * change.g
+        self.s, self.nu = self.s + ap * change.s, self.nu + ad * change.nu
+        self.lam = self.lam + ad * change.lam
+
+
+class ExactInteriorPoint:
+    """Iterates from weights C; with `multipliers` L stays, and C X = A is not asked for.
+
+    Then it minimizes the Lagrangian, which is how far L proves anything.
+    """
+
+    def __init__(self, problem: Problem, C: Floats, multipliers: Floats | None = None) -> None:
+        self.length = float(np.abs(C).mean())
+        self.price = max(problem.sigma2 * C.size, problem.kappa)
+        self.q, self.kappa = problem.sigma2 / self.price, problem.kappa / self.price
+        self.A = problem.target / self.length
+        self.fixed, self.steps = multipliers is not None, 0
+        self.L = np.zeros(self.A.shape) if multipliers is None else multipliers / self.unit
+        ends = np.append(problem.starts, len(problem.X))
+        short = np.minimum(np.diff(ends), len(C))
+        every = {q: sign_vectors(q, 0, 1 << (q - 1)) for q in np.unique(short)}
+        self.shares = [
+            Share(problem.X[a:b], tau, C[:, a:b] / self.length, every[q])
+            for a, b, tau, q in zip(ends[:-1], ends[1:], problem.tau, short, strict=True)
+        ]
+        first = [_first(share.sums()) for share in self.shares]
+        self.t = LIFT * max(float(share.sums().max() / share.tau) for share in self.shares)
+        nu = self.kappa * self.t / float(problem.tau @ [len(new) for new in first])
+        bounds = 2 * sum(len(share.v) for share in self.shares) + len(self.shares)
+        for share, new in zip(self.shares, first, strict=True):
+            share.join(new, nu * self.t * float(problem.tau.sum()) / bounds, nu)
+
+    @property
+    def unit(self) -> float:
+        """Unit of multipliers."""
+        return self.price * self.length
+
+    @property
+    def C(self) -> Floats:
+        """Weights, shape (k, n)."""
+        return np.hstack([share.C for share in self.shares]) * self.length
+
+    @property
+    def M(self) -> Floats:
+        """Multipliers of C X = target."""
+        return self.L * self.unit
+
+    @property
+    def cuts(self) -> int:
+        """How many cuts there are."""
+        return sum(len(share.Z) for share in self.shares)
+
+    def parts(self) -> Parts:
+        """Signs and multipliers of every user's cuts, with L X^T = q v + w Z in the units of L."""
+        found = []
+        for share in self.shares:
+            off = share.image(self.L) - self.q * share.v - share.w @ share.Z
+            found.append((share.Z, (share.w + off @ np.linalg.pinv(share.Z)) * self.unit))
+        return tuple(found)
+
+    def measure(self) -> float:
+        """How far from the optimum: complementarity or residuals, relative to the objective."""
+        self.r_equal, self.r_t = self.A.copy(), -self.kappa * self.t
+        value, wrong, count = self.kappa * self.t**2, 0.0, 0
+        for share in self.shares:
+            share.measure(self.q, self.L, self.t)
+            self.r_equal -= share.total(share.v)
+            self.r_t += share.tau * float(share.nu.sum())
+            value += self.q * float(np.vdot(share.v, share.v))
+            wrong += share.tau * float(np.abs(share.r_v).mean())
+            count += share.g.size + len(share.s)
+        self.products = sum(share.products() for share in self.shares)
+        self.mu = self.products / count
+        self.wrong = (wrong + abs(self.r_t)) / (self.kappa * self.t) * value
+        return max(self.products, self.wrong) / value
+
+    def join(self, margin: float) -> bool:
+        """Add the cuts of every user that are violated most, by a share of `margin` at least."""
+        joined = False
+        for share in self.shares:
+            found = share.sums()
+            found[share.have] = 0.0
+            new = np.argsort(-found)[:MORE]
+            new = new[found[new] > share.tau * self.t * (1 + margin)]
+            if len(new):
+                share.join(new, self.mu, NEW * float(share.nu.mean()))
+                joined = True
+        return joined
+
+    def step(self) -> None:
+        """One predictor and corrector step from the residuals last measured."""
+        size = self.A.size
+        H, tie, den = np.zeros((size, size)), np.zeros(size), self.kappa
+        for share in self.shares:
+            share.factor(self.q)
+            if not self.fixed:
+                H += share.tie()
+            tie += share.tau * (share.B.T @ share.K1)
+            den += share.tau**2 * float(share.K1.sum())
+        factor = None if self.fixed else cholesky(H + np.outer(tie, tie / den))
+
+        def direction(aims: list[tuple[Floats, Floats]]) -> tuple[Floats, float, list[Change]]:
+            push, pull = self.r_equal.ravel(), self.r_t
+            for share, aim in zip(self.shares, aims, strict=True):
+                moved = share.begin(*aim)
+                push = push + share.KB.T @ share.b - moved.ravel()
+                pull += share.tau * float(share.K1 @ share.b)
+            if factor is None:
+                dL = np.zeros(self.A.shape)
+            else:
+                found = linalg.cho_solve(factor, push - tie * (pull / den), check_finite=False)
+                dL = np.reshape(found, self.A.shape)
+            dt = (pull + float(tie @ dL.ravel())) / den
+            return dL, dt, [share.finish(dL, dt) for share in self.shares]
+
+        def lengths(changes: list[Change]) -> tuple[float, float]:
+            both = list(zip(self.shares, changes, strict=True))
+            weights = [pair for s, c in both for pair in ((s.g, c.g), (s.s, c.s))]
+            multipliers = [pair for s, c in both for pair in ((s.lam, c.lam), (s.nu, c.nu))]
+            return longest(*weights), longest(*multipliers)
+
+        _, _, changes = direction([(-s.lam, -s.s) for s in self.shares])
+        ap, ad = lengths(changes)
+        after = 0.0
+        for s, c in zip(self.shares, changes, strict=True):
+            after += float(np.vdot(s.g + ap * c.g, s.lam + ad * c.lam))
+            after += float((s.s + ap * c.s) @ (s.nu + ad * c.nu))
+        # products that shrink before the equations hold leave no room for the steps to come
+        left = max((after / self.products) ** 3, GUARD * self.wrong / self.products)
+        center = self.mu * min(1.0, left)
+        goals = [
+            ((center - c.g * c.lam) / s.g - s.lam, (center - c.s * c.nu) / s.nu - s.s)
+            for s, c in zip(self.shares, changes, strict=True)
+        ]
+        dL, dt, changes = direction(goals)
+        ap, ad = (0.99 * length for length in lengths(changes))
+        for share, change in zip(self.shares, changes, strict=True):
+            share.move(change, ap, ad)
+        self.t, self.L = self.t + ap * dt, self.L + ad * dL
+        self.steps += 1
+
+
+def _first(found: Floats) -> Numbers:
+    """Signs of the largest sums, and others spread over all by a multiplicative sequence."""
+    spread = (np.arange(1, FIRST + 1) * 2654435761) % len(found)
+    return np.union1d(np.argsort(-found)[:FIRST], spread)
