@@ -143,7 +143,15 @@ def test_kinds_come_back(make):
     assert isinstance(lazy, da.Array)
     assert lazy.chunks == ((CUT,) * 6 + (N - 6 * CUT,),)
     assert next(iter(make("list", COLUMNS).select("X").map(first))).shape == (CUT,)
-    assert repr(make("list", COLUMNS)) == "Rows(X, y, epsilon: blocks)"
+    for kind, named in [("views", "arrays"), ("dask", "Dask arrays"), ("list", "blocks")]:
+        assert repr(make(kind, COLUMNS)) == f"Rows(X, y, epsilon: {named})"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_map_gives_floats(make, kind):
+    counted = whole(make(kind, COLUMNS).select("X").map(lambda X: np.arange(len(X))))
+    assert counted.dtype == float
+    assert counted[CUT - 1] == CUT - 1
 
 
 def test_blocks_are_added_in_their_order_whoever_is_first():
@@ -187,6 +195,17 @@ def test_a_chunk_of_unknown_size_may_be_empty():
     total, n = Rows(kept).sum(lambda X: (X.sum(axis=0), len(X)))
     assert n == 2
     assert_allclose(total, X[np.argsort(X[:, 0])[-2:]].sum(axis=0), rtol=EXACT)
+    first = np.asarray(Rows(kept).map(lambda X: X[:1, 0].repeat(len(X))))
+    assert_array_equal(np.sort(first), np.sort(X[:, 0])[-2:])
+
+
+def test_chunks_may_have_one_row_or_none():
+    import dask.array as da
+
+    lazy = da.from_array(X[:10], chunks=((1, 0, 8, 1), D))
+    assert Rows(lazy).sum(lambda X: (1, len(X))) == (3, 10)
+    assert_array_equal(np.asarray(Rows(lazy).map(lambda X: X[:, 0])), X[:10, 0])
+    assert np.asarray(Rows(lazy[:0]).map(lambda X: X[:, 0])).shape == (0,)
 
 
 # --- weighted statistics --------------------------------------------------------------------------
@@ -313,6 +332,9 @@ def test_arrays_of_dask_and_maps_go_straight_in(make, tmp_path):
     fits = {
         "map": PDPRidge(random_state=7).fit(mapped, Y, epsilon=EPSILON),
         "map, budgets of the constructor": PDPRidge(random_state=7, epsilon=EPSILON).fit(mapped, Y),
+        "array, dask": PDPRidge(random_state=7).fit(
+            X, da.from_array(Y, chunks=55), epsilon=EPSILON
+        ),
         "dask, array": PDPRidge(random_state=7).fit(lazy, Y, epsilon=EPSILON),
         "dask, list": PDPRidge(random_state=7).fit(lazy, Y.tolist(), epsilon=EPSILON.tolist()),
         "dask, dask": PDPRidge(random_state=7).fit(
@@ -363,8 +385,13 @@ def test_quantiles_of_the_histogram_are_never_too_small():
         assert exact <= stream.quantile(share) <= exact * 10 ** (1 / 200) * (1 + EXACT)
     alone = stream_per_instance(Rows(np.eye(3), np.zeros(3)), 0.0, GAMMA, DELTA)
     assert np.isinf(alone.quantile(0.5))
-    with pytest.raises(ValueError, match="share must be above 0 and below 1"):
-        stream.quantile(1.0)
+    assert stream.counts.dtype == int
+    for share, message in [
+        (1.0, "share must be above 0 and below 1"),
+        ([0.5], "^share must be a si"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            stream.quantile(share)
 
 
 def test_different_people_the_second_time_are_noticed():
@@ -577,6 +604,16 @@ def test_weights_of_public_rows_refuse_what_they_cannot_read():
             ValueError,
             "a budget for every user",
         ),
+        (
+            lambda: stream_gwa_bound([(X, USERS)], np.full((D, D), np.nan), **given),
+            ValueError,
+            "^multipliers must be finite",
+        ),
+        (
+            lambda: stream_gwa_bound([(X, USERS)], np.ones(D), **given),
+            ValueError,
+            r"^multipliers must have shape \(4, 4\); got \(4,\)",
+        ),
     ]:
         with pytest.raises(error, match=message):
             make()
@@ -585,7 +622,7 @@ def test_weights_of_public_rows_refuse_what_they_cannot_read():
 # --- a pool ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("setting", [{"alpha": 2.0}, {"model": "ols", "fit_intercept": False}])
+@pytest.mark.parametrize("setting", [{}, {"alpha": 2.0}, {"model": "ols", "fit_intercept": False}])
 @pytest.mark.parametrize("subsets", [(N,), (N, 3)])
 def test_differences_of_blocks_are_those_of_the_pool(make, setting, subsets):
     members = np.random.default_rng(1).random(subsets) < 0.5
@@ -601,6 +638,15 @@ def test_differences_of_blocks_are_those_of_the_pool(make, setting, subsets):
     assert np.abs(wrong - expected[..., : wrong.shape[-2], :]).max() > 1e-3 * largest
 
 
+def test_units_of_features_do_not_make_a_pool_singular():
+    members = np.arange(N) % 2 == 0
+    units = np.geomspace(1e-7, 1e7, D)
+    given = {"model": "ols", "fit_intercept": False}
+    (got,) = of_pool(Rows(X * units, Y, members=members), **given)
+    (one,) = of_pool(Rows(X, Y, members=members), **given)
+    assert_allclose(got * units, one, rtol=1e-9, atol=1e-9 * np.abs(one).max())  # condition: 100
+
+
 def test_pools_in_blocks_refuse_what_has_no_sums():
     members = np.arange(N) % 2 == 0
     alone = np.zeros((N, 1))
@@ -608,6 +654,11 @@ def test_pools_in_blocks_refuse_what_has_no_sums():
     for make, error, message in [
         (lambda: stream_differences([(X, Y, members)], model="lasso"), ValueError, "model must be"),
         (lambda: stream_differences([(X, Y, members)], alpha=0.0), ValueError, "alpha must be"),
+        (
+            lambda: stream_differences([(X, Y, members)], alpha=[1.0]),
+            ValueError,
+            "^alpha must be a",
+        ),
         (lambda: stream_differences([(X, Y, members * 1)]), TypeError, "members must be booleans"),
         (lambda: stream_differences(iter([])), TypeError, "stream_differences reads blocks twice"),
         (lambda: stream_differences([(X, Y, members & False)]), ValueError, "at least two members"),
@@ -648,8 +699,8 @@ def weighed(rows):
     return [found.rows, found.C, found.scale, found.objective, found.lower_bound]
 
 
-def of_pool(rows):
-    return [np.concatenate(list(stream_differences(rows)), axis=-2)]
+def of_pool(rows, **setting):
+    return [np.concatenate(list(stream_differences(rows, **setting)), axis=-2)]
 
 
 BUDGETED, PAIRS = ("X", "y", "epsilon"), ("X", "y")
@@ -848,6 +899,25 @@ def test_a_file_that_is_missing_is_no_cluster_that_is_gone(tmp_path):
     lazy = da.from_delayed(chunk, shape=(N, D), dtype=float)
     with pytest.raises(FileNotFoundError):
         PDPRidge().fit(lazy, Y)
+
+
+def test_what_a_lost_cluster_raises_is_said():
+    """Without one: a graph whose chunks are missing, and what a client raises when it is closed."""
+    import dask.array as da
+    from distributed.client import ClosedClientError, FutureCancelledError
+
+    gone = da.Array({}, "persisted", chunks=((N,), (D,)), dtype=float)
+    said = r"is gone, or lost .*, nothing was released \(ValueError: Missing dependency"
+    with pytest.raises(ConnectionError, match=said):
+        PDPRidge().fit(gone, Y)
+    for error in (ClosedClientError("closed"), FutureCancelledError("chunk", "lost")):
+
+        def fails(block, error=error):
+            raise error
+
+        lazy = da.from_array(X, chunks=(CUT, D)).map_blocks(fails, dtype=float, meta=X[:0])
+        with pytest.raises(ConnectionError, match=rf"is gone, or .*\({type(error).__name__}: "):
+            PDPRidge().fit(lazy, Y)
 
 
 # --- memory ---------------------------------------------------------------------------------------
