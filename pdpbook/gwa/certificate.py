@@ -113,7 +113,7 @@ def certify(
         if parts is None:
             bound = search_bound(problem, np.ascontiguousarray(weights), Lam)
         else:
-            bound = bound_of_parts(problem, Lam, _check_parts(parts, problem))
+            bound, _ = bound_of_parts(problem, Lam, _check_parts(parts, problem))
     else:
         objective, bound = problem.objective(weights), evaluate(problem, Lam).bound
     return objective, bound, relative_gap(objective, bound)

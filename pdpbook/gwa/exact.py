@@ -41,7 +41,7 @@ def solve_exact(problem: Problem, tol: float) -> tuple[Solution, Parts]:
     for error in descend(point, 0.1 * tol):
         if error < tol:
             C, parts = repair(problem, point.C), point.parts()
-            bound = bound_of_parts(problem, point.M, parts)
+            bound, _ = bound_of_parts(problem, point.M, parts)
             gap = relative_gap(exact_objective(problem, C), bound)
             if gap < best.gap:
                 best, best_parts = best._replace(C=C, M=point.M, gap=gap), parts
@@ -69,16 +69,16 @@ def exact_objective(problem: Problem, C: Floats) -> float:
     return problem.objective(C, float(np.max(exact_sensitivity(C, problem.codes) / problem.tau)))
 
 
-def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> float:
-    """Lower bound on the optimum from any multipliers M and any parts w of M X^T.
+def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, float]:
+    """Lower bound on the optimum from any multipliers M and any parts w of M X^T, and its scale.
 
     With M x_i = r_i + sum over z of w_iz z, the optimum is at least
     <M, A>^2 / (sum |r_i|^2 / sigma2 + (sum tau_l max_i |w_iz|)^2 / kappa), whatever the scale of M.
-    The parts are scaled by what suits M best.
+    The parts are taken times the scale that suits M best.
     """
     pairing = float(np.vdot(M, problem.target))
     if not (pairing > 0 and np.isfinite(M).all()):
-        return 0.0
+        return 0.0, 0.0
     image, whole, paid = problem.X @ M.T, np.empty((len(problem.X), len(M))), 0.0
     ends = np.append(problem.starts, len(problem.X))
     for a, b, tau, (Z, w) in zip(ends[:-1], ends[1:], problem.tau, parts, strict=True):
@@ -88,7 +88,7 @@ def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> float:
     scale = float(np.vdot(image, whole)) / problem.sigma2 / own if own > 0 else 0.0
     rest = image - scale * whole
     price = float(np.vdot(rest, rest)) / problem.sigma2 + (scale * paid) ** 2 / problem.kappa
-    return pairing**2 / price
+    return pairing**2 / price, scale
 
 
 def search_bound(problem: Problem, C: Floats, M: Floats) -> float:
@@ -100,7 +100,7 @@ def search_bound(problem: Problem, C: Floats, M: Floats) -> float:
     best = 0.0
     for error in descend(point, 1e-9):
         if error < 1e-5:
-            best = max(best, bound_of_parts(problem, point.M, point.parts()))
+            best = max(best, bound_of_parts(problem, point.M, point.parts())[0])
         if error < 1e-10:
             break
     return best

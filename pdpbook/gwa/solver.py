@@ -44,8 +44,8 @@ class GWAWeights:
     contributions: Floats  #: (m,) summed column norms of every user, or exact sensitivities
     users: NDArray[Any]  #: labels of the users, sorted, shape (m,)
     status: str  #: which solver ran and how it ended
-    #: with the exact sensitivity: every user's sign vectors (p, q) and their multipliers (a, p),
-    #: over the user's rows, or over the coordinates where those are more; else None
+    #: what proves the bound of the exact sensitivity, else None; sign vectors of shape (p, q) and
+    #: multipliers (a, p) for every user, a the user's rows, or the coordinates where those are more
     parts: tuple[tuple[Floats, Floats], ...] | None = None
 
 
@@ -235,8 +235,10 @@ def _finish(
     t = float(np.max(sizes / problem.tau))
     objective = problem.objective(C, t)
     if parts is not None:
-        bound = bound_of_parts(problem, M, parts)
-        M = M * (bound / float(np.vdot(M, problem.target)))
+        bound, scale = bound_of_parts(problem, M, parts)
+        unit = bound / float(np.vdot(M, problem.target))
+        M, scale = M * unit, scale * unit / problem.sigma2
+        parts = tuple((Z, w * scale) for Z, w in parts)
     else:
         bound, M, _ = evaluate(problem, M)
     gap = relative_gap(objective, bound)
