@@ -352,27 +352,18 @@ def users() -> Iterator[Race]:
                 {3000: "at least 3", 10_000: "at least 10"}.get(n, "") if solver == "PIQP" else "",
                 versions=_solver_version(solver),
             )
-
-
-EXACT = """
-import sys, time
-sys.path.insert(0, {here!r})
-from test_gwa import gwa_weights, instance
-X, users, setting = instance({n})
-start = time.perf_counter()
-gwa_weights(X, users, sensitivity="exact", tol=1e-6, **setting)
-print(time.perf_counter() - start)
-"""
-
-
-def exact_weights(n: int, limit: float) -> float:
-    """Seconds for optimal weights under the exact sensitivity, infinite beyond the limit."""
-    code = [sys.executable, "-c", EXACT.format(here=str(HERE), n=n)]
-    try:
-        run = subprocess.run(code, capture_output=True, text=True, timeout=limit + 5, check=True)
-    except subprocess.TimeoutExpired:
-        return float("inf")
-    return float(run.stdout)
+    X, owner, setting = instance(600)
+    yield Race(
+        "seconds",
+        "gwa_weights with the exact sensitivity, to 1e-6",
+        "ten seconds",
+        600,
+        10,
+        partial(gwa_weights, X, owner, sensitivity="exact", tol=1e-6, **setting),
+        None,
+        "at most 1",
+        part=0.1,
+    )
 
 
 def _solver_version(solver: str) -> str:

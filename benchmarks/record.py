@@ -46,7 +46,7 @@ def main() -> None:
         "machine": machine(),
     }
     rows = []
-    for row in chain(run(chosen.peers, chosen.only), exact(chosen.only), memory(chosen.only)):
+    for row in chain(run(chosen.peers, chosen.only), memory(chosen.only)):
         row["load"] = round(os.getloadavg()[0], 1)
         row["versions"] = ", ".join(filter(None, [common["versions"], row.pop("peer")]))
         rows.append(row | {"date": common["date"], "machine": common["machine"]})
@@ -89,14 +89,6 @@ def row_of(race: Race) -> dict:
     return as_row(race.kind, race.what, race.against, race.n, race.d, ratios, race.claim) | {
         "peer": race.versions
     }
-
-
-def exact(only: str | None) -> Iterator[dict]:
-    """The one claim that is far from true: infinite where it did not finish in ten seconds."""
-    what, n = "gwa_weights with the exact sensitivity, to 1e-6", 600
-    if only is None or only in f"seconds {what}":
-        share = races.exact_weights(n, limit=10.0) / 10
-        yield as_row("seconds", what, "ten seconds", n, 10, [share], "at most 1") | {"peer": ""}
 
 
 def memory(only: str | None) -> Iterator[dict]:

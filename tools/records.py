@@ -74,10 +74,6 @@ WHY = {  # what stands in the way of a claim, where it is missed
     "leaves.",
     ("one epoch of DP-SGD", "Opacus on batches drawn beforehand"): "ours draws its own batches and "
     "gathers their rows, as its promise needs. That is half of its time.",
-    ("gwa_weights with the exact sensitivity, to 1e-6", "ten seconds"): "each of its terms is a "
-    "length, hence a conic row of its own, and a general solver slows down as cuts are added. It "
-    "needs an interior point method with a block a user. With the bound of the paper there is no "
-    "such row.",
 }
 REPEATED = """\
 A second run began {apart} minutes after the first, on a machine where up to {load:.0f} processes
@@ -89,7 +85,7 @@ KINDS = {
     "`benchmarks/naive.py` spells out. Below 1 the loop is faster.",
     "peer": "### Times faster than what one would take instead",
     "floor": "### Times as long as what nobody can avoid",
-    "seconds": "### As a share of a time\n\n`inf` was stopped before it ended.",
+    "seconds": "### As a share of a time",
     "memory": "### Peak memory over that of the data, themselves counted",
 }
 
