@@ -16,6 +16,7 @@ from sklearn.base import clone
 from pdpbook.blocks import Rows, sources
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.gwa import (
+    ConvergenceError,
     GWARegression,
     SampleLimitedRegression,
     certify,
@@ -130,6 +131,11 @@ def test_planted_faults_in_the_blocks_are_caught(fault):
     test_sums_and_maps_are_those_of_the_whole(Rows.from_blocks(good, tuple(COLUMNS)))
     with pytest.raises(AssertionError):
         test_sums_and_maps_are_those_of_the_whole(Rows.from_blocks(wrong, tuple(COLUMNS)))
+
+
+def test_a_block_of_one_column_is_an_array_or_a_tuple():
+    for blocks in ([X[:300], X[300:]], [(X[:300],), [X[300:]]]):
+        assert Rows.from_blocks(blocks, ("X",)).sum(lambda X: (len(X),)) == (N,)
 
 
 def test_kinds_come_back(make):
@@ -316,7 +322,7 @@ def test_an_iterator_suffices_for_one_pass(make):
     once = Rows.from_blocks(cut(COLUMNS), tuple(COLUMNS))
     whole = PDPRidge(random_state=7).fit(X, Y, epsilon=EPSILON)
     assert_same_release(PDPRidge(random_state=7).fit(once), whole)
-    with pytest.raises(TypeError, match=r"can be read once: pass a list, or a function"):
+    with pytest.raises(TypeError, match=r"once: pass a list, or a function that returns a new"):
         PDPRidge().fit(once)
     with pytest.raises(TypeError, match=r"weighted_ridge reads blocks twice"):
         weighted_ridge(Rows.from_blocks(cut({"X": X, "y": Y})), None, lam=0.0)
@@ -334,6 +340,9 @@ def test_arrays_of_dask_and_maps_go_straight_in(make, tmp_path):
         "map, budgets of the constructor": PDPRidge(random_state=7, epsilon=EPSILON).fit(mapped, Y),
         "array, dask": PDPRidge(random_state=7).fit(
             X, da.from_array(Y, chunks=55), epsilon=EPSILON
+        ),
+        "other cuts": PDPRidge(random_state=7).fit(
+            lazy, da.from_array(Y, chunks=((80, *[CUT] * 6),)), epsilon=EPSILON
         ),
         "dask, array": PDPRidge(random_state=7).fit(lazy, Y, epsilon=EPSILON),
         "dask, list": PDPRidge(random_state=7).fit(lazy, Y.tolist(), epsilon=EPSILON.tolist()),
@@ -505,6 +514,7 @@ def test_what_is_not_in_blocks_is_refused():
         (lambda: Rows(X, Y[:-1]), ValueError, "columns must have one length"),
         (lambda: Rows(X.tolist(), Y), TypeError, "X must be a NumPy array, a memory map or a Dask"),
         (lambda: Rows(dask.bag.from_sequence([1])), TypeError, "a Dask array, a row .* got Bag"),
+        (lambda: Rows(dask.delayed(X), Y), TypeError, "a Dask array, a row .* got Delayed"),
         (lambda: Rows.from_blocks(3), TypeError, "blocks must be an iterable of tuples"),
         (lambda: Rows.from_blocks([], "Xy"), ValueError, "names must be a tuple of different"),
         (lambda: Rows.from_blocks([], ("X", "X")), ValueError, "names must be a tuple of differ"),
@@ -563,6 +573,11 @@ def test_row_generation_over_blocks_reaches_the_optimum(make, kind):
     assert_allclose([objective, bound], [found.objective, found.lower_bound], rtol=EXACT)
     assert_allclose(found.scale, expected.scale, rtol=1e-3)
     assert len(found.rows) < N
+
+
+def test_a_gap_that_cannot_be_reached_is_an_error():
+    with pytest.raises(ConvergenceError, match=r"ended with a certified .* above tol = 1e-3"):
+        gwa_rows(Rows(**PUBLIC), **GIVEN, tol=1e-30)
 
 
 @pytest.mark.parametrize("sigma2", [0.0, 1e-3, 0.3, 30.0])

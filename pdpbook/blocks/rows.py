@@ -57,7 +57,7 @@ class Rows:
         given = {"X": X, "y": y, **columns}
         given = {name: column for name, column in given.items() if column is not None}
         for name, column in given.items():
-            lazy = is_dask(column) and hasattr(column, "chunks")
+            lazy = is_dask(column) and isinstance(getattr(column, "chunks", None), tuple)
             if not (lazy or isinstance(column, np.ndarray)) or column.ndim == 0:
                 raise TypeError(
                     f"{name} must be a NumPy array, a memory map or a Dask array, a row a person; "

@@ -63,13 +63,8 @@ class Chunks:
                         f"{name} must be a Dask array, too, where chunks have unknown sizes"
                     )
                 column = da.from_array(column, chunks=(cuts, *column.shape[1:]))
-            if column.ndim > 1:
-                column = column.rechunk({k: -1 for k in range(1, column.ndim)})
-            if len(column.chunks[0]) != len(cuts) or not all(
-                a == b or (a != a and b != b) for a, b in zip(column.chunks[0], cuts, strict=True)
-            ):
-                column = column.rechunk({0: cuts})
-            self.columns[name] = column
+            across = dict.fromkeys(range(1, column.ndim), -1)
+            self.columns[name] = column.rechunk({0: cuts, **across})
         self.sizes = cuts
 
     def select(self, names: tuple[str, ...]) -> Chunks:
