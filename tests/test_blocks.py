@@ -324,7 +324,7 @@ def test_an_iterator_suffices_for_one_pass(make):
     assert_same_release(PDPRidge(random_state=7).fit(once), whole)
     with pytest.raises(TypeError, match=r"once: pass a list, or a function that returns a new"):
         PDPRidge().fit(once)
-    with pytest.raises(TypeError, match=r"weighted_ridge reads blocks twice"):
+    with pytest.raises(TypeError, match=r"weighted_ridge reads blocks twice.* or a function that"):
         weighted_ridge(Rows.from_blocks(cut({"X": X, "y": Y})), None, lam=0.0)
 
 
@@ -530,8 +530,18 @@ def test_what_is_not_in_blocks_is_refused():
         ),
         (lambda: PDPRidge().fit(Rows(X[:, 0], Y)), ValueError, r"d at least 1; got \(1100,\)$"),
         (lambda: Rows(X, Y).select("users"), ValueError, "must have a column 'users'"),
-        (lambda: PDPRidge().fit(Rows(X, Y), Y), TypeError, "y must be None with Rows"),
-        (lambda: PDPRidge().fit(Rows(X)), ValueError, "y must be one of the columns"),
+        (lambda: PDPRidge().fit(Rows(X, Y), Y), TypeError, "^y must be None with Rows"),
+        (
+            lambda: PDPRidge().fit(Rows(**COLUMNS), epsilon=EPSILON),
+            TypeError,
+            "^epsilon must be None with Rows that have it",
+        ),
+        (lambda: PDPRidge().fit(Rows(X, users=Y)), ValueError, "of the columns; got X, users$"),
+        (
+            lambda: Rows.from_blocks([(X, Y), (X[:1], Y[:1])]).sum(lambda X, y: (1,) * len(y)),
+            ValueError,
+            r"zip\(\) argument 2 is shorter",
+        ),
         (lambda: PDPRidge().fit(Rows.from_blocks([])), ValueError, "at least one person; got none"),
         (
             lambda: PDPRidge().fit(Rows.from_blocks([(X, Y)]), epsilon=EPSILON),
