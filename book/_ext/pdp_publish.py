@@ -74,17 +74,22 @@ def write_sitemap(app, out: Path) -> None:
 
 def pin_binder(app, out: Path) -> None:
     """A page of a release opens the notebook of that release, whatever the branch holds by then."""
-    citation = yaml.safe_load(Path(app.confdir, "CITATION.cff").read_text(encoding="utf-8"))
-    if "dev" in citation["version"]:
+    if "dev" in app.config.pdp_version:
         return
     options = app.config.html_theme_options
     slug = urlsplit(options["repository_url"]).path.strip("/")
     binder = f"{options['launch_buttons']['binderhub_url']}/v2/gh/{slug}/"
-    branch, tag = f"{binder}{options['repository_branch']}?", f"{binder}v{citation['version']}?"
+    branch, tag = f"{binder}{options['repository_branch']}?", f"{binder}v{app.config.pdp_version}?"
     for page in out.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         if branch in text:
             page.write_text(text.replace(branch, tag), encoding="utf-8")
+
+
+def note_version(app, config) -> None:
+    """A new version makes every page anew, so that all of them link to the same release."""
+    citation = Path(app.confdir, "CITATION.cff").read_text(encoding="utf-8")
+    config.pdp_version = yaml.safe_load(citation)["version"]
 
 
 def finish(app, exception) -> None:
@@ -97,5 +102,7 @@ def finish(app, exception) -> None:
 
 
 def setup(app) -> dict[str, bool]:
+    app.add_config_value("pdp_version", "", "html")
+    app.connect("config-inited", note_version)
     app.connect("build-finished", finish, priority=950)  # after pdp_html has mended the pages
     return {"parallel_read_safe": True, "parallel_write_safe": True}
