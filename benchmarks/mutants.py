@@ -6,6 +6,7 @@ Run it in a throw-away clone, see README.md: it writes setup.cfg and the folder 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 from pathlib import Path
 
@@ -29,12 +30,13 @@ MODULES = {  # test files; tests left out, because they take long or test the te
     ),
     "gwa": (["gwa_dual", "gwa_regression", "gwa_solver"], ""),
     "pac": (["pac_noise", "pac_rates"], ""),
+    "blocks": (["blocks"], "not planted and not whoever_is_first"),
+    "streams": (["blocks"], "not planted and not whoever_is_first"),
 }
 CONFIG = """[mutmut]
 source_paths=pdpbook
 only_mutate=
-    pdpbook/{module}.py
-    pdpbook/{module}/*.py
+{sources}
 also_copy=
     conftest.py
     tools
@@ -69,7 +71,15 @@ class Only:
             items[:] = sorted(kept, key=lambda one: (self.seconds().get(one.nodeid, 0), one.nodeid))
 
 
-def run(module: str, count: int) -> None:
+def sources(module: str) -> list[Path]:
+    """Files of a module; what passes over blocks is one of its own, in whichever folder."""
+    if module == "streams":
+        return sorted(Path("pdpbook").glob("*/streams.py"))
+    files = [Path(f"pdpbook/{module}.py"), *Path(f"pdpbook/{module}").rglob("*.py")]
+    return [file for file in files if file.exists() and file.name != "streams.py"]
+
+
+def run(files: list[Path], count: int) -> None:
     """Mutate, sample and test; setup.cfg must be there before mutmut is imported."""
     import mutmut.__main__ as engine
     from mutmut.mutation.file_mutation import mutate_file_contents
@@ -78,10 +88,9 @@ def run(module: str, count: int) -> None:
     from mutmut.utils.format_utils import get_mutant_name
 
     names = []
-    for file in (Path(f"pdpbook/{module}.py"), *Path(f"pdpbook/{module}").rglob("*.py")):
-        if file.exists():
-            made = mutate_file_contents(str(file), file.read_text(encoding="utf-8")).mutant_names
-            names += [get_mutant_name(file, name) for name in made]
+    for file in files:
+        made = mutate_file_contents(str(file), file.read_text(encoding="utf-8")).mutant_names
+        names += [get_mutant_name(file, name) for name in made]
     sample = sorted(random.Random(SEED).sample(sorted(names), min(count, len(names))))
 
     only, execute = Only(lambda: state().duration_by_test), PytestRunner.execute_pytest
@@ -106,11 +115,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=COUNT)
     chosen = parser.parse_args()
     tests, keyword = MODULES[chosen.module]
+    mutated = sources(chosen.module)
+    paths = "\n".join(f"    {file}" for file in mutated)
     files = "\n".join(f"    tests/test_{name}.py" for name in tests)
     keyword = f"    -k\n    {keyword}\n" if keyword else ""
-    text = CONFIG.format(module=chosen.module, keyword=keyword, files=files)
+    text = CONFIG.format(sources=paths, keyword=keyword, files=files)
+    os.environ["DASK_SCHEDULER"] = "synchronous"  # threads do not survive the fork for a mutant
     Path("setup.cfg").write_text(text, encoding="utf-8")
-    run(chosen.module, chosen.count)
+    run(mutated, chosen.count)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ TITLE = "# Benchmarks\n"
 MUTANTS = """\
 ## Do the tests notice?
 
-A test suite that passes says little until somebody breaks the code and it fails. For six modules a
-tool changed the code in {each} places chosen at random, one at a time: a sign, a comparison, a
+A test suite that passes says little until somebody breaks the code and it fails. For eight modules
+a tool changed the code in {each} places chosen at random, one at a time: a sign, a comparison, a
 constant, an argument. A mutant that makes a test fail is *killed*. These are the rates, with the
 tests that were added on the way.
 
@@ -24,9 +24,8 @@ tests that were added on the way.
 
 Every survivor, and why it lives: *equivalent*, no input tells it apart; *numerics*, the same answer
 to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, on {date};
-`benchmarks/README.md` in the repository says how to run it again. The search for an epsilon in
-`per_instance.ops` was written anew after that. Seconds are processor seconds of the tests of a
-module.
+`benchmarks/README.md` in the repository says how to run it again. The exact optimum in `gwa.exact`
+was written anew after that. Seconds are processor seconds of the tests of a module.
 """
 ALARMS = """\
 ## Do sound mechanisms raise alarms?
