@@ -21,6 +21,7 @@ from pdpbook.validation import (
     check_positive,
     is_plain,
     lies_inside,
+    refuse_masked,
 )
 
 __all__: list[str] = []  # for the estimators of the package
@@ -35,11 +36,20 @@ def labels_of(X: Any, y: Any) -> Floats:
     """Labels as an array of shape (n,), one a row of X: a column is flattened with a warning."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
+    refuse_masked(y, "y")
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "O":
         labels = labels.astype(float)
     check_consistent_length(X, labels)
     return np.asarray(labels)
+
+
+def table_of(estimator: Any, X: Any, **checks: Any) -> Floats:
+    """Rows that `fit` was given in memory, by scikit-learn's checks of tables."""
+    refuse_masked(X, "X")
+    checks = {"ensure_all_finite": False} | checks
+    rows = validate_data(estimator, X, dtype=float, **checks)
+    return np.asarray(rows)
 
 
 def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
@@ -50,8 +60,8 @@ def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
     if is_plain(X) and is_plain(y) and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
         note_width(estimator, X.shape[1])
         return X, y
-    rows = validate_data(estimator, X, dtype=float, ensure_all_finite=False)
-    return np.asarray(rows), labels_of(rows, y)
+    rows = table_of(estimator, X)
+    return rows, labels_of(rows, y)
 
 
 def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:

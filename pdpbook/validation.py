@@ -190,6 +190,14 @@ def is_plain(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype == np.float64
 
 
+def refuse_masked(value: Any, name: str) -> None:
+    """Refuse an array with hidden entries: NumPy would hand them on like all others."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} must not be a masked array: its hidden entries would be used; leave them out"
+        )
+
+
 def _scalar(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> float:
     clean = _numbers(value, name, holds, rule)
     if np.ndim(clean):
@@ -222,6 +230,7 @@ def _floats(value: Any, name: str) -> Floats:
     """An array of floats from numbers of any real type, booleans refused."""
     if is_plain(value):
         return np.asarray(value)
+    refuse_masked(value, name)
     if hasattr(value, "dask"):
         raise TypeError(
             f"{name} must be in memory here, a NumPy array; got a Dask array, all of which would "

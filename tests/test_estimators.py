@@ -168,6 +168,17 @@ def test_fitting_leaves_the_parameters_alone(estimator, people):
 
 
 @pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_hidden_entries_are_not_used(estimator, people):
+    X, y, _ = people
+    reads_rows = "mean_" not in RELEASED[type(estimator)].split()
+    for name in ("X", "y") if reads_rows else ("y",):
+        given = {"X": X, "y": y}
+        given[name] = np.ma.masked_less(given[name], 0.1)
+        with pytest.raises(TypeError, match=f"^{name} must not be a masked array"):
+            clone(estimator).fit(**given)
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
 def test_only_released_attributes_stay(estimator, people):
     X, y, _ = people
     model = clone(estimator).fit(X, y)

@@ -398,6 +398,11 @@ def test_large_data_are_not_copied_and_promises_keep_their_own():
     assert_array_equal(model.guarantee_.epsilon, 1.0)
 
 
+def test_masked_numbers_are_refused():
+    with pytest.raises(TypeError, match=r"^weights must not be a masked array: its hidden"):
+        v.check_positive(np.ma.masked_equal([1.0, 2.0], 2.0), "weights")
+
+
 def test_every_public_check_is_tested_here():
     source = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in v.__all__ if f"v.{name}(" not in source] == []

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     ULP,
@@ -20,6 +19,7 @@ from pdpbook._domain import (
     generator_from,
     labels_of,
     predictions,
+    table_of,
     width_of,
 )
 from pdpbook._users import Users, check_user_epsilon, check_users
@@ -126,7 +126,7 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float)
+        rows = table_of(self, X, ensure_all_finite=True)
         labels = labels_of(rows, y)
         owners = check_users(users, len(rows))
         tau = check_user_epsilon(budgets, owners)

@@ -98,8 +98,8 @@ def gwa_weights(
         Failure probability of the Gaussian version.
     sensitivity : {"entrywise", "exact"}
         Whether a user counts with the sum of the norms of their columns or with the exact
-        sensitivity over sign vectors (small problems only: sigma2 > 0, Laplace noise, no prior,
-        at most 15 rows of `target`).
+        sensitivity over sign vectors, which takes longer (sigma2 > 0, Laplace noise, no prior, at
+        most 15 rows of `target`).
 
     Returns
     -------

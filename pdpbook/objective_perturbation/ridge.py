@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     bound_rows,
@@ -20,6 +19,7 @@ from pdpbook._domain import (
     labels_of,
     labels_to_domain,
     predictions,
+    table_of,
     to_user_units,
 )
 from pdpbook.blocks import in_memory
@@ -176,7 +176,7 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+        rows = table_of(self, X)
         law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
         budgets, d = check_epsilon(budgets, len(rows)), law.X.shape[1]
         eta = self._output_rate(budgets, law.gradient_norm)

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     finite_data,
     generator_from,
     labels_of,
     predictions,
+    table_of,
 )
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import PACPrivacy
@@ -223,9 +223,7 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Pool:
         if reset:
-            rows = validate_data(
-                self, X, dtype=float, ensure_all_finite=False, ensure_min_samples=2
-            )
+            rows = table_of(self, X, ensure_min_samples=2)
         else:
             rows = np.asarray(X, dtype=float)
         rows, labels = finite_data(rows, labels_of(rows, y))

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pdpbook._domain import (
     BallSums,
@@ -24,6 +24,7 @@ from pdpbook._domain import (
     people_in_blocks,
     predictions,
     rows_to_ball,
+    table_of,
 )
 from pdpbook.blocks import Rows
 from pdpbook.posterior.certificates import Certificate, posterior_certificate
@@ -72,7 +73,7 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             note_width(self, len(sums.moment) - bool(self.fit_intercept))
             law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
         else:
-            rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+            rows = table_of(self, X)
             X, y, least = self._to_domain(*finite_data(rows, labels_of(rows, y)), budgets)
             law = self._law(X, y, least)
         self._release(law, least, rng)

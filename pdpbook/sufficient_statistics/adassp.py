@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from pdpbook._domain import (
     ball_sums,
@@ -23,6 +22,7 @@ from pdpbook._domain import (
     people_in_blocks,
     predictions,
     rows_to_ball,
+    table_of,
 )
 from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import ProductLaw, gaussian_mu
@@ -253,7 +253,7 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
             note_width(self, len(sums.moment) - bool(self.fit_intercept))
         else:
-            rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+            rows = table_of(self, X)
             law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
             least = float(np.min(check_epsilon(budgets, len(rows))))
         self.release_ = law.sample(rng=rng)

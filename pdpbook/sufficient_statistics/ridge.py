@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pdpbook._domain import (
     budgets_of,
@@ -24,6 +24,7 @@ from pdpbook._domain import (
     note_width,
     people_in_blocks,
     predictions,
+    table_of,
     to_user_units,
 )
 from pdpbook.blocks import Rows
@@ -208,7 +209,7 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
             law, order, budgets = self._law_in_blocks(people, budgets)
             note_width(self, order - bool(self.fit_intercept))
         else:
-            rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+            rows = table_of(self, X)
             law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
             order = rows.shape[1] + bool(self.fit_intercept)
             budgets = check_epsilon(budgets, len(rows))

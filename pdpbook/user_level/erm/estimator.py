@@ -21,6 +21,7 @@ from pdpbook._domain import (
     labels_of,
     labels_to_domain,
     rows_to_ball,
+    table_of,
 )
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.blocks import in_memory
@@ -216,7 +217,7 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         self._check_settings()
         rng = generator_from(self.random_state)
-        rows = validate_data(self, X, dtype=float, ensure_all_finite=False)
+        rows = table_of(self, X)
         clean, labels, classes = self._data(rows, y)
         owners = check_users(users, len(clean))
         law, plan = self._law(clean, labels, owners, epsilon)
