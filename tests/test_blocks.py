@@ -515,6 +515,12 @@ def test_what_is_not_in_blocks_is_refused():
         (lambda: Rows(X.tolist(), Y), TypeError, "X must be a NumPy array, a memory map or a Dask"),
         (lambda: Rows(dask.bag.from_sequence([1])), TypeError, "a Dask array, a row .* got Bag"),
         (lambda: Rows(dask.delayed(X), Y), TypeError, "a Dask array, a row .* got Delayed"),
+        (lambda: Rows(np.ma.array(X), Y), TypeError, "X must not be a masked array"),
+        (
+            lambda: list(Rows.from_blocks([(X, np.ma.array(Y))]).each(len)),
+            TypeError,
+            "y must not be a masked array",
+        ),
         (lambda: Rows.from_blocks(3), TypeError, "blocks must be an iterable of tuples"),
         (lambda: Rows.from_blocks([], "Xy"), ValueError, "names must be a tuple of different"),
         (lambda: Rows.from_blocks([], ("X", "X")), ValueError, "names must be a tuple of differ"),

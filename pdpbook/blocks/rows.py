@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pdpbook.blocks.sources import Chunks, Pieces, Views, is_dask
+from pdpbook.validation import refuse_masked
 
 __all__ = ["Rows"]
 
@@ -57,6 +58,7 @@ class Rows:
         given = {"X": X, "y": y, **columns}
         given = {name: column for name, column in given.items() if column is not None}
         for name, column in given.items():
+            refuse_masked(column, name)
             lazy = is_dask(column) and isinstance(getattr(column, "chunks", None), tuple)
             if not (lazy or isinstance(column, np.ndarray)) or column.ndim == 0:
                 raise TypeError(

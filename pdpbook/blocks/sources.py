@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pdpbook.validation import refuse_masked
+
 ROWS = 1 << 16  # of a block cut from an array
 NUMBERS = 1 << 22  # at most so many in X of such a block, or one row
 
@@ -166,7 +168,10 @@ class Pieces:
                 f"blocks must have {len(self.names)} arrays, {', '.join(self.names)}; got "
                 f"{len(parts)} in block {k}"
             )
-        block = {name: np.asarray(part) for name, part in zip(self.names, parts, strict=True)}
+        block = {}
+        for name, part in zip(self.names, parts, strict=True):
+            refuse_masked(part, name)
+            block[name] = np.asarray(part)
         lengths = {name: np.shape(column)[:1] for name, column in block.items()}
         if len(set(lengths.values())) > 1 or () in lengths.values():
             shown = {name: np.shape(column) for name, column in block.items()}
