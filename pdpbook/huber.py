@@ -39,9 +39,9 @@ def huber_ridge(
 ) -> HuberSolution:
     r"""Minimizer of weighted Huber losses with a penalty on the squared norm.
 
-    .. math:: J(\theta) = \sum_i w_i h_c(y_i - x_i^\top\theta) + \lambda\|\theta\|^2
-              + b^\top\theta, \qquad
-              h_c(r) = r^2\ (|r|\le c), \quad 2c|r|-c^2\ (|r|>c) .
+    .. math:: &J(\theta) = \sum_i w_i h_c(y_i - x_i^\top\theta) + \lambda\|\theta\|^2
+              + b^\top\theta,\\
+              &h_c(r) = r^2\ (|r|\le c), \quad 2c|r|-c^2\ (|r|>c) .
 
     Not private. Newton's method: where it runs, J is a quadratic, so it ends after a few steps.
 

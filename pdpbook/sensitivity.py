@@ -299,8 +299,8 @@ def capped_sensitivity(
 def tight_factor(kappa: ArrayLike) -> Any:
     r"""The factor of the tight constant, as a function of the ratio of dimension to penalty.
 
-    .. math:: K(\kappa) = \max_{0\le\tau\le1}\ \tau\bigl(1+\sqrt{\kappa\,\tau(1-\tau)}\bigr),
-              \qquad 1\le K(\kappa)\le\min\Bigl\{1+\frac\kappa4,\
+    .. math:: &K(\kappa) = \max_{0\le\tau\le1}\ \tau\bigl(1+\sqrt{\kappa\,\tau(1-\tau)}\bigr),
+              \\ &1\le K(\kappa)\le\min\Bigl\{1+\frac\kappa4,\
               1+\frac{3\sqrt3}{16}\sqrt\kappa\Bigr\} .
 
     The published factor is :math:`1+\min(\kappa,\sqrt\kappa)`.

@@ -65,9 +65,9 @@ def noisy_loss(X: ArrayLike, y: ArrayLike, theta: ArrayLike, scale: float) -> tu
     With independent :math:`W_j\sim\mathrm{Lap}(b)`, :math:`G=X^\top X/n`, and
     :math:`g=X^\top(y-X\theta)/n`,
 
-    .. math:: \mathbb E\,\tfrac1n\|y-X(\theta+W)\|^2
-              = \tfrac1n\|y-X\theta\|^2 + 2b^2\operatorname{tr}G , \qquad
-              \mathrm{Var} = 8b^2\|g\|^2
+    .. math:: &\mathbb E\,\tfrac1n\|y-X(\theta+W)\|^2
+              = \tfrac1n\|y-X\theta\|^2 + 2b^2\operatorname{tr}G ,\\
+              &\mathrm{Var} = 8b^2\|g\|^2
               + b^4\Bigl(8\|G\|_F^2 + 12\sum_jG_{jj}^2\Bigr) .
 
     Parameters

@@ -51,9 +51,9 @@ BLOCK = 4_000_000  # numbers in the largest temporary array
 class DescentLaw:
     r"""Law of all iterates of noisy gradient descent, one after the other in one vector.
 
-    .. math:: \theta_{k+1} = \theta_k - \gamma\Bigl[2\lambda\theta_k
+    .. math:: &\theta_{k+1} = \theta_k - \gamma\Bigl[2\lambda\theta_k
               - 2\sum_i w_i\,\mathrm{clip}(y_i - x_i^\top\theta_k, \pm c_i)\,x_i
-              + N(0, \sigma^2 I)\Bigr], \qquad \theta_0 = 0 .
+              + N(0, \sigma^2 I)\Bigr],\\ &\theta_0 = 0 .
 
     Given the iterate before, each is Gaussian, so the density of the path is a product. Clipping
     the gradient of a square loss to a length G is a Huber loss with the threshold

@@ -51,9 +51,9 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     On the domain :math:`x_i\in[-1,1]^d`, :math:`y_i\in[-1,1]`, from :math:`\theta_0=0`, it takes
     T steps
 
-    .. math:: \theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
+    .. math:: &\theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
               \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
-              \qquad g_i(\theta) = 2(x_i^\top\theta - y_i)\,x_i ,
+              \\ &g_i(\theta) = 2(x_i^\top\theta - y_i)\,x_i ,
 
     on batches in which each person is with probability :math:`q=b/n`, independently, and releases
     the last iterate. The noise is inside the average and b is the expected size of a batch: the

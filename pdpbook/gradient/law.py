@@ -24,9 +24,9 @@ BLOCK = 4_000_000  # numbers in the largest temporary array
 class DPSGDLaw:
     r"""Law of all iterates of DP-SGD, one after the other in one vector.
 
-    .. math:: \theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
+    .. math:: &\theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
               \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
-              \qquad g_i(\theta) = 2(x_i^\top\theta - y_i)\,x_i, \quad \theta_0 = 0 ,
+              \\ &g_i(\theta) = 2(x_i^\top\theta - y_i)\,x_i, \quad \theta_0 = 0 ,
 
     where each person is in :math:`S_k` with probability q, whoever else is. Given the iterate
     before, each is a mixture of one Gaussian a batch: :math:`2^n` of them, so there is a density

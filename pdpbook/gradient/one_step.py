@@ -25,9 +25,9 @@ def subsampled_gaussian_profile(
     :math:`(1-q)N(0,\sigma^2)+qN(1,\sigma^2)`. With :math:`\delta_\mu` the profile of unit normals
     a distance :math:`\mu=1/\sigma` apart,
 
-    .. math:: \delta(\varepsilon) = \max\bigl\{q\,\delta_\mu(\varepsilon_+),\
+    .. math:: &\delta(\varepsilon) = \max\bigl\{q\,\delta_\mu(\varepsilon_+),\
               (1-e^{\varepsilon}(1-q))_+\,\delta_\mu(\varepsilon_-)\bigr\},
-              \quad e^{\varepsilon_+} = 1+\frac{e^\varepsilon-1}{q},
+              \\ &e^{\varepsilon_+} = 1+\frac{e^\varepsilon-1}{q},
               \quad e^{\varepsilon_-} = \frac{q\,e^\varepsilon}{1-e^\varepsilon(1-q)} ,
 
     the first for the person who leaves, the second for the one who joins.

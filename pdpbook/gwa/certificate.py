@@ -38,8 +38,8 @@ def certify(
     The objective is evaluated at `C`. By weak duality every :math:`\Lambda` with
     :math:`\langle\Lambda,A\rangle>0` bounds the optimum from below,
 
-    .. math:: f^\star\ \ge\ \frac{\sigma^2\langle\Lambda,A\rangle^2}{2\,G(\Lambda)},\qquad
-              2G(\Lambda)=\min_{\nu\ge0}\ \sum_{l,\,i\in S_l,\,j}
+    .. math:: &f^\star\ \ge\ \frac{\sigma^2\langle\Lambda,A\rangle^2}{2\,G(\Lambda)},\\
+              &2G(\Lambda)=\min_{\nu\ge0}\ \sum_{l,\,i\in S_l,\,j}
               \bigl(|(\Lambda x_i)_j|-\nu_l\bigr)_+^2
               +\frac{\sigma^2}{\kappa}\Bigl(\sum_l\tau_l\nu_l\Bigr)^2 ,
 

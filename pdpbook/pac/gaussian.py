@@ -65,9 +65,9 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
 def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
     r"""Mutual information between a coin and unit Gaussian noise around 0 or `distance`.
 
-    .. math:: -q\,\mathbb{E}\ln(q + (1 - q)e^{-\ell_1})
-              - (1 - q)\,\mathbb{E}\ln(1 - q + q e^{-\ell_0}), \qquad
-              \ell_1, \ell_0 \sim N(s^2/2, s^2)
+    .. math:: &-q\,\mathbb{E}\ln(q + (1 - q)e^{-\ell_1})
+              - (1 - q)\,\mathbb{E}\ln(1 - q + q e^{-\ell_0}),\\
+              &\ell_1, \ell_0 \sim N(s^2/2, s^2)
 
     with q the prior; the same for 1 - q. By trapezoids, to an absolute error of about 1e-15.
 

@@ -83,9 +83,9 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
 def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = None) -> JointNoise:
     r"""Cheapest independent noise on coordinates that serves everybody.
 
-    .. math:: \min_e \sum_k s_k e_k \quad\text{subject to}\quad
-              \sum_k v_{ik} / e_k \le \tau \text{ for all } i
-              \;=\; \max_{\nu} \frac1\tau \Bigl(\sum_k \sqrt{s_k (\nu^\top v)_k}\Bigr)^2 ,
+    .. math:: &\min_e \sum_k s_k e_k \quad\text{subject to}\quad
+              \sum_k v_{ik} / e_k \le \tau \text{ for all } i\\
+              &\quad =\; \max_{\nu} \frac1\tau \Bigl(\sum_k \sqrt{s_k (\nu^\top v)_k}\Bigr)^2 ,
 
     the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people.
 
@@ -148,10 +148,10 @@ def joint_covariance(
 ) -> JointNoise:
     r"""Cheapest Gaussian noise of any covariance that serves everybody.
 
-    .. math:: \min_\Sigma \operatorname{tr}(S\Sigma) \quad\text{subject to}\quad
-              \operatorname{tr}(\Sigma^{-1}C_i) \le \tau \text{ for all } i
-              \;=\; \max_\nu \frac1\tau (\operatorname{tr} R_\nu)^2,
-              \qquad R_\nu = \Bigl(S^{1/2} \sum_i \nu_i C_i\, S^{1/2}\Bigr)^{1/2} .
+    .. math:: &\min_\Sigma \operatorname{tr}(S\Sigma) \quad\text{subject to}\quad
+              \operatorname{tr}(\Sigma^{-1}C_i) \le \tau \text{ for all } i\\
+              &\quad =\; \max_\nu \frac1\tau (\operatorname{tr} R_\nu)^2,\\
+              &R_\nu = \Bigl(S^{1/2} \sum_i \nu_i C_i\, S^{1/2}\Bigr)^{1/2} .
 
     For a mixture the optimum is :math:`\frac{\operatorname{tr}R_\nu}{\tau}S^{-1/2}R_\nu S^{-1/2}`.
     Weights of people are multiplied by how far their constraint is exceeded until no constraint

@@ -58,14 +58,14 @@ def objective_perturbation_profile(
     + b^\top\theta` with :math:`b\sim\mathcal N(0,\varsigma^2 I)`. Three numbers of a person count,
     all from the fit without them, :math:`H = X^\top X + \lambda I`:
 
-    .. math:: \mu = x^\top H^{-1}x, \qquad \rho = \frac{\|x\|\,|y-x^\top\hat\theta|}{\varsigma},
-              \qquad \tau = \|x\|\,\|H^{-1}x\| \ge \mu .
+    .. math:: &\mu = x^\top H^{-1}x, \qquad \rho = \frac{\|x\|\,|y-x^\top\hat\theta|}{\varsigma},\\
+              &\tau = \|x\|\,\|H^{-1}x\| \ge \mu .
 
     With :math:`w = \|x\|(y-x^\top\tilde\theta)/\varsigma` and the tilt along x,
     :math:`a = b^\top x/(\varsigma\|x\|)`, the privacy loss of adding them is
 
-    .. math:: L = -\ln(1+\mu) + a w + \tfrac12 w^2, \qquad
-              w\sim\mathcal N(\rho,\tau^2),\ a\sim\mathcal N(0,1),\ \operatorname{Cov}(a,w)=\mu .
+    .. math:: &L = -\ln(1+\mu) + a w + \tfrac12 w^2,\\
+              &w\sim\mathcal N(\rho,\tau^2),\ a\sim\mathcal N(0,1),\ \operatorname{Cov}(a,w)=\mu .
 
     Parameters
     ----------

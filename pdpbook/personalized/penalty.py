@@ -46,10 +46,10 @@ def prediction_error_bound(
     the row :math:`x_0` of a newcomer. With :math:`\tau = \max_i w_i\,R^2/\lambda`,
 
     .. math::
-        \mathbb{E}\bigl(x_0^\top(\hat\theta-\theta^*)\bigr)^2 \le
-        r^2\min\bigl\{(1+2\tau)^2\varphi_\lambda(s),\, s\bigr\}
-        + (d+1)\frac{R^2C^2}{(\sum_j\varepsilon_j)^2} + \frac{\sigma^2\tau}4 , \qquad
-        \varphi_\lambda(s) = \max_{t\le s}\frac{t\lambda^2}{(t+\lambda)^2} .
+        &\mathbb{E}\bigl(x_0^\top(\hat\theta-\theta^*)\bigr)^2 \le
+        r^2\min\bigl\{(1+2\tau)^2\varphi_\lambda(s),\, s\bigr\}\\
+        &\quad + (d+1)\frac{R^2C^2}{(\sum_j\varepsilon_j)^2} + \frac{\sigma^2\tau}4 ,\\
+        &\varphi_\lambda(s) = \max_{t\le s}\frac{t\lambda^2}{(t+\lambda)^2} .
 
     Parameters
     ----------

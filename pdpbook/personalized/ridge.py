@@ -66,9 +66,9 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     On the domain :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` the estimator releases
     :math:`\bar\theta+Z`, where
 
-    .. math:: \bar\theta = \arg\min_\theta \sum_i w_i\,h(y_i - x_i^\top\theta)
-              + \lambda\|\theta\|^2, \quad w_i = \frac{\varepsilon_i}{\sum_j\varepsilon_j}, \qquad
-              Z \sim \text{density} \propto e^{-\eta\|z\|}, \quad
+    .. math:: &\bar\theta = \arg\min_\theta \sum_i w_i\,h(y_i - x_i^\top\theta)
+              + \lambda\|\theta\|^2, \quad w_i = \frac{\varepsilon_i}{\sum_j\varepsilon_j},\\
+              &Z \sim \text{density} \propto e^{-\eta\|z\|}, \quad
               \eta = \frac{\sum_j\varepsilon_j}{C},
 
     with the square or the Huber loss for :math:`h` and :math:`C` from `sensitivity`. Replacing

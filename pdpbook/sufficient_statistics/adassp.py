@@ -86,8 +86,8 @@ def adassp_coefficients(
 ) -> Floats:
     r"""Coefficients from the numbers AdaSSP releases, on the domain.
 
-    .. math:: \tilde\theta = (\hat S+\lambda I)^{-1}\hat b,\qquad
-              \lambda = \max\{0, \sigma_0\sqrt{d\log(2d^2/\varrho)}-\tilde\lambda\},\qquad
+    .. math:: &\tilde\theta = (\hat S+\lambda I)^{-1}\hat b,\\
+              &\lambda = \max\{0, \sigma_0\sqrt{d\log(2d^2/\varrho)}-\tilde\lambda\},\qquad
               \tilde\lambda = \max\{\hat\lambda-c\sigma_0, 0\}
 
     Parameters

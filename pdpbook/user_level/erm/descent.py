@@ -21,9 +21,9 @@ BLOCK = 4_000_000  # numbers in the largest temporary array
 class GradientTranscript:
     r"""Law of the noisy gradients of a projected descent, one after the other in one vector.
 
-    .. math:: z_k = \sum_l \mathrm{clip}_{b_l}\Bigl(\sum_{i\in S_l} c_i\nabla\ell_i(\theta_k)\Bigr)
-              + N(0,\varsigma^2I), \qquad
-              \theta_{k+1} = \Pi_R(\theta_k - \eta z_k), \qquad \theta_0=0 .
+    .. math:: &z_k = \sum_l \mathrm{clip}_{b_l}\Bigl(\sum_{i\in S_l} c_i\nabla\ell_i(\theta_k)\Bigr)
+              + N(0,\varsigma^2I),\\
+              &\theta_{k+1} = \Pi_R(\theta_k - \eta z_k), \qquad \theta_0=0 .
 
     The iterates are functions of the gradients, so whoever sees these sees everything; and given
     those before, each gradient is Gaussian, so the density is a product. Not private: it holds
