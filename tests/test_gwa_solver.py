@@ -12,6 +12,7 @@ from scipy import optimize
 from pdpbook.gwa import (
     ConvergenceError,
     certify,
+    exact,
     exact_interior,
     exact_sensitivity,
     gwa_weights,
@@ -446,6 +447,14 @@ def test_exact_optimum_where_much_is_degenerate(design):
     assert_allclose(searched[1], found.lower_bound, rtol=2e-8)  # parts found anew
 
 
+@pytest.mark.parametrize(("steps", "tol"), [(0, 1e-8), (3, 1e-8), (300, 1e-15)])
+def test_an_exact_optimum_that_is_not_reached_is_refused(monkeypatch, steps, tol):
+    X, users = instance(n=40, d=3, m=8)
+    monkeypatch.setattr(exact, "STEPS", steps)
+    with pytest.raises(ConvergenceError, match="certified gap of"):
+        gwa_weights(X, users, **SETTING, tol=tol, sensitivity="exact")
+
+
 def test_wrong_parts_prove_less():
     X, users = instance(n=40, d=3, m=8)
     setting = {**SETTING, "sensitivity": "exact"}
@@ -467,6 +476,10 @@ def test_wrong_parts_prove_less():
     ("change", "message"),
     [
         (lambda parts: parts[1:], "parts must hold a pair for each of 8 users; got 7"),
+        (lambda parts: 3, "parts must hold a pair for each of 8 users; got int"),
+        (lambda parts: [1] * 8, "parts of user 0 must be signs"),
+        (lambda parts: [(1, 2, 3)] * 8, "parts of user 0 must be signs"),
+        (lambda parts: [(Z[:0], w[:, :0]) for Z, w in parts], "parts of user 0 must be signs"),
         (lambda parts: [(Z / 2, w) for Z, w in parts], "parts of user 0 must be signs"),
         (lambda parts: [(Z, w[1:]) for Z, w in parts], "parts of user 0 must be signs"),
         (lambda parts: [(Z, w + np.nan) for Z, w in parts], "parts must"),
@@ -521,6 +534,7 @@ def test_exact_and_entrywise_agree_where_users_have_one_row():
         ({"prior": 0.0}, "prior must be finite and above 0"),
         ({"target": np.eye(2)}, r"target must have shape \(k, 3\)"),
         ({"sensitivity": "both"}, "sensitivity must be one of"),
+        ({"target": [[0.0, 0.0, 0.0]]}, "target must not be all zeros"),
         ({"sensitivity": "exact", "prior": 1.0}, "prior must be None with sensitivity='exact'"),
         ({"sensitivity": "exact", "sigma2": 0.0}, "sigma2 must be above 0 with sensitivity"),
         ({"sensitivity": "exact", "norm": "l2", "delta": 0.1}, "norm must be 'l1' with sensit"),

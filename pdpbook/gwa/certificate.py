@@ -121,18 +121,21 @@ def certify(
 
 def _check_parts(parts: Any, problem: Problem) -> Parts:
     """Signs and multipliers of every user, of shapes that fit."""
-    sizes = np.diff(np.append(problem.starts, len(problem.X)))
-    k = len(problem.target)
-    if len(parts) != len(sizes):
-        raise ValueError(f"parts must hold a pair for each of {len(sizes)} users; got {len(parts)}")
+    rows, k = problem.rows_of_users, len(problem.target)
+    if not isinstance(parts, tuple | list) or len(parts) != len(rows):
+        got = len(parts) if isinstance(parts, tuple | list) else type(parts).__name__
+        raise ValueError(f"parts must hold a pair for each of {len(rows)} users; got {got}")
     found = []
-    for user, (size, pair) in enumerate(zip(sizes, parts, strict=True)):
-        Z, w = (np.asarray(check_finite(part, "parts")) for part in pair)
-        shape, p = (max(k, size), min(k, size)), len(Z)
-        if Z.shape != (p, shape[1]) or w.shape != (shape[0], p) or not (np.abs(Z) == 1).all():
+    for user, (own, pair) in enumerate(zip(rows, parts, strict=True)):
+        long, short = sorted((k, own.stop - own.start), reverse=True)
+        given = pair if isinstance(pair, tuple | list) else (pair,)
+        arrays = [np.asarray(check_finite(part, "parts")) for part in given]
+        shapes = [part.shape for part in arrays]
+        p = shapes[0][0] if shapes and shapes[0] else 0
+        if shapes != [(p, short), (long, p)] or p == 0 or not (np.abs(arrays[0]) == 1).all():
             raise ValueError(
-                f"parts of user {user} must be signs of shape (p, {shape[1]}) and multipliers of "
-                f"shape ({shape[0]}, p); got shapes {Z.shape} and {w.shape}"
+                f"parts of user {user} must be signs of shape (p, {short}) and multipliers of "
+                f"shape ({long}, p), p at least 1; got shapes {shapes}"
             )
-        found.append((Z, w))
+        found.append((arrays[0], arrays[1]))
     return tuple(found)

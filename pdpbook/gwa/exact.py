@@ -36,19 +36,24 @@ def check_exact(problem: Problem) -> None:
 def solve_exact(problem: Problem, tol: float) -> tuple[Solution, Parts]:
     """Interior point from least squares, until weights and multipliers prove each other."""
     point = ExactInteriorPoint(problem, problem.target @ np.linalg.pinv(problem.X))
-    best = Solution(np.arange(len(problem.X)), point.C, point.M, np.inf, "")
-    best_parts = point.parts()
+    best = _certified(problem, point)
     for error in descend(point, 0.1 * tol):
         if error < tol:
-            C, parts = repair(problem, point.C), point.parts()
-            bound, _ = bound_of_parts(problem, point.M, parts)
-            gap = relative_gap(exact_objective(problem, C), bound)
-            if gap < best.gap:
-                best, best_parts = best._replace(C=C, M=point.M, gap=gap), parts
-            if gap < 0.5 * tol:
+            best = min(best, _certified(problem, point), key=lambda found: found[0].gap)
+            if best[0].gap < 0.5 * tol:
                 break
+    else:  # the end of its steps, or of what rounding allows
+        best = min(best, _certified(problem, point), key=lambda found: found[0].gap)
+    return best
+
+
+def _certified(problem: Problem, point: ExactInteriorPoint) -> tuple[Solution, Parts]:
+    """Feasible weights from where the search stands, and the gap that its parts prove."""
+    C, M, parts = repair(problem, point.C), point.M, point.parts()
+    bound, _ = bound_of_parts(problem, M, parts)
+    gap = relative_gap(exact_objective(problem, C), bound)
     status = f"interior point: {point.steps} steps, {point.cuts} cuts"
-    return best._replace(status=status), best_parts
+    return Solution(np.arange(len(problem.X)), C, M, gap, status), parts
 
 
 def descend(point: ExactInteriorPoint, margin: float) -> Iterator[float]:
@@ -80,12 +85,11 @@ def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, fl
     if not (pairing > 0 and np.isfinite(M).all()):
         return 0.0, 0.0
     image, whole, paid = problem.X @ M.T, np.empty((len(problem.X), len(M))), 0.0
-    ends = np.append(problem.starts, len(problem.X))
-    for a, b, tau, (Z, w) in zip(ends[:-1], ends[1:], problem.tau, parts, strict=True):
-        whole[a:b] = (w @ Z).T if b - a < len(M) else w @ Z
+    for own, tau, (Z, w) in zip(problem.rows_of_users, problem.tau, parts, strict=True):
+        whole[own] = (w @ Z).T if own.stop - own.start < len(M) else w @ Z
         paid += tau * float(np.abs(w).max(axis=0).sum())
-    own = float(np.vdot(whole, whole)) / problem.sigma2 + paid**2 / problem.kappa
-    scale = float(np.vdot(image, whole)) / problem.sigma2 / own if own > 0 else 0.0
+    size = float(np.vdot(whole, whole)) / problem.sigma2 + paid**2 / problem.kappa
+    scale = float(np.vdot(image, whole)) / problem.sigma2 / size if size > 0 else 0.0
     rest = image - scale * whole
     price = float(np.vdot(rest, rest)) / problem.sigma2 + (scale * paid) ** 2 / problem.kappa
     return pairing**2 / price, scale

@@ -173,12 +173,12 @@ class ExactInteriorPoint:
         self.A = problem.target / self.length
         self.fixed, self.steps = multipliers is not None, 0
         self.L = np.zeros(self.A.shape) if multipliers is None else multipliers / self.unit
-        ends = np.append(problem.starts, len(problem.X))
-        short = np.minimum(np.diff(ends), len(C))
-        every = {q: sign_vectors(q, 0, 1 << (q - 1)) for q in np.unique(short)}
+        rows = problem.rows_of_users
+        short = [min(own.stop - own.start, len(C)) for own in rows]
+        every = {q: sign_vectors(q, 0, 1 << (q - 1)) for q in set(short)}
         self.shares = [
-            Share(problem.X[a:b], tau, C[:, a:b] / self.length, every[q])
-            for a, b, tau, q in zip(ends[:-1], ends[1:], problem.tau, short, strict=True)
+            Share(problem.X[own], tau, C[:, own] / self.length, every[q])
+            for own, tau, q in zip(rows, problem.tau, short, strict=True)
         ]
         first = [_first(share.sums()) for share in self.shares]
         self.t = LIFT * max(float(share.sums().max() / share.tau) for share in self.shares)

@@ -7,6 +7,7 @@ of the columns of C sum to at most tau_l t, under C X = target when there is no 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ class Problem:
     prior: float  # price of the bias; infinity for an unbiased estimate
     grouped: bool  # l2 norms of columns, Gaussian noise
     basis: Floats | None = None  # (d, r), T, if X and target stand in the basis X T
+
+    @property
+    def rows_of_users(self) -> list[slice]:
+        """Where the rows of every user stand."""
+        ends = np.append(self.starts, len(self.X))
+        return [slice(a, b) for a, b in pairwise(ends)]
 
     def change_basis(self, T: Floats) -> Problem:
         """Return the same problem in the design X T: multipliers come back as M T^T."""
@@ -114,6 +121,8 @@ def build_problem(
     A = np.eye(d) if target is None else np.asarray(check_finite(target, "target"))
     if A.ndim != 2 or A.shape[1] != d or len(A) == 0:
         raise ValueError(f"target must have shape (k, {d}), a column for each of X; got {A.shape}")
+    if not A.any():
+        raise ValueError("target must not be all zeros: then there is nothing to estimate")
     if grouped:
         budgets = np.asarray(gaussian_mu(budgets, check_delta(delta)), dtype=float)
     share = budgets / width

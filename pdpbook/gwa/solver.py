@@ -236,9 +236,10 @@ def _finish(
     objective = problem.objective(C, t)
     if parts is not None:
         bound, scale = bound_of_parts(problem, M, parts)
-        unit = bound / float(np.vdot(M, problem.target))
-        M, scale = M * unit, scale * unit / problem.sigma2
-        parts = tuple((Z, w * scale) for Z, w in parts)
+        if bound > 0:  # else there is no certificate, which is said below
+            unit = bound / float(np.vdot(M, problem.target))
+            M, scale = M * unit, scale * unit / problem.sigma2
+            parts = tuple((Z, w * scale) for Z, w in parts)
     else:
         bound, M, _ = evaluate(problem, M)
     gap = relative_gap(objective, bound)
