@@ -72,7 +72,7 @@ WHY = {  # what stands in the way of a claim, where it is missed
     "evaluations of the exact profile for each person, which alone take longer than the claim "
     "leaves.",
     ("one epoch of DP-SGD", "Opacus on batches drawn beforehand"): "ours draws its own batches and "
-    "gathers their rows, as its promise needs. That is half of its time.",
+    "gathers their rows inside of the epoch, as its promise needs; there they come for free.",
 }
 REPEATED = """\
 A second run began {apart} minutes after the first, on a machine where up to {load:.0f} processes
