@@ -75,12 +75,13 @@ def check_delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) ->
 
 
 def check_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
-    """Return budgets, finite and above 0; with `n`, as an array of shape (n,), one a row."""
-    return check_budgets(check_positive(epsilon, name), n, name)
+    """Return budgets, finite and above 0; with `n`, as a new array of shape (n,), one a row."""
+    budgets = check_budgets(check_positive(epsilon, name), n, name)
+    return budgets if n is None else np.array(budgets)
 
 
 def check_budgets(values: Any, n: int | None, name: str) -> Any:
-    """Give every one of `n` people a value: a number serves everybody."""
+    """Show every one of `n` people their value, in a view; a number serves everybody."""
     shape = np.shape(values)
     if n is None:
         if len(shape) > 1 or (len(shape) == 1 and shape[0] == 0):
@@ -93,7 +94,7 @@ def check_budgets(values: Any, n: int | None, name: str) -> Any:
             f"{name} must be a number or have shape ({n},), one value for each row of X; "
             f"got shape {shape}"
         )
-    return np.array(np.broadcast_to(values, (n,)), dtype=float)
+    return np.broadcast_to(values, (n,))
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
