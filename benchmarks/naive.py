@@ -9,6 +9,8 @@ import numpy as np
 from scipy import optimize, stats
 from sklearn.linear_model import Ridge
 
+from pdpbook.personalized import keep_probabilities
+from pdpbook.sensitivity import ridge_constant
 from pdpbook.validation import (
     check_design,
     check_epsilon,
@@ -65,6 +67,26 @@ def score_releases(X_test, y_test, theta, eta, size, rng):
     for k in range(size):
         losses[k] = np.mean((y_test - X_test @ (theta + one_draw(len(theta), eta, rng))) ** 2)
     return losses.mean(), losses.std()
+
+
+def repeat(split, lams, epsilon, rng):
+    """Both losses of four methods at every penalty, each from a draw of noise of its own."""
+    n, d = split.X.shape
+    total = 0.0
+    for lam in lams:
+        constant = ridge_constant(lam, d, "published")
+        crowds = [(epsilon / epsilon.sum(), epsilon.sum()), (np.full(n, 1 / n), n * epsilon.min())]
+        for t in (epsilon.max(), epsilon.mean()):
+            kept = rng.random(n) < keep_probabilities(epsilon, float(t))
+            crowds.append((kept / kept.sum(), t * kept.sum()))
+        for weights, rate in crowds:
+            gram = (split.X.T * weights) @ split.X + lam * np.eye(d)
+            theta = np.linalg.solve(gram, split.X.T @ (weights * split.y))
+            for penalty in (0.0, lam):
+                release = theta + one_draw(d, rate / constant, rng)
+                error = split.y_test - split.X_test @ release
+                total += error @ error / len(error) + penalty * release @ release
+    return total
 
 
 def refits(X, y, lam, people):

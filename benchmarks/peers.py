@@ -30,7 +30,7 @@ def diffprivlib():
 
 
 def opacus(loader_too=True):
-    """One epoch of DP-SGD of a linear model, with its loader or on batches drawn beforehand."""
+    """One epoch of DP-SGD of a linear model, with its loader or on the batches of `races.py`."""
     import opacus as peer
     import torch
 
@@ -39,6 +39,7 @@ def opacus(loader_too=True):
     n, d, batch = 100_000, 10, 1000
     X = torch.tensor(rng.uniform(-1, 1, (n, d)), dtype=torch.float32)
     y = torch.tensor(rng.uniform(-1, 1, n), dtype=torch.float32)
+    members = [torch.tensor(rng.random(n) < batch / n) for _ in range(n // batch)]
     data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, y), batch_size=batch)
     net = torch.nn.Linear(d, 1, bias=False)
     net, optimizer, loader = peer.PrivacyEngine().make_private(
@@ -48,7 +49,7 @@ def opacus(loader_too=True):
         noise_multiplier=1.0,
         max_grad_norm=1.0,
     )
-    batches = loader if loader_too else list(loader)
+    batches = loader if loader_too else [(X[member], y[member]) for member in members]
 
     def epoch():
         for rows, labels in batches:

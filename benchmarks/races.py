@@ -15,6 +15,7 @@ from typing import Any
 
 import naive
 import numpy as np
+import programs
 from sklearn.linear_model import Ridge
 
 from pdpbook import datasets, experiments, pac
@@ -31,6 +32,7 @@ from pdpbook.user_level import tradeoff_weights
 HERE = Path(__file__).parent
 SIZES = (10, 100, 1000, 10_000)
 DELTA = 1e-6
+GAP = 1e-8  # relative and certified, of weights
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,8 @@ def fits() -> Iterator[Race]:
         rng = np.random.default_rng(1)
         what, data = "PDPRidge.fit", (X, y, epsilon, 1.0, rng)
 
-        def ours(X=X, y=y, epsilon=epsilon):
-            return PDPRidge(proof="published", random_state=0).fit(X, y, epsilon=epsilon)
+        def ours(X=X, y=y, epsilon=epsilon, rng=rng):
+            return PDPRidge(proof="published", random_state=rng).fit(X, y, epsilon=epsilon)
 
         for slow, how in ((naive.private_fit, "nothing"), (naive.checked_fit, "the same")):
             if n <= SIZES[-1]:
@@ -129,6 +131,15 @@ def noise() -> Iterator[Race]:
             lambda size=size, rng=rng: sample_l2_laplace(10, 1.0, size, rng=rng),
             lambda size=size, rng=rng: naive.draws(size, 10, 1.0, rng),
         )
+    yield Race(
+        "floor",
+        "sample_l2_laplace",
+        "normal draws",
+        100_000,
+        10,
+        lambda: sample_l2_laplace(10, 1.0, 100_000, rng=rng),
+        lambda: rng.normal(size=(100_000, 10)),
+    )
 
 
 def scores() -> Iterator[Race]:
@@ -172,6 +183,22 @@ def tables() -> Iterator[Race]:
         lambda: sweeps(np.random.default_rng(0)),
         None,
         "at most 1",
+    )
+    try:
+        split = split_of("medical-cost", np.random.default_rng(0))
+    except FileNotFoundError:
+        return
+    lams, epsilon = experiments.GRIDS["lambda"]["medical-cost"], people(len(split.y))[2]
+    rng = np.random.default_rng(1)
+    yield Race(
+        "naive",
+        "sweep_lambda, exact",
+        "10,000 repeats, as printed",
+        len(split.y),
+        split.X.shape[1],
+        lambda: experiments.sweep_lambda("medical-cost", draws=1, rng=np.random.default_rng(0)),
+        lambda: naive.repeat(split, lams, epsilon, rng),
+        part=1e-4,
     )
 
 
@@ -266,9 +293,16 @@ def descent(peer: Callable[[str], Peer] | None) -> Iterator[Race]:
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, (n, d)), rng.uniform(-1, 1, n)
     law = DPSGDLaw(X, y, batch / n, batch, 1.0, 0.1, n // batch, 1.0)
+    members = [rng.random(n) < batch / n for _ in range(law.steps)]
+    batches = [(X[member], y[member]) for member in members]
 
     def ours():
         return law.sample(rng=rng)
+
+    def on_batches():
+        theta = np.zeros(d)
+        for rows, labels in batches:
+            theta = law.step(theta, rows, labels, rng=rng)
 
     what = "one epoch of DP-SGD"
     yield Race(
@@ -282,13 +316,14 @@ def descent(peer: Callable[[str], Peer] | None) -> Iterator[Race]:
     )
     if peer is None:
         return
-    for name, how in (
-        ("opacus", "Opacus with its loader, the same sampling rate"),
-        ("opacus-batches", "Opacus on batches drawn beforehand"),
+    given = f"{what}, batches given"
+    for name, who, run, how, claim in (
+        ("opacus", what, ours, "Opacus with its loader, the same sampling rate", "at least 10"),
+        ("opacus-batches", given, on_batches, "Opacus on the same batches", "at least 10"),
+        ("opacus-batches", what, ours, "Opacus where batches are given", ""),
     ):
         rival = peer(name)
-        version = f"opacus {rival.version}"
-        yield Race("peer", what, how, n, d, ours, rival, "at least 10", versions=version)
+        yield Race("peer", who, how, n, d, run, rival, claim, versions=f"opacus {rival.version}")
         rival.close()
 
 
@@ -334,42 +369,50 @@ def users() -> Iterator[Race]:
             lambda C=C, owner=owner: exact_sensitivity(C, owner),
             lambda C=C, owner=owner: naive.exact_sensitivity(C, owner),
         )
-    from test_gwa import TIGHT, instance, split
-
     for n in (20, 100, 600, 3000, 10_000):
-        X, owner, setting = instance(n)
-        for solver, options in (("PIQP", {}), ("CLARABEL", TIGHT))[: 1 if n > 3000 else 2]:
-            yield Race(
-                "peer",
-                "gwa_weights",
-                f"{solver} through cvxpy, at the same gap",
-                n,
-                10,
-                lambda X=X, owner=owner, setting=setting: gwa_weights(X, owner, **setting),
-                lambda X=X, owner=owner, setting=setting, solver=solver, options=options: split(
-                    X, owner, setting, solver, **options
-                ),
-                {3000: "at least 3", 10_000: "at least 10"}.get(n, "") if solver == "PIQP" else "",
-                versions=_solver_version(solver),
-            )
-    X, owner, setting = instance(600)
-    yield Race(
-        "seconds",
-        "gwa_weights with the exact sensitivity, to 1e-6",
-        "ten seconds",
-        600,
-        10,
-        partial(gwa_weights, X, owner, sensitivity="exact", tol=1e-6, **setting),
-        None,
-        "at most 1",
-        part=0.1,
-    )
+        X, owner, setting = programs.instance(n)
+        ours = partial(gwa_weights, X, owner, **setting)
+        solvers = ("PIQP", {}), ("CLARABEL", programs.TIGHT)
+        for solver, options in solvers[: 1 if n > 3000 else 2]:
+            theirs = partial(programs.solve, X, owner, setting, solver, **options)
+            gaps = ours().gap, programs.gap(*theirs(), X, owner, setting)
+            if not np.max(np.abs(gaps)) <= GAP:
+                raise RuntimeError(f"{solver} and we must end within {GAP:g}; got {gaps}")
+            against, goal = f"{solver} through cvxpy, both within {GAP:g}", ""
+            if solver == "PIQP":
+                goal = {3000: "at least 3", 10_000: "at least 10"}.get(n, "")
+            version = _solver_version(solver)
+            yield Race("peer", "gwa_weights", against, n, 10, ours, theirs, goal, versions=version)
+    for n, what, options in (
+        (1_000_000, "gwa_weights", {}),
+        (
+            600,
+            "gwa_weights with the exact sensitivity, to 1e-6",
+            {"sensitivity": "exact", "tol": 1e-6},
+        ),
+    ):
+        X, owner, setting = programs.instance(n)
+        ours = partial(gwa_weights, X, owner, **options, **setting)
+        yield Race("seconds", what, "ten seconds", n, 10, ours, None, "at most 1", part=0.1)
 
 
 def _solver_version(solver: str) -> str:
     from importlib.metadata import version
 
     return f"cvxpy-base {version('cvxpy-base')}, {solver.lower()} {version(solver.lower())}"
+
+
+def everything(peer: Callable[[str], Peer] | None) -> Iterator[Race]:
+    """All races; those with peers only where there is one."""
+    yield from fits()
+    yield from diffprivlib(peer)
+    yield from noise()
+    yield from scores()
+    yield from tables()
+    yield from losses()
+    yield from halves()
+    yield from descent(peer)
+    yield from users()
 
 
 # --- memory ---------------------------------------------------------------------------------------

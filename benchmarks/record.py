@@ -16,7 +16,7 @@ import argparse
 import datetime
 import platform
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import version
 from itertools import chain
@@ -62,18 +62,7 @@ def main() -> None:
 
 def run(python: str | None, only: str | None) -> Iterator[dict]:
     peer = None if python is None else partial(Peer, python)
-    everything: Iterable[Race] = chain(
-        races.fits(),
-        races.diffprivlib(peer),
-        races.noise(),
-        races.scores(),
-        races.tables(),
-        races.losses(),
-        races.halves(),
-        races.descent(peer),
-        races.users(),
-    )
-    for race in everything:
+    for race in races.everything(peer):
         if only is None or only in f"{race.kind} {race.what} {race.against}":
             yield row_of(race)
 

@@ -130,6 +130,17 @@ def test_the_density_of_a_path_is_a_product_of_steps():
         crowd.logpdf([0.0])
 
 
+def test_a_path_of_batches_that_hold_everybody_is_its_steps():
+    X, y = people(n=5, d=2)
+    law = DPSGDLaw(X, y, 1.0, 5, 0.5, 0.8, 3, 0.6)
+    rng, theta, path = np.random.default_rng(2), np.zeros(2), []
+    for _ in range(3):
+        rng.binomial(5, 1.0), rng.choice(5, 5, replace=False, shuffle=False)  # the batch
+        theta = law.step(theta, X, y, rng=rng)
+        path.append(theta)
+    assert_allclose(law.sample(rng=np.random.default_rng(2)), np.ravel(path), rtol=1e-12)
+
+
 def test_fit_releases_the_last_iterate_of_one_path():
     X, y = people(n=40)
     model = DPSGDRegression(batch_size=10, epochs=3, random_state=3).fit(X, y)

@@ -112,12 +112,15 @@ class DPSGDLaw:
             # a binomial number of people, all sets of that size alike: each on their own coin
             count = int(rng.binomial(n, self.sample_rate))
             batch = rng.choice(n, count, replace=False, shuffle=False)
-            X, y = self.X.take(batch, axis=0), self.y.take(batch)
-            pull = self._slopes(theta, X, y) @ X
-            noise = self._deviation(count) * rng.standard_normal(d)
-            theta = theta - self.learning_rate * (pull / self._divisor(count) + noise)
+            theta = self.step(theta, self.X.take(batch, axis=0), self.y.take(batch), rng=rng)
             path[k] = theta
         return path.ravel()
+
+    def step(self, theta: Floats, X: Floats, y: Floats, *, rng: np.random.Generator) -> Floats:
+        """Draw the iterate after `theta`, given the rows and labels of its batch."""
+        pull = self._slopes(theta, X, y) @ X
+        noise = self._deviation(len(y)) * rng.standard_normal(X.shape[1])
+        return np.asarray(theta - self.learning_rate * (pull / self._divisor(len(y)) + noise))
 
     def _step_logpdf(self, after: Floats, before: Floats) -> Floats:
         """Log-density of each row of `after`, given the same row of `before`."""
