@@ -63,7 +63,8 @@ class Rows:
             if not (lazy or isinstance(column, np.ndarray)) or column.ndim == 0:
                 raise TypeError(
                     f"{name} must be a NumPy array, a memory map or a Dask array, a row a person; "
-                    f"got {type(column).__name__}. For blocks there is Rows.from_blocks"
+                    f"got {type(column).__name__}. For blocks there is Rows.from_blocks; a frame "
+                    "of Dask has to_dask_array"
                 )
         self.names = tuple(given)
         lengths = {name: column.shape[0] for name, column in given.items()}
@@ -83,11 +84,12 @@ class Rows:
         Parameters
         ----------
         blocks : iterable of tuples of arrays, or function of no argument that returns one
-            Each block has one array for each name. All blocks have one width and one dtype a
-            column, and data frames their columns in one order; an empty block is skipped. An
-            iterator can be read once, and what needs two passes refuses it: pass a list, or a
-            function that begins anew. Every pass must give the same people in the same order:
-            other sizes, first or last rows of a block are refused.
+            Each block has one array for each name, or a data frame, a column of one, or an Arrow
+            table, with numbers of any type: NumPy's, nullable, or Arrow's. All blocks have one
+            width and one dtype a column, and tables their columns in one order; an empty block is
+            skipped. An iterator can be read once, and what needs two passes refuses it: pass a
+            list, or a function that begins anew. Every pass must give the same people in the same
+            order: other sizes, first or last rows of a block are refused.
         names : tuple of str, default ("X", "y")
             What the arrays of a block are, in their order.
 

@@ -5,7 +5,6 @@ Each has `select`, `each` and `map`, which `Rows` documents.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pdpbook.blocks.clusters import results
 from pdpbook.validation import refuse_masked
 
 ROWS = 1 << 16  # of a block cut from an array
@@ -90,19 +90,8 @@ class Chunks:
         ]
 
     def each(self, function: Callable[..., Any]) -> Iterator[Any]:
-        from dask import compute
-
-        try:
-            results = compute(*self.tasks(partial(_unless_empty, function)))
-        except _of_cluster() as error:
-            kept = str(error).startswith("Missing dependency")  # chunks that were persisted there
-            if isinstance(error, ValueError) and not kept:
-                raise
-            raise ConnectionError(
-                "the cluster that held the blocks is gone, or lost the work on them: start a new "
-                f"one and call again, nothing was released ({type(error).__name__}: {error})"
-            ) from error
-        return iter([result for result in results if result is not None])
+        found = results(self.tasks(partial(_unless_empty, function)))
+        return iter([result for result in found if result is not None])
 
     def map(self, function: Callable[..., Any]) -> Any:
         import dask.array as da
@@ -123,7 +112,7 @@ class Kind(NamedTuple):
 
     shape: tuple[int, ...]  # of one row
     dtype: np.dtype[Any]
-    labels: list[Any] | None  # of a data frame's columns
+    labels: list[Any] | None  # of the columns of a table
 
 
 class Pieces:
@@ -171,7 +160,7 @@ class Pieces:
         block = {}
         for name, part in zip(self.names, parts, strict=True):
             refuse_masked(part, name)
-            block[name] = np.asarray(part)
+            block[name] = _array(part, name, k)
         lengths = {name: np.shape(column)[:1] for name, column in block.items()}
         if len(set(lengths.values())) > 1 or () in lengths.values():
             shown = {name: np.shape(column) for name, column in block.items()}
@@ -180,8 +169,7 @@ class Pieces:
             )
         if all(len(column) for column in block.values()):  # an empty list has no width
             for (name, column), part in zip(block.items(), parts, strict=True):
-                labels = list(part.columns) if hasattr(part, "columns") else None
-                kind = Kind(column.shape[1:], column.dtype, labels)
+                kind = Kind(column.shape[1:], column.dtype, _labels(part))
                 _check_alike(kind, kinds.setdefault(name, kind), name, k)
         return block
 
@@ -221,6 +209,28 @@ class Passes:
         )
 
 
+def _array(part: Any, name: str, k: int) -> NDArray[Any]:
+    """What came as an array; a frame whose columns have several types, or types of its own, is
+    turned column by column, because as a whole it would become an array of objects."""
+    dtypes = set(part.dtypes) if hasattr(part, "iloc") and part.ndim == 2 else set()
+    if len(dtypes) < 2 and all(isinstance(dtype, np.dtype) for dtype in dtypes):
+        return np.asarray(part)
+    columns = [np.asarray(part.iloc[:, j]) for j in range(part.shape[1])]
+    for label, dtype, column in zip(part.columns, part.dtypes, columns, strict=True):
+        if column.dtype.kind not in "biuf":
+            raise TypeError(
+                f"{name} must have numbers in every column, or booleans of which none is missing; "
+                f"got {dtype} in column {label!r} of block {k}"
+            )
+    return np.column_stack(columns)
+
+
+def _labels(part: Any) -> list[Any] | None:
+    """Names of the columns of a table: those of Arrow have them apart from their columns."""
+    labels = getattr(part, "column_names", getattr(part, "columns", None))
+    return None if labels is None else list(labels)
+
+
 def _check_alike(kind: Kind, first: Kind, name: str, k: int) -> None:
     if kind.shape != first.shape:
         raise ValueError(
@@ -229,9 +239,10 @@ def _check_alike(kind: Kind, first: Kind, name: str, k: int) -> None:
         )
     text = kind.dtype.kind in "SUO"  # strings differ in length
     if kind.dtype.kind != first.dtype.kind or (not text and kind.dtype != first.dtype):
+        mixed = {first.dtype.kind, kind.dtype.kind} in ({"i", "f"}, {"u", "f"})
         raise TypeError(
             f"blocks must have one dtype; got {first.dtype} for {name} first, {kind.dtype} in "
-            f"block {k}"
+            f"block {k}" + ". Whole numbers become floats where one is missing" * mixed
         )
     if kind.labels != first.labels and None not in (kind.labels, first.labels):
         raise ValueError(
@@ -272,17 +283,6 @@ def _announced(function: Callable[..., Any], size: float, **block: NDArray[Any])
         told = f"{size} rows as announced" if size == size else "one row a person in every array"
         raise ValueError(f"chunks must have {told}; got {lengths}")
     return function(**block)
-
-
-def _of_cluster() -> tuple[type[Exception], ...]:
-    """Errors by which a lost cluster shows: none of reading a chunk, such as a missing file."""
-    from concurrent.futures import CancelledError
-
-    client: Any = sys.modules.get("distributed.client")
-    known = vars(client).values() if client else ()
-    errors = [kind for kind in known if isinstance(kind, type) and issubclass(kind, Exception)]
-    own = (kind for kind in errors if kind.__module__.startswith("distributed."))
-    return ValueError, CancelledError, *own
 
 
 def _unless_empty(function: Callable[..., Any], **block: NDArray[Any]) -> Any:
