@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import optimize
 
 from pdpbook.gwa import certify, exact_sensitivity, gwa_weights
-from pdpbook.gwa.dual import best_levels, evaluate, magnitudes
+from pdpbook.gwa.dual import best_levels, evaluate, magnitudes, repair
 from pdpbook.gwa.problem import build_problem
 
 SETTING = {"sigma2": 2.0, "epsilon": 0.5, "width": 3.0}
@@ -145,6 +145,24 @@ def test_a_matrix_that_misses_the_constraint_is_refused():
             certify(C, X, users, multipliers=M, **SETTING)
     with pytest.raises(ValueError, match=r"multipliers must be finite"):
         certify(best.C, X, users, multipliers=best.multipliers * np.nan, **SETTING)
+
+
+def test_a_repair_moves_rows_in_use_and_no_others():
+    problem = problem_of(*instance())
+    C = np.linalg.pinv(problem.X[:40])
+    fixed = repair(problem, np.hstack([1.01 * C, np.zeros((3, 20))]))
+    assert_allclose(fixed[:, :40], C, atol=1e-14)  # the least change
+    assert not fixed[:, 40:].any()
+    few = repair(problem, np.eye(3, 60))  # as many rows as features: they determine all
+    assert_allclose(few[:, :3], np.linalg.inv(problem.X[:3]), rtol=1e-10)
+    assert not few[:, 3:].any()
+    assert_allclose(repair(problem, np.eye(2, 60)[[0, 1, 1]]) @ problem.X, np.eye(3), atol=1e-13)
+
+
+def test_what_no_weights_repair_is_refused():
+    problem = problem_of(np.ones((4, 2)), None)
+    with pytest.raises(ValueError, match=r"^X must have full column rank in this basis$"):
+        repair(problem, np.eye(2, 4))
 
 
 # --- exact sensitivity ----------------------------------------------------------------------------

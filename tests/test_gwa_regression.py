@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 from pdpbook._users import check_users
 from pdpbook.gwa import (
@@ -130,6 +131,19 @@ def test_fit_draws_from_the_output_law(model):
     drawn = law.sample(rng=np.random.default_rng(SEED))
     assert_array_equal(model.release_, drawn[-len(model.release_) :])
     assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [GWARegression, SampleLimitedRegression, TwoStageGWARegression])
+def test_an_integer_repeats_the_noise_and_none_does_not(kind):
+    X, y, users = people()
+
+    def released(state):
+        return kind(sigma2=0.02, random_state=state).fit(X, y, users=users).release_
+
+    assert_array_equal(released(3), released(3))
+    for other in (4, None):
+        assert (released(3) != released(other)).all()
+    assert (released(None) != released(None)).all()
 
 
 # ---------------------------------------------------------------- the promise
@@ -352,6 +366,18 @@ def test_two_stage_density_by_hand():
     assert_allclose(draws[:, 3:].mean(axis=0), law.final.C @ y, atol=spread)
 
 
+def test_every_number_of_the_second_stage_has_noise_of_its_own():
+    """Kolmogorov-Smirnov at 1e-6; six standard errors of a correlation of 4000 pairs."""
+    X, y, users = people()
+    law = TwoStageGWARegression(**SETTINGS, epsilon=40.0).output_law(X, y, users=users)
+    draws = law.sample(4000, rng=np.random.default_rng(SEED))
+    noise = draws[:, 3:] - law._second(draws[:, :3])
+    for column in noise.T:
+        assert stats.kstest(column, stats.laplace(scale=law.final.scale).cdf).pvalue > 1e-6
+    pairs = np.corrcoef(np.hstack([draws[:, :3], noise]).T)
+    assert_allclose(pairs, np.eye(6), atol=6 / np.sqrt(4000))
+
+
 # ---------------------------------------------------------------- rank
 
 
@@ -403,6 +429,7 @@ def test_a_solver_that_does_not_converge_releases_nothing(kind):
         (GWARegression, {"y_bounds": (1, 1)}, "y_bounds must have low < high"),
         (GWARegression, {"delta": 1.0}, "delta must be at least 0 and below 1"),
         (GWARegression, {"prior": 0.0}, "prior must be finite and above 0"),
+        (GWARegression, {"prior": [1.0, 2.0]}, "prior must be a single number"),
         (GWARegression, {"tol": np.nan}, "tol must be finite and above 0"),
         (GWARegression, {"objective": "both"}, "objective must be one of"),
         (GWARegression, {"sensitivity": "loose"}, "sensitivity must be one of"),
