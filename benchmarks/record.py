@@ -28,7 +28,7 @@ import races
 from races import Peer, Race
 
 RECORD, AGAIN = (Path(__file__).with_name(name) for name in ("ratios.csv", "again.csv"))
-RUNS = 5
+RUNS, MOST, ENOUGH = 5, 25, 2.0  # at least five runs, and more within these seconds
 SHORTEST = 0.02  # seconds: what is shorter is run several times in a row
 MEMORY_ROWS = 200_000
 
@@ -70,8 +70,9 @@ def run(python: str | None, only: str | None) -> Iterator[dict]:
 def row_of(race: Race) -> dict:
     """The two in turn, again and again; the ratio of each pair."""
     calls, their_calls = calls_for(race.ours), calls_for(race.theirs)
-    ratios = []
-    for _ in range(RUNS):
+    ratios: list[float] = []
+    start = time.monotonic()
+    while len(ratios) < RUNS or (len(ratios) < MOST and time.monotonic() - start < ENOUGH):
         ours = seconds(race.ours, calls)
         theirs = seconds(race.theirs, their_calls) / race.part
         ratios.append(ours / theirs if race.kind in ("floor", "seconds") else theirs / ours)

@@ -48,10 +48,10 @@ noise by counting. {beyond} is not counted: no number of releases refutes 40 nat
 RATIOS = """\
 ## How fast is it?
 
-Each line is a ratio of two things that were run in turn, five times: the median and the quartiles.
-Times are processor time. The machine: {machine}. Up to {load:.0f} processes wanted to run
-meanwhile, which the quartiles show. Of {claims} claims that were made beforehand {held} hold; the
-others are marked. Recorded on {date} with {versions}. How to run it again is in
+Each line is a ratio of two things that were run in turn, five to 25 times: the median and the
+quartiles. Times are processor time. The machine: {machine}. Up to {load:.0f} processes wanted to
+run meanwhile, which the quartiles show. Of {claims} claims that were made beforehand {held} hold;
+the others are marked. Recorded on {date} with {versions}. How to run it again is in
 `benchmarks/README.md` of the repository.
 
 {repeated}
@@ -64,15 +64,10 @@ MISSED = """\
 {items}
 """
 WHY = {  # what stands in the way of a claim, where it is missed
-    ("PDPRidge.fit", "one Gram matrix and a solve"): "products with weights take longer than those "
-    "without, and cannot be had from a library. The rest is one look at every number, for the "
-    "promise that no NaN slips through.",
     ("per_instance_epsilon", "refits alone"): "refits give leverages and residuals, which "
     "`leave_one_out` finds faster by the factors above. An epsilon is a root search on top: three "
     "evaluations of the exact profile for each person, which alone take longer than the claim "
     "leaves.",
-    ("one epoch of DP-SGD", "Opacus on batches drawn beforehand"): "ours draws its own batches and "
-    "gathers their rows inside of the epoch, as its promise needs; there they come for free.",
 }
 REPEATED = """\
 A second run began {apart} minutes after the first, on a machine where up to {load:.0f} processes
