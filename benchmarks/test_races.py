@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 import races
+from record import RUNS, calls_for
 
 
 def sides():
@@ -19,7 +20,7 @@ def sides():
                 yield pytest.param(function, group, id=f"{group}: {side}")
 
 
-@pytest.mark.parametrize(("function", "group"), sides())
+@pytest.mark.parametrize(("function", "group"), list(sides()))
 def test_side(benchmark, function, group):
     benchmark.group = group
-    benchmark.pedantic(function, rounds=5, warmup_rounds=1)
+    benchmark.pedantic(function, rounds=RUNS, iterations=calls_for(function))
