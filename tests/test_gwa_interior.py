@@ -101,6 +101,16 @@ def test_the_first_signs_have_the_largest_sums_and_as_many_others():
     assert 20 < len(first) <= 40
 
 
+@pytest.mark.parametrize("small", [1e-3, 1e-7, 1e-11])
+def test_inverse_roots_keep_what_rounding_would_take_from_the_squares(small):
+    """Known by hand where the signs are orthogonal: G has eigenvalues q + k c, in any order."""
+    Z, q, c = np.array([[1.0, 1.0], [1.0, -1.0]]), small**2, np.array([[1.0, small**2]])
+    root = exact_interior._inverse_root(Z, c, q)[0]
+    assert root[0, 1] == 0
+    inverse = Z.T / 2 @ np.diag(1 / (q + 2 * c[0])) @ Z
+    assert_allclose(root.T @ root, inverse, rtol=1e-3)
+
+
 # --- summed norms ---------------------------------------------------------------------------------
 
 

@@ -439,7 +439,7 @@ def test_exact_optimum_against_all_sign_vectors(ratio):
     assert_allclose(found.objective, best, rtol=1e-6)
 
 
-@pytest.mark.parametrize("sigma2", [1e-10, 1e-2])
+@pytest.mark.parametrize("sigma2", [1e-10, 1e-4, 1e-2])
 def test_exact_optimum_where_noise_is_nearly_all(sigma2):
     X, users = instance(n=48, d=4, m=6)
     setting = {**SETTING, "sigma2": sigma2, "sensitivity": "exact"}
@@ -640,6 +640,13 @@ def test_weights_that_are_not_finite_are_no_solution(monkeypatch):
     monkeypatch.setattr(solver, "solve_program", broken)
     with pytest.raises(ConvergenceError, match=r"clarabel: optimal.* C X = target off by 1 of"):
         gwa_weights(X, users, solver="clarabel", **SETTING)
+    arguments = {**SETTING, "target": None, "prior": None, "norm": "l1", "delta": None}
+    problem, _ = build_problem(X, users, **arguments)
+    some, C = np.arange(70), np.zeros((3, 70))
+    found = rows.certified(problem, some, C + np.nan, np.eye(3), "as it ended")
+    assert_array_equal(found.rows, some)
+    assert_array_equal(found.C, C)
+    assert (found.gap, found.status) == (np.inf, "as it ended")
 
 
 def test_a_row_at_the_level_of_its_user_stays_out():

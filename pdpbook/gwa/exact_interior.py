@@ -29,6 +29,7 @@ Parts = tuple[tuple[Floats, Floats], ...]  # for every user, signs (p, q) and w 
 FIRST, MORE = 20, 10  # signs of a user at first, and signs that join at a time
 LIFT, NEW, GUARD = 1.5, 0.3, 0.01  # start of t, multipliers of new cuts, centering; by trial
 CHUNK = 1 << 21  # products held at a time
+PLAIN = 1e13  # traces of G / q above this leave q less than three digits in G
 
 
 class Change(NamedTuple):
@@ -112,11 +113,8 @@ class Share:
         self.ratio = D = self.lam / self.g
         self.D = D[0] + D[1]
         self.rho = (D[0] - D[1]) / self.D
-        k, p = self.Z.shape[1], len(self.Z)
-        pairs = (self.Z[:, :, None] * self.Z[:, None]).reshape(p, -1)
-        G = (4 * D[0] / self.D * D[1] @ pairs).reshape(-1, k, k)
-        G += (q + 1e-16 * np.trace(G, axis1=1, axis2=2))[:, None, None] * np.eye(k)
-        root = np.linalg.inv(np.linalg.cholesky(G))
+        p = len(self.Z)
+        root = _inverse_root(self.Z, 4 * D[0] / self.D * D[1], q)
         self.R = root.transpose(0, 2, 1)  # R R^T = G^-1
         self.Y = ((root @ self.Z.T) * self.rho[:, None]).reshape(-1, p)
         K = self.Y.T @ self.Y
@@ -295,6 +293,18 @@ class ExactInteriorPoint:
             share.move(change, ap, ad)
         self.t, self.L = self.t + ap * dt, self.L + ad * dL
         self.steps += 1
+
+
+def _inverse_root(Z: Floats, c: Floats, q: float) -> Floats:
+    """Inverses of lower triangular factors of G = q + Z^T c_a Z for every a, shape (a, k, k)."""
+    p, k = Z.shape
+    if k * c.sum(axis=1).max() < PLAIN * q:
+        squares = (c @ (Z[:, :, None] * Z[:, None]).reshape(p, -1)).reshape(-1, k, k)
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(squares + q * np.eye(k))))
+    # beside squares as large q is lost to rounding, beside their roots its root is not
+    own = np.broadcast_to(np.sqrt(q) * np.eye(k), (len(c), k, k))
+    tall = np.concatenate([np.sqrt(c)[:, :, None] * Z, own], axis=1)
+    return np.asarray(np.linalg.inv(np.linalg.qr(tall, mode="r")).transpose(0, 2, 1))
 
 
 def _first(found: Floats) -> Numbers:

@@ -67,7 +67,7 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
     present, starts = np.unique(owned.codes[order], return_index=True)
     worst = np.zeros(len(owned.labels))
     if len(present):
-        worst[present] = _largest(weights[:, order], starts)[0]
+        worst[present] = _largest(weights[:, order], starts)
     return width * worst
 
 
@@ -77,16 +77,12 @@ def sign_vectors(k: int, first: int, last: int) -> Floats:
     return np.hstack([np.ones((last - first, 1)), 1.0 - 2.0 * (bits & 1)])
 
 
-def _largest(C: Floats, starts: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Largest sum of |z c_i| within every user, and a sign vector that attains it."""
+def _largest(C: Floats, starts: NDArray[np.intp]) -> Floats:
+    """Largest sum of |z c_i| within every user."""
     k, n = C.shape
-    best, arg = np.full(len(starts), -1.0), np.ones((len(starts), k))
+    best = np.zeros(len(starts))
     step = max(1, CHUNK // n)
     for first in range(0, 1 << (k - 1), step):
         Z = sign_vectors(k, first, min(first + step, 1 << (k - 1)))
-        sums = np.add.reduceat(np.abs(Z @ C), starts, axis=1)
-        at = sums.argmax(axis=0)
-        value = sums[at, np.arange(len(starts))]
-        better = value > best
-        best[better], arg[better] = value[better], Z[at[better]]
-    return best, arg
+        best = np.maximum(best, np.add.reduceat(np.abs(Z @ C), starts, axis=1).max(axis=0))
+    return best
