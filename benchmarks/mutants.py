@@ -28,7 +28,7 @@ MODULES = {  # test files; tests left out, because they take long or test the te
         [f"per_instance_{name}" for name in ("levels", "ops", "people", "smooth")],
         "not planted and not caught and not (one_dimensional_family and (1e-06 or 0.001))",
     ),
-    "gwa": (["gwa_dual", "gwa_regression", "gwa_solver"], ""),
+    "gwa": (["gwa_dual", "gwa_interior", "gwa_regression", "gwa_solver"], ""),
     "pac": (["pac_noise", "pac_rates"], ""),
     "blocks": (["blocks"], "not planted and not whoever_is_first"),
     "streams": (["blocks"], "not planted and not whoever_is_first"),

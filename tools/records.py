@@ -24,8 +24,8 @@ tests that were added on the way.
 
 Every survivor, and why it lives: *equivalent*, no input tells it apart; *numerics*, the same answer
 to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, on {date};
-`benchmarks/README.md` in the repository says how to run it again. The exact optimum in `gwa.exact`
-was written anew after that. Seconds are processor seconds of the tests of a module.
+`benchmarks/README.md` in the repository says how to run it again. Seconds are processor seconds of
+the tests of a module.
 """
 ALARMS = """\
 ## Do sound mechanisms raise alarms?
