@@ -83,6 +83,16 @@ def test_the_exact_measure_notices_multipliers_that_are_off():
     assert point.measure() > 1e-2
 
 
+def test_the_exact_measure_is_relative_to_the_objective():
+    problem = white_problem()
+    point = exact_point(problem)
+    found = point.measure()
+    unit = point.price * point.length**2
+    assert point.products > point.wrong
+    objective = problem.objective(point.C, point.t * point.length)
+    assert_allclose(point.products * unit / found, objective, rtol=1e-12)
+
+
 def test_parts_add_up_to_the_multipliers():
     problem = white_problem()
     point = exact_point(problem)

@@ -467,8 +467,10 @@ def test_exact_optimum_where_much_is_degenerate(design):
     setting = {**SETTING, "sensitivity": "exact"}
     found = gwa_weights(X, users, **setting)
     assert_solved(found, X, users, **setting)
-    searched = certify(found.C, X, users, multipliers=found.multipliers, **setting)
-    assert_allclose(searched[1], found.lower_bound, rtol=2e-8)  # parts found anew
+    for size in (1.0, 1e-9):  # the scale does not matter
+        M = size * found.multipliers
+        searched = certify(found.C, X, users, multipliers=M, **setting)
+        assert_allclose(searched[1], found.lower_bound, rtol=2e-8)  # parts found anew
 
 
 @pytest.mark.parametrize(("steps", "tol"), [(0, 1e-8), (3, 1e-8), (300, 1e-15)])
