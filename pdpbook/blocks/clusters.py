@@ -51,13 +51,11 @@ async def _watched(client: Any, futures: list[Any]) -> Any:
     to connect again would wait until it gives up, which a setting may put off for hours.
     """
     gathering = asyncio.ensure_future(client.gather(futures, asynchronous=True))
-    try:
-        while not (await asyncio.wait([gathering], timeout=PATIENCE))[0]:
-            if client.status != "running":
-                raise CancelledError(f"no scheduler answers, the client is {client.status}")
-        return gathering.result()
-    finally:
-        gathering.cancel()
+    gathering.add_done_callback(lambda task: task.cancelled() or task.exception())  # if left alone
+    while not (await asyncio.wait([gathering], timeout=PATIENCE))[0]:
+        if client.status != "running":
+            raise CancelledError(f"no scheduler answers, the client is {client.status}")
+    return gathering.result()
 
 
 def _of_cluster() -> tuple[type[Exception], ...]:
