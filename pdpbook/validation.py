@@ -248,7 +248,17 @@ def _floats(value: Any, name: str) -> Floats:
             raise TypeError
         return raw.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number or an array of numbers; got {value!r}") from None
+        raise TypeError(
+            f"{name} must be a number or an array of numbers; got {_described(value)}"
+        ) from None
+
+
+def _described(value: Any) -> str:
+    """One value as it is; of many, which may be those of people, what they are and how many."""
+    if not (isinstance(value, (list, tuple, dict)) or getattr(value, "ndim", 0) > 0):
+        return repr(value)
+    dtype = f" of dtype {value.dtype}" if hasattr(value, "dtype") else ""
+    return f"{type(value).__name__} of length {len(value)}{dtype}"
 
 
 def _entry(name: str, at: tuple[int, ...]) -> str:

@@ -68,6 +68,25 @@ def test_what_is_not_a_number_is_refused(check, value):
         check(value)
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("a word", "got 'a word'"),
+        (None, "got None"),
+        (np.array("word"), "got array('word', dtype='<U4')"),
+        (["Ada", 1.0], "got list of length 2"),
+        (np.array([["Ada", 1.0]], object), "got ndarray of length 1 of dtype object"),
+        (pd.Series(["Ada", "Eve"], name="who").astype(object), "got Series of length 2 of dtype"),
+        (pd.DataFrame({"who": ["Ada"]}), "got DataFrame of length 1"),
+    ],
+)
+def test_one_wrong_value_is_shown_and_those_of_many_people_are_not(value, said):
+    with pytest.raises(TypeError) as caught:
+        v.check_finite(value, "X")
+    assert said in str(caught.value)
+    assert "Ada" not in str(caught.value)
+
+
 @not_numbers
 def test_data_and_weights_that_are_not_numbers_are_refused(value):
     with pytest.raises(TypeError, match=r"^X must be a number or an array of numbers; got "):
