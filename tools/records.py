@@ -214,7 +214,7 @@ def mutants(rates: list[Row], alive: list[Row]) -> str:
         each=rates[0]["mutants"],
         table=table(head, rows),
         tool=rates[0]["tool"],
-        date=rates[0]["date"],
+        date=listed(sorted({row["date"] for row in rates})),
     )
     parts = [text]
     for module in dict.fromkeys(row["module"] for row in alive):
