@@ -76,11 +76,12 @@ def test_the_sizes_at_which_the_loop_is_faster_are_named(ratios, said):
 def test_a_second_run_is_held_beside_the_first():
     many = [row for row in ROWS if int(row["runs"]) > 1]
     said = records.repeated(ROWS, ROWS)
-    assert f"Of {len(many)} ratios measured both times, {len(many)}\n" in said
-    assert said.endswith(":\nnone.")
+    assert f"Of {len(many)}\nratios measured both times, {len(many)} have" in said
+    assert said.endswith("within 10 percent.\n")
     changed = {name: str(2 * float(many[0][name])) for name in ("low", "ratio", "high")}
     later = {**many[0], **changed, "date": many[0]["date"][:11] + "23:59"}
     said = records.repeated(many[:1], [later])
-    assert "Of 1 ratios measured both times, 0\n" in said
-    assert said.endswith(", 2.")
+    assert "Of 1\nratios measured both times, 0 have" in said
+    medians = [records.shown(row["ratio"]) for row in (many[0], later)]
+    assert said.endswith(f" | {' | '.join(medians)} |\n")
     assert records.repeated([later], many[:1]) == "There was no second run since."

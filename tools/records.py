@@ -49,8 +49,8 @@ RATIOS = """\
 ## How fast is it?
 
 Each line is a ratio of two things that were run in turn, five to 25 times: the median and the
-quartiles. Times are processor time. The machine: {machine}. Up to {load:.0f} processes wanted to
-run meanwhile, which the quartiles show. Of {claims} claims that were made beforehand {held} hold;
+quartiles. Times are processor time. The machine: {machine}. The load was up to
+{load:.0f}, which the quartiles show. Of {claims} claims that were made beforehand {held} hold;
 the others are marked. Recorded on {date} with {versions}. How to run it again is in
 `benchmarks/README.md` of the repository.
 
@@ -70,10 +70,13 @@ WHY = {  # what stands in the way of a claim, where it is missed
     "leaves.",
 }
 REPEATED = """\
-A second run began {apart} minutes after the first, on a machine where up to {load:.0f} processes
-wanted to run. Of {rows} ratios measured both times, {near}
-have quartiles that overlap or medians within 10 percent. The others, as the second over the first:
-{far}."""
+A second run began {apart} minutes after the first, while the load was up to {load:.0f}. Of {rows}
+ratios measured both times, {near} have quartiles that overlap or medians within 10 percent.
+{far}"""
+FAR = """\
+The others are these; a shared machine may compute as before and wait longer for memory.
+
+{table}"""
 KINDS = {
     "naive": "### Times faster than what the definitions say\n\nLoops and refits, which "
     "`benchmarks/naive.py` spells out. Below 1 the loop is faster.",
@@ -90,7 +93,8 @@ def repeated(record: list[Row], again: list[Row]) -> str:
     if begun[1] < begun[0]:  # of an older version of the package
         return "There was no second run since."
     first = {tuple(row[name] for name in RACE): row for row in record}
-    far, both = [], 0
+    far: list[list[str]] = []
+    both = 0
     for row in again:
         old = first.get(tuple(row[name] for name in RACE))
         if old is None or int(row["runs"]) == 1:
@@ -101,15 +105,14 @@ def repeated(record: list[Row], again: list[Row]) -> str:
             row["high"]
         )
         if not (overlap or abs(change - 1) <= 0.1):
-            far.append(
-                f"{escaped(row['what'])} at n = {int(row['n']):,}, {row['kind']}, {change:.3g}"
-            )
+            names = [escaped(row["what"]), escaped(row["against"]), f"{int(row['n']):,}"]
+            far.append([*names, shown(old["ratio"]), shown(row["ratio"])])
     return REPEATED.format(
         apart=round((begun[1] - begun[0]).total_seconds() / 60),
         load=max(float(row["load"]) for row in again),
         rows=both,
         near=both - len(far),
-        far="; ".join(far) or "none",
+        far=FAR.format(table=table(["what", "beside", "n", "first", "second"], far)) if far else "",
     )
 
 
