@@ -1060,9 +1060,9 @@ def workers():
 
     with (
         LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster),
+        Client(cluster) as client,
     ):
-        yield cluster
+        yield client
 
 
 FIRST = {type(model).__name__: k for k, model in reversed(list(enumerate(MODELS)))}
@@ -1083,6 +1083,7 @@ def test_a_worker_killed_midway_changes_nothing(name, workers, tmp_path):
         whole = da.from_array(column, chunks=(CUT, *column.shape[1:]))
         return whole.map_blocks(partial(held, tmp_path), dtype=column.dtype, meta=column[:0])
 
+    workers.wait_for_workers(3, timeout=60)  # the one that the last test killed is back
     killed = []
     killer = when_at_work(tmp_path, lambda pid: killed.append(os.kill(pid, signal.SIGKILL)))
     got = read(Rows(**{k: lazy(column) for k, column in columns.items()}))
