@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import dask.array as da
@@ -105,3 +106,20 @@ def test_a_task_may_sum_blocks_of_its_own():
     alone = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
     with LocalCluster(**alone, dashboard_address=":0") as cluster, Client(cluster) as client:
         assert client.submit(total, 0).result(timeout=60) == (len(X),)
+
+
+def test_a_cluster_without_workers_is_waited_for_and_said(monkeypatch):
+    from distributed import Client, LocalCluster
+
+    monkeypatch.setattr(clusters, "PATIENCE", 0.05)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster),
+    ):
+        late = threading.Timer(0.5, cluster.scale, [1])
+        late.start()
+        with pytest.warns(UserWarning, match="the cluster has no workers: waiting for one") as said:
+            total = Rows(lazy(X)).sum(lambda X: (len(X),))
+        late.join()
+    assert total == (len(X),)
+    assert len(said) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import warnings
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -48,13 +49,18 @@ async def _watched(client: Any, futures: list[Any]) -> Any:
     """Gather as long as there is a scheduler.
 
     A connection that breaks cancels what was under way. What is submitted to a client that tries
-    to connect again would wait until it gives up, which a setting may put off for hours.
+    to connect again would wait until it gives up, which a setting may put off for hours. For
+    workers Dask waits without end, since a cluster may begin with none: we say so, and wait.
     """
+    told = False
     gathering = asyncio.ensure_future(client.gather(futures, asynchronous=True))
     gathering.add_done_callback(lambda task: task.cancelled() or task.exception())  # if left alone
     while not (await asyncio.wait([gathering], timeout=PATIENCE))[0]:
         if client.status != "running":
             raise CancelledError(f"no scheduler answers, the client is {client.status}")
+        if not told and not client.scheduler_info()["workers"]:  # as heard last
+            warnings.warn("the cluster has no workers: waiting for one", stacklevel=2)
+            told = True
     return gathering.result()
 
 
