@@ -255,7 +255,8 @@ def _floats(value: Any, name: str) -> Floats:
 
 def _described(value: Any) -> str:
     """One value as it is; of many, which may be those of people, what they are and how many."""
-    if not (isinstance(value, (list, tuple, dict)) or getattr(value, "ndim", 0) > 0):
+    many = hasattr(value, "__len__") and not isinstance(value, (str, bytes))
+    if not many or getattr(value, "ndim", 1) == 0:
         return repr(value)
     dtype = f" of dtype {value.dtype}" if hasattr(value, "dtype") else ""
     return f"{type(value).__name__} of length {len(value)}{dtype}"

@@ -75,6 +75,8 @@ def test_what_is_not_a_number_is_refused(check, value):
         (None, "got None"),
         (np.array("word"), "got array('word', dtype='<U4')"),
         (["Ada", 1.0], "got list of length 2"),
+        ({"Ada", "Eve"}, "got set of length 2"),
+        ({"Ada": 1.0}, "got dict of length 1"),
         (np.array([["Ada", 1.0]], object), "got ndarray of length 1 of dtype object"),
         (pd.Series(["Ada", "Eve"], name="who").astype(object), "got Series of length 2 of dtype"),
         (pd.DataFrame({"who": ["Ada"]}), "got DataFrame of length 1"),

@@ -117,7 +117,22 @@ class DPSGDLaw:
         return path.ravel()
 
     def step(self, theta: Floats, X: Floats, y: Floats, *, rng: np.random.Generator) -> Floats:
-        """Draw the iterate after `theta`, given the rows and labels of its batch."""
+        """Draw the iterate after `theta`, given its batch.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (d,)
+            Where the step begins.
+        X, y : ndarray, shapes (b, d) and (b,)
+            Rows and labels of the batch on the domain; each gradient is clipped here.
+        rng : Generator
+
+        Returns
+        -------
+        ndarray, shape (d,)
+            The next iterate, with the noise of one step.
+        """
+        check_rng(rng)
         pull = self._slopes(theta, X, y) @ X
         noise = self._deviation(len(y)) * rng.standard_normal(X.shape[1])
         return np.asarray(theta - self.learning_rate * (pull / self._divisor(len(y)) + noise))
