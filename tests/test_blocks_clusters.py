@@ -96,6 +96,19 @@ def test_work_that_takes_longer_than_a_look_is_awaited(cluster, monkeypatch):
     assert_allclose(slow.coef_, FIT.fit(X, Y).coef_, rtol=1e-10)
 
 
+def test_a_scheduler_that_says_nothing_for_a_while_is_awaited(cluster, monkeypatch):
+    """What it does not say is not taken for a cluster without workers."""
+    process, _ = cluster
+    monkeypatch.setattr(clusters, "PATIENCE", 0.05)
+    columns = lazy(X), lazy(Y)
+    process.send_signal(signal.SIGSTOP)
+    later = threading.Timer(1.0, process.send_signal, [signal.SIGCONT])
+    later.start()
+    for _ in range(2):
+        assert_allclose(FIT.fit(*columns).coef_, FIT.fit(X, Y).coef_, rtol=1e-10)
+        later.join()
+
+
 def test_a_task_may_sum_blocks_of_its_own():
     """The only thread of the only worker has to make room for them as it waits."""
     from distributed import Client, LocalCluster

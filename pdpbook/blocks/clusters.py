@@ -58,10 +58,19 @@ async def _watched(client: Any, futures: list[Any]) -> Any:
     while not (await asyncio.wait([gathering], timeout=PATIENCE))[0]:
         if client.status != "running":
             raise CancelledError(f"no scheduler answers, the client is {client.status}")
-        if not told and not client.scheduler_info()["workers"]:  # as heard last
+        if not told and await _no_workers(client):
             warnings.warn("the cluster has no workers: waiting for one", stacklevel=2)
             told = True
     return gathering.result()
+
+
+async def _no_workers(client: Any) -> bool:
+    """Whether the scheduler says that it has none; one that says nothing may be busy or dead."""
+    try:
+        cluster = await asyncio.wait_for(client.scheduler.identity(n_workers=0), PATIENCE)
+    except OSError:  # no answer, or none in time
+        return False
+    return bool(cluster["n_workers"] == 0)
 
 
 def _of_cluster() -> tuple[type[Exception], ...]:
