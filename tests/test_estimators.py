@@ -1,5 +1,7 @@
 """Every mechanism against scikit-learn: its own estimator checks, clones, pipelines, routing."""
 
+import pickle
+
 import numpy as np
 import pytest
 import sklearn
@@ -189,6 +191,16 @@ def test_only_released_attributes_stay(estimator, people):
     released = np.atleast_1d(released)[: len(center)]
     assert np.all(np.abs(released - center[: len(released)]) > 1e-9)  # noise is on it
     assert set(vars(model)) - set(model.get_params()) == fitted  # output_law left nothing behind
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_a_release_and_its_promise_outlive_the_arrays(estimator, people):
+    X, y, epsilon = people
+    model = clone(estimator).fit(X, y, epsilon=epsilon)
+    before = pickle.dumps(model)
+    for array in people:
+        array[:] = 7.0
+    assert pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
