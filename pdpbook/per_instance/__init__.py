@@ -8,6 +8,11 @@ from pdpbook.per_instance.levels import (
     ops_dp_level,
     ops_for_all,
 )
+from pdpbook.per_instance.logistic import (
+    NewtonLeaveOneOut,
+    logistic_leave_one_out,
+    logistic_ridge,
+)
 from pdpbook.per_instance.objective import (
     ObjectiveLosses,
     ObjectiveProfile,
@@ -25,10 +30,7 @@ from pdpbook.per_instance.people import (
     per_instance_epsilon,
 )
 from pdpbook.per_instance.smooth import (
-    NewtonLeaveOneOut,
     OutputLosses,
-    logistic_leave_one_out,
-    logistic_ridge,
     output_perturbation_losses,
     release_intervals,
     stationary_shift,
