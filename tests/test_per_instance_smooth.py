@@ -85,6 +85,15 @@ def test_logistic_ridge_is_sklearn_and_a_minimum(votes):
     assert np.linalg.norm(1e3 * (p - y) @ X + 1e-3 * far) < 1e-9
 
 
+@pytest.mark.parametrize("size", [2.0**20, 2.0**27, 2.0**34])
+@pytest.mark.parametrize("lam", [1e-3, 1.0])
+def test_logistic_ridge_in_other_units(votes, size, lam):
+    """Rows so long that the rounding of the gradient is above any fixed stop."""
+    X, y = votes
+    far = pi.logistic_ridge(size * X, y, size**2 * lam)
+    assert_allclose(size * far, pi.logistic_ridge(X, y, lam), rtol=1e-9)
+
+
 # --- one Newton step -----------------------------------------------------------------------------
 
 
@@ -397,7 +406,7 @@ ONE = np.ones((2, 1))
         (lambda: pi.logistic_ridge(ONE, [0.0, 1.0], 0.0), ValueError, "lam must be finite and"),
         (lambda: pi.logistic_ridge(ONE, [0.0, np.nan], 1), ValueError, "y must be finite"),
         (
-            lambda: pi.logistic_ridge(1e8 * np.arange(-2.0, 2)[:, None], [0, 1, 0, 1], 1e-12),
+            lambda: pi.logistic_ridge(1e8 * np.ones((4, 2)), [0, 1, 0, 0], 1e-12),
             ValueError,
             "lam must be large enough for Newton's method",
         ),
