@@ -19,7 +19,7 @@ import programs
 from sklearn.linear_model import Ridge
 
 from pdpbook import datasets, experiments, pac
-from pdpbook.experiments.splits import split_of
+from pdpbook.experiments.splits import Split, split_of
 from pdpbook.gradient import DPSGDLaw
 from pdpbook.gwa import exact_sensitivity, gwa_weights
 from pdpbook.noise import sample_l2_laplace
@@ -142,12 +142,19 @@ def noise() -> Iterator[Race]:
     )
 
 
+def _at_hand(name: str) -> Split | None:
+    """One draw of the data; None where the original file is not there."""
+    try:
+        return split_of(name, np.random.default_rng(0))
+    except FileNotFoundError:
+        return None
+
+
 def scores() -> Iterator[Race]:
     """10,000 released models on the test set of each of the two data sets of the tables."""
     for name, lam in (("synthetic", 100.0), ("medical-cost", 1.0)):
-        try:
-            split = split_of(name, np.random.default_rng(0))
-        except FileNotFoundError:
+        split = _at_hand(name)
+        if split is None:
             continue
         n, d = split.X.shape
         eta = n * 0.5 / ridge_constant(lam, d, "published")
@@ -168,6 +175,9 @@ def scores() -> Iterator[Race]:
 
 def tables() -> Iterator[Race]:
     """Every table of the paper in closed form, one draw of data and budgets."""
+    split = _at_hand("medical-cost")
+    if split is None:
+        return
 
     def sweeps(rng):
         for name in ("synthetic", "medical-cost"):
@@ -184,10 +194,6 @@ def tables() -> Iterator[Race]:
         None,
         "at most 1",
     )
-    try:
-        split = split_of("medical-cost", np.random.default_rng(0))
-    except FileNotFoundError:
-        return
     lams, epsilon = experiments.GRIDS["lambda"]["medical-cost"], people(len(split.y))[2]
     rng = np.random.default_rng(1)
     yield Race(
