@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import dask.array as da
 import numpy as np
@@ -134,6 +135,7 @@ def test_a_cluster_without_workers_is_waited_for_and_said(monkeypatch, recwarn):
         time.sleep(5 * clusters.PATIENCE)  # it is said once
         cluster.scale(1)
 
+    warnings.simplefilter("always")
     monkeypatch.setattr(clusters, "PATIENCE", 0.2)
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
