@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import lint_site
 from axe_playwright_python.sync_playwright import Axe
@@ -18,6 +19,10 @@ axe, Fault = Axe(), lint_site.Fault
 TYPESET = """async () => {
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   await document.fonts.ready;
+}"""
+SCROLLED = """async () => {
+  for (const image of document.images) image.loading = "eager";
+  await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
 }"""
 # The theme looks 300 ms after a new size which boxes scroll, and lets the keyboard into those.
 RESIZED = """() => new Promise(done =>
@@ -111,9 +116,13 @@ def audit(tab, colors: bool) -> list[tuple[str, str]]:
     ]
 
 
-def drive(browser, address: str, page: str) -> list[Fault]:
-    """Visit a page for the first time on a phone, then on a desktop, in light and in dark."""
+def drive(browser, address: str, page: str, files: set[str] | None = None) -> list[Fault]:
+    """Visit a page for the first time on a phone, then on a desktop, in light and in dark.
+
+    Into `files` go the names of what the first visit asks for, to the bottom of the page.
+    """
     seen: list[tuple[str, str]] = []
+    asked: set[str] = set()
     context = browser.new_context(viewport=PHONE, color_scheme="light", reduced_motion="reduce")
     context.set_default_timeout(30_000)
     tab = context.new_page()
@@ -123,6 +132,7 @@ def drive(browser, address: str, page: str) -> list[Fault]:
             seen.append(("console", message.text))
 
     def on_request(request):
+        asked.add(unquote(urlsplit(request.url).path).lstrip("/"))
         if not request.url.startswith((address, "data:", "blob:")):
             seen.append(("other-host", f"asks for {request.url}"))
 
@@ -132,6 +142,9 @@ def drive(browser, address: str, page: str) -> list[Fault]:
     tab.on("response", lambda r: r.status >= 400 and seen.append(("missing-file", r.url)))
     tab.goto(address + page, wait_until="load")
     tab.evaluate(TYPESET)
+    tab.evaluate(SCROLLED)
+    if files is not None:
+        files |= asked
     seen += [("formula", text) for text in tab.evaluate(RAW_TEX)]
     seen += [("overflow", what) for what in tab.evaluate(OVERFLOW)]
     seen += [("cut", f"(phone) {what}") for what in tab.evaluate(CUT, False)]

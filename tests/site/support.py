@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
 import os
 import threading
@@ -13,6 +14,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("PDPBOOK_SITE") or ROOT / "_build" / "html").resolve()
+
+# Bytes, packed: a first visit, and what a later page asks for besides what all pages share and the
+# browser keeps: the index of the search, and _static with the fonts of formulas.
+FIRST, LATER = 1_500_000, 150_000
+SHARED = ("_static/", "searchindex.js")
+PACKED = {".png", ".jpg", ".woff", ".woff2", ".ico", ".pdf", ".zip"}
 
 
 def missing(what: str):
@@ -41,3 +48,13 @@ def serving(folder: Path):
     finally:
         server.shutdown()
         server.server_close()
+
+
+def weight(folder: Path, names: set[str]) -> int:
+    """Bytes of these files, packed as servers of static pages do."""
+    total = 0
+    for path in (folder / name for name in names):
+        if path.is_file():
+            data = path.read_bytes()
+            total += len(data if path.suffix in PACKED else gzip.compress(data, 6))
+    return total

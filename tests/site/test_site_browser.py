@@ -1,15 +1,19 @@
-"""Every page in Chromium: quiet, self-contained, typeset, accessible, and no wider than a phone."""
+"""Every page in Chromium: quiet, self-contained, typeset, accessible, light, on a phone, too."""
 
 from __future__ import annotations
 
 import pytest
 from drive import drive
-from support import serving
+from support import FIRST, LATER, SHARED, serving, weight
 
 
-def test_page(browser, address, exceptions, page_name):
-    faults = exceptions.without(drive(browser, address, page_name))
+def test_page(browser, address, folder, exceptions, page_name):
+    files: set[str] = set()
+    faults = exceptions.without(drive(browser, address, page_name, files))
     assert not faults, "\n" + "\n".join(map(str, faults))
+    assert page_name in files
+    assert weight(folder, files) <= FIRST
+    assert weight(folder, {name for name in files if not name.startswith(SHARED)}) <= LATER
 
 
 def test_front_door_leads_to_the_first_page(browser, address):
@@ -107,3 +111,14 @@ def test_a_fault_of_the_dark_theme_only_is_noticed(browser, tmp_path):
         faults = drive(browser, address, "dark.html")
     assert {f.rule for f in faults} == {"axe:color-contrast"}
     assert all(f.what.startswith("(dark)") for f in faults)
+
+
+def test_a_heavy_picture_is_noticed(browser, tmp_path):
+    (tmp_path / "p.png").write_bytes(bytes(LATER))
+    (tmp_path / "page.html").write_text("<img loading='lazy' src='p.png' alt='A picture'>")
+    with serving(tmp_path) as address:
+        files: set[str] = set()
+        drive(browser, address, "page.html", files)
+    assert {"page.html", "p.png"} <= files
+    assert weight(tmp_path, files) > LATER
+    assert weight(tmp_path, {"page.html", "gone.html"}) < 200

@@ -1,53 +1,10 @@
-"""What a page weighs on its way to a reader, and what is left of it without scripts."""
+"""What is drawn, what is folded, and what is left of a page without scripts."""
 
 from __future__ import annotations
-
-import gzip
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
 from drive import TYPESET
 from support import serving
-
-# Bytes, packed: a first visit, and what a later page asks for besides what all pages share and the
-# browser keeps: the index of the search, and _static with the fonts of formulas.
-FIRST, LATER = 1_500_000, 150_000
-SHARED = ("_static/", "searchindex.js")
-PACKED = {".png", ".jpg", ".woff", ".woff2", ".ico", ".pdf", ".zip"}
-SCROLLED = """async () => {
-  for (const image of document.images) image.loading = "eager";
-  await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
-}"""
-
-
-def asked(browser, address: str, page: str) -> set[str]:
-    """The files that a first visit asks for, to the bottom of the page."""
-    found = set()
-    with browser.new_context() as context:
-        tab = context.new_page()
-        tab.on("request", lambda r: found.add(unquote(urlsplit(r.url).path).lstrip("/")))
-        tab.goto(address + page, wait_until="load")
-        tab.evaluate(TYPESET)
-        tab.evaluate(SCROLLED)
-    return found
-
-
-def weight(folder: Path, names: set[str]) -> int:
-    """Bytes of these files, packed as servers of static pages do."""
-    total = 0
-    for path in (folder / name for name in names):
-        if path.is_file():
-            data = path.read_bytes()
-            total += len(data if path.suffix in PACKED else gzip.compress(data, 6))
-    return total
-
-
-def test_no_page_is_heavy(browser, address, folder, page_name):
-    files = asked(browser, address, page_name)
-    assert page_name in files
-    assert weight(folder, files) <= FIRST
-    assert weight(folder, {name for name in files if not name.startswith(SHARED)}) <= LATER
 
 
 def test_every_icon_is_drawn(browser, address):
@@ -60,16 +17,6 @@ def test_every_icon_is_drawn(browser, address):
         found = icons.evaluate_all(drawn)
         assert len(found) > 5
         assert "none" not in found
-
-
-def test_a_heavy_picture_is_noticed(browser, tmp_path):
-    (tmp_path / "p.png").write_bytes(bytes(LATER))
-    (tmp_path / "page.html").write_text("<img loading='lazy' src='p.png' alt='A picture'>")
-    with serving(tmp_path) as address:
-        files = asked(browser, address, "page.html")
-    assert {"page.html", "p.png"} <= files
-    assert weight(tmp_path, files) > LATER
-    assert weight(tmp_path, {"page.html", "gone.html"}) < 200
 
 
 # --- without scripts -----------------------------------------------------------------------------
