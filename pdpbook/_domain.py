@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pdpbook._users import check_row_epsilon
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
 from pdpbook.validation import (
     check_bounds,
@@ -183,9 +184,11 @@ def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
         raise ValueError(f"{error}. {NOT_FINITE}") from None
 
 
-def in_hand(epsilon: Any) -> Any:
+def in_hand(estimator: Any, epsilon: Any, X: Any, y: Any) -> Any:
     """Budgets that can be checked before any block is read; None where they come in blocks."""
-    return None if is_dask(epsilon) else epsilon
+    if is_dask(epsilon):
+        return None
+    return check_row_epsilon(estimator.epsilon if epsilon is None else epsilon, X=X, y=y)
 
 
 def people_in_blocks(X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows | None:

@@ -1,4 +1,9 @@
-"""Who owns which rows: user labels as codes, and a budget for every user. Both are public."""
+"""Who owns which rows, and whose budget is which: budgets and users as people pass them.
+
+One rule for every mechanism. A list, an array or a Series of length n is one value a row, by
+position. A mapping, or a Series of another length whose index is exactly the set of users, is one
+value a user. What can be read in two ways that differ is refused.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdpbook.validation import check_positive
+from pdpbook.validation import check_positive, refuse_masked
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -22,12 +27,20 @@ class Users(NamedTuple):
     codes: NDArray[np.intp]
     labels: NDArray[Any]
     sizes: NDArray[np.intp]
+    named: bool  #: False where every row is a user of its own, whom nobody named
+    rows: dict[str, Any]  #: what came with an index of rows, by the name of its argument
 
 
-def check_users(users: Any, n: int) -> Users:
-    """Users of `n` rows from one label a row; None makes every row a user of its own."""
+def check_users(users: Any, n: int, **rows: Any) -> Users:
+    """Users of `n` rows from one label a row; None makes every row a user of its own.
+
+    `rows` are the arguments that have the same rows, such as X and y: a Series of labels must
+    have the index of the first of them that has one.
+    """
     if users is None:
-        return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp))
+        return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
+    refuse_masked(users, "users")
+    refuse_other_index(users, "users", **rows)
     column = np.asarray(users)
     if column.shape != (n,):
         raise ValueError(
@@ -40,29 +53,38 @@ def check_users(users: Any, n: int) -> Users:
             f"users must have no missing label; users[{at}] = {column[at]!r} "
             f"({int(missing.sum())} of {n} are missing)"
         )
-    try:
-        labels, codes = np.unique(column, return_inverse=True)
-    except TypeError:
-        raise TypeError("users must be labels of one kind, all numbers or all strings") from None
-    return Users(codes, labels, np.bincount(codes, minlength=len(labels)))
+    if not _of_one_kind(users, column):
+        raise TypeError("users must be labels of one kind, all numbers or all strings")
+    labels, codes = np.unique(column, return_inverse=True)
+    sizes = np.bincount(codes, minlength=len(labels))
+    return Users(codes, labels, sizes, True, rows | {"users": users})
+
+
+def _of_one_kind(users: Any, column: NDArray[Any]) -> bool:
+    """Whether labels can be told apart: NumPy makes 1 and "1" of a list one string."""
+    if isinstance(users, np.ndarray) and column.dtype.kind != "O":
+        return True
+    kinds = {np.asarray(label).dtype.kind for label in set(np.asarray(users, dtype=object))}
+    return (len(kinds) == 1 and "O" not in kinds) or kinds <= set("iuf")
+
+
+def check_budgets_of_users(epsilon: Any, name: str = "epsilon") -> None:
+    """Refuse a wrong budget before the data are touched, whoever it belongs to."""
+    values = list(epsilon.values()) if isinstance(epsilon, Mapping) else epsilon
+    check_positive(values, name)
 
 
 def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Floats:
     """Budgets of shape (m,), in the order of `users.labels`.
 
-    `epsilon` is a number for everybody; a mapping or Series from label to budget; or one value a
-    row, the same on all rows of a user, as pipelines and cross-validation hand it on.
+    `epsilon` is a number for everybody; a mapping from label to budget, or a Series by label; or
+    one value a row, the same on all rows of a user, as pipelines and cross-validation hand it on.
     """
     n, m = len(users.codes), len(users.labels)
-    if isinstance(epsilon, (Mapping, pd.Series)):
-        table = dict(epsilon.items())
-        for label in users.labels:
-            if label not in table:
-                raise ValueError(
-                    f"{name} must have a budget for every user; none for {_plain(label)!r}"
-                )
-        values = np.asarray(check_positive([table[label] for label in users.labels], name))
-        return values.astype(float)
+    if isinstance(epsilon, pd.Series):
+        epsilon = _by_row_or_by_user(epsilon, users, name)
+    if isinstance(epsilon, Mapping):
+        return _by_label(epsilon, users, name)
     values = np.asarray(check_positive(epsilon, name))
     if values.shape == ():
         return np.full(m, float(values))
@@ -82,6 +104,74 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
             f"user {_plain(users.labels[user])!r} has {before:g} before"
         )
     return np.asarray(values[first], dtype=float)
+
+
+def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
+    if not users.named:
+        raise TypeError(
+            f"{name} must be a number or one value for each row of X: a mapping is by user, and "
+            "no users were given"
+        )
+    for label in users.labels:
+        if label not in epsilon:
+            raise ValueError(
+                f"{name} must have a budget for every user; none for {_plain(label)!r}"
+            )
+    values = np.asarray(check_positive([epsilon[label] for label in users.labels], name))
+    return values.astype(float)
+
+
+def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
+    """A Series as an array, one value a row, or as a mapping, one value a user."""
+    n, m = len(users.codes), len(users.labels)
+    places = np.full(m, -1)
+    if users.named and epsilon.index.is_unique and len(epsilon) == m:
+        places = epsilon.index.get_indexer(pd.Index(users.labels))
+    by_user = bool((places >= 0).all())
+    if len(epsilon) != n:
+        if not by_user:
+            raise ValueError(
+                f"{name} must be a Series of length {n}, one value for each row of X, or have an "
+                f"index that is exactly the {m} users; got length {len(epsilon)} and another index"
+            )
+        return dict(zip(users.labels, epsilon.to_numpy()[places], strict=True))
+    values = epsilon.to_numpy()
+    if by_user and not np.array_equal(values, values[places][users.codes]):
+        raise ValueError(
+            f"{name} can be read in two ways that differ: one value a row, by position, and one "
+            f"value a user, by its index. Pass {name}.to_numpy() for the first and "
+            f"{name}.to_dict() for the second"
+        )
+    if not by_user:
+        refuse_other_index(epsilon, name, **users.rows)
+    return values
+
+
+def check_row_epsilon(epsilon: Any, **rows: Any) -> Any:
+    """Budgets of people who are rows, ready to be read by position; values are not looked at."""
+    if isinstance(epsilon, Mapping):
+        raise TypeError(
+            "epsilon must be a number or one value for each row of X: here every row is a person "
+            f"of its own, and there are no users that a mapping could name; got {len(epsilon)} keys"
+        )
+    refuse_other_index(epsilon, "epsilon", **rows)
+    return epsilon.to_numpy() if isinstance(epsilon, pd.Series) else epsilon
+
+
+def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
+    """Refuse a Series of one value a row whose index is not that of the rows."""
+    if not isinstance(values, pd.Series):
+        return
+    for other, like in rows.items():
+        if isinstance(like, (pd.DataFrame, pd.Series)):
+            if len(values) == len(like) and not values.index.equals(like.index):
+                raise ValueError(
+                    f"{name} must have the index of {other}, row by row: a Series is read by "
+                    "position, and its index names the rows in another way. Pass "
+                    f"{name}.loc[{other}.index] to go by the index, {name}.to_numpy() to go by "
+                    "position"
+                )
+            return
 
 
 def _plain(label: Any) -> Any:

@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ROWS = pages.statements()
 CHAPTERS = pages.published()
-SHARED = ROOT.parent / "shared" / "statements.csv"
 PROVED = {"prf:theorem", "prf:lemma", "prf:proposition", "prf:corollary"}
 FREE = ("fig-", "eq-", "ex-", "tab-", "own-")  # labels that need no row of their own
 
@@ -117,12 +116,6 @@ def late_markers(notebook):
 
 
 # --- the chapters --------------------------------------------------------------------------------
-
-
-def test_the_contract_is_the_shared_one():
-    if not SHARED.is_file():
-        pytest.skip("../shared/statements.csv is not here")
-    assert (ROOT / "book" / "statements.csv").read_bytes() == SHARED.read_bytes()
 
 
 def test_labels_of_the_contract_are_unique_and_its_kinds_known():

@@ -432,7 +432,7 @@ GOOD = {"y": [0.1, 0.2, 0.3], "level": 0.5, "epsilon": 1.0, "bounds": UNIT}
         ({"level": np.nan}, ValueError, "level must be above 0"),
         ({"epsilon": 0.0}, ValueError, "epsilon must be finite and above 0"),
         ({"epsilon": True}, TypeError, "epsilon must be a number"),
-        ({"epsilon": {0: 1.0, 1: 1.0}}, ValueError, "epsilon must have a budget for every user"),
+        ({"epsilon": {0: 1.0, 1: 1.0}}, TypeError, "epsilon must be a number or one value for"),
         ({"epsilon": [1.0, 1.0]}, ValueError, "epsilon must be a number, a mapping"),
         ({"bounds": (1.0, 0.0)}, ValueError, "bounds must have low < high"),
         ({"bounds": (0.0, 0.0)}, ValueError, "bounds must have low < high"),

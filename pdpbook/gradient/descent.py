@@ -20,6 +20,7 @@ from pdpbook._domain import (
     data_of,
     features_to_domain,
     generator_from,
+    in_hand,
     labels_to_domain,
     predictions,
     to_user_units,
@@ -263,7 +264,7 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -281,7 +282,7 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         rows, labels = data_of(self, X, y)
         law = self._law(rows, labels, budgets)
@@ -299,14 +300,13 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
         return predictions(self, X)
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> DescentLaw:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> DescentLaw:
         """Exact law of all iterates on the domain. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws one path and releases its last d entries.
         """
-        budgets = self._check_settings(epsilon)
+        in_memory(f"{type(self).__name__}.output_law", X, y, epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         return self._law(*check_design(X, y), budgets)
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:

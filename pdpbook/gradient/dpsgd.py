@@ -18,6 +18,7 @@ from pdpbook._domain import (
     data_of,
     features_to_domain,
     generator_from,
+    in_hand,
     labels_to_domain,
     predictions,
 )
@@ -162,7 +163,7 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -180,7 +181,8 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
-        budgets = self._check_settings(epsilon)
+        self._refuse_budgets(epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         rows, labels = data_of(self, X, y)
         law = self._law(rows, labels, budgets)
@@ -197,15 +199,20 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
         return predictions(self, X)
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> DPSGDLaw:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> DPSGDLaw:
         """Exact law of all iterates on the domain. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws one path and releases its last d entries.
         """
-        budgets = self._check_settings(epsilon)
+        in_memory(f"{type(self).__name__}.output_law", X, y, epsilon)
+        self._refuse_budgets(epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         return self._law(*check_design(X, y), budgets)
+
+    def _refuse_budgets(self, epsilon: Any) -> None:
+        for name in ("success_rate", "noise_multiplier"):
+            if epsilon is not None and getattr(self, name) is not None:
+                raise ValueError(f"epsilon must not be given with {name}, which fixes the noise")
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
@@ -223,8 +230,6 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             check_single(check_positive(getattr(self, name), name), name)
         if len(fixed) == 2:
             raise ValueError("success_rate and noise_multiplier must not both be given")
-        if fixed and epsilon is not None:
-            raise ValueError(f"epsilon must not be given with {fixed[0]}, which fixes the noise")
         if self.success_rate is not None:
             calibrate_to_success_rate(self.success_rate, 1.0, 1)  # refuses bad values
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook._domain import (
@@ -22,7 +20,12 @@ from pdpbook._domain import (
     table_of,
     width_of,
 )
-from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook._users import (
+    Users,
+    check_budgets_of_users,
+    check_user_epsilon,
+    check_users,
+)
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.gwa.sensitivity import exact_sensitivity
@@ -34,7 +37,6 @@ from pdpbook.validation import (
     check_finite,
     check_inside,
     check_nonnegative,
-    check_positive,
     check_single,
 )
 
@@ -101,9 +103,7 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
     random_state: Any
     release_: Floats
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, *, users: ArrayLike | None = None, epsilon: Any = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -115,8 +115,9 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
         epsilon : float, mapping or array_like, optional
-            Budgets in nats: a number; a mapping or Series from user to budget; or shape (n,), the
-            same on all rows of a user. None is the constructor's.
+            Budgets in nats: a number; shape (n,), one value a row by position, the same on all
+            rows of a user; or by user: a mapping, or a Series of another length whose index is
+            exactly the users. None is the constructor's.
 
         Returns
         -------
@@ -128,7 +129,7 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         rng = generator_from(self.random_state)
         rows = table_of(self, X, ensure_all_finite=True)
         labels = labels_of(rows, y)
-        owners = check_users(users, len(rows))
+        owners = check_users(users, len(rows), X=X, y=y)
         tau = check_user_epsilon(budgets, owners)
         self._release(*check_design(rows, labels), owners, tau, rng)
         self.users_ = owners.labels
@@ -138,16 +139,15 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         """Predict from the released coefficients, in your units."""
         return predictions(self, X)
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, users: ArrayLike | None = None, epsilon: Any = None
-    ) -> Any:
+    def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
         """Exact law of the release. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law.
         """
+        in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
         budgets = self._check_settings(epsilon)
         rows, labels = check_design(X, y)
-        owners = check_users(users, len(rows))
+        owners = check_users(users, len(rows), X=X, y=y)
         return self._law(rows, labels, owners, check_user_epsilon(budgets, owners))
 
     def _release(
@@ -193,8 +193,7 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
     def _check_settings(self, epsilon: Any) -> Any:
         """Everything that can be refused before the data are touched."""
         budgets = self.epsilon if epsilon is None else epsilon
-        if not isinstance(budgets, (Mapping, pd.Series)):
-            check_positive(budgets, "epsilon")
+        check_budgets_of_users(budgets)
         check_delta(getattr(self, "delta", 0.0), zero=True)
         check_flag(self.clip, "clip")
         check_flag(self.fit_intercept, "fit_intercept")

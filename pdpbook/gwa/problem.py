@@ -104,11 +104,11 @@ def build_problem(
     delta: Any,
 ) -> tuple[Problem, Users]:
     """Check every argument of `gwa_weights` and sort the rows by user."""
-    X = np.asarray(check_finite(X, "X"))
+    given, X = X, np.asarray(check_finite(X, "X"))
     if X.ndim != 2 or X.size == 0:
         raise ValueError(f"X must have shape (n, d), n and d at least 1; got {X.shape}")
     n, d = X.shape
-    owned = check_users(users, n)
+    owned = check_users(users, n, X=given)
     sigma2 = check_single(check_nonnegative(sigma2, "sigma2"), "sigma2")
     width = check_single(check_positive(width, "width"), "width")
     budgets = check_user_epsilon(epsilon, owned)

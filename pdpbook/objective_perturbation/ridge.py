@@ -16,6 +16,7 @@ from pdpbook._domain import (
     features_to_domain,
     finite_data,
     generator_from,
+    in_hand,
     labels_of,
     labels_to_domain,
     predictions,
@@ -155,7 +156,7 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -174,7 +175,7 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
             The fitted estimator.
         """
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         rows = table_of(self, X)
         law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
@@ -192,16 +193,15 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
         return predictions(self, X)
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> ObjectiveLaw:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ObjectiveLaw:
         """Exact law of the minimizer on the domain. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from this law and adds noise of rate `eta_`.
         That noise hides how far the solver was off and is charged apart: this law alone spends
         what is left of the budgets.
         """
-        budgets = self._check_settings(epsilon)
+        in_memory(f"{type(self).__name__}.output_law", X, y, epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         return self._law(*check_design(X, y), budgets)
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:

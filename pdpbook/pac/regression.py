@@ -149,7 +149,7 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.draws = draws
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the secret half of the pool and release a model of it.
 
         Parameters

@@ -107,7 +107,7 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         PersonalizedMean
             The fitted estimator.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             law, budgets = self._law_in_blocks(people, budgets)
@@ -128,7 +128,7 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace:
         """Exact law of the released mean on [-1, 1]. NOT private: for audits and teaching."""
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             return self._law_in_blocks(people, budgets)[0]
         return self._law(labels_of(X, y), budgets)

@@ -205,7 +205,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         PDPRidge
             The fitted estimator.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         if (people := self._people(X, y, epsilon, budgets)) is not None:
             law, budgets = self._law_in_blocks(people, budgets)
@@ -232,7 +232,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters are as in `fit`, which draws once from exactly this law. Its center is the
         minimizer without noise; with `fit_intercept` the constant feature comes last.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         if (people := self._people(X, y, epsilon, budgets)) is not None:
             return self._law_in_blocks(people, budgets)[0]
         return self._law(*check_design(X, y), budgets)

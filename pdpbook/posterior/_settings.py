@@ -66,7 +66,7 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self
             The fitted estimator.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = self._sums(people, budgets)
@@ -84,7 +84,7 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters are as in `fit`, which draws once from exactly this law.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = self._sums(people, budgets)
             return self._law_of(sums.gram, sums.moment, sums.epsilon)

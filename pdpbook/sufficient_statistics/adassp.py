@@ -246,7 +246,7 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         AdaSSP
             The fitted estimator.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = ball_sums(people, budgets, self._map)
@@ -282,7 +282,7 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters are as in `fit`, which draws once from exactly this law.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = ball_sums(people, budgets, self._map)
             return self._law_of(sums.gram, sums.moment, sums.epsilon)

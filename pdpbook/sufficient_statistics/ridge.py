@@ -203,7 +203,7 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         SufficientStatisticsRidge
             The fitted estimator.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             law, order, budgets = self._law_in_blocks(people, budgets)
@@ -258,7 +258,7 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         Parameters are as in `fit`, which draws once from exactly this law. Its center holds the
         sums without noise.
         """
-        budgets = self._check_settings(in_hand(epsilon))
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             return self._law_in_blocks(people, budgets)[0]
         return self._law(*check_design(X, y), budgets)

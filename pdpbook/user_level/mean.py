@@ -7,17 +7,20 @@ which row is public. The weights come from `weights`, which has never seen a lab
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook._domain import check_flag, generator_from, labels_of, row_count, width_of
-from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook._users import (
+    Users,
+    check_budgets_of_users,
+    check_user_epsilon,
+    check_users,
+)
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import ProductLaw
@@ -54,9 +57,7 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     clip: bool
     random_state: Any
 
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, *, users: ArrayLike | None = None, epsilon: Any = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Self:
         """Release a private mean of y; X counts for its number of rows alone.
 
         Parameters
@@ -68,8 +69,9 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
         epsilon : float, mapping or array_like, optional
-            Budgets in nats: a number; a mapping or Series from user to budget; or shape (n,), the
-            same on all rows of a user. None is the constructor's.
+            Budgets in nats: a number; shape (n,), one value a row by position, the same on all
+            rows of a user; or by user: a mapping, or a Series of another length whose index is
+            exactly the users. None is the constructor's.
 
         Returns
         -------
@@ -97,12 +99,13 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.full(row_count(X), self.mean_)
 
     def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, users: ArrayLike | None = None, epsilon: Any = None
+        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
     ) -> ProductLaw:
         """Exact law of the released mean. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law.
         """
+        in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
         settings = self._check_settings(epsilon)
         labels, owners, budgets = self._data(X, y, users, settings)
         plan = self._plan(owners, budgets)
@@ -141,14 +144,13 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         labels = np.asarray(check_finite(labels_of(X, y), "y"))
         low, high = check_bounds(self.y_bounds, "y_bounds")
         labels = check_inside(labels, low, high, "y", "y_bounds", clip=self.clip)
-        owners = check_users(users, len(labels))
+        owners = check_users(users, len(labels), X=X, y=y)
         return labels, owners, check_user_epsilon(settings, owners)
 
     def _check_settings(self, epsilon: Any) -> Any:
         """Everything that can be refused before the data are touched."""
         budgets = self.epsilon if epsilon is None else epsilon
-        if not isinstance(budgets, (Mapping, pd.Series)):
-            check_positive(budgets, "epsilon")
+        check_budgets_of_users(budgets)
         check_flag(self.clip, "clip")
         self._width()
         if self.sigma2 is not None:

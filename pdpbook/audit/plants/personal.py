@@ -207,7 +207,7 @@ class AverageBudget(PersonalizedMean):
 class RealizedSampleSize(SampledRidge):
     """A random sample divided by its realized size, with the promise for a fixed one."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
         super().fit(X, y, epsilon=epsilon)
         budgets = np.asarray(self.epsilon if epsilon is None else epsilon, dtype=float)
         self.guarantee_ = PureDP(budgets, neighbors="replace-one")

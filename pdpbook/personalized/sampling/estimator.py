@@ -12,6 +12,7 @@ from pdpbook._domain import (
     check_number,
     data_of,
     generator_from,
+    in_hand,
     predictions,
     to_user_units,
 )
@@ -154,7 +155,7 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
         """Draw a sample and release private coefficients.
 
         Parameters
@@ -172,7 +173,7 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         rows, labels = data_of(self, X, y)
         Z, z, shares, t = self._prepare(rows, labels, budgets)
@@ -191,16 +192,15 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
         return predictions(self, X)
 
-    def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, epsilon: ArrayLike | None = None
-    ) -> SampledLaw:
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> SampledLaw:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law. It has a part for every
         set that can be kept, so at most 14 people may be left to chance; for more, take averages
         of `conditional_law` over sets drawn with `keep_probabilities`.
         """
-        budgets = self._check_settings(epsilon)
+        in_memory(f"{type(self).__name__}.output_law", X, y, epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         Z, z, shares, t = self._prepare(*check_design(X, y), budgets)
         chance = np.flatnonzero(shares < 1)
         if len(chance) > LARGEST:
@@ -234,7 +234,7 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         L2Laplace
             Its center and its rate; with `ridge.loss_moments` they give moments without drawing.
         """
-        budgets = self._check_settings(epsilon)
+        budgets = self._check_settings(in_hand(self, epsilon, X, y))
         Z, z, shares, t = self._prepare(*check_design(X, y), budgets)
         mask = np.asarray(kept)
         if mask.dtype != bool or mask.shape != (len(z),):

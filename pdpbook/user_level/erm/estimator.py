@@ -23,7 +23,12 @@ from pdpbook._domain import (
     rows_to_ball,
     table_of,
 )
-from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook._users import (
+    Users,
+    check_budgets_of_users,
+    check_user_epsilon,
+    check_users,
+)
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace
@@ -195,7 +200,7 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, users: Any = None, epsilon: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -207,7 +212,8 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         users : array_like, shape (n,), optional
             Who owns each row; None makes every row a user of its own.
         epsilon : float, mapping or array_like, optional
-            Budgets in nats; None is the constructor's.
+            Budgets in nats, one a row or one a user, as in `WeightedMean`; None is the
+            constructor's.
 
         Returns
         -------
@@ -215,11 +221,11 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
-        self._check_settings()
+        self._check_settings(epsilon)
         rng = generator_from(self.random_state)
         rows = table_of(self, X)
         clean, labels, classes = self._data(rows, y)
-        owners = check_users(users, len(clean))
+        owners = check_users(users, len(clean), X=X, y=y)
         law, plan = self._law(clean, labels, owners, epsilon)
         drawn = law.sample(rng=rng)
         theta = law.release(drawn) if isinstance(law, GradientTranscript) else drawn
@@ -257,16 +263,18 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def output_law(
-        self, X: ArrayLike, y: ArrayLike, *, users: Any = None, epsilon: Any = None
+        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
     ) -> GradientTranscript | L2Laplace:
         """Exact law of all noisy gradients, or of the noisy minimizer. NOT private: for audits.
 
         Parameters are as in `fit`, which draws once from this law. ``law.release`` maps noisy
         gradients to the released parameters on the domain.
         """
-        self._check_settings()
+        in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
+        self._check_settings(epsilon)
         rows, labels, _ = self._data(np.asarray(X, dtype=float), y)
-        return self._law(rows, labels, check_users(users, len(rows)), epsilon)[0]
+        owners = check_users(users, len(rows), X=X, y=y)
+        return self._law(rows, labels, owners, epsilon)[0]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -279,8 +287,9 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
             tags.regressor_tags = RegressorTags()
         return tags
 
-    def _check_settings(self) -> None:
+    def _check_settings(self, epsilon: Any) -> None:
         """Everything that can be refused before the data are touched."""
+        check_budgets_of_users(self.epsilon if epsilon is None else epsilon)
         check_choice(self.loss, "loss", tuple(LOSSES))
         check_choice(self.optimizer, "optimizer", ("gradient", "output"))
         check_choice(self.accounting, "accounting", ("zcdp", "gaussian"))

@@ -322,7 +322,7 @@ def check_data(
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"y must have shape (n,), n at least 1; got shape {values.shape}")
     values = check_inside(values, low, high, "y", "bounds", clip=clip)
-    owners = check_users(users, len(values))
+    owners = check_users(users, len(values), y=y)
     budgets = check_user_epsilon(epsilon, owners)
     c = _public_weights(owners, budgets) if weights is None else check_weights(weights, len(values))
     c = c / c.sum()

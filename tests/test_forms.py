@@ -1,0 +1,329 @@
+"""Budgets and users in every form that people pass them, through every estimator.
+
+What is accepted gives the release of plain arrays, draw for draw, and keeps everybody's own
+budget by exact laws. What is refused is refused by the name of its argument.
+"""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from test_estimators import MECHANISMS, UNIFORM, assert_promised
+
+from pdpbook.audit import audit_mechanism
+from pdpbook.blocks import Rows
+from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression, gwa_weights
+from pdpbook.pac import PACRegression
+from pdpbook.personalized import PersonalizedMean
+from pdpbook.user_level import (
+    SampleLimitedMean,
+    WeightedERM,
+    WeightedMean,
+    private_quantile,
+    quantile_law,
+)
+
+OF_USERS = (
+    GWARegression,
+    SampleLimitedRegression,
+    TwoStageGWARegression,
+    WeightedMean,
+    SampleLimitedMean,
+    WeightedERM,
+)
+WITH_USERS = [model for model in MECHANISMS if isinstance(model, OF_USERS)]
+N = 60
+FEW = 10  # the law of a sampled fit lists all samples
+
+
+def table():
+    """Sixty rows in no order, of seventeen users whose labels look like numbers of rows."""
+    rng = np.random.default_rng(12)
+    user = np.repeat(np.arange(17), [1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 6, 6])
+    frame = pd.DataFrame(rng.random((N, 2)), columns=["age", "size"])
+    frame["y"] = frame["age"] - 0.5 * frame["size"]
+    frame["user"] = user
+    frame["eps"] = rng.uniform(0.2, 2, 17)[user]
+    return frame.sample(frac=1, random_state=3)
+
+
+FRAME = table()
+X, Y = FRAME[["age", "size"]], FRAME["y"]
+PLAIN = {"X": X.to_numpy(), "y": Y.to_numpy()}
+BY_ROW = {  # name: rows, epsilon
+    "list": (PLAIN["X"], FRAME["eps"].tolist()),
+    "tuple": (PLAIN["X"], tuple(FRAME["eps"])),
+    "column": (X, FRAME["eps"]),
+    "column beside an array": (PLAIN["X"], FRAME["eps"]),
+    "array beside a frame": (X, FRAME["eps"].to_numpy()),
+    "nullable column": (X, FRAME["eps"].astype("Float64")),
+    "Polars": (PLAIN["X"], pl.Series("eps", FRAME["eps"].to_numpy())),
+    "Polars beside a frame": (X, pl.Series("eps", FRAME["eps"].to_numpy())),
+}
+OF_EACH = FRAME.groupby("user")["eps"].first()
+BY_USER = {
+    "dict": OF_EACH.to_dict(),
+    "dict with strangers": OF_EACH.to_dict() | {99: 0.1},
+    "Series by user": OF_EACH,
+    "Series by user, in another order": OF_EACH.sample(frac=1, random_state=1),
+    "column": FRAME["eps"],
+    "array": FRAME["eps"].to_numpy(),
+    "Polars": pl.Series(FRAME["eps"].to_numpy()),
+}
+USERS = {
+    "column": (X, FRAME["user"]),
+    "column beside an array": (PLAIN["X"], FRAME["user"]),
+    "list": (X, FRAME["user"].tolist()),
+    "Polars": (X, pl.Series(FRAME["user"].to_numpy())),
+    "categories": (X, FRAME["user"].astype("category")),
+}
+
+
+def fitted(model, rows, epsilon, users=None, in_constructor=False):
+    given = {} if users is None else {"users": users}
+    model = clone(model).set_params(random_state=5)
+    if in_constructor:
+        return model.set_params(epsilon=epsilon).fit(rows, Y.to_numpy(), **given)
+    return model.fit(rows, Y.to_numpy(), epsilon=epsilon, **given)
+
+
+def assert_same_release(model, other):
+    """All that two fits published and promised is equal, to the last bit."""
+    for name, value in vars(other).items():
+        if name.endswith("_") and name != "feature_names_in_":
+            if isinstance(value, np.ndarray):
+                assert_array_equal(getattr(model, name), value)
+            else:
+                assert getattr(model, name) == value
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("in_constructor", [False, True], ids=["fit", "constructor"])
+@pytest.mark.parametrize("form", BY_ROW)
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_one_value_a_row_is_read_by_position(model, form, in_constructor):
+    rows, epsilon = BY_ROW[form]
+    model_of = fitted(model, rows, epsilon, in_constructor=in_constructor)
+    assert_same_release(model_of, fitted(model, PLAIN["X"], FRAME["eps"].to_numpy()))
+    assert_promised(model_of, FRAME["eps"].to_numpy())
+
+
+@pytest.mark.parametrize("form", ["float", "int", "numpy"])
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_a_number_is_for_everybody(model, form):
+    epsilon = {"float": 1.0, "int": 1, "numpy": np.float32(1.0)}[form]
+    assert_promised(fitted(model, PLAIN["X"], epsilon), 1.0)
+
+
+@pytest.mark.parametrize("form", BY_USER)
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_one_value_a_user_is_read_by_label(model, form):
+    users = FRAME["user"].to_numpy()
+    expected = fitted(model, PLAIN["X"], FRAME["eps"].to_numpy(), users)
+    assert_same_release(fitted(model, PLAIN["X"], BY_USER[form], users), expected)
+    assert_same_release(fitted(model, PLAIN["X"], BY_USER[form], users, True), expected)
+    assert_promised(expected, OF_EACH.sort_index().to_numpy())
+
+
+@pytest.mark.parametrize("form", USERS)
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_users_are_read_by_position(model, form):
+    rows, users = USERS[form]
+    expected = fitted(model, PLAIN["X"], OF_EACH, FRAME["user"].to_numpy())
+    assert_same_release(fitted(model, rows, OF_EACH, users), expected)
+
+
+# ---------------------------------------------------------------- everything accepted, by its law
+
+
+def neighbor(model, data, who):
+    """The other extreme of everything that the relation of the promise lets change."""
+    rows, y = data["X"].copy(), data["y"].copy()
+    y[who] = np.where(y[who] > 0, -1.0, 1.0)
+    if model.guarantee_.neighbors in ("user", "replace-one") and type(model) not in (
+        WeightedMean,
+        SampleLimitedMean,
+        PersonalizedMean,
+    ):
+        rows[who] = 1.0 - np.round(rows[who])
+    return rows, y
+
+
+@pytest.mark.parametrize("form", ["column", "Polars", "list", "nullable column"])
+@pytest.mark.parametrize("model", [m for m in MECHANISMS if not isinstance(m, UNIFORM)], ids=str)
+def test_a_budget_a_row_is_kept_by_the_exact_law(model, form):
+    _, epsilon = BY_ROW[form]
+    epsilon = epsilon.iloc[:FEW] if isinstance(epsilon, pd.Series) else epsilon[:FEW]
+    few, own = {name: part[:FEW] for name, part in PLAIN.items()}, FRAME["eps"].to_numpy()[:FEW]
+    one = clone(model).fit(few["X"], few["y"], epsilon=epsilon)
+    assert_promised(one, own)
+    for at in (int(np.argmin(own)), int(np.argmax(own)), 7):
+        who = np.arange(FEW) == at
+        data, other = (few["X"], few["y"]), neighbor(one, few, who)
+        found = audit_mechanism(
+            model, data, other, epsilon=epsilon, rng=np.random.default_rng(0), draws=2000
+        )
+        assert found.passed, str(found)
+
+
+@pytest.mark.parametrize("form", BY_USER)
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_a_budget_a_user_is_kept_by_the_exact_law(model, form):
+    users, epsilon = FRAME["user"].to_numpy(), BY_USER[form]
+    one = fitted(model, PLAIN["X"], epsilon, users)
+    for user in (int(OF_EACH.idxmin()), int(OF_EACH.idxmax()), 16):
+        data, other = (PLAIN["X"], PLAIN["y"]), neighbor(one, PLAIN, users == user)
+        found = audit_mechanism(
+            model,
+            data,
+            other,
+            epsilon=epsilon,
+            users=users,
+            rng=np.random.default_rng(0),
+            draws=2000,
+        )
+        assert found.passed, str(found)
+
+
+# ---------------------------------------------------------------- refused by name
+
+
+def hidden(values):
+    return np.ma.masked_array(values, np.arange(len(values)) == 4)
+
+
+def replaced(series, at, value):
+    out = series.astype(object).copy()
+    out.iloc[at] = value
+    return out
+
+
+REFUSED = {  # epsilon, given X as a frame
+    "shuffled index": (FRAME["eps"].sort_index(), ValueError, "^epsilon must have the index of X"),
+    "fresh index": (
+        FRAME["eps"].reset_index(drop=True),
+        ValueError,
+        "^epsilon must have the index of X",
+    ),
+    "too short": (FRAME["eps"].iloc[1:], ValueError, "^epsilon must"),
+    "masked": (hidden(FRAME["eps"].to_numpy()), TypeError, "^epsilon must not be a masked array"),
+    "strings": (FRAME["eps"].astype(str), TypeError, "^epsilon must be a number or an array"),
+    "object": (replaced(FRAME["eps"], 3, "1.0"), TypeError, "^epsilon must be a number or"),
+    "booleans": ([True] * N, TypeError, "^epsilon must be a number or an array"),
+    "missing": (FRAME["eps"].mask(FRAME["user"] == 3), ValueError, r"^epsilon must be finite"),
+    "empty": ([], ValueError, "^epsilon must"),
+    "empty Series": (pd.Series([], dtype=float), ValueError, "^epsilon must"),
+    "a table": (FRAME[["eps"]], ValueError, "^epsilon must"),
+    "negative": (-FRAME["eps"], ValueError, "^epsilon must be finite"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_other_budgets_are_refused_by_name(model, case):
+    epsilon, error, message = REFUSED[case]
+    for in_constructor in (False, True):
+        with pytest.raises(error, match=message):
+            fitted(model, X, epsilon, in_constructor=in_constructor)
+
+
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_a_mapping_needs_users(model):
+    with pytest.raises(TypeError, match=r"^epsilon must be a number or one value for each row"):
+        fitted(model, X, dict.fromkeys(range(N), 1.0))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "message"),
+    [
+        (OF_EACH.drop(3).to_dict(), "^epsilon must have a budget for every user; none for 3"),
+        (OF_EACH.rename(str).to_dict(), "^epsilon must have a budget for every user; none for 0"),
+        (OF_EACH.drop(3), "^epsilon must be a Series of length 60"),
+        (OF_EACH.rename({3: 99}), "^epsilon must be a Series of length 60"),
+        (pd.concat([OF_EACH, OF_EACH[:1]]), "^epsilon must be a Series of length 60"),
+        (OF_EACH.rename({3: 4}), "^epsilon must be a Series of length 60"),
+        (OF_EACH.to_dict() | {3: np.nan}, "^epsilon must be finite"),
+        ({}, "^epsilon must have a budget for every user"),
+    ],
+    ids=["one missing", "strings", "short", "stranger", "repeated", "twice", "nan", "nobody"],
+)
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_budgets_of_other_users_are_refused(model, epsilon, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(model, X, epsilon, FRAME["user"])
+
+
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_two_readings_are_refused_unless_they_agree(model):
+    users = np.roll(np.arange(N), 7)  # every user has one row, and the labels are row numbers
+    epsilon = pd.Series(np.linspace(0.1, 2, N))
+    with pytest.raises(ValueError, match=r"^epsilon can be read in two ways.*to_dict\(\)"):
+        fitted(model, PLAIN["X"], epsilon, users)
+    fitted(model, PLAIN["X"], epsilon.to_numpy(), users)
+    fitted(model, PLAIN["X"], epsilon.to_dict(), users)
+    same = pd.Series(np.ones(N))
+    assert_same_release(
+        fitted(model, PLAIN["X"], same, users), fitted(model, PLAIN["X"], np.ones(N), users)
+    )
+
+
+WRONG_USERS = {
+    "shuffled index": (FRAME["user"].sort_index(), ValueError, "^users must have the index of X"),
+    "masked": (hidden(FRAME["user"].to_numpy()), TypeError, "^users must not be a masked array"),
+    "NaN": (
+        FRAME["user"].astype(float).mask(FRAME["user"] == 3),
+        ValueError,
+        "^users must have no",
+    ),
+    "None": (replaced(FRAME["user"], 3, None), ValueError, r"^users must have no missing label"),
+    "NA": (FRAME["user"].astype("Int64").mask(FRAME["user"] == 3), ValueError, "^users must have"),
+    "two kinds": (["1", *FRAME["user"].tolist()[1:]], TypeError, "^users must be labels of one"),
+    "too short": (FRAME["user"].iloc[1:], ValueError, r"^users must have shape \(60,\)"),
+    "empty": ([], ValueError, r"^users must have shape \(60,\)"),
+    "a number": (3, ValueError, r"^users must have shape \(60,\)"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_USERS)
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_other_users_are_refused_by_name(model, case):
+    users, error, message = WRONG_USERS[case]
+    with pytest.raises(error, match=message):
+        fitted(model, X, 1.0, users)
+
+
+def test_functions_read_budgets_and_users_by_the_same_rule():
+    y, given = FRAME["y"].clip(0, 1), {"bounds": (0, 1)}
+    laws = [
+        quantile_law(y, 0.5, users=FRAME["user"], epsilon=epsilon, **given)
+        for epsilon in (FRAME["eps"], FRAME["eps"].to_numpy(), OF_EACH, OF_EACH.to_dict())
+    ]
+    for law in laws[1:]:
+        assert_array_equal(law.masses, laws[0].masses)
+    with pytest.raises(ValueError, match=r"^epsilon must have the index of y"):
+        quantile_law(y, 0.5, epsilon=FRAME["eps"].sort_index(), **given)
+    with pytest.raises(ValueError, match=r"^users must have the index of y"):
+        private_quantile(
+            y,
+            0.5,
+            users=FRAME["user"].sort_index(),
+            epsilon=1.0,
+            rng=np.random.default_rng(0),
+            **given,
+        )
+    with pytest.raises(ValueError, match=r"^epsilon must have the index of X"):
+        gwa_weights(X, FRAME["user"], sigma2=1.0, epsilon=FRAME["eps"].sort_index(), width=1.0)
+
+
+@pytest.mark.parametrize("model", [*MECHANISMS, PACRegression()], ids=str)
+def test_rows_are_read_or_refused_by_name(model):
+    rows = Rows(PLAIN["X"], PLAIN["y"])
+    try:
+        model_of = clone(model).fit(rows)
+    except TypeError as error:
+        assert str(error).startswith(f"{type(model).__name__}")  # noqa: PT017
+        assert "takes arrays in memory, not Rows" in str(error)  # noqa: PT017
+    else:
+        assert model_of.predict(PLAIN["X"]).shape == (N,)
