@@ -16,10 +16,10 @@ from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
 from pdpbook.validation import (
     check_bounds,
     check_design,
-    check_epsilon,
     check_finite,
     check_inside,
     check_positive,
+    check_some_epsilon,
     is_plain,
     lies_inside,
     refuse_masked,
@@ -48,6 +48,7 @@ def labels_of(X: Any, y: Any) -> Floats:
 def table_of(estimator: Any, X: Any, **checks: Any) -> Floats:
     """Rows that `fit` was given in memory, by scikit-learn's checks of tables."""
     refuse_masked(X, "X")
+    refuse_few(row_count(X))
     checks = {"ensure_all_finite": False} | checks
     rows = validate_data(estimator, X, dtype=float, **checks)
     return np.asarray(rows)
@@ -59,10 +60,20 @@ def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
     Arrays of floats need nothing of what scikit-learn does for tables, names and conversions.
     """
     if is_plain(X) and is_plain(y) and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
+        refuse_few(len(X))
         note_width(estimator, X.shape[1])
         return X, y
     rows = table_of(estimator, X)
     return rows, labels_of(rows, y)
+
+
+def refuse_few(n: int) -> None:
+    """Refuse an empty table, and a release about a single person."""
+    if n < 2:
+        raise ValueError(
+            f"X must have at least 2 rows; got {n} sample{'' if n else 's'}"
+            + (": noise that hides one person alone leaves nothing" if n else "")
+        )
 
 
 def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:
@@ -216,14 +227,14 @@ def people_in_blocks(X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows | None:
 
 
 def _check_column(epsilon: Any) -> None:
-    check_epsilon(epsilon, len(epsilon))
+    check_some_epsilon(epsilon, len(epsilon))
 
 
 def budgets_of(budgets: Any, epsilon: Any, n: int) -> tuple[Floats, list[Floats]]:
     """Budgets of the n people of a block, and what to keep of them: none if all have the same."""
     if epsilon is None:
-        return np.asarray(check_epsilon(budgets, n)), []
-    own = np.asarray(check_epsilon(epsilon, n))
+        return np.asarray(check_some_epsilon(budgets, n)), []
+    own = np.asarray(check_some_epsilon(epsilon, n))
     return own, [own]
 
 
@@ -238,7 +249,7 @@ class BallSums(NamedTuple):
     gram: Floats
     moment: Floats
     n: int
-    epsilon: float  # the smallest budget
+    epsilon: float  # the smallest budget above 0
 
 
 def ball_sums(people: Rows, budgets: Any, to_ball: Callable[[Floats, Floats], Any]) -> BallSums:
@@ -251,8 +262,10 @@ def _ball_block(
     budgets: Any, to_ball: Callable[[Floats, Floats], Any], X: Any, y: Any, epsilon: Any = None
 ) -> tuple[Floats, Floats, int, list[float]]:
     own, _ = budgets_of(budgets, epsilon, len(y))
-    X, y = to_ball(*finite_data(X, y))
-    return X.T @ X, X.T @ y, len(y), [float(own.min())]
+    part = own > 0
+    X, y = finite_data(X, y)
+    X, y = to_ball(X[part], y[part])
+    return X.T @ X, X.T @ y, len(y), [float(own.min(where=part, initial=np.inf))]
 
 
 def note_width(estimator: Any, width: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdpbook.validation import check_positive, refuse_masked
+from pdpbook.validation import check_epsilon, check_nonnegative, check_some_epsilon, refuse_masked
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -68,14 +68,40 @@ def _of_one_kind(users: Any, column: NDArray[Any]) -> bool:
     return (len(kinds) == 1 and "O" not in kinds) or kinds <= set("iuf")
 
 
+class Part(NamedTuple):
+    """The users whose budget is above 0: all others have weight 0."""
+
+    who: NDArray[np.bool_]  #: shape (m,), which users
+    rows: NDArray[np.bool_]  #: shape (n,), which rows are theirs
+    users: Users
+    epsilon: Floats  #: one a user of those above
+
+    def everybody(self, values: Floats) -> Floats:
+        """Values of all m users: 0 for those who take no part."""
+        out = np.zeros(len(self.who))
+        out[self.who] = values
+        return out
+
+
+def part_of(users: Users, epsilon: Floats) -> Part:
+    """Who takes part, of users with these budgets."""
+    who = epsilon > 0
+    rows = who[users.codes]
+    codes = (np.cumsum(who) - 1)[users.codes[rows]]
+    those = users._replace(codes=codes, labels=users.labels[who], sizes=users.sizes[who])
+    return Part(who, rows, those, epsilon[who])
+
+
 def check_budgets_of_users(epsilon: Any, name: str = "epsilon") -> None:
     """Refuse a wrong budget before the data are touched, whoever it belongs to."""
-    values = list(epsilon.values()) if isinstance(epsilon, Mapping) else epsilon
-    check_positive(values, name)
+    if isinstance(epsilon, Mapping):
+        check_nonnegative(list(epsilon.values()), name)
+    else:
+        check_epsilon(epsilon, name=name)
 
 
 def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Floats:
-    """Budgets of shape (m,), in the order of `users.labels`.
+    """Budgets of shape (m,), in the order of `users.labels`; above 0 for somebody.
 
     `epsilon` is a number for everybody; a mapping from label to budget, or a Series by label; or
     one value a row, the same on all rows of a user, as pipelines and cross-validation hand it on.
@@ -85,7 +111,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
         epsilon = _by_row_or_by_user(epsilon, users, name)
     if isinstance(epsilon, Mapping):
         return _by_label(epsilon, users, name)
-    values = np.asarray(check_positive(epsilon, name))
+    values = np.asarray(check_some_epsilon(epsilon, name=name))
     if values.shape == ():
         return np.full(m, float(values))
     if values.shape != (n,):
@@ -103,7 +129,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
             f"{name} must be the same on all rows of a user; {name}[{at}] = {values[at]:g}, but "
             f"user {_plain(users.labels[user])!r} has {before:g} before"
         )
-    return np.asarray(values[first], dtype=float)
+    return np.asarray(check_epsilon(values[first], m, name))
 
 
 def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
@@ -117,8 +143,8 @@ def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
             raise ValueError(
                 f"{name} must have a budget for every user; none for {_plain(label)!r}"
             )
-    values = np.asarray(check_positive([epsilon[label] for label in users.labels], name))
-    return values.astype(float)
+    budgets = [epsilon[label] for label in users.labels]
+    return np.asarray(check_epsilon(budgets, len(budgets), name))
 
 
 def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:

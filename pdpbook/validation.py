@@ -75,8 +75,21 @@ def check_delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) ->
 
 
 def check_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
-    """Return budgets, finite and above 0; with `n`, as a new array of shape (n,), one a row."""
-    budgets = check_budgets(check_positive(epsilon, name), n, name)
+    """Return budgets: a number above 0, or one a person, at least 0 and above 0 for somebody.
+
+    With `n`, as a new array of shape (n,), one a row.
+    """
+    budgets = check_some_epsilon(epsilon, n, name)
+    if np.ndim(budgets) and not np.any(budgets > 0):
+        raise ValueError(f"{name} must be above 0 for somebody; got 0 for all {len(budgets)}")
+    return budgets
+
+
+def check_some_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
+    """Return budgets of some of the people, such as a block of them: all may be 0."""
+    clean = _floats(epsilon, name)
+    check = check_nonnegative if clean.ndim else check_positive
+    budgets = check_budgets(check(clean, name), n, name)
     return budgets if n is None else np.array(budgets)
 
 

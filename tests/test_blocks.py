@@ -461,7 +461,7 @@ def put(value, *at):
         ("X", lambda c: c.astype(object), TypeError, "one dtype; got float64 for X first, object"),
         ("epsilon", lambda c: c[:, None], ValueError, "one width; got a single column of eps"),
         ("epsilon", put(np.inf, 8), ValueError, r"in block 4, .* epsilon\[8\] = inf"),
-        ("epsilon", put(0.0, 8), ValueError, r"in block 4, .* row 510: epsilon .* epsilon\[8\]"),
+        ("epsilon", put(-0.5, 8), ValueError, r"in block 4, .* row 510: epsilon .* epsilon\[8\]"),
         ("epsilon", put(np.nan, 8), ValueError, r"in block 4, .* epsilon\[8\] = nan"),
     ],
 )

@@ -155,7 +155,9 @@ def test_rounding_moves_no_value_by_more_steps_than_promised(value, move, step):
     moved = abs(Fraction(value) - Fraction(other))
     steps = max(1, math.ceil(moved / Fraction(step)))
     assert abs(rounded(value, step) - rounded(other, step)) <= steps
-    assert noise.grid_steps(float(moved), step) in (steps, steps + 1)  # the float of the move
+    bound = float(moved)  # a float that is at least the move
+    bound = bound if Fraction(bound) >= moved else math.nextafter(bound, math.inf)
+    assert noise.grid_steps(bound, step) in (steps, steps + 1)
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-1, 1)), min_size=1, max_size=6))

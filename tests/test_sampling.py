@@ -388,5 +388,5 @@ def test_bad_data_and_wrong_kinds():
         SampledRidge().output_law(X, y).logpdf([0.0])
     with pytest.raises(ValueError, match="rule must be one of"):
         keep_probabilities(MIXED, 1.0, "other")
-    with pytest.raises(ValueError, match=r"epsilon must be finite and above 0; got epsilon\[1\]"):
+    with pytest.raises(ValueError, match=r"epsilon must be finite and at least 0; got eps"):
         keep_probabilities([1.0, np.nan], "max")

@@ -645,7 +645,7 @@ class Untouchable:
 
 BAD_SETTINGS = [
     ({"epsilon": np.nan}, ValueError, "epsilon must be finite and above 0; got nan"),
-    ({"epsilon": [0.1, 0.0]}, ValueError, r"epsilon must be .*; got epsilon\[1\] = 0"),
+    ({"epsilon": [0.1, -0.1]}, ValueError, r"epsilon must be .*; got epsilon\[1\] = -0.1"),
     ({"epsilon": True}, TypeError, "epsilon must be a number"),
     ({"lam": 0.0}, ValueError, "lam must be finite and above 0; got 0"),
     ({"lam": [1.0]}, ValueError, "lam must be a single number"),
@@ -726,8 +726,10 @@ def test_bad_constants_are_refused(settings, error, match):
 
 @every_kind
 def test_extremes_are_served_or_refused(kind):
-    for X, y in [([[0.5]], [0.5]), ([[0.5, 1.0]], [-1]), ([[0], [1]], [0, 1])]:
+    for X, y in [([[0.5]] * 2, [0.5] * 2), ([[0.5, 1.0]] * 2, [-1, 1]), ([[0], [1]], [0, 1])]:
         assert np.isfinite(SufficientStatisticsRidge(**kind).fit(X, y).predict(X)).all()
     with pytest.raises(ValueError, match="scale of the noise must be finite and above 0"):
-        SufficientStatisticsRidge(scale=1e-306, **kind | {"epsilon": 1e-20}).fit([[0.5]], [0.5])
+        SufficientStatisticsRidge(scale=1e-306, **kind | {"epsilon": 1e-20}).fit(
+            [[0.5], [0.5]], [0.5, 0.5]
+        )
     assert np.isfinite(statistics_constant(3, scale=1e200, noise=kind["noise"]))

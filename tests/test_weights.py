@@ -185,8 +185,13 @@ def test_planted_weights_are_worse(bug):
 @pytest.mark.parametrize(
     ("epsilon", "ratio", "error", "match"),
     [
-        ([1.0, np.nan], 1.0, ValueError, r"epsilon must be finite and above 0; got epsilon\[1\]"),
-        ([1.0, 0.0], 1.0, ValueError, r"epsilon must be finite and above 0; got epsilon\[1\] = 0"),
+        (
+            [1.0, np.nan],
+            1.0,
+            ValueError,
+            r"epsilon must be finite and at least 0; got epsilon\[1\]",
+        ),
+        ([0.0, 0.0], 1.0, ValueError, r"epsilon must be above 0 for somebody; got 0 for all 2"),
         (1.0, 1.0, ValueError, r"epsilon must have shape \(n,\)"),
         ([], 1.0, ValueError, "epsilon must be a number or a one-dimensional array"),
         ([True, False], 1.0, TypeError, "epsilon must be a number"),

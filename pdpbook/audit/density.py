@@ -58,7 +58,7 @@ class DensityAudit:
     @property
     def ratio(self) -> float:
         """Realized over promised; above 1 the promise is broken."""
-        return self.realized / self.promised
+        return _ratio(self.realized, self.promised)
 
     @property
     def passed(self) -> bool:
@@ -72,6 +72,13 @@ class DensityAudit:
             f"{self.promised:.3g} nats under replace-one neighbors and the densities differ by "
             f"{self.realized:.3g}, a ratio of {self.ratio:.3g}."
         )
+
+
+def _ratio(realized: float, promised: float) -> float:
+    """Loss over budget; of a budget of 0, any loss at all is infinitely too much."""
+    if promised > 0:
+        return float(realized / promised)
+    return float("inf") if realized > 0 else 0.0
 
 
 def audit_density(
@@ -282,7 +289,7 @@ def search_neighbors(
         other = _law(mechanism, *_replaced(pair), pair.budgets)
         realized, promised = _largest_loss(law, other, draws, rng), pair.budgets[pair.person]
         rows.append((pair.kind, pair.person, float(promised), realized))
-        found.append((float(realized / promised), pair))
+        found.append((_ratio(realized, float(promised)), pair))
         return found[-1][0]
 
     while len(rows) < trials:
@@ -300,7 +307,9 @@ def search_neighbors(
             if ratio >= highest:
                 highest, pair = ratio, moved
     table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized"])
-    table["ratio"] = table["realized"] / table["promised"]
+    table["ratio"] = [
+        _ratio(a, b) for a, b in zip(table["realized"], table["promised"], strict=True)
+    ]
     ratio, pair = max(found, key=lambda item: item[0])
     witness = {
         "data": _in_units(mechanism, pair.X, pair.y),
@@ -309,7 +318,7 @@ def search_neighbors(
     }
     promised = float(pair.budgets[pair.person])
     return NeighborSearch(
-        DensityAudit(ratio * promised, promised, draws, pair.person, witness), table
+        DensityAudit(ratio * (promised or 1.0), promised, draws, pair.person, witness), table
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._budgets import taking_part, where_above_zero
 from pdpbook._domain import (
     bound_rows,
     check_mapping,
@@ -168,7 +169,7 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``.
     epsilon : float or array_like, default 1.0
         Budget in nats, for everybody or one each; `fit` can be given others. Public.
-    delta : float, default 0.0
+    delta : float, default 1e-6
         Failure probability in (0, 1), the same for everybody. It must be given: Gaussian noise
         keeps no pure promise.
     steps : int, default 10
@@ -236,7 +237,7 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         lam: float = 1.0,
         *,
         epsilon: ArrayLike = 1.0,
-        delta: float = 0.0,
+        delta: float = 1e-6,
         steps: int = 10,
         step_size: float | None = None,
         loss: str = "huber",
@@ -274,7 +275,7 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; None is the constructor's.
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
 
         Returns
         -------
@@ -292,7 +293,7 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.sigma_ = law.sigma
         self.guarantee_ = GaussianDP(
-            self._mu(check_epsilon(budgets, len(rows))), neighbors="replace-one"
+            where_above_zero(self._mu, check_epsilon(budgets, len(rows))), neighbors="replace-one"
         )
         return self
 
@@ -333,12 +334,13 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return budgets
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> DescentLaw:
+        X, y, budgets = taking_part(X, y, budgets)
         X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
         X, y = (
             bound_rows(X, self.row_norm, self.clip),
             labels_to_domain(y, self.y_bounds, self.clip),
         )
-        mu = self._mu(check_epsilon(budgets, len(y)))
+        mu = self._mu(budgets)
         radius = self._radius(X.shape[1])
         step = 1 / (2 * self.lam + radius**2) if self.step_size is None else self.step_size
         return DescentLaw(

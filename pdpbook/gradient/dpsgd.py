@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._budgets import smallest, taking_part
 from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
@@ -173,7 +174,8 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; everybody is kept the smallest. None is the constructor's.
+            Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
+            part. None is the constructor's.
 
         Returns
         -------
@@ -236,8 +238,9 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return budgets
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> DPSGDLaw:
+        X, y, budgets = taking_part(X, y, budgets)
         rate, steps = self._schedule(len(y))
-        sigma = self._multiplier(float(np.min(check_epsilon(budgets, len(y)))), rate, steps)
+        sigma = self._multiplier(smallest(budgets), rate, steps)
         X = 2 * features_to_domain(X, self.bounds, self.clip) - 1
         if self.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
@@ -276,7 +279,7 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _promise(self, law: DPSGDLaw, budgets: Any) -> ApproximateDP:
         if self.success_rate is not None:
             return ApproximateDP(0.0, 2 * self.success_rate - 1, neighbors="add-remove")
-        epsilon = float(np.min(budgets))
+        epsilon = smallest(budgets)
         if self.noise_multiplier is not None:
             run = law.noise_multiplier, law.sample_rate, law.steps
             epsilon = dpsgd_epsilon(*run, self.delta, accountant=self.accountant)

@@ -17,7 +17,6 @@ from pdpbook.validation import (
     check_delta,
     check_epsilon,
     check_nonnegative,
-    check_positive,
     check_probability,
 )
 
@@ -178,7 +177,7 @@ class PureDP(Promise):
     Parameters
     ----------
     epsilon : array_like
-        In nats, above 0: a number, or shape (n,), one for each person.
+        In nats: a number above 0, or shape (n,), one for each person, 0 for whoever takes no part.
     neighbors : {"replace-one", "add-remove", "labels", "user", "user-labels"}
         The relation under which the promise holds.
 
@@ -218,7 +217,7 @@ class PureDP(Promise):
         :math:`1/(1 + e^\varepsilon)` each. The convex Gaussian curve through that corner has the
         same ends, so it lies below both chords.
         """
-        mu = -2 * ndtri_exp(-np.logaddexp(0.0, self.epsilon))
+        mu = np.maximum(-2 * ndtri_exp(-np.logaddexp(0.0, self.epsilon)), 0.0)[()]
         return GaussianDP(mu, neighbors=self.neighbors)
 
 
@@ -272,7 +271,7 @@ class ZeroConcentratedDP(Promise):
     Parameters
     ----------
     rho : array_like
-        Above 0; a number or shape (n,).
+        A number above 0, or shape (n,), 0 for whoever takes no part.
     neighbors : str
         The relation, as in `PureDP`.
     """
@@ -282,10 +281,10 @@ class ZeroConcentratedDP(Promise):
     _sentence: ClassVar[str] = "{rho}-zero-concentrated differential privacy"
 
     def __post_init__(self) -> None:
-        self._store(rho=check_budgets(check_positive(self.rho, "rho"), None, "rho"))
+        self._store(rho=check_epsilon(self.rho, name="rho"))
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
-        rho = np.asarray(self.rho)
+        rho = np.where(np.asarray(self.rho) > 0, self.rho, 1.0)
         # a = alpha - 1; the slope of log delta is rho (2a + 1) - log(1 + 1/a) - epsilon
         low = np.minimum(0.0, epsilon - 3 * rho)  # as log a; slope <= 0 here, > 0 at high
         high = np.maximum(0.0, np.log((epsilon + 1) / (2 * rho)))
@@ -296,7 +295,8 @@ class ZeroConcentratedDP(Promise):
             low, high = np.where(falling, middle, low), np.where(falling, high, middle)
         a = np.exp(high)
         log_delta = a * ((a + 1) * rho - epsilon) - high - (a + 1) * np.logaddexp(0.0, -high)
-        return np.exp(np.minimum(0.0, log_delta))
+        known = np.exp(np.minimum(0.0, log_delta))
+        return np.where(np.asarray(self.rho) > 0, known, 0.0)  # of 0: whoever takes no part
 
     def to_zcdp(self) -> ZeroConcentratedDP:
         """Return this promise."""
@@ -312,7 +312,7 @@ class GaussianDP(Promise):
     Parameters
     ----------
     mu : array_like
-        Above 0; a number or shape (n,).
+        A number above 0, or shape (n,), 0 for whoever takes no part.
     neighbors : str
         The relation, as in `PureDP`.
     """
@@ -322,10 +322,12 @@ class GaussianDP(Promise):
     _sentence: ClassVar[str] = "{mu}-Gaussian differential privacy"
 
     def __post_init__(self) -> None:
-        self._store(mu=check_budgets(check_positive(self.mu, "mu"), None, "mu"))
+        self._store(mu=check_epsilon(self.mu, name="mu"))
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
-        return gaussian_profile(epsilon, self.mu)
+        mu = np.asarray(self.mu)
+        known = gaussian_profile(epsilon, np.where(mu > 0, mu, 1.0))
+        return np.where(mu > 0, known, 0.0)  # of 0: whoever takes no part
 
     def to_zcdp(self) -> ZeroConcentratedDP:
         """Return rho = mu**2 / 2: the Renyi divergences of two normals, and post-processing."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._budgets import where_above_zero
 from pdpbook._domain import (
     ULP,
     check_flag,
@@ -25,6 +26,7 @@ from pdpbook._users import (
     check_budgets_of_users,
     check_user_epsilon,
     check_users,
+    part_of,
 )
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import GaussianDP, PureDP
@@ -43,6 +45,8 @@ from pdpbook.validation import (
 __all__: list[str] = []  # for the estimators of this folder
 
 Floats = NDArray[np.float64]
+
+NEGLIGIBLE = 1e-7  # a budget below this share of the largest counts as 0, and is promised 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +106,7 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
     clip: bool
     random_state: Any
     release_: Floats
+    exposure_: Floats
 
     def fit(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Self:
         """Release private coefficients.
@@ -117,7 +122,7 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         epsilon : float, mapping or array_like, optional
             Budgets in nats: a number; shape (n,), one value a row by position, the same on all
             rows of a user; or by user: a mapping, or a Series of another length whose index is
-            exactly the users. None is the constructor's.
+            exactly the users. Whoever has 0 takes no part. None is the constructor's.
 
         Returns
         -------
@@ -130,8 +135,12 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         rows = table_of(self, X, ensure_all_finite=True)
         labels = labels_of(rows, y)
         owners = check_users(users, len(rows), X=X, y=y)
-        tau = check_user_epsilon(budgets, owners)
-        self._release(*check_design(rows, labels), owners, tau, rng)
+        tau = self._heard(check_user_epsilon(budgets, owners))
+        rows, labels = check_design(rows, labels)
+        part = part_of(owners, tau)
+        self._release(rows[part.rows], labels[part.rows], part.users, part.epsilon, rng)
+        self.exposure_ = part.everybody(self.exposure_)
+        self._promise(tau)
         self.users_ = owners.labels
         return self
 
@@ -148,7 +157,8 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         budgets = self._check_settings(epsilon)
         rows, labels = check_design(X, y)
         owners = check_users(users, len(rows), X=X, y=y)
-        return self._law(rows, labels, owners, check_user_epsilon(budgets, owners))
+        part = part_of(owners, self._heard(check_user_epsilon(budgets, owners)))
+        return self._law(rows[part.rows], labels[part.rows], part.users, part.epsilon)
 
     def _release(
         self, X: Floats, y: Floats, users: Users, epsilon: Floats, rng: np.random.Generator
@@ -157,7 +167,6 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         plan = self._plan(X, users, epsilon)
         self.release_ = self._law_of(plan, y).sample(rng=rng)
         self._store(plan.back @ self.release_, X.shape[1], plan)
-        self._promise(epsilon)
 
     def _law(self, X: Floats, y: Floats, users: Users, epsilon: Floats) -> Any:
         return self._law_of(self._plan(X, users, epsilon), self._labels(y))
@@ -177,11 +186,18 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         for name, value in plan.report.items():
             setattr(self, name, value)
 
+    def _heard(self, epsilon: Floats) -> Floats:
+        """Budgets, 0 for those next to which no solver can tell the others apart."""
+        if getattr(self, "delta", 0.0) > 0:
+            return epsilon
+        return np.where(epsilon > NEGLIGIBLE * epsilon.max(), epsilon, 0.0)
+
     def _promise(self, epsilon: Floats) -> None:
         delta = getattr(self, "delta", 0.0)
         self.guarantee_: PureDP | GaussianDP = PureDP(epsilon, neighbors="user-labels")
         if delta > 0:
-            self.guarantee_ = GaussianDP(gaussian_mu(epsilon, delta), neighbors="user-labels")
+            mu = where_above_zero(lambda own: gaussian_mu(own, delta), epsilon)
+            self.guarantee_ = GaussianDP(mu, neighbors="user-labels")
 
     def _tau(self, epsilon: Floats) -> tuple[Floats, str]:
         """What bounds the contribution of each user, and under which noise."""

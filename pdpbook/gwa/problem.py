@@ -112,6 +112,11 @@ def build_problem(
     sigma2 = check_single(check_nonnegative(sigma2, "sigma2"), "sigma2")
     width = check_single(check_positive(width, "width"), "width")
     budgets = check_user_epsilon(epsilon, owned)
+    if not budgets.all():
+        raise ValueError(
+            "epsilon must be above 0 here: leave the rows of users with budget 0 out of X; "
+            f"{int((budgets == 0).sum())} of {len(budgets)} users have none"
+        )
     grouped = check_choice(norm, "norm", ("l1", "l2")) == "l2"
     if grouped and delta is None:
         raise ValueError("delta must be given with norm='l2': Gaussian noise has no pure promise")

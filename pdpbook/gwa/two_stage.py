@@ -185,7 +185,6 @@ class TwoStageGWARegression(LabelPrivateRegression):
         else:
             self.release_ = both
         self._store(stages[-1].back @ self.release_, X.shape[1], stages[-1])
-        self._promise(epsilon)
 
 
 def _spread(X: Floats, pilot: Plan, sigma2: float) -> float:

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook.validation import (
     check_budgets,
     check_count,
-    check_epsilon,
     check_finite,
     check_nonnegative,
     check_positive,
@@ -209,7 +208,7 @@ def grid_rate(
     Fraction(1, 120)
     """
     steps = np.atleast_1d(grid_steps(sensitivity, step, d, error=error))
-    budgets = np.atleast_1d(check_epsilon(epsilon))
+    budgets = np.atleast_1d(check_positive(epsilon, "epsilon"))
     if len(steps) > 1 and len(budgets) > 1 and len(steps) != len(budgets):
         raise ValueError(
             "epsilon and sensitivity must have one length; "

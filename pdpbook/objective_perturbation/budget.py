@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import interpolate, optimize
 
 from pdpbook.noise import l2_laplace_profile
-from pdpbook.validation import check_count, check_delta, check_epsilon, check_positive, check_single
+from pdpbook.validation import check_count, check_delta, check_positive, check_single
 
 __all__ = ["BudgetSplit", "split_budget"]
 
@@ -89,7 +89,7 @@ def split_budget(
     >>> round(split.rate, 3), split_budget([1.0, 1.0, 2.0, 4.0], 2.0, exact=False).rate
     (6.461, 6.0)
     """
-    budgets = check_epsilon(epsilon)
+    budgets = check_positive(epsilon, "epsilon")
     if np.ndim(budgets) != 1:
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
     kappa = check_single(check_positive(curvature, "curvature"), "curvature")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._budgets import smallest, taking_part, where_above_zero, worth_taking
 from pdpbook._domain import (
     bound_rows,
     check_flag,
@@ -166,7 +167,7 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; None is the constructor's. They must sum to more than
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's. They must sum to more than
             :math:`R^2/\\lambda`.
 
         Returns
@@ -178,9 +179,10 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rng = generator_from(self.random_state)
         rows = table_of(self, X)
+        budgets = self._promised(budgets, rows)
         law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
-        budgets, d = check_epsilon(budgets, len(rows)), law.X.shape[1]
-        eta = self._output_rate(budgets, law.gradient_norm)
+        d = law.X.shape[1]
+        eta = self._output_rate(smallest(budgets), law.gradient_norm)
         theta = law.sample(rng=rng) + sample_l2_laplace(d, eta, rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds
@@ -202,7 +204,8 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         """
         in_memory(f"{type(self).__name__}.output_law", X, y, epsilon)
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
-        return self._law(*check_design(X, y), budgets)
+        rows, labels = check_design(X, y)
+        return self._law(rows, labels, self._promised(budgets, rows))
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
@@ -215,11 +218,27 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
+    def _promised(self, budgets: Any, rows: Floats) -> Floats:
+        """Budgets of all n people, 0 for those whose share for the solver would cost the most."""
+        own, d = check_epsilon(budgets, len(rows)), rows.shape[1] + bool(self.fit_intercept)
+        radius = self._radius(d)
+
+        def noise(part: Floats, share: float = 1.0) -> float:
+            rate = float(self._left(part).sum()) - radius**2 / self.lam
+            if not rate > 0:
+                return np.inf
+            beta = rate / (4 * self.threshold * radius)
+            tilt = 1 / (beta * 2 * (radius**2 + self.lam))  # moves the minimizer that far
+            return tilt + share / self._output_rate(smallest(part), self._gradient_norm(beta, d))
+
+        return worth_taking(own, noise, noise(own[own > 0], 0.0))
+
     def _law(self, X: Floats, y: Floats, budgets: Any) -> ObjectiveLaw:
+        X, y, budgets = taking_part(X, y, budgets)
         X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
         X, y = self._bound_rows(X), labels_to_domain(y, self.y_bounds, self.clip)
         d = X.shape[1]
-        split = self._split(check_epsilon(budgets, len(y)), d)
+        split = self._split(budgets, d)
         beta = self._beta(split, d)
         return ObjectiveLaw(
             X, y, split.weights, self.lam, self.threshold, beta, self._gradient_norm(beta, d)
@@ -262,17 +281,19 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         scale = longest + 2 * radius * (1 + self.threshold)
         return float(32 * ULP * (1 + radius**2 / self.lam) * scale)
 
-    def _output_rate(self, budgets: Floats, gradient_norm: float) -> float:
+    def _output_rate(self, least: float, gradient_norm: float) -> float:
         true_norm = 2 * gradient_norm  # as much again for the rounding of the gradient itself
-        return float(SOLVER_SHARE * budgets.min() / solver_excess(true_norm, self.lam))
+        return SOLVER_SHARE * least / solver_excess(true_norm, self.lam)
 
     def _promise(self, budgets: Floats, d: int) -> None:
-        split = self._split(budgets, d)
-        share = SOLVER_SHARE * budgets.min()
+        share = SOLVER_SHARE * smallest(budgets)
         if self.delta > 0:
-            self.pure_guarantee_ = PureDP(
-                split.tilt + split.volume + share, neighbors="replace-one"
-            )
+
+            def spent(own: Floats) -> Floats:
+                split = self._split(own, d)
+                return split.tilt + split.volume + share
+
+            self.pure_guarantee_ = PureDP(where_above_zero(spent, budgets), neighbors="replace-one")
             self.guarantee_: PureDP | ApproximateDP = ApproximateDP(
                 budgets, self.delta, neighbors="replace-one"
             )

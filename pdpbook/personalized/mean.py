@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook._budgets import taking_part
 from pdpbook._domain import (
     budgets_of,
     check_flag,
@@ -19,6 +20,7 @@ from pdpbook._domain import (
     labels_of,
     labels_to_domain,
     people_in_blocks,
+    refuse_few,
     row_count,
 )
 from pdpbook.blocks import Rows
@@ -100,7 +102,7 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; None is the constructor's.
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
 
         Returns
         -------
@@ -113,6 +115,7 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             law, budgets = self._law_in_blocks(people, budgets)
         else:
             labels = labels_of(X, y)
+            refuse_few(len(labels))
             law = self._law(labels, budgets)
             budgets = check_epsilon(budgets, len(labels))
         low, high = check_bounds(self.y_bounds, "y_bounds")
@@ -140,8 +143,8 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return budgets
 
     def _law(self, labels: Floats, budgets: Any) -> L2Laplace:
+        _, labels, budgets = taking_part(labels, labels, budgets)
         y = labels_to_domain(labels, self.y_bounds, self.clip)
-        budgets = check_epsilon(budgets, len(y))
         center = np.array([self._weights(budgets) @ y])
         return L2Laplace(center, check_positive(self._rate(budgets, 1), "eta"))
 
@@ -158,7 +161,8 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if np.ndim(y) != 1:
             raise ValueError(f"y must have shape (n,), one label a person; got {np.shape(y)}")
         own, kept = budgets_of(budgets, epsilon, len(y))
-        labels = labels_to_domain(y, self.y_bounds, self.clip)
+        part = own > 0
+        own, labels = own[part], labels_to_domain(y[part], self.y_bounds, self.clip)
         return np.array([own @ labels]), float(own.sum()), kept
 
     def _weights(self, budgets: Floats) -> Floats:

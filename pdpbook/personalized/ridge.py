@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._budgets import taking_part, where_above_zero, worth_taking
 from pdpbook._domain import (
     bound_rows,
     budgets_of,
@@ -197,7 +198,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats. None is the constructor's; ``epsilon.min()`` gives the
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's; ``epsilon.min()`` gives the
             non-personalized baseline, in which nobody gets more than the most careful person.
 
         Returns
@@ -212,8 +213,8 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             note_width(self, len(law.center) - bool(self.fit_intercept))
         else:
             rows, labels = data_of(self, X, y)
+            budgets = self._promised(budgets, rows)
             law = self._law(rows, labels, budgets)
-            budgets = np.broadcast_to(budgets, len(rows))  # the promise keeps a copy
         theta = law.sample(rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, self.n_features_in_, self.bounds, self.y_bounds
@@ -235,7 +236,8 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
         if (people := self._people(X, y, epsilon, budgets)) is not None:
             return self._law_in_blocks(people, budgets)[0]
-        return self._law(*check_design(X, y), budgets)
+        rows, labels = check_design(X, y)
+        return self._law(rows, labels, self._promised(budgets, rows))
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
@@ -252,9 +254,23 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
+    def _promised(self, budgets: Any, rows: Floats) -> Floats:
+        """Budgets of all n people; with the Huber loss, 0 for those who cost the others most."""
+        budgets = np.asarray(check_budgets(budgets, len(rows), "epsilon"))
+        d = rows.shape[1] + bool(self.fit_intercept)
+        if self.loss == "square":
+            return np.asarray(budgets)
+        free = self._constant(d) / self._losses(budgets[budgets > 0], d).sum()
+
+        def noise(part: Floats) -> float:
+            return 1 / self._rate(self._losses(part, d), d)
+
+        return worth_taking(budgets, noise, free)
+
     def _law(self, X: Floats, y: Floats, budgets: Any) -> L2Laplace:
+        X, y, budgets = taking_part(X, y, budgets)
         X, y = self._to_domain(X, y)
-        losses = self._losses(check_budgets(budgets, len(y), "epsilon"), X.shape[1])
+        losses = self._losses(budgets, X.shape[1])
         eta = check_positive(self._rate(losses, X.shape[1]), "eta")
         return L2Laplace(self._center(X, y, losses), eta)
 
@@ -276,8 +292,10 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self, budgets: Any, X: Any, y: Any, epsilon: Any = None
     ) -> tuple[Floats, Floats, Floats, list[Floats]]:
         own, kept = budgets_of(budgets, epsilon, len(y))
-        X, y = self._to_domain(*finite_data(X, y))
-        return X, y, self._losses(own, X.shape[1]), kept
+        part = own > 0
+        X, y = finite_data(X, y)
+        X, y = self._to_domain(X[part], y[part])
+        return X, y, self._losses(own[part], X.shape[1]), kept
 
     def _losses(self, budgets: Floats, d: int) -> Floats:
         """Largest loss that each person may suffer: with a delta, more than their budget."""
@@ -285,7 +303,9 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return _largest_losses(budgets.tobytes(), delta, d) if delta > 0 else budgets
 
     def _promise(self, budgets: Any, d: int) -> None:
-        losses = self._losses(np.atleast_1d(budgets), d).reshape(np.shape(budgets))[()]
+        each = np.atleast_1d(budgets)
+        losses = where_above_zero(lambda own: self._losses(own, d), each)
+        losses = losses.reshape(np.shape(budgets))[()]
         self.pure_guarantee_ = PureDP(epsilon=losses, neighbors="replace-one")
         self.guarantee_: PureDP | ApproximateDP = self.pure_guarantee_
         if self.delta > 0:

@@ -18,7 +18,7 @@ def pdp_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     epsilon : array_like, shape (n,)
-        Budgets in nats, each finite and above 0.
+        Budgets in nats, finite and at least 0, above 0 for somebody.
 
     Returns
     -------
@@ -28,7 +28,7 @@ def pdp_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If a budget is not finite and above 0, or the shape is not (n,).
+        If a budget is not finite and at least 0, or the shape is not (n,).
     TypeError
         If the budgets are not numbers.
 
@@ -63,7 +63,7 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
     Parameters
     ----------
     epsilon : array_like, shape (n,)
-        Budgets in nats, each finite and above 0.
+        Budgets in nats, finite and at least 0, above 0 for somebody.
     ratio : float
         Cost of the privacy noise over that of the label noise, A / V, at least 0, in squared nats.
         0 gives equal weights; everything from the root at the largest budget on gives

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook._budgets import smallest, taking_part
 from pdpbook._domain import (
     BallSums,
     ball_sums,
@@ -59,7 +60,8 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; everybody is kept the smallest. None is the constructor's.
+            Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
+            part. None is the constructor's.
 
         Returns
         -------
@@ -152,9 +154,9 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return rows, labels_to_domain(y, self.y_bounds, self.clip)
 
     def _to_domain(self, X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, float]:
+        X, y, budgets = taking_part(X, y, budgets)
         self._check_number_of_rows(len(X))
-        epsilon = float(np.min(check_epsilon(budgets, len(y))))
-        return *self._map(X, y), epsilon
+        return *self._map(X, y), smallest(budgets)
 
     def _check_number_of_rows(self, n: int) -> None:
         if n > self.n_max:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._budgets import smallest, taking_part
 from pdpbook._domain import (
     ball_sums,
     ball_to_user_units,
@@ -239,7 +240,8 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; everybody is kept the smallest. None is the constructor's.
+            Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
+            part. None is the constructor's.
 
         Returns
         -------
@@ -255,7 +257,7 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             rows = table_of(self, X)
             law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
-            least = float(np.min(check_epsilon(budgets, len(rows))))
+            least = smallest(check_epsilon(budgets, len(rows)))
         self.release_ = law.sample(rng=rng)
         sigma = float(law.scale[0])
         self.noise_scale_ = sigma
@@ -303,8 +305,9 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        X, y, budgets = taking_part(X, y, budgets)
         X, y = self._map(X, y)
-        return self._law_of(X.T @ X, X.T @ y, float(np.min(check_epsilon(budgets, len(y)))))
+        return self._law_of(X.T @ X, X.T @ y, smallest(budgets))
 
     def _map(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         rows = rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept)

@@ -115,6 +115,14 @@ def sums(X: Floats, y: Floats, weights: Floats, centered: bool) -> Floats:
     return np.concatenate(blocks)
 
 
+def public_sums(d: int, centered: bool) -> tuple[NDArray[np.intp], Floats]:
+    """Where sums over a last feature of ones are public, and what they are: weights sum to 1."""
+    corner = d * (d + 1) // 2 - 1
+    if centered:  # the ones are halves
+        return np.array([corner, corner + d]), np.array([0.25, 0.5])
+    return np.array([corner]), np.array([1.0])
+
+
 def matrix_and_moment(release: Floats, d: int, centered: bool) -> tuple[Floats, Floats]:
     """The Gram matrix and the moment of the domain that released sums stand for."""
     gram = np.zeros((d, d))

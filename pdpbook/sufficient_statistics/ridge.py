@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook._budgets import taking_part, where_above_zero
 from pdpbook._domain import (
     budgets_of,
     check_mapping,
@@ -34,6 +35,7 @@ from pdpbook.sufficient_statistics.constants import (
     factors,
     label_scale,
     matrix_and_moment,
+    public_sums,
     statistics_constant,
     sums,
 )
@@ -122,7 +124,8 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
     release_ : ndarray, shape (m,)
         The released numbers, all of them: everything else is computed from these. On the domain:
         the upper triangle row by row, then the moment; centered, the sums of :math:`\tilde x`,
-        :math:`\tilde xy` and :math:`y` in its place.
+        :math:`\tilde xy` and :math:`y` in its place. With `fit_intercept` the sums over the
+        constant alone are public and left out.
     gram_ : ndarray
         :math:`\hat S` on the domain, as released; it may have negative eigenvalues. Of order d,
         one more with `fit_intercept`.
@@ -195,7 +198,7 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats. None is the constructor's; ``epsilon.min()`` gives the
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's; ``epsilon.min()`` gives the
             non-personalized baseline.
 
         Returns
@@ -214,9 +217,10 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
             order = rows.shape[1] + bool(self.fit_intercept)
             budgets = check_epsilon(budgets, len(rows))
         self.release_ = law.sample(rng=rng)
-        self.gram_, self.moment_ = matrix_and_moment(self.release_, order, self.centered)
+        self.gram_, self.moment_ = matrix_and_moment(self._all_sums(order), order, self.centered)
         self.noise_scale_ = float(law.scale[0])  # the first entry is on the diagonal
-        spent = self._strengths(np.atleast_1d(budgets)).reshape(np.shape(budgets))[()]
+        spent = where_above_zero(self._strengths, np.atleast_1d(budgets))
+        spent = spent.reshape(np.shape(budgets))[()]
         promise = PureDP if self.noise == "laplace" else GaussianDP
         self.guarantee_ = promise(spent, neighbors="replace-one")
         path = self.coef_path([self.lam])
@@ -282,8 +286,9 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         return budgets
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
+        X, y, budgets = taking_part(X, y, budgets)
         X, y = self._map(X, y)
-        strengths = self._strengths(check_epsilon(budgets, len(y)))
+        strengths = self._strengths(budgets)
         center = sums(X, y, self._weights(strengths), self.centered)
         return self._law_of(center, float(strengths.sum()), X.shape[1])
 
@@ -297,8 +302,10 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         self, budgets: Any, X: Any, y: Any, epsilon: Any = None
     ) -> tuple[Floats, float, list[int], list[Floats]]:
         own, kept = budgets_of(budgets, epsilon, len(y))
-        X, y = self._map(*finite_data(X, y))
-        strengths = self._strengths(own)
+        part = own > 0
+        X, y = finite_data(X, y)
+        X, y = self._map(X[part], y[part])
+        strengths = self._strengths(own[part])
         total = sums(X, y, strengths, self.centered)
         return total, float(strengths.sum()), [X.shape[1]], kept
 
@@ -311,7 +318,17 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         with np.errstate(over="ignore"):
             scale = unit / self._factors(d)
         check_positive(scale, "scale of the noise")
+        if self.fit_intercept:  # no noise on what is public
+            known, _ = public_sums(d, self.centered)
+            center, scale = np.delete(center, known), np.delete(scale, known)
         return ProductLaw(center, scale, self.noise)
+
+    def _all_sums(self, d: int) -> Floats:
+        """The released sums, and between them those that are public."""
+        if not self.fit_intercept:
+            return self.release_
+        known, values = public_sums(d, self.centered)
+        return np.insert(self.release_, known - np.arange(len(known)), values)
 
     def _strengths(self, budgets: Floats) -> Floats:
         """What every person's sensitivity may be, in units of the noise."""

@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pdpbook._domain import check_flag, generator_from, labels_of, row_count, width_of
+from pdpbook._domain import check_flag, generator_from, labels_of, refuse_few, row_count, width_of
 from pdpbook._users import (
     Users,
     check_budgets_of_users,
     check_user_epsilon,
     check_users,
+    part_of,
 )
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import PureDP
@@ -71,7 +72,7 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         epsilon : float, mapping or array_like, optional
             Budgets in nats: a number; shape (n,), one value a row by position, the same on all
             rows of a user; or by user: a mapping, or a Series of another length whose index is
-            exactly the users. None is the constructor's.
+            exactly the users. Whoever has 0 takes no part. None is the constructor's.
 
         Returns
         -------
@@ -82,15 +83,18 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         settings = self._check_settings(epsilon)
         rng = generator_from(self.random_state)
         labels, owners, budgets = self._data(X, y, users, settings)
-        plan = self._plan(owners, budgets)
-        self.noise_scale_ = self._noise_scale(plan.row_weights, owners, budgets)
-        self.mean_ = float(self._law(plan, labels, self.noise_scale_).sample(rng=rng)[0])
-        shares = self._contributions(plan.row_weights, owners)
-        self.exposure_ = self._width() * shares / self.noise_scale_
+        refuse_few(len(labels))
+        part = part_of(owners, budgets)
+        plan = self._plan(part.users, part.epsilon)
+        self.noise_scale_ = self._noise_scale(plan.row_weights, part.users, part.epsilon)
+        law = self._law(plan, labels[part.rows], self.noise_scale_)
+        self.mean_ = float(law.sample(rng=rng)[0])
+        shares = self._contributions(plan.row_weights, part.users)
+        self.exposure_ = part.everybody(self._width() * shares / self.noise_scale_)
         self.guarantee_ = PureDP(epsilon=budgets, neighbors="user")
         self.users_ = owners.labels
         for name, value in plan.report.items():
-            setattr(self, name, value)
+            setattr(self, name, part.everybody(value) if np.ndim(value) else value)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -108,8 +112,10 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
         settings = self._check_settings(epsilon)
         labels, owners, budgets = self._data(X, y, users, settings)
-        plan = self._plan(owners, budgets)
-        return self._law(plan, labels, self._noise_scale(plan.row_weights, owners, budgets))
+        part = part_of(owners, budgets)
+        plan = self._plan(part.users, part.epsilon)
+        scale = self._noise_scale(plan.row_weights, part.users, part.epsilon)
+        return self._law(plan, labels[part.rows], scale)
 
     @abstractmethod
     def _plan(self, users: Users, budgets: Floats) -> _Plan:

@@ -65,8 +65,8 @@ class RowsClippedAlone(WeightedERM):
     """Each row is clipped to what its owner may add, so a user adds that for every row."""
 
     def _law(self, X: Floats, y: Floats, owners: Users, epsilon: Any) -> Any:
-        law, plan = super()._law(X, y, owners, epsilon)
-        return _ByRow(**vars(law)), plan
+        law, plan, part = super()._law(X, y, owners, epsilon)
+        return _ByRow(**vars(law)), plan, part
 
 
 class _ByRow(GradientTranscript):
@@ -82,8 +82,8 @@ class OneGradientCharged(WeightedERM):
 
     def _law(self, X: Floats, y: Floats, owners: Users, epsilon: Any) -> Any:
         law: Any
-        law, plan = super()._law(X, y, owners, epsilon)
-        return replace(law, sigma=law.sigma / np.sqrt(law.steps)), plan
+        law, plan, part = super()._law(X, y, owners, epsilon)
+        return replace(law, sigma=law.sigma / np.sqrt(law.steps)), plan, part
 
 
 class RowScaleOutput(WeightedERM):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._budgets import taking_part
 from pdpbook._domain import (
     check_number,
     data_of,
@@ -165,7 +166,7 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats. None is the constructor's.
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
 
         Returns
         -------
@@ -235,14 +236,15 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Its center and its rate; with `ridge.loss_moments` they give moments without drawing.
         """
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
-        Z, z, shares, t = self._prepare(*check_design(X, y), budgets)
-        mask = np.asarray(kept)
-        if mask.dtype != bool or mask.shape != (len(z),):
+        rows, labels = check_design(X, y)
+        Z, z, shares, t = self._prepare(rows, labels, budgets)
+        mask, n = np.asarray(kept), len(rows)
+        if mask.dtype != bool or mask.shape != (n,):
             raise ValueError(
-                f"kept must be True or False for each row of X, shape ({len(z)},); "
+                f"kept must be True or False for each row of X, shape ({n},); "
                 f"got {mask.dtype} of shape {mask.shape}"
             )
-        return self._given(Z, z, mask, shares, t)
+        return self._given(Z, z, mask[check_epsilon(budgets, n) > 0], shares, t)
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
@@ -251,7 +253,8 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_choice(self.rule, "rule", ("jorgensen", "exact"))
         if self.rule == "exact" and self.normalizer == "sampled":
             raise ValueError("rule must be 'jorgensen' with normalizer='sampled'; got 'exact'")
-        t, low, high = level(budgets, self.threshold), np.min(budgets), np.max(budgets)
+        above = np.atleast_1d(budgets)[np.atleast_1d(budgets) > 0]
+        t, low, high = level(above, self.threshold), above.min(), above.max()
         if not low <= t <= high and not isinstance(self.threshold, str):
             raise ValueError(
                 f"threshold must lie within the range of the budgets, [{low:g}, {high:g}]; "
@@ -280,8 +283,8 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _prepare(self, X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, Floats, float]:
+        X, y, budgets = taking_part(X, y, budgets)
         X, y = self._units()._to_domain(X, y)
-        budgets = check_epsilon(budgets, len(y))
         t = min(level(budgets, self.threshold), float(budgets.max()))  # the mean is rounded
         return X, y, keep_probabilities(budgets, t, self.rule), t
 

@@ -32,7 +32,7 @@ def keep_probabilities(
     Parameters
     ----------
     epsilon : array_like, shape (n,)
-        Budgets in nats, each finite and above 0.
+        Budgets in nats, finite and at least 0, above 0 for somebody.
     threshold : float, "max" or "mean"
         The level t at which the sample is analyzed, or which number of the budgets it is.
     rule : {"jorgensen", "exact"}, default "jorgensen"

@@ -13,6 +13,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pdpbook._budgets import worth_taking
 from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
@@ -24,10 +25,12 @@ from pdpbook._domain import (
     table_of,
 )
 from pdpbook._users import (
+    Part,
     Users,
     check_budgets_of_users,
     check_user_epsilon,
     check_users,
+    part_of,
 )
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
@@ -48,6 +51,8 @@ __all__ = ["WeightedERM"]
 
 Floats = NDArray[np.float64]
 
+UNDERFLOW = 1e-150  # the rho of a smaller budget is no float
+DELTA = 1e-6  # of noisy gradients, where none is given
 SOLVER = 1e-11  # gradient norm of a minimizer, in units of the Lipschitz constant of J
 
 
@@ -82,8 +87,9 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         The squared loss makes a regressor, the logistic loss a classifier for two classes.
     epsilon : float, mapping or array_like, default 1.0
         Budget in nats of every user, or one each by label or by row; `fit` can be given others.
-    delta : float, default 0.0
-        Failure probability. Descent needs one in (0, 1); output perturbation is pure: leave it 0.
+    delta : float, optional
+        Failure probability. Descent needs one in (0, 1), and None is 1e-6; output perturbation is
+        pure, and None is 0.
     optimizer : {"gradient", "output"}, default "gradient"
         Noise on every gradient, or once on the minimizer.
     accounting : {"zcdp", "gaussian"}, default "zcdp"
@@ -164,7 +170,7 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         loss: str = "squared",
         *,
         epsilon: Any = 1.0,
-        delta: float = 0.0,
+        delta: float | None = None,
         optimizer: str = "gradient",
         accounting: str = "zcdp",
         radius: float = 1.0,
@@ -226,19 +232,19 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         rows = table_of(self, X)
         clean, labels, classes = self._data(rows, y)
         owners = check_users(users, len(clean), X=X, y=y)
-        law, plan = self._law(clean, labels, owners, epsilon)
+        law, plan, part = self._law(clean, labels, owners, epsilon)
         drawn = law.sample(rng=rng)
         theta = law.release(drawn) if isinstance(law, GradientTranscript) else drawn
         y_bounds = (-1.0, 1.0) if _logistic(self) else self.y_bounds
         self.coef_, self.intercept_ = ball_to_user_units(
             theta, rows.shape[1], self.bounds, y_bounds, self.row_norm
         )
-        self.users_, self.weights_ = owners.labels, plan.weights.weights
+        self.users_, self.weights_ = owners.labels, part.everybody(plan.weights.weights)
         self.noise_scale_, self.steps_ = plan.scale, plan.steps
         if classes is not None:
             self.classes_ = classes
-        self.guarantee_ = self._promise(plan.promised)
-        self.exposure_ = plan.spent
+        self.guarantee_ = self._promise(part.everybody(plan.promised))
+        self.exposure_ = part.everybody(plan.spent)
         return self
 
     def predict(self, X: ArrayLike) -> Any:
@@ -293,7 +299,7 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         check_choice(self.loss, "loss", tuple(LOSSES))
         check_choice(self.optimizer, "optimizer", ("gradient", "output"))
         check_choice(self.accounting, "accounting", ("zcdp", "gaussian"))
-        delta = check_delta(self.delta, zero=True)
+        delta = check_delta(self._delta(), zero=True)
         if delta == 0 and self.optimizer == "gradient":
             raise ValueError(
                 "delta must be above 0 and below 1; got 0. Gaussian noise keeps no pure promise: "
@@ -326,15 +332,17 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
 
     def _law(
         self, X: Floats, y: Floats, owners: Users, epsilon: Any
-    ) -> tuple[GradientTranscript | L2Laplace, Plan]:
+    ) -> tuple[GradientTranscript | L2Laplace, Plan, Part]:
         budgets = check_user_epsilon(self.epsilon if epsilon is None else epsilon, owners)
-        plan = self._plan(budgets, owners.sizes, X.shape[1])
+        part = part_of(owners, self._promised(budgets, owners.sizes, X.shape[1]))
+        X, y, owners = X[part.rows], y[part.rows], part.users
+        plan = self._plan(part.epsilon, owners.sizes, X.shape[1])
         c = plan.weights.row_weights[owners.codes]
         if self.optimizer == "output":
             theta = ball_minimizer(
                 X, y, self.lam, c, loss=self.loss, radius=self.radius, gradient_norm=self._goal()
             )
-            return L2Laplace(theta, 1 / plan.scale), plan
+            return L2Laplace(theta, 1 / plan.scale), plan, part
         order = np.argsort(owners.codes, kind="stable")
         G, R, d, T = self._lipschitz(), float(self.radius), X.shape[1], plan.steps
         step = R / np.sqrt((T + 1) * (G**2 + d * plan.scale**2))
@@ -350,14 +358,27 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
             T,
             plan.scale,
         )
-        return law, plan
+        return law, plan, part
+
+    def _promised(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Floats:
+        """Budgets of all users, 0 for those whose charge for the solver costs the others most."""
+        if self.optimizer == "gradient":  # nobody is charged for a solver
+            return np.where(budgets > UNDERFLOW, budgets, 0.0)
+
+        def noise(part: Floats, goal: float) -> float:
+            return self._plan_output(part, sizes[budgets >= part.min()], d, goal).scale
+
+        charged = 2 * self._goal()  # as computed, and as much again for rounding
+        return worth_taking(
+            budgets, lambda part: noise(part, charged), noise(budgets[budgets > 0], 0.0)
+        )
 
     def _plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Plan:
         tradeoff = None if self.tradeoff is None else float(self.tradeoff)
         if self.optimizer == "gradient":
             return plan_descent(
                 budgets,
-                float(self.delta),
+                float(self._delta()),
                 sizes,
                 d,
                 lipschitz=self._lipschitz(),
@@ -365,6 +386,11 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
                 tradeoff=tradeoff,
                 steps=None if self.steps is None else int(self.steps),
             )
+        return self._plan_output(budgets, sizes, d, 2 * self._goal())
+
+    def _plan_output(
+        self, budgets: Floats, sizes: NDArray[np.intp], d: int, gradient_norm: float
+    ) -> Plan:
         return plan_output(
             budgets,
             sizes,
@@ -373,8 +399,8 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
             radius=float(self.radius),
             lam=float(self.lam),
             smoothness=LOSSES[self.loss].smoothness,
-            tradeoff=tradeoff,
-            gradient_norm=2 * self._goal(),  # as computed, and as much again for rounding
+            tradeoff=None if self.tradeoff is None else float(self.tradeoff),
+            gradient_norm=gradient_norm,
         )
 
     def _promise(self, parameter: Floats) -> ZeroConcentratedDP | GaussianDP | PureDP:
@@ -383,6 +409,11 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         if self.accounting == "zcdp":
             return ZeroConcentratedDP(parameter, neighbors="user")
         return GaussianDP(parameter, neighbors="user")
+
+    def _delta(self) -> float:
+        if self.delta is None:
+            return 0.0 if self.optimizer == "output" else DELTA
+        return self.delta
 
     def _lipschitz(self) -> float:
         """Length of a gradient per unit weight: of the loss, or what it is clipped to."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook._users import Users, check_user_epsilon, check_users, part_of
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
@@ -64,7 +64,7 @@ def quantile_law(
     users : array_like, shape (n,), optional
         The user of each row, public; None makes every row a user of its own.
     epsilon : float, mapping from user, or array_like of shape (n,)
-        Budgets in nats, above 0; one value a row must be the same on all rows of a user.
+        Budgets in nats, 0 for whoever takes no part; one value a row must be the same on all rows of a user.
     bounds : pair of float
         Public ends of the range of `y`, in its units; never read from the data.
     weights : array_like, shape (n,), optional
@@ -324,7 +324,10 @@ def check_data(
     values = check_inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
     budgets = check_user_epsilon(epsilon, owners)
-    c = _public_weights(owners, budgets) if weights is None else check_weights(weights, len(values))
+    c = None if weights is None else check_weights(weights, len(values))
+    part = part_of(owners, budgets)
+    values, owners, budgets = values[part.rows], part.users, part.epsilon
+    c = _public_weights(owners, budgets) if c is None else check_weights(c[part.rows], len(values))
     c = c / c.sum()
     order = np.argsort(values, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(c[order])])

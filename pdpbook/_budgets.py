@@ -1,0 +1,69 @@
+"""Who takes part: whoever has a budget above 0, and does not spoil the answer for all the others.
+
+A budget of 0 means weight 0. A solver that stops early is charged to the smallest budget, so that
+a tiny one would cost everybody else far more than it brings: that person gets weight 0, too, and
+is promised 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdpbook.validation import check_epsilon
+
+__all__: list[str] = []  # for the estimators of the package
+
+Floats = NDArray[np.float64]
+
+A_PERCENT = 1.01
+LEVELS = 64  # smallest budgets that are tried at a time
+
+
+def taking_part(X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, Floats]:
+    """Rows, labels and budgets of the people whose budget is above 0."""
+    own = check_epsilon(budgets, len(y))
+    part = own > 0
+    return (X, y, own) if part.all() else (X[part], y[part], own[part])
+
+
+def smallest(budgets: Any) -> float:
+    """The smallest budget above 0, which a mechanism with one promise for all keeps."""
+    own = np.atleast_1d(budgets)
+    return float(own[own > 0].min())
+
+
+def where_above_zero(function: Callable[[Floats], Any], budgets: Any) -> Any:
+    """Values of `function` at the budgets above 0, and 0 for whoever takes no part."""
+    own = np.asarray(budgets, dtype=float)
+    part = own > 0
+    if part.all():
+        return function(own)
+    out = np.zeros(own.shape)
+    out[part] = function(own[part])
+    return out
+
+
+def worth_taking(budgets: Floats, noise: Callable[[Floats], float], free: float) -> Floats:
+    """Budgets with 0 for the tiny ones that would make the noise for all over a percent larger.
+
+    `noise` is the size of the noise, public, with the solver charged to these budgets, and `free`
+    its size if nobody were charged. As few as possible are left out, the smallest first, so that
+    the noise is within a percent of the least.
+    """
+    above = budgets[budgets > 0]
+    if noise(above) <= A_PERCENT * free:
+        return budgets
+    ordered = np.unique(above)
+    low, high, best = 0, len(ordered) - 1, np.inf
+    while True:
+        tried = np.unique(np.linspace(low, high, LEVELS).astype(int))
+        sizes = np.array([noise(above[above >= ordered[k]]) for k in tried])
+        best = min(best, float(sizes.min()))
+        first = int(np.argmax(sizes <= A_PERCENT * best))
+        if first == 0 or tried[first] == tried[first - 1] + 1:
+            return np.where(budgets >= ordered[tried[first]], budgets, 0.0)
+        low, high = tried[first - 1] + 1, tried[first]

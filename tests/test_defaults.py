@@ -1,0 +1,246 @@
+"""Edges that every mechanism shares: its defaults, budgets of 0, tiny budgets, too few people."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from test_estimators import MECHANISMS, UNIFORM
+from test_forms import WITH_USERS
+from test_harness import estimators
+
+from pdpbook._budgets import worth_taking
+from pdpbook.audit import audit_mechanism
+from pdpbook.blocks import Rows
+from pdpbook.gwa import GWARegression
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.pac import PACRegression
+from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.sufficient_statistics import SufficientStatisticsRidge
+from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean, quantile_law
+
+
+def people(n=60, d=2, seed=4):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    return X, X @ np.linspace(0.5, -0.5, d) + 0.1 * rng.random(n), rng.uniform(0.2, 2, n)
+
+
+@pytest.mark.parametrize("kind", sorted(estimators(), key=str), ids=lambda kind: kind.__name__)
+def test_every_estimator_fits_at_its_defaults(kind):
+    X, y, _ = people()
+    assert np.isfinite(kind().fit(X, y).predict(X)).all()
+    assert str(kind().fit(X, y).guarantee_)
+
+
+# ---------------------------------------------------------------- a budget of 0
+
+
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_whoever_has_a_budget_of_0_takes_no_part(model):
+    X, y, epsilon = people()
+    none = np.arange(60) % 5 == 0
+    model = clone(model).set_params(random_state=2)
+    one = clone(model).fit(X, y, epsilon=np.where(none, 0.0, epsilon))
+    other = clone(model).fit(X[~none], y[~none], epsilon=epsilon[~none])
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-9)
+    X[none], y[none] = 1.0 - np.round(X[none]), -y[none]  # whatever they say
+    again = clone(model).fit(X, y, epsilon=np.where(none, 0.0, epsilon))
+    assert_array_equal(again.predict(X), one.predict(X))
+    if not isinstance(model, UNIFORM):  # a promise each
+        parameter = next(iter(one.guarantee_._parameters().values()))
+        assert_array_equal(np.asarray(parameter)[none], 0.0)
+        delta = getattr(model, "delta", None) or 0.0
+        assert np.all(np.asarray(one.guarantee_.profile(0.0))[none] <= delta)
+    for name in ("exposure_", "weights_"):
+        if hasattr(one, name):
+            assert_array_equal(getattr(one, name)[none], 0.0)
+            assert_allclose(getattr(one, name)[~none], getattr(other, name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", WITH_USERS, ids=str)
+def test_a_user_with_a_budget_of_0_takes_no_part(model):
+    X, y, _ = people()
+    users = np.arange(60) % 7
+    model = clone(model).set_params(random_state=2)
+    budgets = dict(enumerate([0.5, 0.0, 1.0, 0.7, 0.0, 1.0, 0.9]))
+    one = clone(model).fit(X, y, users=users, epsilon=budgets)
+    stay = ~np.isin(users, [1, 4])
+    other = clone(model).fit(X[stay], y[stay], users=users[stay], epsilon=budgets)
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-9)
+    assert_array_equal(one.users_, range(7))
+    assert_array_equal(one.exposure_[[1, 4]], 0.0)
+    law, without = (
+        quantile_law(y[part], 0.5, users=users[part], epsilon=budgets, bounds=(-1, 1))
+        for part in (slice(None), stay)
+    )
+    assert_array_equal(law.masses, without.masses)
+
+
+@pytest.mark.parametrize("model", [m for m in MECHANISMS if not isinstance(m, UNIFORM)], ids=str)
+def test_a_budget_of_0_is_kept_by_the_exact_law(model):
+    X, y, epsilon = people(8, 1)
+    epsilon[3] = 0.0
+    X2, y2 = X.copy(), y.copy()
+    y2[3] = -1.0
+    relation = clone(model).fit(X, y, epsilon=epsilon).guarantee_.neighbors
+    if relation != "user-labels":
+        X2[3] = 1 - np.round(X2[3])
+    found = audit_mechanism(
+        model,
+        (X, y),
+        (X2, y2),
+        epsilon=epsilon,
+        rng=np.random.default_rng(0),
+        method="density",
+        draws=2000,
+    )
+    assert found.attack <= 1e-12
+
+
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_somebody_must_take_part(model):
+    X, y, _ = people()
+    with pytest.raises(ValueError, match=r"^epsilon must be above 0 for somebody; got 0 for all"):
+        clone(model).fit(X, y, epsilon=np.zeros(60))
+
+
+@pytest.mark.parametrize("model", [PDPRidge(0.5), PersonalizedMean(), SufficientStatisticsRidge()])
+def test_budgets_of_0_in_blocks(model):
+    X, y, epsilon = people()
+    epsilon[:20] = 0.0  # the whole first block, and a part of the second
+    model = clone(model).set_params(random_state=2)
+    blocks = [(X[k : k + 15], y[k : k + 15], epsilon[k : k + 15]) for k in range(0, 60, 15)]
+    one = clone(model).fit(Rows.from_blocks(blocks, ("X", "y", "epsilon")))
+    other = clone(model).fit(X, y, epsilon=epsilon)
+    assert_allclose(one.predict(X), other.predict(X), rtol=1e-9)
+    assert one.guarantee_ == other.guarantee_
+
+
+# ---------------------------------------------------------------- tiny budgets
+
+
+def loudness(model, X, y, epsilon):
+    """A length of the noise for everybody: what a tiny budget must not change."""
+    if isinstance(model, (GWARegression, WeightedMean)):
+        fitted = clone(model).fit(X, y, epsilon=epsilon)
+        return getattr(fitted, "scale_", None) or fitted.noise_scale_
+    law = model.output_law(X, y, epsilon=epsilon)
+    fitted = clone(model).fit(X, y, epsilon=epsilon)
+    if isinstance(model, ObjectivePerturbation):
+        d, bend = X.shape[1], 2 * (X.shape[1] + model.lam)  # the noise in the objective moves that
+        return d / fitted.beta_ / bend + d / fitted.eta_
+    return 1 / law.eta if hasattr(law, "eta") else law.sigma
+
+
+PERSONAL = [
+    GWARegression(),
+    GWARegression(delta=1e-6),
+    WeightedMean(),
+    PDPRidge(0.5),
+    PDPRidge(0.5, loss="huber"),
+    PDPRidge(0.5, loss="huber", delta=1e-6),
+    PersonalizedMean(),
+    ObjectivePerturbation(0.5),
+    ObjectivePerturbation(0.5, delta=1e-6),
+    WeightedERM(optimizer="output"),
+    WeightedERM(delta=1e-6),
+    WeightedERM(delta=1e-6, accounting="gaussian"),
+]
+
+
+@pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-9, 1e-12, 1e-200])
+@pytest.mark.parametrize("model", PERSONAL, ids=str)
+def test_a_tiny_budget_costs_the_others_at_most_a_percent(model, tiny):
+    X, y, epsilon = people()
+    some = epsilon.copy()
+    some[[7, 30]] = tiny
+    without = np.delete(np.arange(60), [7, 30])
+    alone = loudness(model, X[without], y[without], epsilon[without])
+    assert loudness(model, X, y, some) <= 1.01 * alone
+    fitted = clone(model).fit(X, y, epsilon=some)
+    if isinstance(model, (PDPRidge, ObjectivePerturbation)) and model.delta == 0:
+        own = fitted.guarantee_.epsilon
+        assert np.all((own[[7, 30]] == 0.0) | (own[[7, 30]] == tiny))
+        assert_array_equal(own[without], epsilon[without])
+
+
+@pytest.mark.parametrize("model", PERSONAL, ids=str)
+def test_budgets_that_are_tiny_for_everybody_are_kept(model):
+    X, y, _ = people()
+    one = clone(model).fit(X, y, epsilon=np.full(60, 0.5))
+    assert np.all(np.asarray(next(iter(one.guarantee_._parameters().values()))) > 0)
+
+
+@pytest.mark.parametrize("model", [PDPRidge(0.5, loss="huber"), WeightedERM(optimizer="output")])
+@pytest.mark.parametrize("scale", [1e-9, 1e-12])
+def test_nobody_is_left_out_where_all_are_equally_tiny(model, scale):
+    X, y, epsilon = people()
+    one = clone(model).fit(X, y, epsilon=scale * np.round(epsilon + 1))
+    assert np.all(one.guarantee_.epsilon > 0)
+
+
+@pytest.mark.parametrize("model", PERSONAL, ids=str)
+def test_whoever_is_left_out_is_not_heard(model):
+    X, y, epsilon = people()
+    epsilon[7] = 1e-13
+    model = clone(model).set_params(random_state=1)
+    one = clone(model).fit(X, y, epsilon=epsilon)
+    spent = np.asarray(next(iter(one.guarantee_._parameters().values())))[7]
+    y[7] = -1.0
+    moved = np.abs(clone(model).fit(X, y, epsilon=epsilon).predict(X) - one.predict(X)).max()
+    assert moved <= (1e-6 if spent > 0 else 0.0)
+
+
+def test_as_few_as_possible_are_left_out():
+    rng = np.random.default_rng(0)
+    budgets = np.concatenate([[1e-12, 3e-12, 1e-9], rng.uniform(0.1, 1, 5000)])
+
+    def noise(part, charge=1e-9):
+        return 1 / part.sum() + charge / part.min() / part.sum()
+
+    kept = worth_taking(budgets, noise, noise(budgets, 0.0))
+    assert_array_equal(np.flatnonzero(kept == 0), [0, 1, 2])
+    levels = np.sort(budgets)
+    sizes = [noise(levels[k:]) for k in range(len(levels))]
+    assert noise(kept[kept > 0]) <= 1.01 * min(sizes)
+    fair = np.full(50, 1e-12)
+    assert_array_equal(worth_taking(fair, noise, noise(fair, 0.0)), fair)
+
+
+# ---------------------------------------------------------------- too few people
+
+
+@pytest.mark.parametrize("model", [*MECHANISMS, PACRegression()], ids=str)
+@pytest.mark.parametrize("n", [0, 1])
+def test_tables_of_fewer_than_two_rows_are_refused_with_the_reason(model, n):
+    said = "1 sample: noise that hides one person" if n else "0 samples"
+    with pytest.raises(ValueError, match=f"^X must have at least 2 rows; got {said}"):
+        clone(model).fit(np.zeros((n, 2)), np.zeros(n))
+
+
+def test_no_noise_on_what_is_public():
+    X, y, epsilon = people()
+    for centered in (False, True):
+        for noise, delta in (("laplace", 0.0), ("gaussian", 1e-6)):
+            model = SufficientStatisticsRidge(
+                0.5, centered=centered, noise=noise, delta=delta, fit_intercept=True, random_state=1
+            ).fit(X, y, epsilon=epsilon)
+            assert model.gram_[-1, -1] == pytest.approx(1.0, abs=0 if not centered else 1e-15)
+            law = model.output_law(X, y, epsilon=epsilon)
+            d = 3
+            whole = d * (d + 1) // 2 + d + (d + 1 if centered else 0)
+            assert len(law.center) == len(model.release_) == whole - (2 if centered else 1)
+            quiet = SufficientStatisticsRidge(
+                0.5, centered=centered, noise=noise, delta=delta, fit_intercept=True, epsilon=1e9
+            ).fit(X, y)
+            ones = np.column_stack([X, np.ones(60)])
+            assert_allclose(quiet.gram_, ones.T @ ones / 60, atol=1e-4)
+            assert_allclose(quiet.moment_, ones.T @ y / 60, atol=1e-4)
+
+
+def test_the_baselines_keep_their_smallest_budget_by_definition():
+    X, y, epsilon = people()
+    epsilon[7] = 1e-6
+    model = SampleLimitedMean(threshold="max").fit(X, y, epsilon=epsilon)
+    assert model.noise_scale_ > 1e3
+    assert WeightedMean().fit(X, y, epsilon=epsilon).noise_scale_ < 1
