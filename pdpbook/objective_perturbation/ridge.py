@@ -167,8 +167,8 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; whoever has 0 takes no part. None is the constructor's. They must sum to more than
-            :math:`R^2/\\lambda`.
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's. They must sum
+            to more than :math:`R^2/\\lambda`.
 
         Returns
         -------

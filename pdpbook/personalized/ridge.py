@@ -198,8 +198,9 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; whoever has 0 takes no part. None is the constructor's; ``epsilon.min()`` gives the
-            non-personalized baseline, in which nobody gets more than the most careful person.
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's;
+            ``epsilon.min()`` gives the non-personalized baseline, in which nobody gets more than
+            the most careful person.
 
         Returns
         -------

@@ -198,8 +198,8 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; whoever has 0 takes no part. None is the constructor's; ``epsilon.min()`` gives the
-            non-personalized baseline.
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's;
+            ``epsilon.min()`` gives the non-personalized baseline.
 
         Returns
         -------

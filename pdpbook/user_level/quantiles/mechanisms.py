@@ -64,7 +64,8 @@ def quantile_law(
     users : array_like, shape (n,), optional
         The user of each row, public; None makes every row a user of its own.
     epsilon : float, mapping from user, or array_like of shape (n,)
-        Budgets in nats, 0 for whoever takes no part; one value a row must be the same on all rows of a user.
+        Budgets in nats, 0 for whoever takes no part; one value a row must be the same on all rows
+        of a user.
     bounds : pair of float
         Public ends of the range of `y`, in its units; never read from the data.
     weights : array_like, shape (n,), optional
