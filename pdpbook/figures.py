@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pdpbook import advice
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -33,9 +35,14 @@ SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PINK, "D"), (GRAY, "v"))
 
 
 def use() -> None:
-    """Set the book's plot style; a notebook calls it once, in its set-up cell."""
+    """Set the book's plot style; a notebook calls it once, in its set-up cell.
+
+    Pages fit toys on purpose, so it also turns the package's advice off: ``advice.silence()``.
+    """
     import matplotlib as mpl
     from cycler import cycler
+
+    advice.silence()
 
     mpl.rcParams.update(
         {

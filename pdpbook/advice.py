@@ -1,0 +1,62 @@
+"""Advice to whoever calls `fit`, as warnings, and the switch that silences them.
+
+Advice changes nothing: not the release, not its promise, not the fitted object. What a
+`CuratorWarning` says may depend on the data without noise, so it is for the curator, who holds
+them anyway, and it is outside the promise: do not pass it on, and do not publish a log that has it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+__all__ = ["Advice", "CuratorWarning", "PublicNumbersWarning", "advise", "silence"]
+
+PACKAGE = os.path.join(os.path.dirname(__file__), "")  # files below it are not the caller's
+
+
+class Advice(UserWarning):
+    """What the package would tell a colleague who is about to publish."""
+
+
+class PublicNumbersWarning(Advice):
+    """Advice from public numbers alone: it says nothing about the data."""
+
+
+class CuratorWarning(Advice):
+    """Advice that looked at the data: for the curator alone, outside the promise."""
+
+
+def silence() -> None:
+    """Show no advice from here on; inside ``warnings.catch_warnings()``, until its end.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     silence()
+    ...     advise("nobody reads this", PublicNumbersWarning)
+    """
+    warnings.filterwarnings("ignore", category=Advice)
+
+
+def advise(message: str, category: type[Advice]) -> None:
+    """Warn at the line that called the package, however deep inside of it this is.
+
+    Parameters
+    ----------
+    message : str
+        What was noticed, and what would do better.
+    category : type
+        `PublicNumbersWarning` or `CuratorWarning`.
+
+    Warns
+    -----
+    Advice
+        Of that category. Python shows it once a line of the caller and a text.
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
