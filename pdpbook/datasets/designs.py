@@ -128,7 +128,6 @@ def pac_design(name: str) -> tuple[pd.DataFrame, pd.Series]:
     Returns
     -------
     X : pandas.DataFrame, shape (24, 4), (103, 7) or (201, 15)
-        ``X.attrs`` are those of the table: its name, and whether it is a stand-in.
     y : pandas.Series, shape (n,)
         The class number, the compressive strength, or the price.
 
@@ -136,8 +135,6 @@ def pac_design(name: str) -> tuple[pd.DataFrame, pd.Series]:
     ------
     ValueError
         If `name` is unknown.
-    FileNotFoundError
-        If the table is not at hand; see `load`.
     """
     check_choice(name, "name", tuple(PAC_TABLES))
     features, label = PAC_TABLES[name]
@@ -146,9 +143,7 @@ def pac_design(name: str) -> tuple[pd.DataFrame, pd.Series]:
     numbers = used[[*features.split(), label]].apply(_as_numbers).reset_index(drop=True)
     numbers = numbers.fillna(numbers.mean())
     standard = (numbers - numbers.mean()) / numbers.std(ddof=0)
-    X = standard[features.split()]
-    X.attrs.update(frame.attrs)
-    return X, standard[label]
+    return standard[features.split()], standard[label]
 
 
 def _as_numbers(column: pd.Series) -> pd.Series:

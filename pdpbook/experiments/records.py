@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 import pdpbook
-from pdpbook.datasets import load
 from pdpbook.experiments.pac import (
     DATA as POOLS,
 )
@@ -167,15 +166,14 @@ def write_results(
     Raises
     ------
     ValueError
-        If there are no results of that name, or the original data are not at hand.
+        If there are no results of that name.
+    FileNotFoundError
+        If they need druglib, and it is not at hand; see `datasets.load`.
     """
     check_choice(name, "name", tuple(FOLDERS))
     changed = {} if draws is None else {"draws": draws}
     planned = (RESULTS | USER_RESULTS | PAC_RESULTS | SCALE_RESULTS)[name]
     calls = [(sweep, data, options | changed) for sweep, data, options in planned]
-    for _, data, _ in calls:
-        if data != "synthetic" and load(data).attrs["stand_in"]:
-            raise ValueError("results must be made from the original data; got a stand-in")
     start = time.perf_counter()
     frames = [
         sweep(data, **options, rng=np.random.default_rng(SEED), progress=progress)

@@ -87,7 +87,7 @@ def sweep_pac(
 
     Raises
     ------
-    ValueError, FileNotFoundError
+    ValueError
         As in `sweep_dpsgd`.
     """
     X, y, seed = start(data, draws, rng)
@@ -156,7 +156,7 @@ def sweep_bases(
 
     Raises
     ------
-    ValueError, FileNotFoundError
+    ValueError
         As in `sweep_dpsgd`.
     """
     X, y, seed = start(data, draws, rng, raw=raw)

@@ -70,8 +70,6 @@ def pool_of(name: str, *, raw: bool = False) -> tuple[Floats, Floats]:
     ------
     ValueError
         If `name` is unknown, or `raw` for automobile.
-    FileNotFoundError
-        If the table is not at hand.
     """
     X, y = datasets.pac_design(check_choice(name, "name", DATA))
     if not raw:

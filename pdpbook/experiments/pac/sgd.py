@@ -93,8 +93,8 @@ def sweep_dpsgd(
 
     Raises
     ------
-    ValueError, FileNotFoundError
-        If an argument is out of range, or the table is not at hand.
+    ValueError
+        If an argument is out of range.
     """
     X, y, seed = start(data, draws, rng)
     for where in trained_on:
@@ -156,7 +156,7 @@ def sweep_raw_dpsgd(
 
     Raises
     ------
-    ValueError, FileNotFoundError
+    ValueError
         As in `sweep_dpsgd`.
     """
     X, y, seed = start(data, draws, rng, raw=True)
