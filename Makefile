@@ -16,7 +16,7 @@ PIP_AUDIT := 2.10.1
 # One thread for each linear-algebra call: printed digits do not depend on the machine's cores.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
-# Original data, where they are at hand; otherwise `make book` shows a stand-in under a banner.
+# The one table that is not in the package, where it is at hand; see `pdpbook.datasets.load`.
 SHARED_DATA := $(abspath ../shared/data)
 ifneq ($(wildcard $(SHARED_DATA)),)
 export PDPBOOK_DATA ?= $(SHARED_DATA)
@@ -64,8 +64,8 @@ fresh = key="$$($(2))"; [ "$$key" = "$$(cat _build/$(1) 2>/dev/null || true)" ] 
 book: $(READY)  ## Build the book into _build/html
 	@$(call fresh,runs,$(RUNS),_build)
 	@$(call fresh,looks,$(LOOKS),_build/.doctrees _build/html _build/latex)
-	PDPBOOK_STAND_IN=1 $(BIN)/python tools/execute.py
-	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . -W -n --keep-going
+	$(BIN)/python tools/execute.py
+	$(BIN)/jupyter-book build . -W -n --keep-going
 	@echo "Open $(HTML)/index.html, or run: make serve"
 
 lab: $(LAB)/.ready  ## Open the book in JupyterLab, in the environment that Binder has
@@ -125,7 +125,7 @@ lock:  ## Resolve the ranges of pyproject.toml anew into the two lists of requir
 	$(call LOCK,--constraint requirements.txt ".[instructor]",requirements-instructor.txt)
 
 links: book  ## Visit every link that leads out of the book
-	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . --builder linkcheck
+	$(BIN)/jupyter-book build . --builder linkcheck
 
 dependencies: $(READY)  ## What is newer than the lock; fails when a locked version has a known vulnerability
 	$(BIN)/pip list --disable-pip-version-check --outdated
@@ -144,7 +144,7 @@ bench: $(READY)  ## Time the package against its yardsticks, as ratios in one ru
 	$(BIN)/pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds
 
 latex: book
-	PDPBOOK_STAND_IN=1 $(BIN)/jupyter-book build . --builder latex -W -n --keep-going
+	$(BIN)/jupyter-book build . --builder latex -W -n --keep-going
 
 # README.md names the packages. A lost glyph or a line 30 points too long fails.
 TEX := _build/latex/privacy-personally

@@ -1,14 +1,11 @@
-"""Settings of every test run: one thread, original data where they are at hand, steady hypothesis.
+"""Settings of every test run: one thread, druglib where it is at hand, steady hypothesis.
 
-A notebook that needs original data which cannot be loaded is skipped by name. With
-PDPBOOK_SKIPS_ALLOWED set, a run with more skipped tests than that fails.
+With PDPBOOK_SKIPS_ALLOWED set, a run with more skipped tests than that fails.
 """
 
 from __future__ import annotations
 
 import atexit
-import functools
-import json
 import os
 import shutil
 import tempfile
@@ -20,7 +17,6 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-os.environ.pop("PDPBOOK_STAND_IN", None)
 SHARED = Path(__file__).resolve().parent.parent / "shared"
 if (SHARED / "data").is_dir():
     os.environ.setdefault("PDPBOOK_DATA", str(SHARED / "data"))
@@ -37,30 +33,6 @@ def kernel_without_ports(**settings) -> KernelManager:
 
 
 nbval.kernel.KernelManager = kernel_without_ports
-
-
-@functools.cache
-def missing_data(notebook: Path) -> tuple[str, ...]:
-    """Original data sets that a notebook names in its metadata and that cannot be loaded."""
-    from pdpbook import datasets
-
-    def at_hand(name: str) -> bool:
-        try:
-            datasets.load(name)
-        except FileNotFoundError:
-            return False
-        return True
-
-    metadata = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]
-    names = metadata.get("pdpbook", {}).get("data", [])
-    return tuple(name for name in names if not at_hand(name))
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.suffix == ".ipynb" and (missing := missing_data(item.path)):
-            reason = f"{item.path.name} needs original data not at hand: {', '.join(missing)}"
-            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

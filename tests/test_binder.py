@@ -12,7 +12,6 @@ import importlib.metadata
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -116,21 +115,6 @@ def test_an_import_that_binder_lacks_is_noticed():
 # --- the settings ---------------------------------------------------------------------------------
 
 
-def test_a_table_that_cannot_be_had_is_replaced_and_says_so(tmp_path):
-    load = "from pdpbook import datasets; print(datasets.load('druglib').attrs['stand_in'])"
-    variables = {k: v for k, v in os.environ.items() if not k.startswith("PDPBOOK_")}
-    command = [sys.executable, "-c", load]
-
-    def answer(*start):
-        return subprocess.run(
-            [*start, *command], env=variables, cwd=ROOT, capture_output=True, text=True
-        )
-
-    assert "FileNotFoundError" in answer().stderr
-    lines = answer(str(ROOT / "binder" / "start")).stdout.splitlines()
-    assert lines == ["STAND-IN DATA: druglib was generated; its numbers mean nothing", "True"]
-
-
 @pytest.mark.parametrize("name", ["postBuild", "start"])
 def test_scripts_can_be_run(name):
     path = ROOT / "binder" / name
@@ -201,7 +185,7 @@ def test_a_channel_that_closes_is_no_success():
     ],
 )
 def test_where_a_notebook_should_stop(name, raised, expected):
-    assert binder.Run(name, 1, 1.0, raised, False).expected is expected
+    assert binder.Run(name, 1, 1.0, raised).expected is expected
 
 
 def test_byte_code_is_told_from_what_is_installed(tmp_path):
@@ -234,13 +218,13 @@ def test_the_record_has_every_notebook():
 
 def test_the_record_becomes_a_section_of_the_page():
     runs = [
-        binder.Run("foundations/coins", 20, 4.71, "", True),
-        binder.Run("exercises/release/pac", 3, 2.5, "AssertionError: not written yet", False),
+        binder.Run("foundations/coins", 20, 4.71, ""),
+        binder.Run("exercises/release/pac", 3, 2.5, "AssertionError: not written yet"),
     ]
     facts = {row["name"]: row["value"] for row in record() if row["kind"] == "environment"}
     rows = [{"cells": "", "note": "", **row} for row in binder.rows(facts, runs)]
     lines = [",".join(str(row[c]) for c in binder.COLUMNS) for row in rows]
     text = functions.in_binder("\n".join([",".join(binder.COLUMNS), *lines]))
     assert "1 chapters and\nsolved exercises ran to their end, and 1 student's" in text
-    assert "| `foundations/coins` | 20 | 4.7 | stand-in data |" in text
+    assert "| `foundations/coins` | 20 | 4.7 |  |" in text
     assert "| `exercises/release/pac` | 3 | 2.5 | stops at its first stub |" in text

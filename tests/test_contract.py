@@ -265,10 +265,6 @@ PLANTED = {
         "a cell speaks of thm-z",
     ),
     "label twice": ([*good(), cell(BOX), cell(PROOF)], "thm-x stands on the page twice"),
-    "stand-in data": (
-        [*good(), cell("load()", "STAND-IN DATA: generated\n")],
-        "ran on a stand-in",
-    ),
 }
 
 
@@ -362,7 +358,6 @@ def test_the_ledger_shows_statement_numbers_function_margin_and_falsifier(small_
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([*good(), cell("load()", "STAND-IN DATA: generated\n")], "ran on a stand-in"),
         (replaced(3, cell(CHECK, "")), "printed no line of thm-x"),
         (replaced(3), "thm-x is stated, and no cell checks it"),
     ],
@@ -384,9 +379,9 @@ def test_a_refused_ledger_is_not_written(small_book, monkeypatch, tmp_path, caps
     assert pages.main(["--check"]) == 0
     ledger.write_text(ledger.read_text().replace("0.5", "0.4"))
     assert pages.main(["--check"]) == 1
-    small_book["p/c"].faults.append("cell x ran on a stand-in for original data")
+    small_book["p/c"].faults.append("the check cell x printed no line of thm-x")
     assert pages.main([]) == 1
-    assert "book/p/c.ipynb: cell x ran on a stand-in" in capsys.readouterr().out
+    assert "book/p/c.ipynb: the check cell x printed no line of thm-x" in capsys.readouterr().out
     assert "0.4" in ledger.read_text()
 
 

@@ -38,12 +38,11 @@ FLOORS = {
     0: "validation statements figures",
 }
 FLOOR = {module: floor for floor, names in FLOORS.items() for module in names.split()}
-HEAVY = ("cvxpy", "matplotlib", "pooch", "dp_accounting", "dask", "distributed")
+HEAVY = ("cvxpy", "matplotlib", "dp_accounting", "dask", "distributed")
 
 # the printed lines of the package, and why
 PRINTS = {
     "statements": "a check is its printed line",
-    "datasets": "the banner of stand-in data must be seen on the page and by the ledger",
     "exercises": "a check tells a student that it held, a command tells what it did",
 }
 # where every exception is caught, and why

@@ -33,7 +33,6 @@ from execute import pages
 from jupyter_client.jsonutil import json_default
 from jupyter_client.session import Session
 from notebooks import ROOT
-from reading import STAND_IN
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import (
     WebSocketClientConnection,
@@ -60,7 +59,6 @@ class Run:
     cells: int
     seconds: float
     raised: str  # the exception at which it stopped and what it said, or nothing
-    stand_in: bool
 
     @property
     def kind(self) -> str:
@@ -163,7 +161,7 @@ async def notebook(url: str, path: str) -> Run:
     """Open a notebook, start its kernel, and run its cells until one raises."""
     file = await ask(url, "GET", f"api/contents/{path}?content=1")
     cells = [cell for cell in file["content"]["cells"] if cell["cell_type"] == "code"]
-    done, raised, stand_in, seconds = 0, "", False, ""
+    done, raised, seconds = 0, "", ""
     kernel = {"path": path, "name": "", "type": "notebook", "kernel": {"name": "python3"}}
     session = await ask(url, "POST", "api/sessions", kernel)
     try:
@@ -171,8 +169,7 @@ async def notebook(url: str, path: str) -> Run:
         channel = await websocket_connect(f"{address}?token={TOKEN}")
         while not raised and done < len(cells):
             cell = cell_run(channel, cells[done]["source"])
-            printed, raised = await asyncio.wait_for(cell, PATIENCE)
-            stand_in |= STAND_IN in printed
+            _, raised = await asyncio.wait_for(cell, PATIENCE)
             done += 1
         seconds, _ = await asyncio.wait_for(cell_run(channel, CLOCK), PATIENCE)
         channel.close()
@@ -181,7 +178,7 @@ async def notebook(url: str, path: str) -> Run:
     finally:
         await ask(url, "DELETE", f"api/sessions/{session['id']}")
     name = path.removeprefix("book/").removesuffix(".ipynb")
-    return Run(name, done, float(seconds or "nan"), raised, stand_in)
+    return Run(name, done, float(seconds or "nan"), raised)
 
 
 async def cell_run(channel: WebSocketClientConnection, source: str) -> tuple[str, str]:
@@ -224,9 +221,10 @@ def rows(facts: dict[str, Any], runs: list[Run]) -> list[dict[str, Any]]:
     """The record: facts about the environment, then one line a notebook."""
     found = [{"kind": "environment", "name": name, "value": v} for name, v in facts.items()]
     for run in runs:
-        notes = ["stand-in data"] * run.stand_in + ["stops at its first stub"] * bool(run.raised)
         row = {"kind": run.kind, "name": run.name, "value": f"{run.seconds:.1f}"}
-        found.append(row | {"cells": run.cells, "note": "; ".join(notes)})
+        found.append(
+            row | {"cells": run.cells, "note": "stops at its first stub" if run.raised else ""}
+        )
     return found
 
 

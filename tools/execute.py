@@ -2,8 +2,8 @@
 
     python tools/execute.py
 
-The build by itself runs one notebook after the other. What is in the cache is not run again. A
-notebook that fails here is left to the build, which runs it once more and shows where it failed.
+The build by itself runs one notebook after the other. What is in the cache is not run again. The
+first notebook that fails ends the run, with its traceback, and with it `make book`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import nbformat
 import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from nbformat import NotebookNode
 from notebooks import ROOT, at_once, run
 
 CACHE = ROOT / "_build" / ".jupyter_cache"
@@ -27,15 +25,6 @@ def pages() -> list[Path]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     names = [toc["root"], *(c["file"] for part in toc["parts"] for c in part["chapters"])]
     return [path for path in (ROOT / f"{name}.ipynb" for name in names) if path.is_file()]
-
-
-def executed(path: Path) -> tuple[NotebookNode, float] | None:
-    """A notebook with its outputs and the seconds that it took; nothing if it failed."""
-    notebook, start = nbformat.read(path, as_version=4), time.perf_counter()
-    try:
-        return run(notebook, path.parent, _timeout()), time.perf_counter() - start
-    except (CellExecutionError, CellTimeoutError, DeadKernelError):
-        return None
 
 
 def _timeout() -> int:
@@ -55,14 +44,14 @@ def main() -> None:
             return True
         return False
 
-    todo = [path for path in pages() if missing(path)]
-    for path, result in at_once(executed, todo):
-        if result is None:
-            print(f"{path.relative_to(ROOT)}: failed; the build will show where")
-            continue
-        notebook, seconds = result
-        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
+    async def execute(path: Path) -> None:
+        start = time.perf_counter()
+        notebook = await run(nbformat.read(path, as_version=4), path.parent, _timeout())
+        seconds = {"execution_seconds": time.perf_counter() - start}
+        bundle = CacheBundleIn(notebook, str(path), data=seconds)
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+    at_once(execute, [path for path in pages() if missing(path)])
 
 
 if __name__ == "__main__":

@@ -188,15 +188,12 @@ def headings(site: Site, page: str) -> Iterator[str]:
 
 
 def frame(site: Site, page: str) -> Iterator[str]:
-    """Language, title, and the banner of a page computed from generated data."""
+    """Language and title."""
     soup = site.pages[page]
     if not (soup.html and soup.html.get("lang")):
         yield "no language"
     if not (soup.title and soup.title.get_text(strip=True)):
         yield "no title"
-    outputs = "\n".join(o.get_text() for o in soup.select(".cell_output"))
-    if re.search(r"^STAND-IN DATA:", outputs, re.M) and not soup.select_one(".stand-in[role=note]"):
-        yield "computed from a stand-in, without the banner"
 
 
 def other_hosts(site: Site, page: str) -> Iterator[str]:

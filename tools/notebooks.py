@@ -3,22 +3,21 @@
     python tools/notebooks.py [book/foundations/coins.ipynb ...]
 
 Committed form: executed from a fresh kernel, execution counts 1, 2, 3, ..., text outputs kept,
-images stripped, no run times, cell ids that are words. With no argument, every notebook.
-A notebook that needs original data is never refreshed from a stand-in.
+images stripped, no run times, cell ids that are words. With no argument, every notebook. The first
+that fails stops all others.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
-os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", PDPBOOK_STAND_IN="")
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 os.environ.setdefault("PYTHONHASHSEED", "0")
 
 import nbformat
@@ -57,8 +56,7 @@ def word(cell: NotebookNode) -> str:
 
 def canonical(notebook: NotebookNode) -> NotebookNode:
     """The committed form of an executed notebook; applying it twice changes nothing."""
-    extra = {k: v for k, v in notebook.metadata.items() if k == "pdpbook"}
-    notebook.metadata = NotebookNode({**METADATA, **extra})
+    notebook.metadata = NotebookNode(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen: set[str] = set()
     for cell in notebook.cells:
@@ -81,7 +79,7 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNode:
+async def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNode:
     """Run a notebook in place in a fresh kernel, whose working directory is `folder`."""
     with tempfile.TemporaryDirectory(prefix="kernel-") as there:
         # through files: two kernels that start at once cannot pick the same port
@@ -96,38 +94,45 @@ def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNode:
             record_timing=False,  # would be metadata, which the cache compares
             resources={"metadata": {"path": folder}},
         )
-        client.execute(cleanup_kc=True)
+        await client.async_execute(cleanup_kc=True)
     return notebook
 
 
-Result = TypeVar("Result")
+def at_once(job: Callable[[Path], Awaitable[None]], paths: list[Path]) -> None:
+    """Do a job on each notebook, one kernel a core, large notebooks first; one failure ends all."""
+    cores = asyncio.Semaphore(os.cpu_count() or 1)
 
+    async def one(path: Path) -> None:
+        async with cores:
+            try:
+                await job(path)
+            except Exception as error:
+                error.add_note(f"{path} failed; the others were stopped.")
+                raise
+        bar.update()
 
-def at_once(job: Callable[[Path], Result], paths: list[Path]) -> Iterator[tuple[Path, Result]]:
-    """Results of a job on each notebook as they come, one kernel a core, large notebooks first."""
-    order = sorted(paths, key=lambda path: -path.stat().st_size)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        running = {pool.submit(job, path): path for path in order}
+    async def together() -> None:
+        async with asyncio.TaskGroup() as group:
+            for path in sorted(paths, key=lambda path: -path.stat().st_size):
+                group.create_task(one(path))
+
+    with tqdm(total=len(paths), disable=not sys.stderr.isatty()) as bar:
         try:
-            for done in tqdm(
-                as_completed(running), total=len(running), disable=not sys.stderr.isatty()
-            ):
-                yield running[done], done.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+            asyncio.run(together())
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None  # the rest are the kernels that it ended
 
 
-def refresh(path: Path) -> bool:
-    """Run one notebook from a fresh kernel and rewrite it; returns whether it changed."""
+async def refresh(path: Path) -> None:
+    """Run one notebook from a fresh kernel, rewrite it, and say whether it changed."""
     before = path.read_text(encoding="utf-8")
-    after = text(canonical(run(nbformat.reads(before, as_version=4), path.parent, timeout=300)))
+    notebook = await run(nbformat.reads(before, as_version=4), path.parent, timeout=300)
+    after = text(canonical(notebook))
     path.write_text(after, encoding="utf-8")
-    return after != before
+    print(f"{path.relative_to(ROOT)}: {'as committed' if after == before else 'changed'}")
 
 
 if __name__ == "__main__":
     if DATA.is_dir():
         os.environ.setdefault("PDPBOOK_DATA", str(DATA))
-    chosen = [Path(p).resolve() for p in sys.argv[1:]] or sources()
-    for notebook_path, changed in at_once(refresh, chosen):
-        print(f"{notebook_path.relative_to(ROOT)}: {'changed' if changed else 'as committed'}")
+    at_once(refresh, [Path(p).resolve() for p in sys.argv[1:]] or sources())

@@ -8,9 +8,8 @@ off docstrings and tests, `back/errata.md` and `back/published.md` off `errata.y
 `published.yml` and the evidence that they name, `back/benchmarks.md` off the records in
 `benchmarks/`, `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter
 off `teaching.md`, `teaching.yml` and the exercises. With `--check` nothing is written: the exit
-code is 1 when a page or a cell is out of date. The ledger refuses a notebook that ran on a stand-in
-for original data, and a check or falsifier cell that printed no line of its label; errata and
-published refuse evidence that no chapter prints any more.
+code is 1 when a page or a cell is out of date. The ledger refuses a check or falsifier cell that
+printed no line of its label; errata and published refuse evidence that no chapter prints any more.
 """
 
 from __future__ import annotations

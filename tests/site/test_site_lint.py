@@ -42,11 +42,6 @@ PLANTED = {  # rule, what it says, body
     "empty figure": ("image", "no image", "<figure id='f'><figcaption>c</figcaption></figure>"),
     "second h1": ("heading", "2 h1", "<h1>Again</h1>"),
     "skipped level": ("heading", "h3 after h1", "<h3>Deep</h3>"),
-    "no banner": (
-        "frame",
-        "without the banner",
-        "<div class='cell_output'><pre>STAND-IN DATA: x</pre></div>",
-    ),
     "script": ("other-host", "fetches", "<script src='https://cdn.example.org/x.js'></script>"),
     "image": ("other-host", "fetches", "<img alt='A picture from elsewhere' src='//x.org/p.png'>"),
     "style": ("other-host", "fetches", "<style>@import 'https://x.org/a.css';</style>"),
