@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pdpbook import datasets, experiments, pac
+from pdpbook import experiments, pac
 from pdpbook.experiments import pac as runs
 from pdpbook.gradient import DPSGDLaw, calibrate_to_success_rate
 
@@ -17,13 +17,6 @@ FOLDER = Path(__file__).resolve().parent.parent / "book" / "pac" / "results"
 
 def rng(seed=0):
     return np.random.default_rng(seed)
-
-
-def needs(name):
-    try:
-        datasets.load(name)
-    except FileNotFoundError:
-        pytest.skip(f"needs the original data set {name}")
 
 
 @pytest.fixture(scope="module")
@@ -169,14 +162,12 @@ def test_printed_noise_leaves_weights_bare(pool):
 
 @pytest.mark.parametrize(("data", "rmse"), [("lenses", 0.6336), ("concrete-slump", 0.3212)])
 def test_least_squares_in_the_sample(data, rmse):
-    needs(data)
     X, y = runs.pool_of(data)
     theta = pac.Pool(X, y, "ols", 0.0).refit(np.ones(len(y), dtype=bool))
     assert_allclose(runs.scores(theta[None], X, y).rmse, rmse, atol=5e-5)
 
 
 def test_raw_units_are_the_standardized_ones_rescaled():
-    needs("concrete-slump")
     (X, y), (U, v) = runs.pool_of("concrete-slump"), runs.pool_of("concrete-slump", raw=True)
     assert_allclose((U - U.mean(axis=0)) / U.std(axis=0), X, atol=1e-9)
     assert_allclose((v - v.mean()) / v.std(), y, atol=1e-9)
@@ -188,7 +179,6 @@ ONE = dict(rates=(0.75,), schedules=((16, 1),), learning_rates=(0.1,), clip_norm
 
 
 def test_a_cell_alone_repeats_its_row_of_a_longer_sweep():
-    needs("lenses")
     one = runs.sweep_dpsgd("lenses", **ONE, held_out=False, draws=5, rng=rng(12))
     more = ONE | {"learning_rates": (0.01, 0.1)}
     two = runs.sweep_dpsgd("lenses", **more, held_out=False, draws=5, rng=rng(12))
@@ -196,14 +186,10 @@ def test_a_cell_alone_repeats_its_row_of_a_longer_sweep():
 
 
 def committed(name):
-    path = FOLDER / f"{name}.csv"
-    if not path.exists():
-        pytest.skip(f"needs {path.name}")
-    return experiments.read_results(path)
+    return experiments.read_results(FOLDER / f"{name}.csv")
 
 
 def test_committed_rows_of_dpsgd_are_repeated():
-    needs("lenses")
     frame = committed("pac-dpsgd")
     fresh = runs.sweep_dpsgd("lenses", **ONE, held_out=False, rng=rng(experiments.SEED))
     key = ["trained_on", "calibration", "evaluation"]
@@ -217,7 +203,6 @@ def test_committed_rows_of_dpsgd_are_repeated():
 
 
 def test_committed_rows_of_pac_are_repeated():
-    needs("lenses")
     frame = committed("pac-noise")
     fresh = runs.sweep_pac(
         "lenses",

@@ -27,13 +27,11 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def needs(name):
-    if name == "synthetic":
-        return
+def needs_druglib():
     try:
-        datasets.load(name)
+        datasets.load("druglib")
     except FileNotFoundError:
-        pytest.skip(f"needs the original data set {name}")
+        pytest.skip("needs druglib")
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +188,7 @@ def test_bounds_from_the_data_are_bounds_of_the_data():
 
 
 def test_drug_reviews_have_the_printed_sizes():
-    needs("druglib")
+    needs_druglib()
     for design in DESIGNS:
         problem = user_problem("druglib", design=design, width="public", rng=rng())
         assert problem.X.shape == (3107, 8)
@@ -202,7 +200,6 @@ def test_drug_reviews_have_the_printed_sizes():
 
 
 def test_cars_by_make():
-    needs("automobile")
     problem = user_problem("automobile", width="public", rng=rng())
     assert problem.X.shape == (201, 4)
     assert len(problem.users.labels) == 22
@@ -275,7 +272,8 @@ def file_of(name):
 @pytest.mark.parametrize(("name", "k"), CALLS)
 def test_committed_rows_are_what_a_run_gives(name, k):
     sweep, data, options = experiments.USER_RESULTS[name][k]
-    needs(data)
+    if data == "druglib":
+        needs_druglib()
     options = options | {"epsilon": 2} | ({"n": 600, "alpha": 1.5} if data == "synthetic" else {})
     fresh = sweep(data, **options, rng=rng(experiments.SEED))
     committed = experiments.read_results(file_of(name))
@@ -304,7 +302,7 @@ def test_committed_files_are_complete_and_small():
 
 def test_no_row_of_the_reviews_is_in_a_file():
     """Committed are averages over all reviews: one line a method and setting, none a user."""
-    needs("druglib")
+    needs_druglib()
     frame = experiments.read_results(file_of("users_real"))
     rows = frame[frame["data"] == "druglib"]
     assert (rows["n"] == 3107).all()
@@ -338,13 +336,10 @@ def test_every_result_knows_its_folder():
         assert file_of(name).is_file()
 
 
-@pytest.mark.parametrize("name", ["users_real"])
-def test_a_stand_in_is_never_written(monkeypatch, tmp_path, name):
-    stand_in = pd.DataFrame()
-    stand_in.attrs["stand_in"] = True
-    monkeypatch.setattr(records, "load", lambda name: stand_in)
-    with pytest.raises(ValueError, match="got a stand-in"):
-        experiments.write_results(name, tmp_path, draws=1)
+def test_without_druglib_nothing_is_written(monkeypatch, tmp_path):
+    monkeypatch.delenv("PDPBOOK_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match="druglib is not part of the package"):
+        experiments.write_results("users_real", tmp_path, draws=1)
     assert list(tmp_path.iterdir()) == []
 
 
