@@ -85,3 +85,20 @@ def test_other_data_and_other_versions_run_everything_anew(book):
     (folder / ".venv/.ready").touch()
     build(folder / "data")
     assert kept() == set()
+
+
+def test_a_notebook_that_fails_ends_make_book_before_the_build(book):
+    folder, build, kept = book
+    execute, sphinx = folder / ".venv/bin/python", folder / ".venv/bin/jupyter-book"
+    for program in (execute, sphinx):
+        program.unlink()
+    sphinx.write_text("#!/bin/sh\ntouch built\n", "utf-8")
+    sphinx.chmod(0o755)
+    execute.symlink_to("/bin/false")
+    with pytest.raises(subprocess.CalledProcessError):
+        build()
+    assert not (folder / "built").exists()
+    execute.unlink()
+    execute.symlink_to("/bin/true")
+    build()
+    assert (folder / "built").exists()

@@ -94,27 +94,35 @@ async def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNod
             record_timing=False,  # would be metadata, which the cache compares
             resources={"metadata": {"path": folder}},
         )
-        await client.async_execute(cleanup_kc=True)
+        finished = False
+        try:
+            await client.async_execute(cleanup_kc=False)
+            finished = True
+        finally:
+            if manager.has_kernel:  # only what ran to its end is asked, and may tidy up
+                await manager.shutdown_kernel(now=not finished)
+            if client.kc is not None:
+                client.kc.stop_channels()
     return notebook
 
 
 def at_once(job: Callable[[Path], Awaitable[None]], paths: list[Path]) -> None:
     """Do a job on each notebook, one kernel a core, large notebooks first; one failure ends all."""
-    cores = asyncio.Semaphore(os.cpu_count() or 1)
+    waiting = iter(sorted(paths, key=lambda path: -path.stat().st_size))
 
-    async def one(path: Path) -> None:
-        async with cores:
+    async def core() -> None:
+        for path in waiting:
             try:
                 await job(path)
             except Exception as error:
                 error.add_note(f"{path} failed; the others were stopped.")
                 raise
-        bar.update()
+            bar.update()
 
     async def together() -> None:
         async with asyncio.TaskGroup() as group:
-            for path in sorted(paths, key=lambda path: -path.stat().st_size):
-                group.create_task(one(path))
+            for _ in range(os.cpu_count() or 1):
+                group.create_task(core())
 
     with tqdm(total=len(paths), disable=not sys.stderr.isatty()) as bar:
         try:
