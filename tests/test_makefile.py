@@ -88,7 +88,7 @@ def test_other_data_and_other_versions_run_everything_anew(book):
 
 
 def test_a_notebook_that_fails_ends_make_book_before_the_build(book):
-    folder, build, kept = book
+    folder, build, _ = book
     execute, sphinx = folder / ".venv/bin/python", folder / ".venv/bin/jupyter-book"
     for program in (execute, sphinx):
         program.unlink()
