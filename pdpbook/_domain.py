@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook._users import check_row_epsilon
+from pdpbook.advice import CuratorWarning, advise
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
 from pdpbook.validation import (
     check_bounds,
@@ -21,7 +22,6 @@ from pdpbook.validation import (
     check_positive,
     check_some_epsilon,
     is_plain,
-    lies_inside,
     refuse_masked,
 )
 
@@ -30,6 +30,7 @@ __all__: list[str] = []  # for the estimators of the package
 Floats = NDArray[np.float64]
 
 ULP = float(np.finfo(float).eps)
+FEW = 10  # people of whom the extremes say nothing about where bounds came from
 NOT_FINITE = "NaN and inf have no place between public bounds"
 
 
@@ -78,7 +79,7 @@ def refuse_few(n: int) -> None:
 
 def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:
     low, high = check_bounds(y_bounds, "y_bounds")
-    labels = _inside(y, low, high, "y", "y_bounds", clip)
+    labels = inside(y, low, high, "y", "y_bounds", clip)
     if (low, high) == (-1, 1):
         return labels
     return np.asarray(2 * ((labels - low) / width_of(low, high, "y_bounds")) - 1)
@@ -89,22 +90,61 @@ def features_to_domain(
 ) -> Floats:
     """Rows in [0, 1]^d, with a last column of ones on request."""
     low, high = check_bounds(bounds, "bounds", X.shape[1])
-    X = _inside(X, low, high, "X", "bounds", clip)
+    X = inside(X, low, high, "X", "bounds", clip)
     if low.any() or (high != 1).any():
         X = X - low
         X /= width_of(low, high, "bounds")
     return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
 
 
-def _inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: bool) -> Floats:
+def inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: bool) -> Floats:
     """Values between public bounds; what is not finite raises, even where others are clipped."""
-    if is_plain(values) and lies_inside(values, low, high):
-        return np.asarray(values)
+    if is_plain(values) and values.size:  # two fast passes settle nearly every call
+        least, most = values.min(), values.max()
+        if least >= np.max(low) and most <= np.min(high):
+            if least == np.max(low) and most == np.min(high):
+                _advise_on_bounds(values, low, high, bounds_name)
+            return np.asarray(values)
     try:
-        values = np.asarray(check_finite(values, name))
+        given = np.asarray(check_finite(values, name))
     except ValueError as error:
         raise ValueError(f"{error}. {NOT_FINITE}") from None
-    return check_inside(values, low, high, name, bounds_name, clip=clip)
+    values = check_inside(given, low, high, name, bounds_name, clip=clip)
+    if clip:
+        _advise_on_clipping(given, values, name, bounds_name)
+    _advise_on_bounds(values, low, high, bounds_name)
+    return np.asarray(values)
+
+
+def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: str) -> None:
+    moved = (given != clipped).reshape(len(given), -1).any(axis=1)
+    if 2 * moved.sum() > len(given):
+        advise(
+            f"clip=True moved {name} of {int(moved.sum())} of {len(given)} people into "
+            f"{bounds_name}: what is released speaks of the bounds. {bounds_name} must be public, "
+            "in the units of your data, and wide enough for most",
+            CuratorWarning,
+        )
+
+
+def _advise_on_bounds(values: Floats, low: Any, high: Any, bounds_name: str) -> None:
+    """Say where bounds end at the least and the largest value, as if they were read from them.
+
+    Whole numbers, such as classes, grades or ages, may well reach public bounds.
+    """
+    if len(values) < FEW:
+        return
+    columns = values.reshape(len(values), -1)
+    ends = (columns.min(axis=0) == low) & (columns.max(axis=0) == high)
+    ends &= (columns != np.round(columns)).any(axis=0)
+    if ends.any():
+        which = f" in column {int(np.flatnonzero(ends)[0])}" if values.ndim > 1 else ""
+        advise(
+            f"{bounds_name}{which} end exactly at the least and the largest value. Bounds that "
+            "were read from the data, by a scaler say, break the promise: they must be public. "
+            "If they are, all is well",
+            CuratorWarning,
+        )
 
 
 def bound_rows(X: Floats, row_norm: float | None, clip: bool) -> Floats:
@@ -120,6 +160,13 @@ def bound_rows(X: Floats, row_norm: float | None, clip: bool) -> Floats:
             f"got X[{at}] of norm {norms[at]:g} ({int(longer.sum())} of {len(X)} are longer). "
             "Widen the public row_norm, or pass clip=True"
         )
+    if 2 * longer.sum() > len(X):
+        advise(
+            f"clip=True shortened {int(longer.sum())} of {len(X)} rows to row_norm = "
+            f"{row_norm:g}: what is released speaks of the bound. row_norm must be public, on the "
+            "scale of the domain, and long enough for most rows",
+            CuratorWarning,
+        )
     scale = row_norm / np.maximum(norms, row_norm)
     return np.asarray(X * scale[:, None])
 
@@ -129,7 +176,7 @@ def rows_to_ball(
 ) -> Floats:
     """Rows in the unit ball: bounds to [-1, 1]^d, a last column of ones on request, / row_norm."""
     low, high = check_bounds(bounds, "bounds", X.shape[1])
-    X = check_inside(X, low, high, "X", "bounds", clip=clip)
+    X = inside(X, low, high, "X", "bounds", clip)
     X = 2 * ((X - low) / width_of(low, high, "bounds")) - 1
     X = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
     radius = ball_radius(X.shape[1], row_norm)

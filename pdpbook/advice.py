@@ -3,6 +3,7 @@
 Advice changes nothing: not the release, not its promise, not the fitted object. What a
 `CuratorWarning` says may depend on the data without noise, so it is for the curator, who holds
 them anyway, and it is outside the promise: do not pass it on, and do not publish a log that has it.
+The same holds for every error that shows a value or its place.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
 
 __all__ = ["Advice", "CuratorWarning", "PublicNumbersWarning", "advise", "silence"]
 
 PACKAGE = os.path.join(os.path.dirname(__file__), "")  # files below it are not the caller's
+SAID: set[tuple[str, str, int]] = set()  # what was said at which line
+OTHERS = ("sklearn", "joblib")  # nor are those that fit for the caller
 
 
 class Advice(UserWarning):
@@ -31,17 +35,23 @@ class CuratorWarning(Advice):
 def silence() -> None:
     """Show no advice from here on; inside ``warnings.catch_warnings()``, until its end.
 
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     silence()
-    ...     advise("nobody reads this", PublicNumbersWarning)
+        Examples
+        --------
+        >>> import warnings
+    from typing import Any
+        >>> with warnings.catch_warnings():
+        ...     silence()
+        ...     advise("nobody reads this", PublicNumbersWarning)
     """
     warnings.filterwarnings("ignore", category=Advice)
 
 
-def advise(message: str, category: type[Advice]) -> None:
+def _not_the_caller(frame: Any) -> bool:
+    module = frame.f_globals.get("__name__", "").partition(".")[0]
+    return frame.f_code.co_filename.startswith(PACKAGE) or module in OTHERS
+
+
+def advise(message: str, category: type[Advice], *, once: bool = False) -> None:
     """Warn at the line that called the package, however deep inside of it this is.
 
     Parameters
@@ -50,6 +60,8 @@ def advise(message: str, category: type[Advice]) -> None:
         What was noticed, and what would do better.
     category : type
         `PublicNumbersWarning` or `CuratorWarning`.
+    once : bool, default False
+        Say it once a line of the caller, whatever filters a search sets and resets in between.
 
     Warns
     -----
@@ -57,6 +69,11 @@ def advise(message: str, category: type[Advice]) -> None:
         Of that category. Python shows it once a line of the caller and a text.
     """
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame.f_back is not None and _not_the_caller(frame):
         level, frame = level + 1, frame.f_back
+    place = (message, frame.f_code.co_filename, frame.f_lineno)
+    if once and place in SAID:
+        return
     warnings.warn(message, category, stacklevel=level)
+    if once:
+        SAID.add(place)

@@ -28,14 +28,15 @@ PACKAGE = ROOT / "pdpbook"
 
 # imports go from a floor to the floors under it
 FLOORS = {
-    6: "exercises",
-    5: "audit experiments published comparison",
-    4: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
+    7: "exercises",
+    6: "audit experiments published comparison",
+    5: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
+    4: "_accounts",
     3: "guarantees sensitivity per_instance huber",
-    2: "noise ridge datasets _domain _users",
-    1: "blocks",
-    0: "validation statements figures",
+    2: "noise ridge datasets _domain",
+    1: "blocks figures _users _budgets",
+    0: "validation statements advice",
 }
 FLOOR = {module: floor for floor, names in FLOORS.items() for module in names.split()}
 HEAVY = ("cvxpy", "matplotlib", "dp_accounting", "dask", "distributed")

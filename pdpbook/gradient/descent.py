@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import taking_part, where_above_zero
 from pdpbook._domain import (
     bound_rows,
@@ -27,7 +28,7 @@ from pdpbook._domain import (
     to_user_units,
 )
 from pdpbook.blocks import in_memory
-from pdpbook.guarantees import GaussianDP
+from pdpbook.guarantees import BudgetAccount, GaussianDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.sensitivity import huber_constant
 from pdpbook.validation import (
@@ -265,7 +266,9 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -276,6 +279,9 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -284,17 +290,19 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         rows, labels = data_of(self, X, y)
         law = self._law(rows, labels, budgets)
+        mu = where_above_zero(self._mu, check_epsilon(budgets, len(rows)))
+        promise = GaussianDP(mu, neighbors="replace-one")
+        charge(account, promise, X)
         theta = law.sample(rng=rng)[-law.X.shape[1] :]
         self.coef_, self.intercept_ = to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds
         )
         self.sigma_ = law.sigma
-        self.guarantee_ = GaussianDP(
-            where_above_zero(self._mu, check_epsilon(budgets, len(rows))), neighbors="replace-one"
-        )
+        self.guarantee_ = promise
         return self
 
     def predict(self, X: Any) -> Any:

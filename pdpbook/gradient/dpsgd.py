@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import smallest, taking_part
 from pdpbook._domain import (
     ball_to_user_units,
@@ -31,7 +32,7 @@ from pdpbook.gradient.accounting import (
     dpsgd_epsilon,
 )
 from pdpbook.gradient.law import DPSGDLaw
-from pdpbook.guarantees import ApproximateDP
+from pdpbook.guarantees import ApproximateDP, BudgetAccount
 from pdpbook.validation import (
     check_choice,
     check_count,
@@ -164,7 +165,9 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -176,6 +179,9 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
             part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -185,16 +191,19 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         self._refuse_budgets(epsilon)
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         rows, labels = data_of(self, X, y)
         law = self._law(rows, labels, budgets)
+        promise = self._promise(law, budgets)
+        charge(account, promise, X)
         theta = law.sample(rng=rng)[-law.X.shape[1] :]
         self.coef_, self.intercept_ = ball_to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds, 1.0
         )
         self.noise_multiplier_, self.sample_rate_ = law.noise_multiplier, law.sample_rate
         self.steps_ = law.steps
-        self.guarantee_ = self._promise(law, budgets)
+        self.guarantee_ = promise
         return self
 
     def predict(self, X: Any) -> Any:

@@ -6,12 +6,13 @@ Every refusal says which theorem is missing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from threading import Lock
+from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pandas as pd
 
 from pdpbook.guarantees.promises import (
     ApproximateDP,
@@ -120,10 +121,14 @@ class BudgetAccount:
     and does not fit into 0.6, nor fifteen times ``1 / 15`` into 1. Round such amounts, or spend
     ``remaining``.
 
+    An account is one object: a copy would not know what the original spends, nor the other way
+    round, so it refuses to be copied or pickled, as fits in other processes (`n_jobs` above 1) do.
+
     Parameters
     ----------
-    epsilon : array_like
-        Budgets in nats, above 0: a number, or shape (n,), one for each person.
+    epsilon : array_like or mapping
+        Budgets in nats: a number above 0; shape (n,), one for each person; or by person: a mapping,
+        or a Series, whose index then says who they are.
     neighbors : str
         The relation of every release, as in `PureDP`.
 
@@ -135,9 +140,17 @@ class BudgetAccount:
     array([0.2, 0.5])
     """
 
-    def __init__(self, epsilon: ArrayLike, *, neighbors: str) -> None:
-        self.budget = PureDP(epsilon, neighbors=neighbors)
+    def __init__(self, epsilon: Any, *, neighbors: str) -> None:
+        named = pd.Series(epsilon) if isinstance(epsilon, Mapping) else epsilon
+        self.people: pd.Index | None = None  #: who they are, if the budgets said so
+        if isinstance(named, pd.Series):
+            if not named.index.is_unique:
+                twice = named.index[named.index.duplicated()][0]
+                raise ValueError(f"epsilon must have one budget for each person; two for {twice!r}")
+            self.people, named = named.index, named.to_numpy()
+        self.budget = PureDP(named, neighbors=neighbors)
         self._spent = [Fraction(0)] * (self.budget.n or 1)
+        self._lock = Lock()
 
     @property
     def spent(self) -> Any:
@@ -150,13 +163,16 @@ class BudgetAccount:
         left = zip(_exact(self.budget.epsilon), self._spent, strict=True)
         return self._shaped(_float_below(budget - spent) for budget, spent in left)
 
-    def spend(self, promise: Promise) -> None:
+    def spend(self, promise: Promise, *, people: Any = None) -> None:
         """Record the promise of one more release, or raise and record nothing.
 
         Parameters
         ----------
         promise : PureDP
             Of the relation of the account, for its people or one number for all.
+        people : array_like, optional
+            Who the people of the promise are, where the account names its own: each of them once,
+            and nobody else. None means all people of the account, in its order.
 
         Raises
         ------
@@ -173,11 +189,36 @@ class BudgetAccount:
         if promise.neighbors != self.budget.neighbors:
             raise ValueError(_missing_relation(self.budget.neighbors, promise.neighbors))
         n = self.budget.n
-        if promise.n not in (None, n):
+        amounts = promise.epsilon if people is None else self._of_each(promise, people)
+        if np.ndim(amounts) and len(amounts) != n:
             kept = "one budget for all" if n is None else f"budgets of {n} people"
-            raise ValueError(f"promise must fit the account, {kept}; got one to {promise.n} people")
-        asked = _exact(np.broadcast_to(promise.epsilon, (n or 1,)))
-        budget = _exact(self.budget.epsilon)
+            raise ValueError(
+                f"promise must fit the account, {kept}; got one to {len(amounts)} people"
+            )
+        asked = _exact(np.broadcast_to(amounts, (n or 1,)))
+        with self._lock:
+            self._record(asked)
+
+    def _of_each(self, promise: PureDP, people: Any) -> Any:
+        """What everybody in the account is asked for: 0 for those the promise does not name."""
+        who = pd.Index(people)
+        if self.people is None:
+            raise ValueError("people must be None: the account does not say who its people are")
+        if promise.n not in (None, len(who)):
+            raise ValueError(f"people must be the {promise.n} of the promise; got {len(who)}")
+        places = self.people.get_indexer(who)
+        if not who.is_unique or (places < 0).any():
+            wrong = who[who.duplicated() | (places < 0)][0]
+            raise ValueError(
+                "account must be of the people in the data; it has no budget of its own for "
+                f"{wrong!r}"
+            )
+        amounts = np.zeros(len(self.people))
+        amounts[places] = promise.epsilon
+        return amounts
+
+    def _record(self, asked: list[Fraction]) -> None:
+        n, budget = self.budget.n, _exact(self.budget.epsilon)
         after = [s + a for s, a in zip(self._spent, asked, strict=True)]
         over = [i for i, total in enumerate(after) if total > budget[i]]
         if over:
@@ -190,6 +231,13 @@ class BudgetAccount:
             more = f", and {len(over) - 5} more" if len(over) > 5 else ""
             raise ValueError(f"release refused, nothing recorded: {'; '.join(named)}{more}")
         self._spent = after
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an account must not be copied or pickled: what a copy spends, in another process "
+            "say, the original would not know. Fit with n_jobs=1, or keep `spent` and open a new "
+            "account with what remains"
+        )
 
     def __repr__(self) -> str:
         return f"BudgetAccount({self.budget!r}, spent={self.spent!r})"

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import where_above_zero
 from pdpbook._domain import (
     ULP,
     check_flag,
     generator_from,
+    inside,
     labels_of,
     predictions,
     table_of,
@@ -29,7 +31,7 @@ from pdpbook._users import (
     part_of,
 )
 from pdpbook.blocks import in_memory
-from pdpbook.guarantees import GaussianDP, PureDP
+from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.validation import (
@@ -37,7 +39,6 @@ from pdpbook.validation import (
     check_delta,
     check_design,
     check_finite,
-    check_inside,
     check_nonnegative,
     check_single,
 )
@@ -108,7 +109,15 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
     release_: Floats
     exposure_: Floats
 
-    def fit(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
+    ) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -123,6 +132,9 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
             Budgets in nats: a number; shape (n,), one value a row by position, the same on all
             rows of a user; or by user: a mapping, or a Series of another length whose index is
             exactly the users. Whoever has 0 takes no part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -131,6 +143,7 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         """
         in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         budgets = self._check_settings(epsilon)
+        check_account(account)
         rng = generator_from(self.random_state)
         rows = table_of(self, X, ensure_all_finite=True)
         labels = labels_of(rows, y)
@@ -138,9 +151,11 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         tau = self._heard(check_user_epsilon(budgets, owners))
         rows, labels = check_design(rows, labels)
         part = part_of(owners, tau)
+        promise = self._promise(tau)
+        charge(account, promise, X, owners)
         self._release(rows[part.rows], labels[part.rows], part.users, part.epsilon, rng)
         self.exposure_ = part.everybody(self.exposure_)
-        self._promise(tau)
+        self.guarantee_ = promise
         self.users_ = owners.labels
         return self
 
@@ -192,12 +207,12 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
             return epsilon
         return np.where(epsilon > NEGLIGIBLE * epsilon.max(), epsilon, 0.0)
 
-    def _promise(self, epsilon: Floats) -> None:
+    def _promise(self, epsilon: Floats) -> PureDP | GaussianDP:
         delta = getattr(self, "delta", 0.0)
-        self.guarantee_: PureDP | GaussianDP = PureDP(epsilon, neighbors="user-labels")
-        if delta > 0:
-            mu = where_above_zero(lambda own: gaussian_mu(own, delta), epsilon)
-            self.guarantee_ = GaussianDP(mu, neighbors="user-labels")
+        if delta == 0:
+            return PureDP(epsilon, neighbors="user-labels")
+        mu = where_above_zero(lambda own: gaussian_mu(own, delta), epsilon)
+        return GaussianDP(mu, neighbors="user-labels")
 
     def _tau(self, epsilon: Floats) -> tuple[Floats, str]:
         """What bounds the contribution of each user, and under which noise."""
@@ -232,4 +247,4 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
     def _labels(self, y: Floats) -> Floats:
         low, high = check_bounds(self.y_bounds, "y_bounds")
         y = np.asarray(check_finite(y, "y"))
-        return check_inside(y, low, high, "y", "y_bounds", clip=self.clip)
+        return inside(y, low, high, "y", "y_bounds", self.clip)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import smallest, taking_part, where_above_zero, worth_taking
 from pdpbook._domain import (
     bound_rows,
@@ -25,7 +26,7 @@ from pdpbook._domain import (
     to_user_units,
 )
 from pdpbook.blocks import in_memory
-from pdpbook.guarantees import ApproximateDP, PureDP
+from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.noise import sample_l2_laplace
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget
 from pdpbook.objective_perturbation.law import ObjectiveLaw
@@ -157,7 +158,9 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -169,6 +172,9 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's. They must sum
             to more than :math:`R^2/\\lambda`.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -177,18 +183,21 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         """
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         rows = table_of(self, X)
         budgets = self._promised(budgets, rows)
         law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
         d = law.X.shape[1]
         eta = self._output_rate(smallest(budgets), law.gradient_norm)
+        promise, pure = self._promise(budgets, d)
+        charge(account, promise, X)
         theta = law.sample(rng=rng) + sample_l2_laplace(d, eta, rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds
         )
         self.beta_, self.eta_ = law.beta, eta
-        self._promise(budgets, d)
+        self.guarantee_, self.pure_guarantee_ = promise, pure
         return self
 
     def predict(self, X: Any) -> Any:
@@ -285,20 +294,19 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         true_norm = 2 * gradient_norm  # as much again for the rounding of the gradient itself
         return SOLVER_SHARE * least / solver_excess(true_norm, self.lam)
 
-    def _promise(self, budgets: Floats, d: int) -> None:
+    def _promise(self, budgets: Floats, d: int) -> tuple[PureDP | ApproximateDP, PureDP]:
+        """What is promised, and the pure promise that holds as well."""
+        if self.delta == 0:
+            pure = PureDP(budgets, neighbors="replace-one")
+            return pure, pure
         share = SOLVER_SHARE * smallest(budgets)
-        if self.delta > 0:
 
-            def spent(own: Floats) -> Floats:
-                split = self._split(own, d)
-                return split.tilt + split.volume + share
+        def spent(own: Floats) -> Floats:
+            split = self._split(own, d)
+            return split.tilt + split.volume + share
 
-            self.pure_guarantee_ = PureDP(where_above_zero(spent, budgets), neighbors="replace-one")
-            self.guarantee_: PureDP | ApproximateDP = ApproximateDP(
-                budgets, self.delta, neighbors="replace-one"
-            )
-        else:
-            self.guarantee_ = self.pure_guarantee_ = PureDP(budgets, neighbors="replace-one")
+        pure = PureDP(where_above_zero(spent, budgets), neighbors="replace-one")
+        return ApproximateDP(budgets, self.delta, neighbors="replace-one"), pure
 
 
 @lru_cache(maxsize=64)

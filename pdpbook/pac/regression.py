@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._domain import (
     finite_data,
     generator_from,
@@ -21,7 +22,7 @@ from pdpbook._domain import (
     table_of,
 )
 from pdpbook.blocks import in_memory
-from pdpbook.guarantees import PACPrivacy
+from pdpbook.guarantees import BudgetAccount, PACPrivacy
 from pdpbook.pac.allocation import COMBINE
 from pdpbook.pac.differences import BASES
 from pdpbook.pac.pool import MODELS, Pool
@@ -149,7 +150,7 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.draws = draws
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, account: BudgetAccount | None = None) -> Self:
         """Draw the secret half of the pool and release a model of it.
 
         Parameters
@@ -158,6 +159,9 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Features of everybody in the public pool.
         y : array_like, shape (n,)
             Labels.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -166,15 +170,18 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         in_memory(f"{type(self).__name__}.fit", X, y)
         self._check_settings()
+        check_account(account)
         simulate, secret = generator_from(self.random_state).spawn(2)
         pool = self._pool(X, y, reset=True)
         release = self._calibrate(pool, simulate)
+        promise = PACPrivacy(float(self.success_rate), sample_rate=HALF)
+        charge(account, promise, X)
         weights, d = release.draw(rng=secret), pool.X.shape[1]
         self.coef_ = weights[:d]
         self.intercept_ = float(weights[d]) if self.fit_intercept else 0.0
         self.covariance_ = release.covariance
         self.certificate_ = release.certificate
-        self.guarantee_ = PACPrivacy(float(self.success_rate), sample_rate=HALF)
+        self.guarantee_ = promise
         return self
 
     def predict(self, X: Any) -> Any:

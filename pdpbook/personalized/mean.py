@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import taking_part
 from pdpbook._domain import (
     budgets_of,
@@ -24,7 +25,7 @@ from pdpbook._domain import (
     row_count,
 )
 from pdpbook.blocks import Rows
-from pdpbook.guarantees import PureDP
+from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.personalized.weights import pdp_weights
 from pdpbook.validation import check_bounds, check_epsilon, check_positive
@@ -91,7 +92,9 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Release a private mean of y; X counts for its number of rows alone.
 
         Parameters
@@ -103,6 +106,9 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -110,6 +116,7 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             law, budgets = self._law_in_blocks(people, budgets)
@@ -118,10 +125,12 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             refuse_few(len(labels))
             law = self._law(labels, budgets)
             budgets = check_epsilon(budgets, len(labels))
+        promise = PureDP(epsilon=budgets, neighbors="replace-one")
+        charge(account, promise, X)
         low, high = check_bounds(self.y_bounds, "y_bounds")
         self.mean_ = float((low + high) / 2 + (high - low) / 2 * law.sample(rng=rng)[0])
         self.eta_ = float(law.eta)
-        self.guarantee_ = PureDP(epsilon=budgets, neighbors="replace-one")
+        self.guarantee_ = promise
         return self
 
     def predict(self, X: ArrayLike) -> Floats:

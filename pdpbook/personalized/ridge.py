@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import taking_part, where_above_zero, worth_taking
 from pdpbook._domain import (
     bound_rows,
@@ -27,7 +28,7 @@ from pdpbook._domain import (
     to_user_units,
 )
 from pdpbook.blocks import Rows, in_memory
-from pdpbook.guarantees import ApproximateDP, PureDP
+from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, l2_laplace_eps0
 from pdpbook.personalized.weights import pdp_weights
@@ -187,7 +188,9 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -201,6 +204,9 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Budgets in nats; whoever has 0 takes no part. None is the constructor's;
             ``epsilon.min()`` gives the non-personalized baseline, in which nobody gets more than
             the most careful person.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -208,6 +214,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         if (people := self._people(X, y, epsilon, budgets)) is not None:
             law, budgets = self._law_in_blocks(people, budgets)
@@ -216,12 +223,14 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             rows, labels = data_of(self, X, y)
             budgets = self._promised(budgets, rows)
             law = self._law(rows, labels, budgets)
+        promise, pure = self._promise(budgets, len(law.center))
+        charge(account, promise, X)
         theta = law.sample(rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, self.n_features_in_, self.bounds, self.y_bounds
         )
         self.eta_ = float(law.eta)
-        self._promise(budgets, len(theta))
+        self.guarantee_, self.pure_guarantee_ = promise, pure
         return self
 
     def predict(self, X: Any) -> Any:
@@ -303,14 +312,15 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         delta = check_delta(self.delta, zero=True)
         return _largest_losses(budgets.tobytes(), delta, d) if delta > 0 else budgets
 
-    def _promise(self, budgets: Any, d: int) -> None:
+    def _promise(self, budgets: Any, d: int) -> tuple[PureDP | ApproximateDP, PureDP]:
+        """What is promised, and the pure promise that holds as well."""
         each = np.atleast_1d(budgets)
         losses = where_above_zero(lambda own: self._losses(own, d), each)
         losses = losses.reshape(np.shape(budgets))[()]
-        self.pure_guarantee_ = PureDP(epsilon=losses, neighbors="replace-one")
-        self.guarantee_: PureDP | ApproximateDP = self.pure_guarantee_
+        pure = PureDP(epsilon=losses, neighbors="replace-one")
         if self.delta > 0:
-            self.guarantee_ = ApproximateDP(budgets, self.delta, neighbors="replace-one")
+            return ApproximateDP(budgets, self.delta, neighbors="replace-one"), pure
+        return pure, pure
 
     def _weights(self, budgets: Floats) -> Floats:
         return pdp_weights(budgets)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import smallest, taking_part
 from pdpbook._domain import (
     BallSums,
@@ -28,6 +29,7 @@ from pdpbook._domain import (
     table_of,
 )
 from pdpbook.blocks import Rows
+from pdpbook.guarantees import ApproximateDP, BudgetAccount
 from pdpbook.posterior.certificates import Certificate, posterior_certificate
 from pdpbook.validation import check_count, check_delta, check_design, check_epsilon
 
@@ -49,7 +51,9 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     clip: bool
     random_state: int | np.random.Generator | None
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -62,6 +66,9 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
             part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -69,6 +76,7 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = self._sums(people, budgets)
@@ -76,9 +84,12 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
         else:
             rows = table_of(self, X)
-            X, y, least = self._to_domain(*finite_data(rows, labels_of(rows, y)), budgets)
-            law = self._law(X, y, least)
+            design, labels, least = self._to_domain(*finite_data(rows, labels_of(rows, y)), budgets)
+            law = self._law(design, labels, least)
+        promise = ApproximateDP(least, self.delta, neighbors="add-remove")
+        charge(account, promise, X)
         self._release(law, least, rng)
+        self.guarantee_ = promise
         return self
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:

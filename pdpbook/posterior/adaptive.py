@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._domain import check_flag, check_number
-from pdpbook.guarantees import ApproximateDP
 from pdpbook.posterior._settings import UnitBallRegressor
 from pdpbook.posterior.calibration import AdaptivePlan
 from pdpbook.posterior.laws import AdaptiveLaw
@@ -131,7 +130,6 @@ class AdaOPS(UnitBallRegressor):
         head = 1 + bool(self.release_norm)
         self.gamma_ = float(law.plan.gamma(self.h_, self.lam_, *self.release_[1:head]))
         self._back(self.release_[head:])
-        self.guarantee_ = ApproximateDP(epsilon, self.delta, neighbors="add-remove")
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         check_number(self.norm_guess, "norm_guess")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.guarantees import ApproximateDP
 from pdpbook.posterior._settings import UnitBallRegressor
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
 from pdpbook.posterior.laws import PosteriorLaw
@@ -121,7 +120,6 @@ class OnePosteriorSample(UnitBallRegressor):
         self._back(law.sample(rng=rng))
         self.gamma_ = _gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))
         self.h_ = float(self.lam)
-        self.guarantee_ = ApproximateDP(epsilon, self.delta, neighbors="add-remove")
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         check_penalty(self.lam)

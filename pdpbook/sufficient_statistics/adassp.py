@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import smallest, taking_part
 from pdpbook._domain import (
     ball_sums,
@@ -25,7 +26,7 @@ from pdpbook._domain import (
     rows_to_ball,
     table_of,
 )
-from pdpbook.guarantees import GaussianDP
+from pdpbook.guarantees import BudgetAccount, GaussianDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.validation import (
     check_choice,
@@ -229,7 +230,9 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Release private sums, and solve for the coefficients.
 
         Parameters
@@ -242,6 +245,9 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
             part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -249,6 +255,7 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = ball_sums(people, budgets, self._map)
@@ -258,14 +265,16 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             rows = table_of(self, X)
             law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
             least = smallest(check_epsilon(budgets, len(rows)))
-        self.release_ = law.sample(rng=rng)
         sigma = float(law.scale[0])
-        self.noise_scale_ = sigma
         if self.calibration == "exact":  # the number itself: no rounding on the way
             mu = float(gaussian_mu(least, self.delta))
         else:
             mu = float(np.sqrt(3) / sigma)
-        self.guarantee_ = GaussianDP(mu, neighbors="add-remove")
+        promise = GaussianDP(mu, neighbors="add-remove")
+        charge(account, promise, X)
+        self.release_ = law.sample(rng=rng)
+        self.noise_scale_ = sigma
+        self.guarantee_ = promise
         d = self.n_features_in_ + bool(self.fit_intercept)
         theta = adassp_coefficients(
             self.release_, d, sigma, shift=self._shift(), failure=self.failure

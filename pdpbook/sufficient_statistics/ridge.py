@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import taking_part, where_above_zero
 from pdpbook._domain import (
     budgets_of,
@@ -29,7 +30,7 @@ from pdpbook._domain import (
     to_user_units,
 )
 from pdpbook.blocks import Rows
-from pdpbook.guarantees import GaussianDP, PureDP
+from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.sufficient_statistics.constants import (
     factors,
@@ -187,7 +188,9 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Release private sums, and solve for the coefficients.
 
         Parameters
@@ -200,6 +203,9 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's;
             ``epsilon.min()`` gives the non-personalized baseline.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -207,6 +213,7 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
             The fitted estimator.
         """
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             law, order, budgets = self._law_in_blocks(people, budgets)
@@ -216,13 +223,14 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
             law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
             order = rows.shape[1] + bool(self.fit_intercept)
             budgets = check_epsilon(budgets, len(rows))
+        spent = where_above_zero(self._strengths, np.atleast_1d(budgets))
+        kind = PureDP if self.noise == "laplace" else GaussianDP
+        promise = kind(spent.reshape(np.shape(budgets))[()], neighbors="replace-one")
+        charge(account, promise, X)
         self.release_ = law.sample(rng=rng)
         self.gram_, self.moment_ = matrix_and_moment(self._all_sums(order), order, self.centered)
         self.noise_scale_ = float(law.scale[0])  # the first entry is on the diagonal
-        spent = where_above_zero(self._strengths, np.atleast_1d(budgets))
-        spent = spent.reshape(np.shape(budgets))[()]
-        promise = PureDP if self.noise == "laplace" else GaussianDP
-        self.guarantee_ = promise(spent, neighbors="replace-one")
+        self.guarantee_ = promise
         path = self.coef_path([self.lam])
         self.coef_, self.intercept_ = path.coef[0], float(path.intercept[0])
         return self

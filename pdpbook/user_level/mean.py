@@ -14,7 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pdpbook._domain import check_flag, generator_from, labels_of, refuse_few, row_count, width_of
+from pdpbook._accounts import charge, check_account
+from pdpbook._domain import (
+    check_flag,
+    generator_from,
+    inside,
+    labels_of,
+    refuse_few,
+    row_count,
+    width_of,
+)
 from pdpbook._users import (
     Users,
     check_budgets_of_users,
@@ -23,7 +32,7 @@ from pdpbook._users import (
     part_of,
 )
 from pdpbook.blocks import in_memory
-from pdpbook.guarantees import PureDP
+from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import ProductLaw
 from pdpbook.user_level.weights import limit_rows, sample_limit, tradeoff_weights
 from pdpbook.validation import (
@@ -31,7 +40,6 @@ from pdpbook.validation import (
     check_choice,
     check_count,
     check_finite,
-    check_inside,
     check_nonnegative,
     check_positive,
     check_single,
@@ -58,7 +66,15 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     clip: bool
     random_state: Any
 
-    def fit(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
+    ) -> Self:
         """Release a private mean of y; X counts for its number of rows alone.
 
         Parameters
@@ -73,6 +89,9 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Budgets in nats: a number; shape (n,), one value a row by position, the same on all
             rows of a user; or by user: a mapping, or a Series of another length whose index is
             exactly the users. Whoever has 0 takes no part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -81,17 +100,21 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         settings = self._check_settings(epsilon)
+        check_account(account)
         rng = generator_from(self.random_state)
         labels, owners, budgets = self._data(X, y, users, settings)
         refuse_few(len(labels))
         part = part_of(owners, budgets)
         plan = self._plan(part.users, part.epsilon)
-        self.noise_scale_ = self._noise_scale(plan.row_weights, part.users, part.epsilon)
-        law = self._law(plan, labels[part.rows], self.noise_scale_)
+        scale = self._noise_scale(plan.row_weights, part.users, part.epsilon)
+        law = self._law(plan, labels[part.rows], scale)
+        promise = PureDP(epsilon=budgets, neighbors="user")
+        charge(account, promise, X, owners)
+        self.noise_scale_ = scale
         self.mean_ = float(law.sample(rng=rng)[0])
         shares = self._contributions(plan.row_weights, part.users)
         self.exposure_ = part.everybody(self._width() * shares / self.noise_scale_)
-        self.guarantee_ = PureDP(epsilon=budgets, neighbors="user")
+        self.guarantee_ = promise
         self.users_ = owners.labels
         for name, value in plan.report.items():
             setattr(self, name, part.everybody(value) if np.ndim(value) else value)
@@ -149,7 +172,7 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Floats, Users, Floats]:
         labels = np.asarray(check_finite(labels_of(X, y), "y"))
         low, high = check_bounds(self.y_bounds, "y_bounds")
-        labels = check_inside(labels, low, high, "y", "y_bounds", clip=self.clip)
+        labels = inside(labels, low, high, "y", "y_bounds", self.clip)
         owners = check_users(users, len(labels), X=X, y=y)
         return labels, owners, check_user_epsilon(settings, owners)
 

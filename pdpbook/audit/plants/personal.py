@@ -91,9 +91,8 @@ class SilentWithoutPenalty(PDPRidge):
 class PureForApproximate(PDPRidge):
     """Calibrated with a delta, and the promise does not mention it."""
 
-    def _promise(self, budgets: Floats, d: int) -> None:
-        super()._promise(budgets, d)
-        self.guarantee_ = PureDP(budgets, neighbors="replace-one")
+    def _promise(self, budgets: Floats, d: int) -> Any:
+        return PureDP(budgets, neighbors="replace-one"), super()._promise(budgets, d)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +206,8 @@ class AverageBudget(PersonalizedMean):
 class RealizedSampleSize(SampledRidge):
     """A random sample divided by its realized size, with the promise for a fixed one."""
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
-        super().fit(X, y, epsilon=epsilon)
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None, account: Any = None) -> Any:
+        super().fit(X, y, epsilon=epsilon, account=account)
         budgets = np.asarray(self.epsilon if epsilon is None else epsilon, dtype=float)
         self.guarantee_ = PureDP(budgets, neighbors="replace-one")
         return self

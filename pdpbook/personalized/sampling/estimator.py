@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import taking_part
 from pdpbook._domain import (
     check_number,
@@ -18,7 +19,7 @@ from pdpbook._domain import (
     to_user_units,
 )
 from pdpbook.blocks import in_memory
-from pdpbook.guarantees import PureDP
+from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.personalized.sampling.law import SampledLaw
@@ -156,7 +157,9 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
         """Draw a sample and release private coefficients.
 
         Parameters
@@ -167,6 +170,9 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -175,18 +181,21 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
+        check_account(account)
         rng = generator_from(self.random_state)
         rows, labels = data_of(self, X, y)
         Z, z, shares, t = self._prepare(rows, labels, budgets)
+        budgets = check_epsilon(budgets, len(rows))
+        kept_promise = np.minimum(budgets, t) if self.normalizer == "public" else 0 * budgets + t
+        promise = PureDP(epsilon=kept_promise, neighbors="replace-one")
+        charge(account, promise, X)
         law = self._given(Z, z, rng.random(len(z)) < shares, shares, t)
         theta = law.sample(rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds
         )
         self.eta_ = float(law.eta)
-        budgets = check_epsilon(budgets, len(rows))
-        kept_promise = np.minimum(budgets, t) if self.normalizer == "public" else 0 * budgets + t
-        self.guarantee_ = PureDP(epsilon=kept_promise, neighbors="replace-one")
+        self.guarantee_ = promise
         return self
 
     def predict(self, X: Any) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import worth_taking
 from pdpbook._domain import (
     ball_to_user_units,
@@ -33,7 +34,7 @@ from pdpbook._users import (
     part_of,
 )
 from pdpbook.blocks import in_memory
-from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
+from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
@@ -206,7 +207,15 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         self.clip = clip
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
+    ) -> Self:
         """Release private coefficients.
 
         Parameters
@@ -220,6 +229,9 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         epsilon : float, mapping or array_like, optional
             Budgets in nats, one a row or one a user, as in `WeightedMean`; None is the
             constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
 
         Returns
         -------
@@ -228,11 +240,14 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         """
         in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         self._check_settings(epsilon)
+        check_account(account)
         rng = generator_from(self.random_state)
         rows = table_of(self, X)
         clean, labels, classes = self._data(rows, y)
         owners = check_users(users, len(clean), X=X, y=y)
         law, plan, part = self._law(clean, labels, owners, epsilon)
+        promise = self._promise(part.everybody(plan.promised))
+        charge(account, promise, X, owners)
         drawn = law.sample(rng=rng)
         theta = law.release(drawn) if isinstance(law, GradientTranscript) else drawn
         y_bounds = (-1.0, 1.0) if _logistic(self) else self.y_bounds
@@ -243,7 +258,7 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         self.noise_scale_, self.steps_ = plan.scale, plan.steps
         if classes is not None:
             self.classes_ = classes
-        self.guarantee_ = self._promise(part.everybody(plan.promised))
+        self.guarantee_ = promise
         self.exposure_ = part.everybody(plan.spent)
         return self
 

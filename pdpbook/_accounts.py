@@ -1,0 +1,80 @@
+"""A fit that is charged to an account, before anything is drawn."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdpbook._users import Users
+from pdpbook.advice import PublicNumbersWarning, advise
+from pdpbook.guarantees import BudgetAccount, PureDP
+from pdpbook.guarantees.promises import Promise
+
+__all__: list[str] = []  # for the estimators of the package
+
+SEARCHES = "sklearn.model_selection"
+
+
+def check_account(account: Any) -> None:
+    """Refuse what is no account; without one, warn where scikit-learn fits again and again."""
+    if account is not None:
+        if not isinstance(account, BudgetAccount):
+            raise TypeError(f"account must be a BudgetAccount or None; got {account!r}")
+    elif _within(SEARCHES):
+        advise(
+            "a search or cross-validation fits many times on the same people, and each fit spends "
+            "its budget anew: guarantee_ speaks of one. Choose settings by public numbers, see "
+            "report(), or pass account=BudgetAccount(...) to every fit",
+            PublicNumbersWarning,
+            once=True,
+        )
+
+
+def charge(
+    account: BudgetAccount | None, promise: Promise, X: Any, users: Users | None = None
+) -> None:
+    """Spend what is about to be promised to the people of X, or to users; or raise."""
+    if account is None:
+        return
+    by_label = users is not None and users.named
+    if account.people is not None:
+        account.spend(promise, people=_labels(X, users if by_label else None))
+        return
+    n = account.budget.n
+    count = promise.n if promise.n is not None else n
+    if n is not None and by_label:
+        raise ValueError(
+            "account must name its users where the data do: BudgetAccount({user: budget, ...}); "
+            f"got budgets of {n} people in some order"
+        )
+    if n not in (None, count):
+        raise ValueError(
+            f"account must be of the people in the data; got budgets of {n} for {count} people"
+        )
+    if n is None and isinstance(promise, PureDP):  # one number stands for whoever loses most
+        promise = PureDP(float(np.max(promise.epsilon)), neighbors=promise.neighbors)
+    account.spend(promise)
+
+
+def _labels(X: Any, users: Users | None) -> Any:
+    if users is not None:
+        return users.labels
+    if isinstance(X, (pd.DataFrame, pd.Series)):
+        return X.index
+    raise ValueError(
+        "account says who its people are, and X does not: pass X as a DataFrame with that index, "
+        "or open the account with an array, to go by position"
+    )
+
+
+def _within(package: str) -> bool:
+    """Whether a function of this package is calling, however far up."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__", "").startswith(package):
+            return True
+    return False

@@ -1,0 +1,272 @@
+"""What a person with data meets: an account that is charged, and advice for the curator."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from test_estimators import MECHANISMS
+from test_forms import WITH_USERS
+
+from pdpbook.advice import Advice, CuratorWarning, PublicNumbersWarning, silence
+from pdpbook.guarantees import BudgetAccount, PureDP
+from pdpbook.gwa import GWARegression
+from pdpbook.pac import PACRegression
+from pdpbook.personalized import PDPRidge
+
+
+def people(n=60, seed=4):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2))
+    return X, X @ [0.5, -0.5], rng.integers(1, 9, n) / 4
+
+
+def relation(model):
+    X, y, _ = people()
+    return clone(model).fit(X, y).guarantee_.neighbors
+
+
+def is_pure(model):
+    X, y, _ = people()
+    return isinstance(clone(model).fit(X, y).guarantee_, PureDP)
+
+
+PURE = [m for m in MECHANISMS if is_pure(m)]
+OTHERS = [m for m in MECHANISMS if not is_pure(m)]
+
+
+# ---------------------------------------------------------------- accounts
+
+
+@pytest.mark.parametrize("model", PURE, ids=str)
+def test_a_fit_is_charged_what_it_promises(model):
+    X, y, epsilon = people()
+    account = BudgetAccount(2 * epsilon, neighbors=relation(model))
+    for _ in range(2):
+        clone(model).fit(X, y, epsilon=epsilon, account=account)
+    assert_allclose(account.spent, 2 * epsilon, rtol=1e-15)
+    one = clone(model)
+    with pytest.raises(ValueError, match=r"^release refused, nothing recorded: person 0 asks"):
+        one.fit(X, y, epsilon=epsilon, account=account)
+    assert not [name for name in vars(one) if name in ("coef_", "mean_", "release_", "guarantee_")]
+    assert_allclose(account.spent, 2 * epsilon, rtol=1e-15)
+
+
+@pytest.mark.parametrize("model", PURE, ids=str)
+def test_a_refused_fit_draws_nothing(model):
+    X, y, _ = people()
+    rng = np.random.default_rng(1)
+    state = rng.bit_generator.state
+    account = BudgetAccount(0.5, neighbors=relation(model))
+    with pytest.raises(ValueError, match=r"^release refused"):
+        clone(model).set_params(random_state=rng).fit(X, y, account=account)
+    assert rng.bit_generator.state == state
+    assert account.spent == 0
+
+
+@pytest.mark.parametrize("model", [*OTHERS, PACRegression()], ids=str)
+def test_an_account_of_pure_budgets_takes_no_other_promise(model):
+    X, y, _ = people()
+    neighbors = relation(model) if not isinstance(model, PACRegression) else "replace-one"
+    account = BudgetAccount(9.0, neighbors=neighbors)
+    with pytest.raises(TypeError, match=r"^cannot turn .* into PureDP: no theorem does"):
+        clone(model).fit(X, y, account=account)
+    assert account.spent == 0
+
+
+@pytest.mark.parametrize("model", [m for m in WITH_USERS if is_pure(m)], ids=str)
+def test_users_are_charged_by_their_labels(model):
+    X, y, _ = people()
+    users = np.array(["zoe", "ann", "bo"])[np.arange(60) % 3]
+    budgets = {"zoe": 2.0, "bo": 1.0, "ann": 0.5, "gone": 7.0}
+    account = BudgetAccount(budgets, neighbors=relation(model))
+    clone(model).fit(X, y, users=users, epsilon=budgets, account=account)
+    assert_array_equal(account.spent, [2.0, 1.0, 0.5, 0.0])
+    other = BudgetAccount({"zoe": 9.0, "bo": 9.0}, neighbors=relation(model))
+    with pytest.raises(ValueError, match=r"^account must be of the people in the data.*'ann'"):
+        clone(model).fit(X, y, users=users, account=other)
+    in_some_order = BudgetAccount([9.0, 9.0, 9.0], neighbors=relation(model))
+    with pytest.raises(ValueError, match=r"^account must name its users"):
+        clone(model).fit(X, y, users=users, account=in_some_order)
+    for_all = BudgetAccount(1.0, neighbors=relation(model))
+    clone(model).fit(
+        X, y, users=users, epsilon={"zoe": 0.5, "ann": 0.1, "bo": 0.2}, account=for_all
+    )
+    assert for_all.spent == 0.5  # what whoever loses most has lost
+
+
+def test_people_are_charged_by_the_index_of_the_table():
+    X, y, epsilon = people()
+    names = [f"p{k}" for k in range(60)]
+    frame = pd.DataFrame(X, index=names)
+    account = BudgetAccount(pd.Series(3 * epsilon, index=names), neighbors="replace-one")
+    half = frame.iloc[::-2]
+    own = pd.Series(epsilon, index=names)[half.index]
+    PDPRidge().fit(half, y[::-2], epsilon=own, account=account)
+    assert_array_equal(account.spent, np.where(np.arange(60) % 2 == 1, epsilon, 0.0))
+    with pytest.raises(ValueError, match=r"^account says who its people are, and X does not"):
+        PDPRidge().fit(X, y, epsilon=epsilon, account=account)
+    with pytest.raises(ValueError, match=r"^account must be of the people in the data.* 'q'"):
+        PDPRidge().fit(frame.rename({"p7": "q"}), y, epsilon=epsilon, account=account)
+    with pytest.raises(ValueError, match=r"^epsilon must have one budget for each person"):
+        BudgetAccount(pd.Series([1.0, 2.0], index=["a", "a"]), neighbors="replace-one")
+
+
+@pytest.mark.parametrize("model", PURE, ids=str)
+def test_an_account_of_other_people_is_refused(model):
+    X, y, epsilon = people()
+    for wrong in (np.full(59, 9.0), np.full(61, 9.0)):
+        account = BudgetAccount(wrong, neighbors=relation(model))
+        with pytest.raises(ValueError, match=r"^account must be of the people in the data; got"):
+            clone(model).fit(X, y, epsilon=epsilon, account=account)
+    unlike = "labels" if relation(model) != "labels" else "user"
+    with pytest.raises(ValueError, match=r"^cannot compose a promise against"):
+        clone(model).fit(X, y, account=BudgetAccount(9.0, neighbors=unlike))
+
+
+@pytest.mark.parametrize("model", [*MECHANISMS, PACRegression()], ids=str)
+@pytest.mark.parametrize("wrong", [1.0, "mine", {}, PureDP(1.0, neighbors="user")])
+def test_what_is_no_account_is_refused_before_the_data_are_touched(model, wrong):
+    with pytest.raises(TypeError, match=r"^account must be a BudgetAccount or None"):
+        clone(model).fit(np.full((3, 2), np.nan), [np.nan] * 3, account=wrong)
+
+
+def test_an_account_refuses_to_be_copied():
+    account = BudgetAccount(1.0, neighbors="replace-one")
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="must not be copied or pickled"):
+            copied(account)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_cross_validation_cannot_overspend(n_jobs):
+    X, y, _ = people()
+    account = BudgetAccount(0.25, neighbors="replace-one")
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = PDPRidge(epsilon=0.1).set_fit_request(account=True)
+        with pytest.raises((ValueError, pickle.PicklingError)) as caught:
+            cross_validate(
+                model, X, y, cv=5, n_jobs=n_jobs, params={"account": account}, error_score="raise"
+            )
+    said = str(caught.value if n_jobs == 1 else caught.value.__cause__)
+    assert ("release refused" if n_jobs == 1 else "must not be copied or pickled") in said
+    assert account.spent == (0.2 if n_jobs == 1 else 0.0)
+
+
+# ---------------------------------------------------------------- advice
+
+
+def heard(call):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("default", category=Advice)
+        call()
+    return [(w.category, str(w.message)) for w in said if issubclass(w.category, CuratorWarning)]
+
+
+MODELS_OF_X = [
+    m for m in MECHANISMS if "bounds" in m.get_params() and not getattr(m, "row_norm", None)
+]
+
+
+@pytest.mark.parametrize("model", MODELS_OF_X, ids=str)
+def test_bounds_that_end_at_the_extremes_of_the_data_are_remarked_on(model):
+    X, y, _ = people()
+    read_off = np.column_stack([X.min(axis=0), X.max(axis=0)])
+    [(kind, said)] = heard(lambda: clone(model).set_params(bounds=read_off).fit(X, y))
+    assert kind is CuratorWarning
+    assert said.startswith("bounds in column 0 end exactly at the least and the largest value")
+    wide = np.column_stack([X.min(axis=0) - 0.1, X.max(axis=0) + 0.1])
+    assert heard(lambda: clone(model).set_params(bounds=wide).fit(X, y)) == []
+
+
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_bounds_of_labels_that_end_at_their_extremes_are_remarked_on(model):
+    X, y, _ = people()
+    own = (float(y.min()), float(y.max()))
+    said = heard(lambda: clone(model).set_params(y_bounds=own).fit(X, y))
+    assert [text[:40] for _, text in said] == ["y_bounds end exactly at the least and th"]
+
+
+def test_a_scaler_in_front_is_remarked_on_once():
+    X, y, _ = people()
+    pipe = make_pipeline(MinMaxScaler(), PDPRidge())
+    assert [text[:20] for _, text in heard(lambda: pipe.fit(X, y))] == ["bounds in column 0 e"]
+
+
+def test_whole_numbers_may_reach_public_bounds():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.integers(18, 65, 500), rng.integers(0, 2, 500)]).astype(float)
+    X[:2, 0] = 18, 64
+    y = rng.integers(1, 6, 500).astype(float)
+    model = PDPRidge(bounds=[(18, 64), (0, 1)], y_bounds=(1, 5))
+    assert heard(lambda: model.fit(X, y)) == []
+    assert heard(lambda: PDPRidge(bounds=(0, 1)).fit([[0.0], [0.5], [1.0]], [0.1, 0.2, 0.3])) == []
+
+
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_labels_that_are_mostly_clipped_are_remarked_on(model):
+    X, y, _ = people()
+    said = heard(lambda: clone(model).set_params(clip=True).fit(X, 10_000 + 100 * y))
+    assert [text[:45] for _, text in said] == ["clip=True moved y of 60 of 60 people into y_b"]
+    some = np.where(np.arange(60) < 20, 9.0, y)
+    assert heard(lambda: clone(model).set_params(clip=True).fit(X, some)) == []
+
+
+@pytest.mark.parametrize("model", MODELS_OF_X, ids=str)
+def test_rows_that_are_mostly_clipped_are_remarked_on(model):
+    X, y, _ = people()
+    said = heard(lambda: clone(model).set_params(clip=True).fit(50 * X + 2, y))
+    assert [text[:45] for _, text in said] == ["clip=True moved X of 60 of 60 people into bou"]
+    if "row_norm" in model.get_params():
+        short = clone(model).set_params(clip=True, row_norm=1e-3)
+        said = heard(lambda: short.fit(X, y))
+        assert [text[:29] for _, text in said] == ["clip=True shortened 60 of 60 "]
+
+
+def searches(n_jobs=None, account=None):
+    X, y, _ = people()
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = PDPRidge(epsilon=0.1).set_fit_request(account=True)
+        search = GridSearchCV(model, {"lam": [0.1, 1.0]}, cv=3, n_jobs=n_jobs)
+        given = {} if account is None else {"account": account}
+        search.fit(X, y, **given)
+
+
+def test_a_search_without_an_account_is_remarked_on_once():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("default", message="a search", category=PublicNumbersWarning)
+        searches()
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    account = BudgetAccount(1.0, neighbors="replace-one")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="a search", category=PublicNumbersWarning)
+        searches(account=account)
+        X, y, _ = people()
+        PDPRidge().fit(X, y)
+    assert account.spent == 0.7  # two penalties on three parts, and the best on all
+
+
+def test_one_switch_silences_all_of_it_and_nothing_stays_on_the_object():
+    X, y, _ = people()
+    own = np.column_stack([X.min(axis=0), X.max(axis=0)])
+    model = PDPRidge(bounds=own, y_bounds=(2, 3), clip=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        silence()
+        quiet = clone(model).fit(X, y)
+    assert heard(lambda: clone(model).fit(X, y))
+    plain = PDPRidge(clip=True).fit(X, y)
+    assert set(vars(quiet)) == set(vars(plain))
+    labels = GWARegression(y_bounds=(2, 3), clip=True)
+    assert heard(lambda: labels.fit(X, y))
