@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook.validation import check_epsilon
+from pdpbook.validation import check_budgets
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -24,8 +24,8 @@ LEVELS = 64  # smallest budgets that are tried at a time
 
 
 def taking_part(X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, Floats]:
-    """Rows, labels and budgets of the people whose budget is above 0."""
-    own = check_epsilon(budgets, len(y))
+    """Rows, labels and budgets of the people whose budget, checked before, is above 0."""
+    own = check_budgets(budgets, len(y), "epsilon")
     part = own > 0
     return (X, y, own) if part.all() else (X[part], y[part], own[part])
 

@@ -80,7 +80,7 @@ def check_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon
     With `n`, as a new array of shape (n,), one a row.
     """
     budgets = check_some_epsilon(epsilon, n, name)
-    if np.ndim(budgets) and not np.any(budgets > 0):
+    if np.ndim(budgets) and not budgets.max() > 0:
         raise ValueError(f"{name} must be above 0 for somebody; got 0 for all {len(budgets)}")
     return budgets
 
