@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +28,7 @@ Masks = NDArray[np.bool_]
 
 MODELS = ("ridge", "ols", "lasso")  #: whose weights are released
 LEVERAGE = 1 - 1e-6  # above it leaving is computed by a refit, and is refused without a penalty
-RANK = 1e-10  # relative to the largest eigenvalue, columns scaled to one length
+RANK = 1e-5  # of columns of one length: rounding, over its square, is the error of a difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,20 +95,37 @@ class Pool:
         return np.asarray(np.r_[np.full(self.X.shape[1], size), np.zeros(int(self.fit_intercept))])
 
     @cached_property
-    def _products(self) -> tuple[Floats, Floats]:
-        Z = self.rows
-        return (Z[:, :, None] * Z[:, None, :]).reshape(len(Z), -1), Z * self.y[:, None]
+    def _middle(self) -> tuple[Floats, float]:
+        """Where columns and labels are measured from inside: their means, if there is a weight."""
+        if not self.fit_intercept:
+            return np.zeros(self.X.shape[1]), 0.0
+        return self.X.mean(axis=0), float(self.y.mean())
+
+    @cached_property
+    def _table(self) -> Floats:
+        """Rows (1, x, y) measured from the middle, over roots of the penalties; (n + p, p + 1)."""
+        k, (x, y) = int(self.fit_intercept), self._middle
+        rows = np.column_stack([np.ones((len(self.y), k)), self.X - x, self.y - y])
+        extra = np.diag(np.sqrt(np.r_[self.penalty[len(x) :], self.penalty[: len(x)], 0.0]))
+        return np.vstack([rows, extra[:-1]])
 
     def sample(self, size: int, sample_rate: float, rng: np.random.Generator) -> Masks:
         """Draw Poisson samples of the pool: booleans of shape (size, n)."""
         return np.asarray(rng.random((size, len(self.y))) < sample_rate)
 
     def fits(self, members: ArrayLike) -> Floats:
-        """Weights of the models of subsets, shape (T, n) to (T, p)."""
+        """Weights of the models of subsets, shape (T, n) to (T, p).
+
+        Least squares of a subset that is short of rank is the shortest, as scikit-learn's.
+        """
         masks = self._masks(members)
         if self.model == "lasso":
             return np.array([self.refit(mask) for mask in masks])
-        return self._solve(masks)[0]
+        beta, _, short = self._solve(masks)
+        weights = self._back(beta, fit=True)
+        for t in np.flatnonzero(short):
+            weights[t] = self.refit(masks[t])
+        return weights
 
     def differences(self, members: ArrayLike) -> tuple[Floats, Floats]:
         r"""Weights of subsets, and what everybody does to them.
@@ -127,27 +145,30 @@ class Pool:
         masks = self._masks(members)
         if self.model == "lasso":
             return self._by_refits(masks)
-        beta, inverse = self._solve(masks)
-        Z, T = self.rows, len(masks)
-        U = (Z @ inverse.transpose(1, 0, 2).reshape(self.p, -1)).reshape(len(Z), T, self.p)
-        U = U.transpose(1, 0, 2)  # u_i = G^-1 z_i
-        leverage = np.einsum("tnp,np->tn", U, Z)
-        residual = self.y - beta @ Z.T
+        beta, inverse, short = self._solve(masks)
+        few = masks.sum(axis=1) <= 1  # an unpenalized intercept needs somebody
+        if np.any(short & ~few) or (self.model == "ols" and few.any()):
+            self._refuse_rank()
+        Z, y = self._table[: len(self.y), :-1], self._table[: len(self.y), -1]
+        U = (Z @ inverse.transpose(1, 0, 2).reshape(self.p, -1)).reshape(len(Z), -1, self.p)
+        U = U.transpose(1, 0, 2)  # R^-T z_i
+        leverage = (U**2).sum(axis=2)
+        U = U @ inverse.transpose(0, 2, 1)  # u_i = G^-1 z_i
+        residual = y - beta @ Z.T
         with np.errstate(divide="ignore", invalid="ignore"):
             U = U * (residual / np.where(masks, 1 - leverage, 1 + leverage))[:, :, None]
-        hard = masks & ~(leverage < LEVERAGE)
-        hard[masks.sum(axis=1) <= 1] = True  # an unpenalized intercept needs somebody
+        hard = (masks & ~(leverage < LEVERAGE)) | few[:, None]
         if hard.any():
-            if self.model == "ols":
-                self._refuse_rank()
-            for t, i in np.argwhere(hard):
-                with_i, without = masks[t].copy(), masks[t].copy()
-                with_i[i], without[i] = True, False
-                U[t, i] = self.refit(with_i) - self.refit(without)
-        return beta, U
+            at, who = np.nonzero(hard)
+            pairs = np.repeat(masks[at][None], 2, axis=0)
+            pairs[0, np.arange(len(who)), who], pairs[1, np.arange(len(who)), who] = True, False
+            with_i, without = (self._checked(half) for half in pairs)
+            U[at, who] = with_i - without
+        beta[~masks.any(axis=1)] = self._nobody
+        return self._back(beta, fit=True), self._back(U)
 
     def refit(self, mask: Masks) -> Floats:
-        """Weights of one subset by a road of its own: orthogonal factors, or coordinate descent."""
+        """Weights of one subset by a road of its own: singular values, or coordinate descent."""
         X, y = self.X[mask], self.y[mask]
         if len(y) == 0:
             return np.zeros(self.p)
@@ -158,25 +179,54 @@ class Pool:
                 alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-8, max_iter=100_000
             ).fit(X, y)
             return np.asarray(np.r_[fit.coef_, [fit.intercept_] * int(self.fit_intercept)])
-        extra = np.diag(np.sqrt(self.penalty))
-        left = np.vstack([self.rows[mask], extra])
-        return np.asarray(np.linalg.lstsq(left, np.r_[y, np.zeros(self.p)], rcond=None)[0])
+        k, d = int(self.fit_intercept), X.shape[1]
+        x, middle = k * X.mean(axis=0), k * y.mean()
+        left = np.vstack([X - x, np.diag(np.sqrt(self.penalty[:d]))])
+        coef = np.linalg.lstsq(left, np.r_[y - middle, np.zeros(d)], rcond=None)[0]
+        return np.asarray(np.r_[coef, [middle - x @ coef] * k])
 
-    def _solve(self, masks: Masks) -> tuple[Floats, Floats]:
-        products, moments = self._products
-        weight = masks.astype(float)
-        G = (weight @ products).reshape(-1, self.p, self.p) + np.diag(self.penalty)
-        empty = masks.sum(axis=1) == 0
-        G[empty] += np.eye(self.p)  # their moment is zero, and so are their weights
-        if self.model == "ols":
-            length = np.sqrt(np.einsum("tkk->tk", G))
-            if np.any(length == 0):
-                self._refuse_rank()
-            scaled = np.linalg.eigvalsh(G / length[:, :, None] / length[:, None, :])
-            if empty.any() or not np.all(scaled[:, 0] > RANK * scaled[:, -1]):
-                self._refuse_rank()
-        inverse = np.asarray(np.linalg.inv(G), dtype=float)
-        return np.einsum("tpq,tq->tp", inverse, weight @ moments), inverse
+    def _solve(self, masks: Masks) -> tuple[Floats, Floats, Masks]:
+        """Weights (intercept first, from the middle), inverse factors, and who is short of rank.
+
+        Orthogonal factors of the rows themselves: the column of ones is taken out first, so a
+        subset is centered once more, and no square of a condition number is inverted.
+        """
+        p = self.p
+        held = np.ones((len(masks), len(self._table), 1))
+        held[:, : len(self.y), 0] = masks
+        R = np.linalg.qr(held * self._table, mode="r")
+        length = np.linalg.norm(R[:, :p, :p], axis=1)
+        length[length == 0] = 1.0
+        factor = R[:, :p, :p] / length[:, None, :]
+        short = ~(np.abs(np.einsum("tkk->tk", factor)).min(axis=1) > RANK)
+        factor[short] = np.eye(p)
+        inverse = np.linalg.inv(factor)
+        short |= ~(RANK * np.linalg.norm(inverse, axis=(1, 2)) < 1)
+        inverse = inverse / length[:, :, None]
+        return np.einsum("tpq,tq->tp", inverse, R[:, :p, p]), inverse, short
+
+    def _checked(self, masks: Masks) -> Floats:
+        """Weights as `_solve` counts them, of nobody too; refused where they are not known."""
+        beta, _, short = self._solve(masks)
+        nobody = ~masks.any(axis=1)
+        if np.any(short & ~nobody):
+            self._refuse_rank()
+        beta[nobody] = self._nobody
+        return beta
+
+    @property
+    def _nobody(self) -> Floats:
+        """Weights of zero, as `_solve` counts them."""
+        k, d = int(self.fit_intercept), self.X.shape[1]
+        return np.r_[[-self._middle[1]] * k, np.zeros(d)]
+
+    def _back(self, beta: Floats, *, fit: bool = False) -> Floats:
+        """Coefficients first, intercept last and of the pool's own origin; or a difference."""
+        if not self.fit_intercept:
+            return beta.copy()
+        x, y = self._middle
+        intercept = beta[..., 0] + (y if fit else 0.0) - beta[..., 1:] @ x
+        return np.concatenate([beta[..., 1:], intercept[..., None]], axis=-1)
 
     def _by_refits(self, masks: Masks) -> tuple[Floats, Floats]:
         fits = np.array([self.refit(mask) for mask in masks])
@@ -188,13 +238,19 @@ class Pool:
                 out[t, i] = (fits[t] - self.refit(other)) * (1 if mask[i] else -1)
         return fits, out
 
-    def _refuse_rank(self) -> None:
-        size = float((self.X**2).sum(axis=0).mean()) / 200
+    def _refuse_rank(self) -> NoReturn:
+        size = float((self._table[: len(self.y), -self.X.shape[1] - 1 : -1] ** 2).sum(axis=0).mean())
+        remedy = f"alpha={size / 200:.2g}, a hundredth of a feature's sum of squares in a half"
+        if self.model == "ridge":
+            raise ValueError(
+                f"alpha must be larger for these columns of X, which in some half are collinear, or "
+                f"nearly; got {self.alpha:g}, with which its weights are not known to six digits. "
+                f"Drop a column that repeats others, or pass such as {remedy}"
+            )
         raise ValueError(
             f"model='ols' needs at least {self.p} rows of full rank in every half-sample, also "
             f"without any one person; a half of these {len(self.y)} rows has less. Use "
-            f"model='ridge' with a penalty, such as alpha={size:.2g}, a hundredth of a feature's "
-            "sum of squares in a half"
+            f"model='ridge' with a penalty, such as {remedy}"
         )
 
     def _masks(self, members: ArrayLike) -> Masks:

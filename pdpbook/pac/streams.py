@@ -1,6 +1,7 @@
 r"""What each person of a pool does to the weights, for a pool that never is in memory at once.
 
-The Gram matrices of the subsets are sums over blocks; then every block has its own differences.
+Where the pool is, and then the Gram matrices of its subsets around that, are sums over blocks; then
+every block has its own differences.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 def stream_differences(
     blocks: Any, *, model: str = "ridge", alpha: float = 1.0, fit_intercept: bool = True
 ) -> Iterator[Floats]:
-    """Differences of `membership_differences`, block by block, in two passes.
+    """Differences of `membership_differences`, block by block, in three passes.
 
     Parameters
     ----------
@@ -73,25 +74,31 @@ def stream_differences(
     if not isinstance(fit_intercept, (bool, np.bool_)):
         raise TypeError(f"fit_intercept must be a boolean; got {fit_intercept!r}")
     people = several_passes(blocks, "stream_differences", "X", "y", "members")
-    gram, moment, size = people.sum(partial(_sums, fit_intercept))
-    p = moment.shape[1]
-    gram = gram + np.diag(np.r_[np.full(p - fit_intercept, penalty), np.zeros(int(fit_intercept))])
-    diagonal = np.einsum("tkk->tk", gram)
-    length = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    values = np.linalg.eigvalsh(gram / length[:, :, None] / length[:, None, :])
-    if size.min() < 2 or not np.all(values[:, 0] > RANK * values[:, -1]):
+    read = partial(_block, fit_intercept)
+    total, count = people.sum(lambda X, y, members: (read(X, y, members)[0].sum(axis=0), len(y)))
+    middle = np.asarray(total) / max(float(count), 1.0)
+    if not fit_intercept:
+        middle = np.zeros_like(middle)
+    middle[: int(fit_intercept)] = 0.0  # the ones stay
+    gram, size = people.sum(partial(_sums, fit_intercept, middle))
+    k, p = int(fit_intercept), gram.shape[1] - 1
+    gram[:, range(k, p), range(k, p)] += penalty
+    length = np.sqrt(np.einsum("tkk->tk", gram[:, :p, :p]))
+    length[length == 0] = 1.0
+    scaled = gram[:, :p, :p] / length[:, :, None] / length[:, None, :]
+    values = np.linalg.eigvalsh(scaled)
+    if size.min() < 2 or not np.all(values[:, 0] > RANK**2 * values[:, -1]):
         raise ValueError(
             "every subset must have at least two members and full column rank with its penalty; "
             f"got {int(size.min())} members in the smallest"
         )
-    inverse = np.linalg.inv(gram)
-    beta = np.einsum("tpq,tq->tp", inverse, moment)
-    return people.each(partial(_differences, fit_intercept, beta, inverse))
+    inverse = np.linalg.inv(np.linalg.cholesky(scaled)) / length[:, None, :]  # of the factor
+    beta = np.einsum("tqp,tqr,tr->tp", inverse, inverse, gram[:, :p, p])
+    return people.each(partial(_differences, fit_intercept, middle, beta, inverse))
 
 
-def _block(
-    fit_intercept: bool, X: Any, y: Any, members: Any
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _block(fit_intercept: bool, X: Any, y: Any, members: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    """Rows (1, x, y), shape (b, p + 1), and who is in."""
     X, y = check_design(X, y)
     masks = np.asarray(members)
     if masks.dtype != bool or masks.ndim not in (1, 2):
@@ -99,26 +106,28 @@ def _block(
             f"members must be booleans of shape (n,) or (n, T); got {masks.dtype} of shape "
             f"{masks.shape}"
         )
-    return np.column_stack([X, np.ones((len(y), int(fit_intercept)))]), y, masks
+    return np.column_stack([np.ones((len(y), int(fit_intercept))), X, y]), masks
 
 
-def _sums(fit_intercept: bool, X: Any, y: Any, members: Any) -> tuple[Floats, Floats, Floats]:
-    Z, y, masks = _block(fit_intercept, X, y, members)
-    chosen = [(Z[mask], y[mask]) for mask in np.atleast_2d(masks.T)]
+def _sums(
+    fit_intercept: bool, middle: Floats, X: Any, y: Any, members: Any
+) -> tuple[Floats, Floats]:
+    rows, masks = _block(fit_intercept, X, y, members)
+    chosen = [(rows - middle)[mask] for mask in np.atleast_2d(masks.T)]
     return (
-        np.array([rows.T @ rows for rows, _ in chosen]),
-        np.array([rows.T @ labels for rows, labels in chosen]),
-        np.array([float(len(labels)) for _, labels in chosen]),
+        np.array([part.T @ part for part in chosen]),
+        np.array([float(len(part)) for part in chosen]),
     )
 
 
 def _differences(
-    fit_intercept: bool, beta: Floats, inverse: Floats, X: Any, y: Any, members: Any
+    fit_intercept: bool, middle: Floats, beta: Floats, inverse: Floats, X: Any, y: Any, members: Any
 ) -> Floats:
-    Z, y, masks = _block(fit_intercept, X, y, members)
+    rows, masks = _block(fit_intercept, X, y, members)
+    Z, y = (rows - middle)[:, :-1], (rows - middle)[:, -1]
     inside = np.atleast_2d(masks.T)
-    U = Z @ inverse  # (T, b, p): u_i = G^-1 z_i
-    leverage = np.einsum("tbp,bp->tb", U, Z)
+    U = Z @ inverse.transpose(0, 2, 1)  # (T, b, p)
+    leverage = (U**2).sum(axis=2)
     if np.any(inside & ~(leverage < LEVERAGE)):
         at = int(np.flatnonzero((inside & ~(leverage < LEVERAGE)).any(axis=0))[0])
         raise ValueError(
@@ -126,5 +135,9 @@ def _differences(
             "the whole pool: take membership_differences"
         )
     residual = y - beta @ Z.T
+    U = U @ inverse  # u_i = G^-1 z_i
     found = U * (residual / np.where(inside, 1 - leverage, 1 + leverage))[:, :, None]
+    if fit_intercept:  # last, and of the pool's own origin
+        intercept = found[:, :, 0] - found[:, :, 1:] @ middle[1:-1]
+        found = np.concatenate([found[:, :, 1:], intercept[:, :, None]], axis=2)
     return np.asarray(found[0] if masks.ndim == 1 else found)
