@@ -130,7 +130,7 @@ def test_other_ceilings_are_rescaled_exactly(pool, calibration):
     X, y = pool
     first = pac.calibrate_release(X, y, 0.75, draws=500, rng=rng(8))
     fresh = pac.calibrate_release(X, y, 0.95, calibration=calibration, draws=500, rng=rng(8))
-    ours = runs.rescaled(first.covariance, 0.75, "mi", [0.75, 0.95], calibration)[1]
+    ours = runs.rescaled(first, [0.75, 0.95], calibration)[1]
     assert_allclose(ours, fresh.covariance, rtol=1e-7)
 
 

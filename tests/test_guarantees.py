@@ -407,6 +407,27 @@ def test_other_refusals():
         PureDP(1, **ONE).profile(-0.1)
 
 
+@pytest.mark.parametrize(
+    ("rate", "shown"),
+    [
+        (0.5000001, "0.5000001"),
+        (0.7474747474, "0.747475"),
+        (0.55, "0.55"),
+        (1 - 1e-9, "0.999999999"),
+    ],
+)
+def test_a_ceiling_is_never_rounded_down(rate, shown):
+    assert f"at most {shown} compared with 0.5 for" in str(PACPrivacy(rate))
+    assert f"from 0.5 to {shown}, compared" in str(PACPrivacy([0.5, rate]))
+
+
+@given(st.floats(0.5, 1, exclude_max=True))
+def test_every_ceiling_as_shown_is_one(rate):
+    shown = float(str(PACPrivacy(rate)).split("at most ")[1].split()[0])
+    assert rate <= shown <= 1
+    assert shown - rate <= 1e-5 * min(rate - 0.5, 1 - rate)
+
+
 def test_pac_privacy_converts_nowhere():
     pac = PACPrivacy([0.6, 0.7])
     for turn in (

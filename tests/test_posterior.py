@@ -245,6 +245,24 @@ def test_certificates_cover_the_true_losses(people):
     assert np.mean(wrong) <= 0.01
 
 
+def test_a_certificate_fails_as_often_as_it_says_where_it_is_tight():
+    """A large residual, a tiny leverage: one tail is wrong ex ante, the other ex post.
+
+    Both together are rho; with one-sided quantiles they would be 2 rho. 4000 draws: 6 errors.
+    """
+    m, gamma, failure, n = 1e-6, 4.0, 0.2, 4000
+    noise = np.random.default_rng(SEED).standard_normal(n)
+    seen = 1 + np.sqrt(m / (1 + m)) * noise  # scaled residual at the released point; truly 1
+    got = posterior_certificate(
+        np.ones((n, 1)), seen / 2, [0.0], gamma=gamma, h=1 / m, failure=failure
+    )
+    true = ops_epsilon(1e-6, m, 1 + m)
+    loss = np.abs((seen**2 - (1 + m)) / 2 - np.log1p(m) / 2)
+    wrong = (got.ex_ante < true) | (got.ex_post < loss)
+    assert failure / 2 < wrong.mean() < 1.2 * failure
+    assert abs((got.ex_ante < true).mean() - failure / 2) < 6 * np.sqrt(0.09 / n)
+
+
 def test_certificate_of_a_fitted_estimator(people):
     X, y = people
     model = AdaOPS(n_max=500, random_state=1).fit(X, y)
@@ -313,6 +331,8 @@ def test_bad_values_are_refused(people):
         AdaOPS().fit(np.where(X == X[3, 1], np.nan, X), y)
     with pytest.raises(ValueError, match="norm_guess must be"):
         AdaOPS(0.0).fit(X, y)
+    with pytest.raises(ValueError, match=r"norm_guess must be at most 1e\+150.* got 1e\+300"):
+        AdaOPS(norm_guess=1e300, n_max=500).fit(X, y)
     with pytest.raises(ValueError, match="h must be at least 1"):
         posterior_certificate(X, y, np.zeros(3), gamma=1.0, h=0.5)
     with pytest.raises(ValueError, match="X must have rows in the unit ball"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from decimal import ROUND_CEILING, Decimal
 from functools import partial
 from typing import Any, ClassVar, NoReturn
 
@@ -112,14 +113,20 @@ class Promise:
     def __str__(self) -> str:
         shown, ranges = {}, ""
         for name, value in self._parameters().items():
-            shown[name] = f"{name}_i" if np.ndim(value) else f"{value:g}"
+            shown[name] = f"{name}_i" if np.ndim(value) else self._text(value)
             if np.ndim(value):
                 low, high = np.min(value), np.max(value)
-                span = f"from {low:g} to {high:g}" if low < high else f"= {low:g}"
+                span = f"= {self._text(low)}"
+                if low < high:
+                    span = f"from {self._text(low)} to {self._text(high)}"
                 ranges += f", {name}_i {span}"
         who = "Each person" if self.n is None else "Each person i"
         what = self._sentence.format(**shown) + ranges + ("," if ranges else "")
         return f"{who} is promised {what} {self._against()}."
+
+    def _text(self, value: float) -> str:
+        """A parameter as the sentence shows it."""
+        return f"{value:g}"
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -378,7 +385,15 @@ class PACPrivacy(Promise):
         return max(self.sample_rate, 1 - self.sample_rate)
 
     def _against(self) -> str:
-        return f"compared with {self.prior:g} for a blind guess"
+        return f"compared with {self.prior:.12g} for a blind guess"
+
+    def _text(self, value: float) -> str:
+        """Rounded up, to six digits of what it is above the blind guess or below certainty."""
+        ceiling = Decimal(repr(float(value)))
+        room = min(ceiling - Decimal(repr(self.prior)), 1 - ceiling)
+        place = min(room.adjusted() if room > 0 else 0, -1) - 5
+        shown = ceiling.quantize(Decimal((0, (1,), place)), ROUND_CEILING)
+        return f"{shown.normalize():f}"
 
     def _refuse(self, target: type[Promise], way_out: str = "") -> NoReturn:
         super()._refuse(target, "; see definition def-pac-privacy")

@@ -12,6 +12,7 @@ from pdpbook.pac.certificate import (
     NoiseCertificate,
     PublicEllipsoid,
     certify_noise,
+    conditional_success_rate,
     empirical_bernstein,
     public_ellipsoid,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "allocate_noise",
     "calibrate_release",
     "certify_noise",
+    "conditional_success_rate",
     "difference_moments",
     "empirical_bernstein",
     "epsilon_to_success_rate",

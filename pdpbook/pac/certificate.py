@@ -1,8 +1,9 @@
 r"""What a noise keeps, measured on fresh halves: a one-sided bound for everybody at once.
 
-Moments are estimated, so a ceiling is kept with a stated confidence over the simulation, never for
-certain. No bound on a mean exists without a bound on the values: a public ellipsoid into which the
-weights are clipped before noise gives one, for every model, and clipping never adds to a
+Moments are estimated, so the bound holds with a stated confidence over the simulation, never for
+certain; `conditional_success_rate` is the ceiling to aim at so that the promised one counts the
+failures too. No bound on a mean exists without a bound on the values: a public ellipsoid into which
+the weights are clipped before noise gives one, for every model, and clipping never adds to a
 difference.
 """
 
@@ -18,8 +19,9 @@ from scipy import stats
 
 from pdpbook.pac.allocation import whitener
 from pdpbook.pac.differences import PILOT, block_size, counting
+from pdpbook.pac.gaussian import plain
 from pdpbook.pac.pool import Pool
-from pdpbook.pac.rates import success_rate_to_snr
+from pdpbook.pac.rates import check_rate, success_rate_to_snr
 from pdpbook.validation import (
     check_count,
     check_delta,
@@ -34,6 +36,7 @@ __all__ = [
     "NoiseCertificate",
     "PublicEllipsoid",
     "certify_noise",
+    "conditional_success_rate",
     "empirical_bernstein",
     "public_ellipsoid",
 ]
@@ -142,6 +145,59 @@ def empirical_bernstein(
     return np.asarray(mean) + spread + 7 * Q * log / (3 * (T - 1))
 
 
+def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: float = 0.5) -> Any:
+    r"""Ceiling to keep where the simulation is right, for an unconditional one over its draws.
+
+    With chance at most :math:`\beta`, one minus the confidence, the bounds of a simulation are
+    wrong, and then nobody may be hidden. Averaged over the simulation everybody's ceiling is
+
+    .. math:: (1 - \beta)\,p' + \beta \le p_o, \qquad p' = \frac{p_o - \beta}{1 - \beta} .
+
+    Parameters
+    ----------
+    success_rate : array_like
+        Ceilings :math:`p_o` to be promised, below 1 and above :math:`p + (1 - p)\beta` with
+        :math:`p` the prior; any shape.
+    confidence : float
+        That all bounds of the simulation hold, in (0, 1).
+    prior : float, default 0.5
+        Success rate of a blind guess, at least 0.5 and below 1.
+
+    Returns
+    -------
+    float or ndarray, shape of `success_rate`
+        :math:`p'`, above `prior`, rounded down.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no number, NaN or out of range, or the failures alone exceed a ceiling.
+
+    Notes
+    -----
+    Statement ``own-unconditional-ceiling`` (ours), chapter *pac/noise*. For calibration by mutual
+    information it asks for less noise than to count failures in the information.
+
+    Examples
+    --------
+    >>> round(conditional_success_rate(0.75, 0.99), 6)
+    0.747475
+    """
+    rate, prior = check_rate(success_rate, prior)
+    kept = check_delta(confidence, "confidence")
+    beta = 1 - kept
+    with np.errstate(over="ignore"):
+        inner = (np.asarray(rate) - beta - 4 * np.finfo(float).eps) / kept  # after rounding, too
+    if not np.all(inner > prior):
+        low = np.min(rate)
+        raise ValueError(
+            f"success_rate must be above {prior + (1 - prior) * beta:.12g} with a confidence of "
+            f"{kept!r}: with chance {beta:.3g} the simulation hides nobody; got {low!s}. "
+            f"Raise it, or pass a confidence above {1 - (low - prior) / (1 - prior):.12g}"
+        )
+    return plain(inner)
+
+
 @dataclass(frozen=True, eq=False)
 class NoiseCertificate:
     """One-sided bounds on everybody's mean squared difference in units of the noise."""
@@ -150,7 +206,7 @@ class NoiseCertificate:
     standard_error: Floats  #: shape (n,)
     bound: Floats  #: shape (n,): rigorous, all people at once; infinite without an ellipsoid
     student: Floats  #: shape (n,): by Student's t, approximate, since heavy tails undercover
-    target: float  #: what the ceiling allows
+    target: float  #: what the ceiling allows, failures of the simulation counted
     confidence: float  #: that all bounds hold, over the simulation
     draws: int  #: fresh halves
     largest: float  #: most that any half can give; infinite without an ellipsoid
@@ -218,7 +274,7 @@ def certify_noise(
     covariance : array_like, shape (p, p)
         Of the noise, chosen before these draws.
     success_rate : float
-        The ceiling.
+        The ceiling, on average over these draws too.
     model : {"ridge", "ols", "lasso"}, default "ridge"
         Whose weights.
     alpha : float, default 1.0
@@ -233,7 +289,8 @@ def certify_noise(
         Into which the release clips the weights before noise. Without it only Student's
         approximation is available.
     confidence : float, default 0.99
-        That every person's bound holds.
+        That every person's bound holds; what is missing is charged to the ceiling, see
+        `conditional_success_rate`.
     draws : int, default 10000
         Fresh halves.
     rng : numpy.random.Generator
@@ -253,15 +310,19 @@ def certify_noise(
 
     Notes
     -----
-    Algorithm ``alg-pac-noise``, chapter *pac/noise*.
+    Algorithm ``alg-pac-noise`` and statement ``own-unconditional-ceiling`` (ours), chapter
+    *pac/noise*.
     """
     check_rng(rng)
     X, y = check_design(X, y)
     pool = Pool(X, y, model, alpha, fit_intercept)
     q = check_delta(sample_rate, "sample_rate")
     rate = check_single(check_probability(success_rate, "success_rate"), "success_rate")
-    target = float(success_rate_to_snr(rate, calibration, max(q, 1 - q)))
-    beta = 1 - check_delta(confidence, "confidence")
+    inner = conditional_success_rate(rate, confidence, max(q, 1 - q))
+    target, beta = (
+        float(success_rate_to_snr(inner, calibration, max(q, 1 - q))),
+        1 - float(confidence),
+    )
     T = check_count(draws, "draws", minimum=2)
     W, back = whitener(covariance)
     largest = np.inf if region is None else _largest(region, W)

@@ -6,7 +6,7 @@ random subsets are in `differences`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
 
@@ -109,6 +109,19 @@ class Pool:
         extra = np.diag(np.sqrt(np.r_[self.penalty[len(x) :], self.penalty[: len(x)], 0.0]))
         return np.vstack([rows, extra[:-1]])
 
+    def centered(self) -> Pool:
+        """The same people, measured from their means if there is an intercept."""
+        x, y = self._middle
+        return replace(self, X=self.X - x, y=self.y - y)
+
+    @property
+    def origin(self) -> tuple[Floats, Floats]:
+        """Linear map, shape (p, p), and shift that turn weights of `centered` into those here."""
+        turn, shift = np.eye(self.p), np.zeros(self.p)
+        if self.fit_intercept:
+            turn[-1, :-1], shift[-1] = -self._middle[0], self._middle[1]
+        return turn, shift
+
     def sample(self, size: int, sample_rate: float, rng: np.random.Generator) -> Masks:
         """Draw Poisson samples of the pool: booleans of shape (size, n)."""
         return np.asarray(rng.random((size, len(self.y))) < sample_rate)
@@ -194,7 +207,7 @@ class Pool:
         p = self.p
         held = np.ones((len(masks), len(self._table), 1))
         held[:, : len(self.y), 0] = masks
-        R = np.linalg.qr(held * self._table, mode="r")
+        R = np.asarray(np.linalg.qr(held * self._table, mode="r"))
         length = np.linalg.norm(R[:, :p, :p], axis=1)
         length[length == 0] = 1.0
         factor = R[:, :p, :p] / length[:, None, :]
@@ -218,7 +231,7 @@ class Pool:
     def _nobody(self) -> Floats:
         """Weights of zero, as `_solve` counts them."""
         k, d = int(self.fit_intercept), self.X.shape[1]
-        return np.r_[[-self._middle[1]] * k, np.zeros(d)]
+        return np.asarray(np.r_[[-self._middle[1]] * k, np.zeros(d)])
 
     def _back(self, beta: Floats, *, fit: bool = False) -> Floats:
         """Coefficients first, intercept last and of the pool's own origin; or a difference."""
@@ -239,13 +252,15 @@ class Pool:
         return fits, out
 
     def _refuse_rank(self) -> NoReturn:
-        size = float((self._table[: len(self.y), -self.X.shape[1] - 1 : -1] ** 2).sum(axis=0).mean())
+        size = float(
+            (self._table[: len(self.y), -self.X.shape[1] - 1 : -1] ** 2).sum(axis=0).mean()
+        )
         remedy = f"alpha={size / 200:.2g}, a hundredth of a feature's sum of squares in a half"
         if self.model == "ridge":
             raise ValueError(
-                f"alpha must be larger for these columns of X, which in some half are collinear, or "
-                f"nearly; got {self.alpha:g}, with which its weights are not known to six digits. "
-                f"Drop a column that repeats others, or pass such as {remedy}"
+                f"alpha must be larger for these columns of X, which in some half are collinear or "
+                f"nearly so; got {self.alpha:g}, with which its weights are not known to six "
+                f"digits. Drop a column that repeats others, or pass such as {remedy}"
             )
         raise ValueError(
             f"model='ols' needs at least {self.p} rows of full rank in every half-sample, also "

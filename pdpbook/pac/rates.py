@@ -71,7 +71,7 @@ def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
     >>> success_rate_to_mi([0.52, 0.75, 0.98]).round(6)
     array([0.0008  , 0.130812, 0.595108])
     """
-    rate, prior = _check_rate(success_rate, prior)
+    rate, prior = check_rate(success_rate, prior)
     return plain(_divergence(np.asarray(rate), prior))
 
 
@@ -155,7 +155,7 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     >>> round(success_rate_to_epsilon(0.75, 1e-5), 6)
     1.098599
     """
-    rate, prior = _check_rate(success_rate, prior)
+    rate, prior = check_rate(success_rate, prior)
     delta = check_delta(delta, zero=True)
     most = (np.min(rate) - prior) / (1 - prior)
     if not delta <= most:
@@ -250,7 +250,7 @@ def success_rate_to_snr(
     (0.5232, 1.8197)
     """
     check_choice(calibration, "calibration", CALIBRATIONS)
-    rate, prior = _check_rate(success_rate, prior)
+    rate, prior = check_rate(success_rate, prior)
     if calibration == "mi":
         return plain(_divergence(np.asarray(rate), prior) / (prior * (1 - prior)))
     if prior == 0.5:
@@ -308,7 +308,8 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
     return plain(np.where(u <= touch, prior + slope * u, bayes(np.sqrt(u), prior)))
 
 
-def _check_rate(success_rate: ArrayLike, prior: float) -> tuple[Any, float]:
+def check_rate(success_rate: ArrayLike, prior: float) -> tuple[Any, float]:
+    """Return ceilings above the prior, and the prior."""
     prior, rate = check_prior(prior), check_probability(success_rate, "success_rate")
     if not np.all(rate > prior):
         wrong = np.min(rate)

@@ -24,6 +24,7 @@ from pdpbook._domain import (
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
 from pdpbook.pac.allocation import COMBINE
+from pdpbook.pac.certificate import conditional_success_rate
 from pdpbook.pac.differences import BASES
 from pdpbook.pac.pool import MODELS, Pool
 from pdpbook.pac.rates import success_rate_to_snr
@@ -31,7 +32,6 @@ from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
 from pdpbook.validation import (
     check_choice,
     check_count,
-    check_delta,
     check_nonnegative,
     check_positive,
     check_probability,
@@ -58,7 +58,8 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
               \operatorname{tr}(\Sigma^{-1} C_i) \le \tau(p_o) \text{ for every person } i,
 
     where F are the weights, :math:`\Pi` clips them to a public ellipsoid that the simulated halves
-    hardly ever leave, and :math:`p_o` is the ceiling on everybody's guess.
+    hardly ever leave, and :math:`p_o` is the ceiling on everybody's guess. With an intercept F is
+    measured from the means of the pool, which are public, so origins of X and y change nothing.
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Whose weights. Least squares needs halves of full rank; lasso is refitted for everybody, so
         lower `draws` for it.
     success_rate : float, default 0.75
-        Ceiling on how often an adversary who knows the pool guesses a membership, in (0.5, 1).
+        Ceiling on how often an adversary who knows the pool guesses a membership, in (0.5, 1). It
+        is unconditional: the chance that the simulation fails is counted.
     calibration : {"mi", "tv"}, default "mi"
         By mutual information, as the paper; or by total variation, with less noise for the same
         ceiling.
@@ -83,7 +85,9 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     tol : float, default 0.1
         Relative standard error at which the estimate of the moments stops.
     confidence : float, default 0.99
-        That the ceiling is kept, over the simulation: see `certificate_`.
+        That the bounds of `certificate_` hold, over the simulation. What is missing is charged to
+        the ceiling, which is refused where nothing is left (see `conditional_success_rate`): raise
+        it for a ceiling near 0.5.
     draws : int, default 20000
         Fresh halves for the certificate. Fewer are faster and cost noise, not privacy.
     random_state : None, int or Generator, default None
@@ -173,13 +177,14 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_account(account)
         simulate, secret = generator_from(self.random_state).spawn(2)
         pool = self._pool(X, y, reset=True)
-        release = self._calibrate(pool, simulate)
+        release = self._calibrate(pool.centered(), simulate)
         promise = PACPrivacy(float(self.success_rate), sample_rate=HALF)
         charge(account, promise, X)
-        weights, d = release.draw(rng=secret), pool.X.shape[1]
+        turn, shift = pool.origin
+        weights, d = turn @ release.draw(rng=secret) + shift, pool.X.shape[1]
         self.coef_ = weights[:d]
         self.intercept_ = float(weights[d]) if self.fit_intercept else 0.0
-        self.covariance_ = release.covariance
+        self.covariance_ = turn @ release.covariance @ turn.T
         self.certificate_ = release.certificate
         self.guarantee_ = promise
         return self
@@ -209,15 +214,18 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._check_settings()
         simulate, _ = generator_from(self.random_state).spawn(2)
         pool = self._pool(X, y, reset=False)
-        release = self._calibrate(pool, simulate)
+        release = self._calibrate(pool.centered(), simulate)
+        turn, shift = pool.origin
         return stats.multivariate_normal(
-            release.center(members), release.covariance, allow_singular=True
+            turn @ release.center(members) + shift,
+            turn @ release.covariance @ turn.T,
+            allow_singular=True,
         )
 
     def _check_settings(self) -> None:
         check_choice(self.model, "model", MODELS)
         rate = check_single(check_probability(self.success_rate, "success_rate"), "success_rate")
-        success_rate_to_snr(rate, self.calibration)
+        success_rate_to_snr(conditional_success_rate(rate, self.confidence), self.calibration)
         rule = check_nonnegative if self.model == "ols" else check_positive
         check_single(rule(self.alpha, "alpha"), "alpha")
         if isinstance(self.basis, str):
@@ -225,7 +233,6 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_choice(self.combine, "combine", COMBINE)
         check_choice(self.task, "task", TASKS)
         check_single(check_positive(self.tol, "tol"), "tol")
-        check_delta(self.confidence, "confidence")
         check_count(self.draws, "draws", minimum=2)
 
     def _pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Pool:

@@ -27,6 +27,7 @@ __all__ = ["TASKS", "CalibratedRelease", "calibrate_release"]
 Floats = NDArray[np.float64]
 
 TASKS = ("weights", "loss")  #: what noise is to disturb least
+ROUNDING = 1e-10  # of a label; noise below it would hide less than the last digits show
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class CalibratedRelease:
         mask = np.asarray(members)
         if mask.dtype != bool or mask.shape != (len(self.pool.y),):
             raise ValueError(f"members must be booleans of shape ({len(self.pool.y)},)")
-        return self.region.clip(self.pool.refit(mask))
+        return self.region.clip(self.pool.fits(mask[None])[0])
 
     def draw(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Released weights, each of a fresh secret half that is then forgotten.
@@ -57,7 +58,7 @@ class CalibratedRelease:
         halves = self.pool.sample(count, self.sample_rate, rng)
         back = whitener(self.covariance)[1]
         noise = rng.standard_normal((count, back.shape[1])) @ back.T
-        weights = np.array([self.center(half) for half in halves]).reshape(-1, self.pool.p) + noise
+        weights = self.region.clip(self.pool.fits(halves).reshape(-1, self.pool.p)) + noise
         return np.asarray(weights[0] if size is None else weights)
 
 
@@ -92,7 +93,8 @@ def calibrate_release(
     y : array_like, shape (n,)
         Labels.
     success_rate : float, default 0.75
-        Ceiling on how often anybody guesses a membership right.
+        Ceiling on how often anybody guesses a membership right, the chance that the simulation
+        fails counted: see `conditional_success_rate`.
     model : {"ridge", "ols", "lasso"}, default "ridge"
         Whose weights.
     alpha : float, default 1.0
@@ -126,12 +128,14 @@ def calibrate_release(
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range; for ``"ols"`` if a half has not
-        full rank.
+        If an argument is of a wrong kind, NaN or out of range; if the labels leave nothing to hide;
+        for ``"ols"`` if a half has not full rank.
 
     Notes
     -----
     Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
+    Noise is independent in the coordinates of X and y as given: center them beforehand, as
+    `PACRegression` does.
     """
     check_rng(rng)
     check_choice(task, "task", TASKS)
@@ -157,6 +161,12 @@ def calibrate_release(
         task=loss_task(pool.X, fit_intercept=fit_intercept) if task == "loss" else None,
         upper=False,
     ).covariance
+    size = np.sqrt(np.trace(loss_task(pool.X, fit_intercept=fit_intercept) @ first))
+    if not size > ROUNDING * np.abs(pool.y).max():
+        raise ValueError(
+            "y must differ between people, and by more than a linear function of X: the models of "
+            "all halves are the same, and there is nothing for noise to hide"
+        )
     region = public_ellipsoid(pool, first, sample_rate=sample_rate, rng=rng, draws=min(draws, 1000))
     certificate = certify_noise(
         X,

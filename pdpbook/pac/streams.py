@@ -74,11 +74,8 @@ def stream_differences(
     if not isinstance(fit_intercept, (bool, np.bool_)):
         raise TypeError(f"fit_intercept must be a boolean; got {fit_intercept!r}")
     people = several_passes(blocks, "stream_differences", "X", "y", "members")
-    read = partial(_block, fit_intercept)
-    total, count = people.sum(lambda X, y, members: (read(X, y, members)[0].sum(axis=0), len(y)))
-    middle = np.asarray(total) / max(float(count), 1.0)
-    if not fit_intercept:
-        middle = np.zeros_like(middle)
+    total, count = people.sum(partial(_total, fit_intercept))
+    middle = np.asarray(total) / count * bool(fit_intercept)
     middle[: int(fit_intercept)] = 0.0  # the ones stay
     gram, size = people.sum(partial(_sums, fit_intercept, middle))
     k, p = int(fit_intercept), gram.shape[1] - 1
@@ -107,6 +104,11 @@ def _block(fit_intercept: bool, X: Any, y: Any, members: Any) -> tuple[Floats, N
             f"{masks.shape}"
         )
     return np.column_stack([np.ones((len(y), int(fit_intercept))), X, y]), masks
+
+
+def _total(fit_intercept: bool, X: Any, y: Any, members: Any) -> tuple[Floats, int]:
+    rows, _ = _block(fit_intercept, X, y, members)
+    return rows.sum(axis=0), len(rows)
 
 
 def _sums(

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook._domain import check_flag, check_number
+from pdpbook._domain import check_flag
 from pdpbook.posterior._settings import UnitBallRegressor
-from pdpbook.posterior.calibration import AdaptivePlan
+from pdpbook.posterior.calibration import AdaptivePlan, check_norm
 from pdpbook.posterior.laws import AdaptiveLaw
 
 __all__ = ["AdaOPS"]
@@ -132,7 +132,7 @@ class AdaOPS(UnitBallRegressor):
         self._back(self.release_[head:])
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
-        check_number(self.norm_guess, "norm_guess")
+        check_norm(self.norm_guess)
         check_flag(self.release_norm, "release_norm")
         return super()._check_settings(epsilon)
 

@@ -23,6 +23,14 @@ HALVINGS = 60
 DOUBLINGS = 200
 
 
+def check_norm(norm_guess: float) -> float:
+    """Return a guess of a norm, above 0, whose square is a number."""
+    clean = check_number(norm_guess, "norm_guess")
+    if not clean <= 1e150:
+        raise ValueError(f"norm_guess must be at most 1e+150, as it is squared; got {clean:g}")
+    return clean
+
+
 def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -> Floats:
     r"""Largest scaled residual a person of this leverage may have in a draw that keeps a budget.
 
@@ -237,7 +245,7 @@ class AdaptivePlan:
         check_probability(check_delta(self.delta), "delta")
         check_count(self.d, "d")
         check_count(self.n_max, "n_max")
-        check_number(self.norm_guess, "norm_guess")
+        check_norm(self.norm_guess)
         check_flag(self.release_norm, "release_norm")
 
     @property

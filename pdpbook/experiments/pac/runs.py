@@ -16,6 +16,7 @@ from pdpbook.pac import (
     CalibratedRelease,
     Pool,
     PrintedMoments,
+    conditional_success_rate,
     printed_noise,
     success_rate_to_snr,
     whitener,
@@ -182,33 +183,30 @@ def dpsgd_weights(
     return theta
 
 
-def rescaled(
-    covariance: Floats, success_rate: float, calibration: str, rates: ArrayLike, to: str
-) -> Floats:
-    """Covariances for other ceilings, from one that was calibrated.
+def rescaled(release: CalibratedRelease, rates: ArrayLike, to: str) -> Floats:
+    """Covariances for other ceilings, from a release that was calibrated for one.
 
     Everything about the noise but its level is the same at every ceiling: the level is one over the
-    mean squared distance that the ceiling allows.
+    mean squared distance that the ceiling allows, failures of the simulation counted.
 
     Parameters
     ----------
-    covariance : ndarray, shape (p, p)
-        Calibrated for `success_rate` by `calibration`.
-    success_rate : float
-        In (0.5, 1).
-    calibration, to : {"mi", "tv"}
-        Of `covariance`, and of what is returned.
+    release : CalibratedRelease
+        For a prior of one half.
     rates : array_like, shape (S,)
-        Ceilings wanted.
+        Ceilings wanted, in (0.5, 1) and above what its confidence leaves.
+    to : {"mi", "tv"}
+        How they are spent.
 
     Returns
     -------
     ndarray, shape (S, p, p)
         One for each of `rates`.
     """
-    allowed = np.atleast_1d(success_rate_to_snr(rates, to))
-    factor = float(success_rate_to_snr(success_rate, calibration)) / allowed
-    return np.asarray(factor[:, None, None] * covariance)
+    known = release.certificate
+    inner = conditional_success_rate(np.atleast_1d(rates), known.confidence)
+    factor = known.target / success_rate_to_snr(inner, to)
+    return np.asarray(factor[:, None, None] * release.covariance)
 
 
 def pac_weights(
