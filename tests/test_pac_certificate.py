@@ -257,6 +257,24 @@ def test_a_release_is_clipped_into_its_ellipsoid(share, monkeypatch):
         assert_allclose(law.mean, turn @ want + shift, atol=1e-9)
 
 
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_the_certificate_of_a_release_is_that_of_its_own_noise(calibration):
+    """Means over all halves in units of the noise that is drawn: certified, and within."""
+    X, y = pool_of(9)
+    made = calibrate_release(X, y, calibration=calibration, draws=3000, rng=rng_of(4))
+    exact = every_half(X, y, made.covariance, replace(made.region, radius=own_radius(made)))
+    assert np.all(np.abs(made.certificate.mean - exact) <= 5 * made.certificate.standard_error)
+    assert exact.max() <= made.certificate.target
+    assert exact.max() > made.certificate.target / 3
+
+
+def own_radius(made):
+    """That of the ellipsoid in units of the noise, of which it is a multiple."""
+    shape, noise = made.region.covariance, np.asarray(made.covariance)
+    assert_allclose(shape / shape[0, 0], noise / noise[0, 0], rtol=1e-9)
+    return made.region.radius * np.sqrt(shape[0, 0] / noise[0, 0])
+
+
 def test_what_is_certified_is_clipped_as_what_is_released():
     """A small ellipsoid: every half, and the exact mean over all of them."""
     X, y = pool_of(8)

@@ -139,6 +139,18 @@ def test_a_column_that_one_person_makes_is_seen_without_them():
         Pool(X, y, "ridge", 1e-14).differences(everybody)
 
 
+def test_columns_collinear_all_together_are_seen():
+    """Kahan's matrix: no column is near the span of those before it, and rank is nearly lost."""
+    p, c = 24, 0.6
+    kahan = np.diag(0.8 ** np.arange(p)) @ (np.eye(p) - c * np.triu(np.ones((p, p)), 1))
+    rng = np.random.default_rng(6)
+    X = np.linalg.qr(rng.standard_normal((60, p)))[0] @ kahan
+    everybody = np.ones((1, 60), dtype=bool)
+    for model, alpha, words in [("ols", 0.0, "full rank"), ("ridge", 1e-16, "alpha must be")]:
+        with pytest.raises(ValueError, match=words):
+            Pool(X, rng.random(60), model, alpha, fit_intercept=False).differences(everybody)
+
+
 def test_shortest_solutions_are_those_of_scikit_learn():
     from sklearn.linear_model import LinearRegression
 

@@ -175,7 +175,7 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
 
     Notes
     -----
-    Statement ``own-unconditional-ceiling`` (ours), chapter *pac/noise*. For calibration by mutual
+    Statement ``own-pac-ceiling`` (ours), chapter *pac/noise*. For calibration by mutual
     information it asks for less noise than to count failures in the information.
 
     Examples
@@ -192,8 +192,8 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
         low = np.min(rate)
         raise ValueError(
             f"success_rate must be above {prior + (1 - prior) * beta:.12g} with a confidence of "
-            f"{kept!r}: with chance {beta:.3g} the simulation hides nobody; got {low!s}. "
-            f"Raise it, or pass a confidence above {1 - (low - prior) / (1 - prior):.12g}"
+            f"{kept!r}: with chance {beta:.3g} the simulation may fail and hide nobody; got "
+            f"{low!s}. Raise it, or pass a confidence above {1 - (low - prior) / (1 - prior):.12g}"
         )
     return plain(inner)
 
@@ -310,7 +310,7 @@ def certify_noise(
 
     Notes
     -----
-    Algorithm ``alg-pac-noise`` and statement ``own-unconditional-ceiling`` (ours), chapter
+    Algorithm ``alg-pac-noise`` and statement ``own-pac-ceiling`` (ours), chapter
     *pac/noise*.
     """
     check_rng(rng)
