@@ -100,7 +100,9 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     intercept_ : float
         Released intercept.
     covariance_ : ndarray, shape (p, p)
-        Of the noise, intercept last. It depends on the pool and on simulated halves only.
+        Of the noise, intercept last. It depends on the pool and on simulated halves only. Noise is
+        drawn around the pool's means; where these are 1e6 times a spread or more, a matrix in the
+        units of X as given cannot hold it to three digits.
     certificate_ : NoiseCertificate
         Everybody's bound, within the target.
     guarantee_ : PACPrivacy
@@ -208,7 +210,8 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         scipy.stats frozen multivariate_normal
-            With `random_state` given, exactly the law from which `fit` draws for this half.
+            With `random_state` given, exactly the law from which `fit` draws for this half; for an
+            audit center a pool whose means are 1e6 times its spread, see `covariance_`.
         """
         in_memory(f"{type(self).__name__}.output_law", X, y)
         self._check_settings()
