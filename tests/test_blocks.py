@@ -205,6 +205,31 @@ def test_a_chunk_of_unknown_size_may_be_empty():
     assert_array_equal(np.sort(first), np.sort(X[:, 0])[-2:])
 
 
+def test_an_array_beside_chunks_of_unknown_sizes_is_refused():
+    """Nobody knows where to cut it, so nobody knows whose label or budget is whose."""
+    import dask.array as da
+
+    lazy = da.from_array(X, chunks=(CUT, D))
+    unknown = lazy[lazy[:, 0] >= 0]  # everybody, which Dask does not know
+    labels = da.from_array(Y, chunks=CUT)[lazy[:, 0] >= 0]
+    whole_column = "must be a Dask array, too, where chunks have unknown sizes"
+    for make in (
+        lambda: Rows(unknown, Y),
+        lambda: PDPRidge().fit(unknown, Y),
+        lambda: Rows(X, labels),
+    ):
+        with pytest.raises(TypeError, match=f"^[Xy] {whole_column}"):
+            make()
+    for make in (
+        lambda: Rows(unknown, labels, epsilon=EPSILON),
+        lambda: PDPRidge().fit(unknown, labels, epsilon=EPSILON),
+        lambda: PDPRidge().fit(Rows(unknown, labels), epsilon=EPSILON),
+    ):
+        with pytest.raises(TypeError, match=f"^epsilon {whole_column}"):
+            make()
+    assert Rows(unknown, labels).sum(lambda X, y: (len(y),)) == (N,)
+
+
 def test_chunks_may_have_one_row_or_none():
     import dask.array as da
 
@@ -869,10 +894,37 @@ def drawn_anew(blocks, k):
     return [(rng.permutation(rows), *others) for rows, *others in blocks]
 
 
+def another(place, which):
+    """One entry of one block is another's at every later pass."""
+
+    def change(blocks, k):
+        columns = [column.copy() for column in blocks[2]]
+        if k:
+            one = columns[which]
+            one[place] = one[(one != one[place]).reshape(len(one), -1).any(axis=1)][0]
+        return [*blocks[:2], tuple(columns), *blocks[3:]]
+
+    return change
+
+
+def cut_elsewhere(blocks, k):
+    """The same people in the same order: the last of the first block begins the second."""
+    one, two, *others = blocks
+    both = [np.concatenate(pair) for pair in zip(one, two, strict=True)]
+    at = len(one[0]) - bool(k)
+    return [tuple(c[:at] for c in both), tuple(c[at:] for c in both), *others]
+
+
 @of_several
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        *[
+            (another(place, which), "block 2 has others than before")
+            for place in (0, -1)
+            for which in (0, -1)
+        ],
+        (cut_elsewhere, "block 0 has others than before"),
         (shuffled, "block 0 has others than before"),
         (drawn_anew, "block 0 has others than before"),
         (lambda blocks, k: blocks[: len(blocks) - k], r"7 blocks came, 8 before"),

@@ -1,15 +1,18 @@
 """Certificates: the bound is below the optimum for every multiplier, and exact at the best one."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
 from pdpbook.gwa import certify, exact_sensitivity, gwa_weights
 from pdpbook.gwa.dual import best_levels, evaluate, magnitudes, repair
 from pdpbook.gwa.problem import build_problem
+from pdpbook.gwa.sensitivity import CHUNK
 
 SETTING = {"sigma2": 2.0, "epsilon": 0.5, "width": 3.0}
 
@@ -200,6 +203,15 @@ def test_exact_sensitivity_in_chunks(monkeypatch):
     whole = exact_sensitivity(C, users)
     monkeypatch.setattr("pdpbook.gwa.sensitivity.CHUNK", 300)
     assert_allclose(exact_sensitivity(C, users), whole)
+
+
+@pytest.mark.parametrize("k", [2, 9, 13, 14])
+def test_every_sign_vector_is_tried_whatever_the_chunk(k):
+    """A user for each of them, whose one row it is: no other reaches all k entries of that row."""
+    signs = np.array([*itertools.product([1.0, -1.0], repeat=k - 1)])
+    rows = np.column_stack([np.ones(len(signs)), signs])
+    assert k < 13 or len(rows) ** 2 > 2 * CHUNK  # so many products that there are several chunks
+    assert_array_equal(exact_sensitivity(rows.T), np.full(len(rows), k))
 
 
 def test_signs_all_equal_miss_the_worst_case():
