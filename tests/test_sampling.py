@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
+from sklearn.base import clone
 
 from pdpbook import audit
+from pdpbook.huber import HuberSolution, huber_ridge
 from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import huber_constant, norm_bound, ridge_constant
@@ -203,6 +205,32 @@ def test_fit_draws_from_the_output_law(normalizer):
     assert law.sample((2, 3), rng=rng).shape == (2, 3, 1)
 
 
+@pytest.mark.parametrize("normalizer", ["public", "sampled"])
+def test_people_are_kept_independently_of_each_other(normalizer):
+    """One-hot rows at huge budgets: the coefficients of a fit tell who was kept."""
+    shares, fits = np.array([0.5, 0.3, 0.7, 0.5, 1.0]), 2000
+    epsilon = 1e6 + np.log(shares)  # the share of a budget so huge is e^(epsilon - t)
+    model = SampledRidge(
+        0.5, normalizer=normalizer, epsilon=epsilon, random_state=np.random.default_rng(SEED)
+    )
+    coefs = np.array([model.fit(np.eye(5), np.ones(5)).coef_ for _ in range(fits)])
+    kept = coefs > 0.05
+    n_bar = shares.sum() if normalizer == "public" else kept.sum(axis=1, keepdims=True)
+    # the noise is of length 5 / eta, below 1e-3
+    assert_allclose(coefs, kept / (1 + 0.5 * n_bar), atol=1e-3)
+    counts = np.bincount(kept[:, :4] @ [8, 4, 2, 1], minlength=16)
+    chances = np.ones(1)
+    for share in shares[:4]:
+        chances = np.outer(chances, [1 - share, share]).ravel()
+    assert kept[:, 4].all()
+    assert stats.chisquare(counts, fits * chances).pvalue > ALARM
+    # nor does a fit know who was kept in the one before
+    both = kept[1:, :4, None] & kept[:-1, None, :4]
+    assert np.all(
+        np.abs(both.mean(axis=0) - np.outer(shares[:4], shares[:4])) < 6 * 0.5 / fits**0.5
+    )
+
+
 def test_too_many_for_an_exact_law():
     X, y = people(n=16)
     epsilon = np.append(np.full(15, 0.5), 1.0)
@@ -271,6 +299,46 @@ def test_the_exact_rule_spends_the_smallest_budget_too():
     }  # fmt: skip
     assert_allclose(ratios["jorgensen"], np.exp(-0.5), rtol=0.01)
     assert 0.98 < ratios["exact"] <= 1
+
+
+def as_lazy_as_allowed(X, y, lam, weights, *, gradient_norm, **settings):
+    """A minimizer off by all that is charged, as far as a column of loud or null rows lets it."""
+    exact = huber_ridge(X, y, lam, weights, gradient_norm=gradient_norm, **settings)
+    off = 2 * gradient_norm / (2 * lam)  # the gradient as computed, and as much for its rounding
+    return HuberSolution(exact.theta + (off if X[:, 0] @ y > 0 else -off), gradient_norm)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"threshold": "max"},
+        {"threshold": "mean"},
+        {"threshold": 0.7, "huber_threshold": 0.05},
+        {"row_norm": 0.3, "clip": True, "huber_threshold": 0.2},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("rule", ["jorgensen", "exact"])
+def test_the_repair_pays_for_a_lazy_solver(rule, settings, monkeypatch):
+    """All but one are silent, and so far from their label nobody has curvature: moves are exact."""
+    monkeypatch.setattr("pdpbook.personalized.ridge.huber_ridge", as_lazy_as_allowed)
+    settings = {"huber_threshold": 0.4} | settings
+    model = SampledRidge(50.0, rule=rule, loss="huber", epsilon=MIXED, **settings)
+    promised = clone(model).fit(np.zeros((5, 1)), np.zeros(5)).guarantee_.epsilon
+    for person, most in enumerate(promised):
+        X, y = np.zeros((5, 1)), np.zeros(5)
+        X[person], y[person] = 1e3 if model.clip else 1.0, 1.0
+        p, q = model.output_law(X, y), model.output_law(X, -y)
+        far = np.array([[-1.0], [1.0]]) * (1 + np.abs(p.centers).max() + 50 / p.etas[0])
+        points = np.concatenate([far, p.centers, q.centers])
+        lost = np.abs(p.logpdf(points) - q.logpdf(points)).max()
+        assert lost <= most * (1 + 1e-9)
+        if rule == "exact" or most == model_level(model):  # the published rule keeps fewer
+            assert lost >= most * (1 - 1e-5)
+
+
+def model_level(model):
+    return {"max": MIXED.max(), "mean": MIXED.mean()}.get(model.threshold, model.threshold)
 
 
 class NoiseForHalf(SampledRidge):

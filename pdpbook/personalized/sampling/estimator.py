@@ -25,6 +25,7 @@ from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.personalized.sampling.law import SampledLaw
 from pdpbook.personalized.sampling.rule import keep_probabilities, level
 from pdpbook.ridge import weighted_ridge
+from pdpbook.sensitivity import solver_excess
 from pdpbook.validation import check_choice, check_design, check_epsilon
 
 __all__ = ["SampledRidge"]
@@ -64,7 +65,8 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     rule : {"jorgensen", "exact"}, default "jorgensen"
         Which `keep_probabilities`; "exact" only with the public normalizer.
     loss : {"square", "huber"}, default "square"
-        With the Huber loss :math:`C'=C`.
+        With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and with the rule
+        "exact" twice, because a record that comes or goes moves the minimizer by half of C.
     proof : {"published", "exact-norm", "tight"}, default "tight"
         Which theorem sets the constant for the square loss.
     bound : float, optional
@@ -301,7 +303,12 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The analysis of those kept. Null rows stand for the others, so the weights stay 1/n."""
         if self.normalizer == "public":
             analysis = self._analysis(self.lam * float(shares.mean()))
-            return analysis.output_law(X * kept[:, None], y * kept, epsilon=t)
+            law = analysis.output_law(X * kept[:, None], y * kept, epsilon=t)
+            if self.rule == "jorgensen" or self.loss == "square":
+                return law
+            # a departure may cost t / 2: half of a replacement, of which the solver's part is whole
+            norm = analysis._gradient_norm(np.full(len(y), t), X.shape[1])
+            return L2Laplace(law.center, 1 / (1 / law.eta + solver_excess(norm, analysis.lam) / t))
         if not kept.any():
             raise ValueError(
                 "kept must hold someone with normalizer='sampled': the noise of an empty sample "
