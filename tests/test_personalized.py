@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import get_tags
 
 from pdpbook.guarantees import ApproximateDP, PureDP
+from pdpbook.huber import HuberSolution
 from pdpbook.noise import L2Laplace, gaussian_mu, l2_laplace_eps0, l2_laplace_profile
 from pdpbook.personalized import PDPRidge, PersonalizedMean, huber_ridge, pdp_weights
 from pdpbook.ridge import weighted_ridge
@@ -516,6 +517,71 @@ def test_the_solver_is_charged_with_a_delta_too():
     slope = 2 * 0.01 * law.center - 2 * X.T @ (w * np.clip(y - X @ law.center, -0.1, 0.1))
     spent = law.eta * (w * constant + np.linalg.norm(slope) / 0.01)
     assert np.all(spent <= losses * (1 + 1e-12))
+
+
+# ---------------------------------------------------------------- what one person can show
+
+
+def as_lazy_as_allowed(X, y, lam, weights, *, gradient_norm, **settings):
+    """A minimizer off by all that is charged: the gradient as computed, and its rounding."""
+    solution = huber_ridge(X, y, lam, weights, gradient_norm=gradient_norm, **settings)
+    away = solution.theta / np.linalg.norm(solution.theta)
+    return HuberSolution(solution.theta + away * 2 * gradient_norm / (2 * lam), gradient_norm)
+
+
+SETTINGS = [  # and what a flipped label may leave: curvature, or residuals below the threshold
+    ({"threshold": 0.05}, 1e-5),
+    ({"threshold": 0.9}, 1e-5),
+    ({"threshold": 1.7}, 0.5),
+    ({"threshold": 0.3, "row_norm": 0.8, "clip": True}, 1e-5),
+    ({"threshold": 0.3, "row_norm": 1.2, "clip": True, "fit_intercept": True}, 1e-3),
+    ({"threshold": 0.3, "delta": DELTA}, 1e-5),
+    ({"loss": "square", "row_norm": 0.8, "clip": True}, 1e-3),
+    ({"loss": "square", "fit_intercept": True, "delta": DELTA}, 1e-3),
+]
+
+
+@pytest.mark.parametrize(("settings", "left"), SETTINGS, ids=str)
+def test_a_fit_keeps_every_promise_whatever_the_settings(settings, left, monkeypatch):
+    """One label flips among silent people, as in `flipped_label`, with the laziest solver."""
+    monkeypatch.setattr("pdpbook.personalized.ridge.huber_ridge", as_lazy_as_allowed)
+    model = PDPRidge(FLAT, **({"loss": "huber", "random_state": SEED} | settings))
+    epsilon = np.array([0.05, 0.3, 0.3, 1.0, 2.0])
+    for person, budget in enumerate(epsilon):
+        X, y = np.zeros((5, 3)), np.zeros(5)
+        X[person], y[person] = 9.0 if model.clip else 1.0, 1.0
+        laws = [model.output_law(X, sign * y, epsilon=epsilon) for sign in (1, -1)]
+        model.fit(X, y, epsilon=epsilon)
+        drawn = laws[0].sample(rng=np.random.default_rng(SEED))
+        assert_array_equal([*model.coef_, model.intercept_], [*drawn, 0.0][:4])
+        centers = np.array([law.center for law in laws])
+        lost = np.ptp([law.logpdf(centers[0]) for law in laws])
+        pure = model.pure_guarantee_.epsilon[person]
+        assert pure * (1 - left) <= lost <= pure * (1 + 1e-9)
+        assert model.guarantee_.epsilon[person] == budget
+        if model.delta > 0:
+            assert l2_laplace_profile(budget, centers.shape[1], lost) <= DELTA * (1 + 1e-6)
+        else:
+            assert pure == budget
+
+
+@pytest.mark.parametrize("y_bounds", [(-1.0, 1.0), (3.0, 11.0)])
+def test_the_mean_keeps_every_budget_and_spends_it(y_bounds):
+    """By fits with one seed, which differ by the exact shift, and draws with the noise they had."""
+    epsilon, (low, high) = np.array([0.05, 0.3, 1.0, 2.0]), y_bounds
+    model = PersonalizedMean(y_bounds=y_bounds, clip=True, random_state=SEED)
+    for person, budget in enumerate(epsilon):
+        y = np.full(4, (low + high) / 2)
+        means = []
+        for end in (-1e3, 1e3):
+            y[person] = end
+            means.append(model.fit(y[:, None], y, epsilon=epsilon).mean_)
+            law = model.output_law(y[:, None], y, epsilon=epsilon)
+            drawn = law.sample(rng=np.random.default_rng(SEED))[0]
+            assert_allclose(means[-1], (low + high) / 2 + (high - low) / 2 * drawn, rtol=1e-14)
+        falls = law.logpdf(law.center) - law.logpdf(law.center + 1)  # of the density, for a unit
+        assert_allclose(falls * (means[1] - means[0]) / ((high - low) / 2), budget, rtol=1e-9)
+        assert model.guarantee_.epsilon[person] == budget
 
 
 # ---------------------------------------------------------------- bounds and row norms
