@@ -204,7 +204,7 @@ def bisection_law(
 
     Notes
     -----
-    Algorithm ``quantile_by_bisection``, chapter *user_level/quantiles*. O((n + 2**K) log n).
+    Statement ``own-bisection-privacy``, chapter *user_level/quantiles*. O((n + 2**K) log n).
 
     Examples
     --------
@@ -265,7 +265,8 @@ def quantile_by_bisection(
 
     Notes
     -----
-    Chapter *user_level/quantiles*: each answer spends a K-th of every budget.
+    Statement ``own-bisection-privacy``, chapter *user_level/quantiles*: each answer spends a K-th of
+    what a user loses, :math:`w_l/t\le\varepsilon_l`.
 
     Examples
     --------
