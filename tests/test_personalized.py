@@ -560,7 +560,8 @@ def test_a_fit_keeps_every_promise_whatever_the_settings(settings, left, monkeyp
         assert pure * (1 - left) <= lost <= pure * (1 + 1e-9)
         assert model.guarantee_.epsilon[person] == budget
         if model.delta > 0:
-            assert l2_laplace_profile(budget, centers.shape[1], lost) <= DELTA * (1 + 1e-6)
+            shown = l2_laplace_profile(budget, centers.shape[1], lost)
+            assert 0.98 * DELTA <= shown <= DELTA * (1 + 1e-6)
         else:
             assert pure == budget
 
