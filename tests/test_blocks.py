@@ -915,10 +915,17 @@ def cut_elsewhere(blocks, k):
     return [tuple(c[:at] for c in both), tuple(c[at:] for c in both), *others]
 
 
+def one_left_out(blocks, k):
+    """Somebody in the midst of a block is missing at every later pass."""
+    kept = np.arange(len(blocks[1][0])) != 7 if k else slice(None)
+    return [blocks[0], tuple(column[kept] for column in blocks[1]), *blocks[2:]]
+
+
 @of_several
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (one_left_out, "block 1 has others than before"),
         *[
             (another(place, which), "block 2 has others than before")
             for place in (0, -1)
