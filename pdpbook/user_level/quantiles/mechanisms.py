@@ -265,8 +265,8 @@ def quantile_by_bisection(
 
     Notes
     -----
-    Statement ``own-bisection-privacy``, chapter *user_level/quantiles*: each answer spends a K-th of
-    what a user loses, :math:`w_l/t\le\varepsilon_l`.
+    Statement ``own-bisection-privacy``, chapter *user_level/quantiles*: user l loses at most
+    :math:`w_l/t\le\varepsilon_l`, a K-th of it by each answer.
 
     Examples
     --------
