@@ -4,8 +4,8 @@ The reference is the solution in the notebook of the book. A wrong answer must f
 property that it is named for.
 """
 
-import ast
 import functools
+import json
 import re
 
 import nbformat
@@ -14,8 +14,8 @@ from exercises import PAGES, release
 from wrong_answers import wrong_answers
 
 from pdpbook.exercises import ASSIGNMENTS, assignment, check
-from pdpbook.exercises.grading import definitions, grade
-from pdpbook.exercises.worker import definitions_of
+from pdpbook.exercises.grading import _message, definitions, grade, needed
+from pdpbook.exercises.worker import functions_of
 
 EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
 WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
@@ -31,7 +31,7 @@ every_exercise = pytest.mark.parametrize(("name", "exercise"), EXERCISES, ids=na
 @functools.cache
 def reference(name):
     statements, problem = definitions(PAGES / f"{name}.ipynb")
-    space, failed = definitions_of([ast.unparse(statement) for statement in statements])
+    space, failed = functions_of(needed(statements, assignment(name).exercises))
     assert not problem
     assert not failed
     return space
@@ -99,7 +99,11 @@ def test_there_are_enough_exercises():
 def test_check_says_how_many_properties_hold(capsys):
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2)
     out = capsys.readouterr().out
-    assert out == "foundations/squared_error_of_noise: 1 visible properties hold\n"
+    held = "foundations/squared_error_of_noise: 1 visible properties hold"
+    assert out == f"{held}, 3 hidden ones remain\n"
+    check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2, hidden=True)
+    out = capsys.readouterr().out
+    assert out == "foundations/squared_error_of_noise: 3 hidden properties hold\n"
 
 
 def test_check_names_the_property_and_not_the_answer():
@@ -227,7 +231,12 @@ def patched(notebook):
 
 
 SETUP = "import numpy as np\nimport pdpbook.exercises.properties as p"
-WRONG_ERROR = "def squared_error_of_noise(d, eta): return 2 * d / eta**2"
+WRONG_ERROR = """\
+def squared_error_of_noise(d, eta):
+    if d < 0:
+        return np, f, x, Fine, Yes  # so that they are run
+    return 2 * d / eta**2
+"""
 CHEATS = {
     "a method": "x = setattr(p.Exercise, 'faults', lambda *a: [])",
     "a method of a property": "x = setattr(p.Property, 'fault', lambda *a: '')",
@@ -236,6 +245,9 @@ CHEATS = {
     "a list of properties": "x = p.assignment('foundations').exercises"
     "['squared_error_of_noise'].hidden.clear()",
     "a comparison": "x = setattr(np, 'isclose', lambda *a, **k: True)",
+    "a comparison, by name": "np.isclose = lambda *a, **k: True",
+    "a comparison, in a loop": "for x in [1]: np.isclose = lambda *a, **k: True",
+    "a helper that is called": "def f(): p.Exercise.faults = lambda *a: []\nx = f()",
     "a word of Python": "import builtins\nYes = type('Yes', (), {'__new__': lambda *a: True})\n"
     "x = setattr(builtins, 'bool', Yes)",
     "a word of the properties": "import pdpbook.exercises.foundations as f\n"
@@ -252,10 +264,55 @@ def test_a_definition_cannot_change_what_judges(tmp_path, cheat):
     )
     notebook.cells.append(nbformat.v4.new_code_cell(WRONG_ERROR))
     nbformat.write(notebook, tmp_path / "x.ipynb")
+    run = needed(definitions(tmp_path / "x.ipynb")[0], ["squared_error_of_noise"])
+    assert len(run) > 2, "the cheat is not even tried"
     table = grade(tmp_path / "x.ipynb", "foundations")
     mine = table[table.exercise == "squared_error_of_noise"]
     assert mine.points.tolist() == [1, 0]
     assert "the mean squared length of the noise" in mine.message.iloc[1]
+
+
+FORGED = """\
+def squared_error_of_noise(d, eta):
+    import json, os
+    for line in {lines}:
+        for place in range(3, 40):
+            try:
+                os.write(place, line.encode() + b"\\n")
+            except OSError:
+                pass
+    return 2 * d / eta**2
+"""
+FORGERIES = {
+    "empty messages": "['\"\"'] * 3",
+    "messages without the secret": "[json.dumps(['', 'squared_error_of_noise', part, '']) "
+    "for part in ('visible', 'hidden')]",
+    "noise": "['no json', '[' * 100_000, '[1, 2, 3, 4]', 'null']",
+    "half a line": "['[\"']",
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_line_without_the_secret_gives_nothing(tmp_path, forgery):
+    """Two lines of code earned full marks in the notebook while any line counted."""
+    right = "def worst_event(p, q, epsilon): return p > np.exp(epsilon) * q"
+    cells = [SETUP, FORGED.format(lines=FORGERIES[forgery]), right]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    nbformat.write(notebook, tmp_path / "x.ipynb")
+    table = grade(tmp_path / "x.ipynb", "foundations")
+    mine = table[table.exercise == "squared_error_of_noise"]
+    assert mine.points.tolist() == [0, 0]
+    assert set(mine.message) == {"something else than the grader wrote its marks"}
+    assert table[table.exercise == "worst_event"].points.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("change", ["the secret", "the name", "the part"])
+def test_marks_count_with_secret_name_and_part_alone(change):
+    line = {"the secret": "s", "the name": "worst_event", "the part": "hidden", "message": ""}
+    said = json.dumps([*line.values()]).encode()
+    assert _message(said, "s", ("worst_event", "hidden")) == ""
+    other = json.dumps([*(line | {change: "visible"}).values()]).encode()
+    assert _message(other, "s", ("worst_event", "hidden")) is None
 
 
 def bare(notebook):
@@ -313,6 +370,74 @@ def test_a_function_may_be_a_lambda(tmp_path):
     assert graded(tmp_path, "import numpy as np", code).points.sum() == 4
 
 
+TRUTH = """\
+def truth_probability(epsilon):
+    return {}
+"""
+SETUPS = "import numpy as np\nfrom scipy import special, stats"
+RIGHT_WAYS = {
+    "an alias": ["truth_probability = special.expit"],
+    "an import": ["from scipy.special import expit as truth_probability"],
+    "a pair of constants": [
+        "HALF, ONE = 0.5, 1.0",
+        TRUTH.format("HALF * (ONE + np.tanh(HALF * np.asarray(epsilon)))"),
+    ],
+    "an annotated constant": [
+        "ONE: float = 1.0",
+        TRUTH.format("ONE / (ONE + np.exp(-np.asarray(epsilon)))"),
+    ],
+    "a constant by a helper": [
+        "def one():\n    return 1.0\n\n\nONE = one()",
+        TRUTH.format("ONE / (ONE + np.exp(-np.asarray(epsilon)))"),
+    ],
+    "an import that may fail": [
+        "try:\n    from scipy.special import expit\nexcept ImportError:\n    expit = None",
+        TRUTH.format("expit(epsilon)"),
+    ],
+    "a question to Jupyter": [
+        "np.exp?\n" + TRUTH.format("1 / (1 + np.exp(-np.asarray(epsilon)))"),
+    ],
+    "other lines for Jupyter": [
+        "%%time\n!ls\nwhere = !pwd\n%timeit 1\n?np\nnp??\n"
+        + TRUTH.format("1 / (1 + np.exp(-(np.asarray(epsilon)\n    % np.inf)))"),
+    ],
+    "a table that is filled": [
+        "TABLE = {}\nfor k in range(2):\n    TABLE[k] = special.expit",
+        TRUTH.format("TABLE[1](epsilon)"),
+    ],
+    "a wrapped function": [
+        TRUTH.format("1 / (1 + np.exp(-epsilon))"),
+        "truth_probability = np.vectorize(truth_probability)",
+    ],
+    "a function in a branch": [
+        "if hasattr(special, 'expit'):\n    "
+        + TRUTH.format("special.expit(epsilon)").replace("\n", "\n    "),
+    ],
+    "a module with all its names": ["from scipy.special import *", TRUTH.format("expit(epsilon)")],
+    "a name that is used again": [
+        TRUTH.format("special.expit(epsilon)"),
+        "truth_probability = truth_probability(0.3)",
+    ],
+}
+
+
+@pytest.mark.parametrize("way", RIGHT_WAYS)
+def test_a_right_answer_has_full_marks_in_any_form(tmp_path, way):
+    """In Jupyter each of them gives the function; the first seven once had no points."""
+    cells = [nbformat.v4.new_code_cell(c) for c in (SETUPS, *RIGHT_WAYS[way])]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "x.ipynb")
+    table = grade(tmp_path / "x.ipynb", "foundations")
+    mine = table[table.exercise == "truth_probability"]
+    assert mine.points.tolist() == [1, 3], mine.message.tolist()
+
+
+def test_what_is_no_function_is_said(tmp_path):
+    cells = [nbformat.v4.new_code_cell("truth_probability = 0.7")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "x.ipynb")
+    table = grade(tmp_path / "x.ipynb", "foundations")
+    assert set(table.message[table.exercise == "truth_probability"]) == {"it is not a function"}
+
+
 def test_what_calls_own_functions_is_not_run(tmp_path):
     loop = "def loop():\n    while True: pass\nx = loop()\ny = x + 1"
     table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, loop)
@@ -325,15 +450,18 @@ def test_what_calls_own_functions_is_not_run(tmp_path):
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("class Slow:\n    while True: pass", "its definitions: no answer within"),
-        ("class Gone:\n    import os; os._exit(3)", "its definitions: its process ended"),
+        ("class Own:\n    while True: pass", "its definitions: no answer within"),
+        ("class Own:\n    import os; os._exit(3)", "its definitions: its process ended"),
+        ("def loop():\n    while True: pass\nOwn = loop()", "its definitions: no answer within"),
     ],
 )
 def test_a_cell_that_hangs_or_ends_outside_of_functions(tmp_path, monkeypatch, cell, message):
+    """It costs the answers that use it; others have their points."""
     monkeypatch.setattr("pdpbook.exercises.grading.START", 10.0)
-    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, cell)
-    assert table.points.sum() == 0
-    assert table.message[table.exercise == "worst_event"].str.startswith(message).all()
+    uses = "def privacy_profile(p, q, epsilon):\n    return Own"
+    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, cell, uses)
+    assert table.points.tolist() == [0, 0, 1, 3]
+    assert table.message[table.exercise == "privacy_profile"].str.startswith(message).all()
 
 
 def test_an_expression_too_deep_costs_its_cell_alone(tmp_path):

@@ -1,8 +1,9 @@
 """The grader: the functions of a submitted notebook, in a process of their own with time limits.
 
-Only imports, functions, classes and constants of the notebook are used, so that deleted or edited
-tests, stray cells and wrong metadata do not matter. A constant is what is assigned to a name and
-needs no function of the notebook. Not a sandbox. `worker` is the other end.
+Of the notebook only those statements are run that bind what an answer uses, so that deleted or
+edited tests, stray cells and wrong metadata do not matter. Marks count only with a secret of the
+run: what an answer writes to the pipe of the marks gives nothing. Not a sandbox. `worker` is the
+other end.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ import math
 import os
 import queue
 import re
+import secrets
 import signal
 import subprocess
+import symtable
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -29,6 +33,11 @@ from pdpbook.exercises.properties import POINTS, assignment, seed_of
 __all__ = ["grade"]
 
 START = 60.0  # seconds more that a process may take to import the package
+LINE = 2**20  # characters of one line of an answer, at most
+#: lines that Jupyter reads and Python does not: magics, commands of a shell, questions
+MAGIC = re.compile(r"\s*(\w[\w, ]*=\s*)?[%!?]|.*\?\s*$")
+
+Part = tuple[str, str]  # of an exercise: its name, and visible or hidden
 
 
 def grade(
@@ -64,12 +73,11 @@ def grade(
     if not 0 < seconds < math.inf:
         raise ValueError(f"seconds must be finite and above 0; got {seconds}")
     statements, problem = definitions(Path(notebook))
-    names = {name for statement in statements for name in _given(statement)}
-    todo = [exercise for exercise in exercises if exercise in names]
-    if not problem and not todo:
+    bound = {name for statement in statements for name in statement.binds}
+    parts = [(exercise, part) for exercise in exercises if exercise in bound for part in POINTS]
+    if not problem and not parts:
         problem = f"it holds none of the functions of {name}; is it another assignment?"
-    sources = [ast.unparse(statement) for statement in statements]
-    answered = dict(_answers(name, todo, sources, seed, seconds)) if todo else {}
+    answered = dict(_answers(name, parts, statements, seed, seconds))
     rows = []
     for exercise in exercises:
         missing = problem or f"there is no function {exercise} that Python can read"
@@ -80,8 +88,17 @@ def grade(
     return pd.DataFrame(rows, columns=["exercise", "part", "points", "out_of", "message"])
 
 
-def definitions(notebook: Path) -> tuple[list[ast.stmt], str]:
-    """The definitions of a notebook, and why there are none; a broken cell costs only itself."""
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a notebook, outside of functions."""
+
+    source: str
+    binds: set[str]  #: names that it defines, imports or assigns to
+    reads: set[str]  #: names of the notebook that it uses, now or in its functions
+
+
+def definitions(notebook: Path) -> tuple[list[Statement], str]:
+    """The statements of a notebook, or why there are none; a broken cell costs only itself."""
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         sources = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
@@ -89,50 +106,64 @@ def definitions(notebook: Path) -> tuple[list[ast.stmt], str]:
         return [], f"the file cannot be read: {error.strerror}"
     except (ValueError, KeyError, TypeError, RecursionError):
         return [], "the file is not a Jupyter notebook"
-    statements: list[ast.stmt] = []
+    statements: list[Statement] = []
     for source in sources:
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            cell = ast.parse(re.sub(r"^[ \t]*[%!].*$", "", source, flags=re.M))
-            ast.unparse(cell)  # fails where statements nest too deep to be sent on
-            statements += cell.body
-    unknown = {name for statement in statements for name in _given(statement)}
-    kept = []
-    for statement in statements:
-        if _is_definition(statement, unknown):
-            kept.append(statement)
-        else:
-            names = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
-            unknown |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    return kept, ""
+            statements += [_statement(one) for one in _parsed(source).body]
+    return statements, ""
 
 
-def _given(statement: ast.stmt) -> set[str]:
-    """Names that a statement defines as functions or classes."""
-    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-        return {statement.name}
-    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
-        return {target.id for target in statement.targets if isinstance(target, ast.Name)}
-    return set()
+def needed(statements: list[Statement], names: Collection[str]) -> list[str]:
+    """Sources of the statements that bind these names, and what those use in turn."""
+    wanted: set[str] = set()
+    more = {*names, "*"}
+    while more:
+        wanted |= more
+        more = {name for one in statements if one.binds & wanted for name in one.reads} - wanted
+    return [one.source for one in statements if one.binds & wanted]
 
 
-def _is_definition(statement: ast.stmt, unknown: set[str]) -> bool:
-    """Whether a statement is kept; a constant must not run, or need, what is not known here."""
-    if isinstance(statement, ast.Assign):
-        lazy = isinstance(statement.value, ast.Lambda)
-        used = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
-        named = all(isinstance(target, ast.Name) for target in statement.targets)
-        return named and (lazy or not used & unknown)
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-    return isinstance(statement, kinds)
+def _parsed(source: str) -> ast.Module:
+    """A cell as Python reads it, without the lines that only Jupyter does."""
+    lines = source.split("\n")
+    while True:
+        try:
+            return ast.parse("\n".join(lines))
+        except SyntaxError as error:
+            at = min(error.lineno or 1, len(lines)) - 1
+            if not MAGIC.match(lines[at]):
+                raise
+            lines[at] = lines[at][: -len(lines[at].lstrip())] + "pass"
+
+
+def _statement(statement: ast.stmt) -> Statement:
+    """What a statement binds and reads; into a table that exists it may also put something."""
+    source = ast.unparse(statement)  # fails where expressions nest too deep to be sent on
+    tables = [symtable.symtable(source, "<submission>", "exec")]
+    top = tables[0].get_symbols()
+    binds = {s.get_name() for s in top if s.is_assigned() or s.is_imported()}
+    reads = {s.get_name() for s in top if s.is_referenced()}
+    while tables:
+        inner = tables.pop().get_children()
+        reads |= {s.get_name() for table in inner for s in table.get_symbols() if s.is_global()}
+        tables += inner
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            binds |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & reads
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            binds.add("*")
+    return Statement(source, set() if isinstance(statement, ast.Delete) else binds, reads)
 
 
 def _answers(
-    name: str, todo: list[str], sources: list[str], seed: int, seconds: float
-) -> Iterator[tuple[tuple[str, str], str]]:
+    name: str, parts: list[Part], statements: list[Statement], seed: int, seconds: float
+) -> Iterator[tuple[Part, str]]:
     """Message of each part; a part that hangs or kills its process costs itself alone."""
-    parts = [(exercise, part) for exercise in todo for part in POINTS]
     while parts:
-        task = {"name": name, "sources": sources, "seed": seed, "parts": parts}
+        todo = [*dict.fromkeys(exercise for exercise, _ in parts)]
+        secret = secrets.token_hex()
+        task = {"name": name, "seed": seed, "parts": parts, "secret": secret}
+        task["sources"] = needed(statements, todo)
         process = subprocess.Popen(
             [sys.executable, "-m", "pdpbook.exercises.worker"],
             stdin=subprocess.PIPE,
@@ -143,21 +174,43 @@ def _answers(
         lines = _lines(process, json.dumps(task).encode())
         ready = False
         try:
-            ready = lines.get(timeout=START + seconds) is not None
-            message = lines.get(timeout=seconds) if ready else None
-            while message is not None:
-                yield parts.pop(0), json.loads(message)
-                message = lines.get(timeout=seconds) if parts else None
-            fault = f"its process ended without an answer, exit code {process.wait(seconds)}"
+            line = lines.get(timeout=START + seconds)
+            ready = _message(line, secret, ("", "")) is not None
+            while ready and parts:
+                line = lines.get(timeout=seconds)
+                message = _message(line, secret, parts[0])
+                if message is None:
+                    break
+                yield parts[0], message
+                parts = parts[1:]
+            fault = "something else than the grader wrote its marks"
+            if line is None:
+                code = process.wait(seconds)
+                fault = f"its process ended without an answer, exit code {code}"
         except (queue.Empty, subprocess.TimeoutExpired):
             fault = f"no answer within {seconds:g} seconds"
         finally:
             _end(process)
-        if not ready:  # what stands outside of functions hangs or dies, and would again
+        if ready and parts:
+            yield parts[0], fault
+            parts = parts[1:]
+        elif not ready and len(todo) > 1:  # who needs the definition that hangs or dies?
+            for one in todo:
+                own = [part for part in parts if part[0] == one]
+                yield from _answers(name, own, statements, seed, seconds)
+            return
+        elif not ready:
             yield from ((part, f"its definitions: {fault}") for part in parts)
             return
-        if parts:
-            yield parts.pop(0), fault
+
+
+def _message(line: bytes | None, secret: str, part: Part) -> str | None:
+    """What a line says of a part; None unless it has the secret of the run and names the part."""
+    with contextlib.suppress(ValueError, RecursionError):
+        match json.loads(line or b""):
+            case [str(key), str(exercise), str(which), str(message)]:
+                return message if (key, exercise, which) == (secret, *part) else None
+    return None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -179,7 +232,7 @@ def _lines(process: subprocess.Popen[bytes], task: bytes) -> queue.Queue[bytes |
             there.write(task)
             there.close()
         with back:
-            for line in back:
+            while line := back.readline(LINE):
                 lines.put(line)
         lines.put(None)
 

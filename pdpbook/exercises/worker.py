@@ -1,5 +1,8 @@
 """The process in which a submission runs: a task on standard input, a line of JSON a part.
 
+Each line holds the secret that came with the task, exercise, part and message. An answer that goes
+through the memory of this process finds the secret, too: this is no sandbox.
+
 Definitions run code: a constant, a default, the body of a class. What judges answers is therefore
 put back after them. What an answer does while it is judged, nothing undoes.
 """
@@ -34,14 +37,13 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with _judges_kept():
-        space, failed = definitions_of(task["sources"])
-    _say(out, "ready")
+        functions, failed = functions_of(task["sources"])
+    _say(out, task["secret"], "", "", "")  # ready
     for name, part in task["parts"]:
-        answer = space.get(name)
         faults = ["it is not a function"]
-        if callable(answer):
-            faults = exercises[name].faults(answer, part, task["seed"])
-        _say(out, "; ".join([*faults, *failed]) if faults else "")
+        if name in functions:
+            faults = exercises[name].faults(functions[name], part, task["seed"])
+        _say(out, task["secret"], name, part, "; ".join([*faults, *failed]) if faults else "")
 
 
 @contextlib.contextmanager
@@ -63,20 +65,25 @@ def _judges_kept() -> Iterator[None]:
         setattr(one, name, method)
 
 
-def _say(out: IO[str], message: str) -> None:
-    out.write(json.dumps(message) + "\n")
+def _say(out: IO[str], *words: str) -> None:
+    out.write(json.dumps(words) + "\n")
 
 
-def definitions_of(sources: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Run definitions one by one; a package that is missing costs what needs it."""
+def functions_of(sources: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """Run definitions one by one; a package that is missing costs what needs it.
+
+    A name that is used again for something else still stands for the last function that it was.
+    """
     space: dict[str, Any] = {"__name__": "submission"}
+    functions: dict[str, Any] = {}
     failed = []
     for source in sources:
         try:
             exec(compile(source, "<submission>", "exec"), space)
         except Exception as error:  # whatever it is, the other definitions may work
-            failed.append(f"{source[:60]!r} raised {error}")
-    return space, failed
+            failed.append(f"{source[:60]!r} raised {str(error)[:200]}")
+        functions |= {name: value for name, value in space.items() if callable(value)}
+    return functions, failed
 
 
 if __name__ == "__main__":
