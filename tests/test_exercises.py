@@ -8,9 +8,12 @@ import functools
 import json
 import re
 
+import cvxpy as cp
 import nbformat
+import numpy as np
 import pytest
 from exercises import PAGES, release
+from right_answers import right_answers
 from wrong_answers import wrong_answers
 
 from pdpbook.exercises import ASSIGNMENTS, assignment, check
@@ -19,6 +22,7 @@ from pdpbook.exercises.worker import functions_of
 
 EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
 WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
+RIGHT = [(name, r) for name, answers in right_answers.items() for r in answers]
 
 
 def named(value):
@@ -62,6 +66,54 @@ def test_a_wrong_answer_violates_its_property(name, wrong):
     fault = hidden[wrong.violates].fault(wrong.answer, seed=0)
     assert fault
     assert "raised TypeError" not in fault, "a wrong answer must be plausible, not broken"
+
+
+def constant(answer, kind):
+    """An answer of the right shape that does not look at what it is given."""
+
+    def same(found):
+        if isinstance(found, tuple | list):
+            return type(found)(same(part) for part in found)
+        if isinstance(found, cp.Problem):
+            return cp.Problem(cp.Minimize(CONSTANTS[kind](np.zeros(1))), found.constraints)
+        found = np.asarray(found)
+        return np.broadcast_to(CONSTANTS[kind](found), found.shape).astype(found.dtype)[()]
+
+    return lambda *given, **named: same(answer(*given, **named))
+
+
+CONSTANTS = {
+    "zeros": lambda found: 0.0,
+    "ones": lambda found: 1.0,
+    "halves": lambda found: 0.5,
+    "tiny": lambda found: 1e-9,
+    "equal shares": lambda found: 1 / max(1, found.size),
+}
+
+
+@pytest.mark.parametrize("kind", CONSTANTS)
+@every_exercise
+def test_a_constant_fails_what_students_can_see(name, exercise, kind):
+    """Zeros once read as success: two properties held."""
+    answer = constant(reference(name)[exercise.name], kind)
+    for seed in range(3):
+        assert exercise.faults(answer, "visible", seed)
+
+
+@pytest.mark.parametrize(("name", "right"), RIGHT, ids=named)
+def test_a_right_answer_of_another_kind_has_every_property(name, right):
+    exercise = assignment(name).exercises[right.exercise]
+    for part in ("visible", "hidden"):
+        assert exercise.faults(right.answer, part, seed=0) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "right"), RIGHT, ids=named)
+def test_a_right_answer_of_another_kind_raises_no_false_alarm(name, right):
+    exercise = assignment(name).exercises[right.exercise]
+    for seed in range(1, 6):
+        for part in ("visible", "hidden"):
+            assert exercise.faults(right.answer, part, seed) == [], seed
 
 
 @every_exercise

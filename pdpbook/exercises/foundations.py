@@ -41,6 +41,12 @@ def no_budget_no_news(answer: Answer, rng: Generator) -> bool:
     return bool(np.isclose(answer(0.0), 0.5))
 
 
+@visible("truth_probability")
+def a_larger_budget_tells_more(answer: Answer, rng: Generator) -> bool:
+    """The larger the budget, the likelier the truth."""
+    return bool(np.all(np.diff(answer(np.sort(rng.uniform(0.1, 5, 20)))) > 0))
+
+
 @hidden("truth_probability")
 def the_promise_is_kept_exactly(answer: Answer, rng: Generator) -> bool:
     """What a report can reveal is the budget, no more and no less."""
@@ -53,6 +59,14 @@ def the_promise_is_kept_exactly(answer: Answer, rng: Generator) -> bool:
 def a_large_budget_is_no_overflow(answer: Answer, rng: Generator) -> bool:
     """A budget of a thousand gives a chance of one."""
     return bool(np.isclose(answer(1000.0), 1.0))
+
+
+@hidden("truth_probability")
+def chances_have_the_shape_of_budgets(answer: Answer, rng: Generator) -> bool:
+    """One budget gives one number, and a table of budgets a table of chances, each at its place."""
+    budgets = rng.uniform(0.1, 3, (2, 3))
+    one, table = answer(float(budgets[1, 0])), np.asarray(answer(budgets))
+    return np.shape(one) == () and table.shape == (2, 3) and bool(np.isclose(table[1, 0], one))
 
 
 # --- sample_l2_laplace ----------------------------------------------------------------------------
@@ -87,12 +101,28 @@ def the_radius_has_its_law(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("sample_l2_laplace", draws=True)
+def lengths_are_right_in_many_dimensions(answer: Answer, rng: Generator) -> bool:
+    """In twenty dimensions, too, no length is a few percent too short or too long."""
+    d, eta = 20, 1.5
+    radius = np.linalg.norm(answer(d, eta, 20_000, rng), axis=1)
+    return bool(stats.kstest(radius, stats.gamma(d, scale=1 / eta).cdf).pvalue > ALARM)
+
+
+def _directions(z: Any) -> Any:
+    return z / np.linalg.norm(z, axis=1, keepdims=True)
+
+
+def _law_of_cosines(d: int) -> Any:
+    """Of (1 + u.v)/2 for a uniform direction u and any other v that does not depend on it."""
+    return stats.beta((d - 1) / 2, (d - 1) / 2)
+
+
+@hidden("sample_l2_laplace", draws=True)
 def every_direction_is_alike(answer: Answer, rng: Generator) -> bool:
     """No direction is more likely than another: not an axis, not a diagonal, not a half-space."""
     d = 5
-    z = answer(d, 1.0, 4000, rng)
-    u = z / np.linalg.norm(z, axis=1, keepdims=True)
-    law = stats.beta((d - 1) / 2, (d - 1) / 2)  # of (1 + u.v)/2 for any fixed direction v
+    u = _directions(answer(d, 1.0, 4000, rng))
+    law = _law_of_cosines(d)
     places = [np.eye(d)[0], np.ones(d) / np.sqrt(d), rng.normal(size=d)]
     ways = [v / np.linalg.norm(v) for v in places]
     return all(stats.kstest((1 + u @ v) / 2, law.cdf).pvalue > ALARM / 3 for v in ways)
@@ -105,6 +135,25 @@ def rows_are_drawn_anew(answer: Answer, rng: Generator) -> bool:
     if len(np.unique(radius)) < 2000:
         return False
     return bool(stats.spearmanr(radius[:-1], radius[1:]).pvalue > ALARM)
+
+
+@hidden("sample_l2_laplace", draws=True)
+def directions_are_drawn_anew(answer: Answer, rng: Generator) -> bool:
+    """The direction of a row says nothing about that of the next, or of one far below."""
+    d, size = 3, 4000
+    u = _directions(answer(d, 1.0, size, rng))
+    cosines = [np.sum(u[:-lag] * u[lag:], axis=1) for lag in (1, size // 2)]
+    law = _law_of_cosines(d)
+    return all(stats.kstest((1 + c) / 2, law.cdf).pvalue > ALARM / 2 for c in cosines)
+
+
+@hidden("sample_l2_laplace", draws=True)
+def length_and_direction_are_strangers(answer: Answer, rng: Generator) -> bool:
+    """Noise is no longer in one direction than in another."""
+    z = answer(3, 1.0, 4000, rng)
+    radius, u = np.linalg.norm(z, axis=1), _directions(z)
+    sides = [*u.T, *np.abs(u).T]
+    return all(stats.spearmanr(radius, side).pvalue > ALARM / len(sides) for side in sides)
 
 
 # --- squared_error_of_noise -----------------------------------------------------------------------
@@ -149,10 +198,6 @@ def _people(rng: Generator, n: int = 30, d: int = 4) -> tuple[Any, Any, Any]:
     return X, y, weights / weights.sum()
 
 
-def _objective(theta: Any, X: Any, y: Any, weights: Any, lam: float) -> float:
-    return float(weights @ (y - X @ theta) ** 2 + lam * theta @ theta)
-
-
 @visible("weighted_ridge")
 def ridge_has_a_coefficient_a_feature(answer: Answer, rng: Generator) -> bool:
     """There is one coefficient for each feature."""
@@ -165,14 +210,30 @@ def a_huge_penalty_leaves_nothing(answer: Answer, rng: Generator) -> bool:
     return bool(np.max(np.abs(answer(*_people(rng), 1e9))) < 1e-6)
 
 
-@hidden("weighted_ridge")
-def nothing_nearby_is_better(answer: Answer, rng: Generator) -> bool:
-    """No coefficients have a smaller objective."""
-    X, y, weights = _people(rng)
-    lam = float(rng.choice([0.01, 0.3, 2.0]))
+@visible("weighted_ridge")
+def a_line_without_scatter_is_found(answer: Answer, rng: Generator) -> bool:
+    """Where labels follow a line exactly and the penalty is tiny, the line is found."""
+    X, _, weights = _people(rng)
+    line = rng.uniform(-1, 1, 4)
+    return bool(np.allclose(answer(X, X @ line, weights, 1e-9), line, atol=1e-6))
+
+
+def _is_minimum(answer: Answer, X: Any, y: Any, weights: Any, lam: float) -> bool:
     theta = np.asarray(answer(X, y, weights, lam))
     gradient = X.T @ (weights * (X @ theta - y)) + lam * theta  # convex: 0 only at the minimum
     return bool(np.linalg.norm(gradient) < 1e-9)
+
+
+@hidden("weighted_ridge")
+def nothing_nearby_is_better(answer: Answer, rng: Generator) -> bool:
+    """No coefficients have a smaller objective."""
+    return _is_minimum(answer, *_people(rng), float(rng.choice([0.01, 0.3, 2.0])))
+
+
+@hidden("weighted_ridge")
+def a_few_people_are_enough(answer: Answer, rng: Generator) -> bool:
+    """It is right, too, for fewer people than features, and for one person."""
+    return all(_is_minimum(answer, *_people(rng, n=n), 0.3) for n in (1, 3))
 
 
 @hidden("weighted_ridge")
@@ -216,6 +277,13 @@ def delta_is_a_probability(answer: Answer, rng: Generator) -> bool:
     return bool(0 <= found <= 1 and abs(answer(p, p, 0.0)) < 1e-12)
 
 
+@visible("privacy_profile")
+def delta_falls_as_epsilon_grows(answer: Answer, rng: Generator) -> bool:
+    """Different laws have a delta above 0 at epsilon 0, and a smaller one at a larger epsilon."""
+    p, q = _laws(rng)
+    return bool(answer(p, q, 0.0) > answer(p, q, 1.0) + 1e-12)
+
+
 @hidden("privacy_profile")
 def at_zero_it_is_total_variation(answer: Answer, rng: Generator) -> bool:
     """At epsilon 0 it is the total variation distance."""
@@ -243,6 +311,13 @@ def no_event_does_better(answer: Answer, rng: Generator) -> bool:
 
 
 @hidden("privacy_profile")
+def an_output_of_one_law_alone_counts(answer: Answer, rng: Generator) -> bool:
+    """An output that only one of the two laws can give counts, whatever epsilon is."""
+    p, q = np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.0, 0.5])
+    return all(bool(np.isclose(answer(p, q, epsilon), 0.5)) for epsilon in (0.0, 0.4, 3.0))
+
+
+@hidden("privacy_profile")
 def merging_outputs_reveals_no_more(answer: Answer, rng: Generator) -> bool:
     """Outputs that are merged reveal no more than before."""
     p, q = _laws(rng, m=8)
@@ -258,6 +333,14 @@ def an_event_is_a_choice_of_outputs(answer: Answer, rng: Generator) -> bool:
     """There is one truth value for each output."""
     found = np.asarray(answer(*_laws(rng), 0.1))
     return found.shape == (6,) and found.dtype == bool
+
+
+@visible("worst_event")
+def the_event_speaks_for_the_first_law(answer: Answer, rng: Generator) -> bool:
+    """At epsilon 0 the event is likelier under the first law than under the second."""
+    p, q = _laws(rng)
+    event = np.asarray(answer(p, q, 0.0))
+    return bool(p[event].sum() > q[event].sum() + 1e-12)
 
 
 @hidden("worst_event")
@@ -299,6 +382,12 @@ def equal_counts_prove_nothing(answer: Answer, rng: Generator) -> bool:
     return bool(answer(500, 1000, 500, 1000, 0.01) == 0)
 
 
+@visible("epsilon_lower_bound")
+def a_clear_difference_proves_something(answer: Answer, rng: Generator) -> bool:
+    """Counts far apart give a bound above 0, and below the logarithm of their ratio."""
+    return bool(0 < answer(900, 1000, 100, 1000, 0.01) < np.log(9))
+
+
 @hidden("epsilon_lower_bound")
 def more_releases_prove_more(answer: Answer, rng: Generator) -> bool:
     """Ten times as many releases with the same shares give a larger bound."""
@@ -332,6 +421,18 @@ def false_alarms_are_as_rare_as_asked(answer: Answer, rng: Generator) -> bool:
         seen[pair] > np.log(p / q) for pair in zip(first.tolist(), second.tolist(), strict=True)
     )
     return bool(stats.binom.sf(wrong - 1, games, alarm) > ALARM)
+
+
+@hidden("epsilon_lower_bound")
+def rare_events_raise_no_more_alarms(answer: Answer, rng: Generator) -> bool:
+    """False alarms are no more frequent where the event is rare; no likely counts are left out."""
+    draws_p, draws_q, chance, alarm = 1000, 10**6, 1e-5, 1e-4
+    hits_p, hits_q = np.arange(1, 4), np.arange(21)  # all others are taken for right
+    likely = np.outer(
+        stats.binom.pmf(hits_p, draws_p, chance), stats.binom.pmf(hits_q, draws_q, chance)
+    )
+    wrong = [[answer(int(a), draws_p, int(b), draws_q, alarm) > 0 for b in hits_q] for a in hits_p]
+    return bool(np.sum(likely, where=np.array(wrong, dtype=bool)) <= alarm)
 
 
 @hidden("epsilon_lower_bound")

@@ -203,4 +203,6 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
     if faults:
         lines = "".join(f"\n- {line}" for line in faults)
         raise AssertionError(f"{exercise} fails its {part} properties:{lines}")
-    print(f"{exercise}: {len(getattr(exercises[function], part))} {part} properties hold")
+    one = exercises[function]
+    held = f"{exercise}: {len(getattr(one, part))} {part} properties hold"
+    print(held if hidden else f"{held}, {len(one.hidden)} hidden ones remain")

@@ -330,6 +330,15 @@ def right_width(x, eta, level):
     return np.linalg.norm(x) * optimize.brentq(lambda t: covered(t) - level, 0, 99) / eta
 
 
+@wrong("noise_half_width", "a_thousandth_is_kept_everywhere")
+def counted_in_a_simulation(x, eta, level):
+    rng, d, draws = np.random.default_rng(0), len(x), 400_000
+    z = rng.normal(size=(draws, d))
+    cosine = z[:, 0] / np.linalg.norm(z, axis=1)
+    parts = rng.gamma(d, 1 / eta, draws) * np.abs(cosine)
+    return float(np.quantile(parts, level) * np.linalg.norm(x))
+
+
 # --- evidence_of_release -------------------------------------------------------------------------
 
 

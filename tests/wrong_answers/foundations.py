@@ -36,6 +36,16 @@ def exponential_over_exponential(epsilon):
     return np.exp(epsilon) / (1 + np.exp(epsilon))
 
 
+@wrong("truth_probability", "chances_have_the_shape_of_budgets")
+def a_row_of_chances(epsilon):
+    return 1 / (1 + np.exp(-np.ravel(epsilon)))
+
+
+@wrong("truth_probability", "chances_have_the_shape_of_budgets")
+def a_list_even_of_one(epsilon):
+    return 1 / (1 + np.exp(-np.atleast_1d(epsilon)))
+
+
 # --- sample_l2_laplace ---------------------------------------------------------------------------
 
 
@@ -79,6 +89,51 @@ def positive_directions(d, eta, size, rng):
 @wrong("sample_l2_laplace", "rows_are_drawn_anew")
 def one_radius_for_all(d, eta, size, rng):
     return rng.gamma(d, 1 / eta) * directions(size, d, rng)
+
+
+@wrong("sample_l2_laplace", "directions_are_drawn_anew")
+def directions_in_pairs(d, eta, size, rng):
+    u = np.repeat(directions((size + 1) // 2, d, rng), 2, axis=0)[:size]
+    u[1::2] *= -1
+    return rng.gamma(d, 1 / eta, size)[:, None] * u
+
+
+@wrong("sample_l2_laplace", "directions_are_drawn_anew")
+def directions_in_halves(d, eta, size, rng):
+    u = directions((size + 1) // 2, d, rng)
+    return rng.gamma(d, 1 / eta, size)[:, None] * np.vstack([u, -u])[:size]
+
+
+def sorted_by(noisy, lengths):
+    """Lengths in the order of some other numbers."""
+    return np.sort(lengths)[np.argsort(np.argsort(noisy))]
+
+
+@wrong("sample_l2_laplace", "length_and_direction_are_strangers")
+def longer_along_the_first_axis(d, eta, size, rng):
+    u = directions(size, d, rng)
+    noisy = np.abs(u[:, 0]) + 2 * rng.normal(size=size)
+    return sorted_by(noisy, rng.gamma(d, 1 / eta, size))[:, None] * u
+
+
+@wrong("sample_l2_laplace", "length_and_direction_are_strangers")
+def longer_upward_than_downward(d, eta, size, rng):
+    u = directions(size, d, rng)
+    noisy = u[:, -1] + 2 * rng.normal(size=size)
+    return sorted_by(noisy, rng.gamma(d, 1 / eta, size))[:, None] * u
+
+
+@wrong("sample_l2_laplace", "lengths_are_right_in_many_dimensions")
+def a_normal_length_above_six_dimensions(d, eta, size, rng):
+    radius = rng.gamma(d, 1 / eta, size)
+    if d > 6:
+        radius = np.abs(rng.normal(d, np.sqrt(d), size)) / eta
+    return radius[:, None] * directions(size, d, rng)
+
+
+@wrong("sample_l2_laplace", "lengths_are_right_in_many_dimensions")
+def three_percent_too_short(d, eta, size, rng):
+    return 0.97 * rng.gamma(d, 1 / eta, size)[:, None] * directions(size, d, rng)
 
 
 # --- squared_error_of_noise ----------------------------------------------------------------------
@@ -152,6 +207,13 @@ def weights_ignored(X, y, weights, lam):
     return Ridge(lam * len(y), fit_intercept=False).fit(X, y).coef_
 
 
+@wrong("weighted_ridge", "a_few_people_are_enough")
+def refused_where_people_are_few(X, y, weights, lam):
+    if len(X) < X.shape[1]:
+        raise ValueError("more features than people")
+    return Ridge(lam, fit_intercept=False).fit(X, y, sample_weight=weights).coef_
+
+
 # --- privacy_profile -----------------------------------------------------------------------------
 
 
@@ -181,6 +243,21 @@ def mass_where_the_ratio_is_large(p, q, epsilon):
 def both_directions_added(p, q, epsilon):
     e = np.exp(epsilon)
     return np.maximum(p - e * q, 0).sum() + np.maximum(q - e * p, 0).sum()
+
+
+@wrong("privacy_profile", "an_output_of_one_law_alone_counts")
+def outputs_of_both_laws_alone(p, q, epsilon):
+    both = (p > 0) & (q > 0)
+    p, q, e = p[both], q[both], np.exp(epsilon)
+    return max(np.maximum(p - e * q, 0).sum(), np.maximum(q - e * p, 0).sum())
+
+
+@wrong("privacy_profile", "an_output_of_one_law_alone_counts")
+def an_infinite_loss_taken_for_none(p, q, epsilon):
+    with np.errstate(all="ignore"):
+        loss = np.nan_to_num(np.log(p / q), posinf=0.0, neginf=0.0)
+    e = np.exp(epsilon)
+    return max(np.sum((p - e * q)[loss > epsilon]), np.sum((q - e * p)[-loss > epsilon]))
 
 
 # --- worst_event ---------------------------------------------------------------------------------
@@ -260,3 +337,25 @@ def caution_turned_around(hits_p, draws_p, hits_q, draws_q, alarm):
 @wrong("epsilon_lower_bound", "more_caution_proves_less")
 def a_fixed_interval(hits_p, draws_p, hits_q, draws_q, alarm):
     return clopper(hits_p, draws_p, hits_q, draws_q, 0.025, 0.025)
+
+
+def scores(hits, draws, z, sign):
+    """End of the interval of Wilson, which holds on average and not for every chance."""
+    share = hits / draws
+    spread = np.sqrt(share * (1 - share) / draws + z**2 / (4 * draws**2))
+    return (share + z**2 / (2 * draws) + sign * z * spread) / (1 + z**2 / draws)
+
+
+@wrong("epsilon_lower_bound", "rare_events_raise_no_more_alarms")
+def intervals_of_wilson(hits_p, draws_p, hits_q, draws_q, alarm):
+    z = stats.norm.isf(alarm / 2)
+    low, high = scores(hits_p, draws_p, z, -1), scores(hits_q, draws_q, z, 1)
+    return max(0.0, float(np.log(low / high))) if low > 0 else 0.0
+
+
+@wrong("epsilon_lower_bound", "rare_events_raise_no_more_alarms")
+def a_normal_logarithm(hits_p, draws_p, hits_q, draws_q, alarm):
+    a, b = hits_p + 0.5, hits_q + 0.5
+    ratio = np.log(a / (draws_p + 1)) - np.log(b / (draws_q + 1))
+    spread = np.sqrt(1 / a - 1 / (draws_p + 1) + 1 / b - 1 / (draws_q + 1))
+    return max(0.0, float(ratio - stats.norm.isf(alarm) * spread))

@@ -391,3 +391,23 @@ def zero_over_zero(gradients, clip_norm, batch_size):
     length = np.linalg.norm(gradients, axis=1, keepdims=True)
     factor = np.where(length > clip_norm, clip_norm, length) / length
     return (gradients * factor).sum(axis=0) / batch_size
+
+
+@wrong("clipped_step", "at_the_norm_there_is_an_edge")
+def a_smooth_length(gradients, clip_norm, batch_size):
+    length = np.sqrt(np.sum(gradients**2, axis=1, keepdims=True) + 1e-3)
+    return (gradients * np.minimum(1, clip_norm / length)).sum(axis=0) / batch_size
+
+
+@wrong("clipped_step", "at_the_norm_there_is_an_edge")
+def a_soft_clip(gradients, clip_norm, batch_size):
+    length = np.linalg.norm(gradients, axis=1, keepdims=True) / clip_norm
+    shrink = (1 + length**40) ** (-1 / 40)
+    return (gradients * shrink).sum(axis=0) / batch_size
+
+
+@wrong("clipped_step", "the_gradients_stay_as_they_were")
+def clipped_in_place(gradients, clip_norm, batch_size):
+    length = np.linalg.norm(gradients, axis=1, keepdims=True)
+    gradients *= clip_norm / np.maximum(length, clip_norm)
+    return gradients.sum(axis=0) / batch_size

@@ -273,6 +273,35 @@ def search_in_place(X, y, weights, i, lam):
     return best[1]
 
 
+def climbed(X, y, weights, i, lam, row, label):
+    """From a corner to the best next to it, until no neighbor is better."""
+    before, found, furthest = fit(X, y, weights, lam), (row, label), -1.0
+    while True:
+        flips = [
+            np.where(np.arange(len(row)) == j, 1 - found[0], found[0]) for j in range(len(row))
+        ]
+        records = [found, (found[0], -found[1]), *((flip, found[1]) for flip in flips)]
+        distances = []
+        for record in records:
+            new, labels = X.copy(), y.copy()
+            new[i], labels[i] = record
+            distances.append(np.linalg.norm(fit(new, labels, weights, lam) - before))
+        if max(distances) <= furthest:
+            return found, furthest
+        found, furthest = records[int(np.argmax(distances))], max(distances)
+
+
+@wrong("worst_neighbor", "the_best_corner_may_stand_alone")
+def greedy_flips(X, y, weights, i, lam):
+    return climbed(X, y, weights, i, lam, np.round(X[i]), 1.0 if y[i] < 0 else -1.0)[0]
+
+
+@wrong("worst_neighbor", "the_best_corner_may_stand_alone")
+def greedy_flips_from_both_ends(X, y, weights, i, lam):
+    starts = [(np.full(X.shape[1], end), label) for end in (0.0, 1.0) for label in (-1.0, 1.0)]
+    return max((climbed(X, y, weights, i, lam, *start) for start in starts), key=lambda f: f[1])[0]
+
+
 # --- chance_to_be_kept ---------------------------------------------------------------------------
 
 

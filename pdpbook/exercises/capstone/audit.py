@@ -58,6 +58,16 @@ def no_more_releases_than_paid_for(answer: Answer, rng: Generator) -> bool:
     return len(seen) <= 403 and set(seen) == {-1.0, 1.0}
 
 
+@visible("is_refuted")
+def what_is_plain_to_see_is_seen(answer: Answer, rng: Generator) -> bool:
+    """A label that is published as it is refutes a promise, and a release of zeros does not."""
+    bare, silent = (
+        answer(mechanism, *PAIR, 1.0, 400, 0.01, rng)
+        for mechanism in (lambda X, y, rng: y[:1].copy(), lambda X, y, rng: np.zeros(1))
+    )
+    return bool(bare and not silent)
+
+
 def _alarms(answer: Answer, mechanism: Any, epsilon: float, rng: Generator) -> bool:
     """Whether 30 audits of a kept promise, at an alarm of one in twenty, are wrong no oftener."""
     wrong = sum(bool(answer(mechanism, *PAIR, epsilon, 120, 0.05, rng)) for _ in range(30))

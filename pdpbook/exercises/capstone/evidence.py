@@ -37,6 +37,15 @@ def evidence_is_a_number(answer: Answer, rng: Generator) -> bool:
     return np.ndim(found) == 0 and bool(np.isfinite(found))
 
 
+@visible("evidence_of_release")
+def quieter_noise_shows_more(answer: Answer, rng: Generator) -> bool:
+    """Noise of twice the rate says twice as much, and it says something."""
+    X, y, budgets = _town(rng)
+    case = np.array([0.4, -0.3]), X, y, budgets / budgets.sum(), 0.3
+    once, twice = answer(*case, 2.0, [0, 3]), answer(*case, 4.0, [0, 3])
+    return bool(once != 0 and np.isclose(twice, 2 * once, atol=0))
+
+
 @hidden("evidence_of_release")
 def a_null_record_leaves_no_evidence(answer: Answer, rng: Generator) -> bool:
     """Somebody whose records are null from the start leaves no evidence."""

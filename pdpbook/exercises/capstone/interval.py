@@ -40,6 +40,16 @@ def the_interval_covers_as_often_as_it_says(answer: Answer, rng: Generator) -> b
 
 
 @hidden("noise_half_width")
+def a_thousandth_is_kept_everywhere(answer: Answer, rng: Generator) -> bool:
+    """In twenty dimensions, one after another, half of the noise is within, to a thousandth."""
+    for d in range(1, 21):
+        width = float(answer(np.eye(d)[0], 1.0, 0.5))
+        if not abs(_coverage(d, width) - 0.5) < 1e-3:
+            return False
+    return True
+
+
+@hidden("noise_half_width")
 def only_the_length_of_a_row_counts(answer: Answer, rng: Generator) -> bool:
     """Two rows of the same length and number of features have the same width."""
     x = rng.uniform(0.1, 1, 4)

@@ -43,6 +43,14 @@ def leaving_nobody_out_is_a_choice(answer: Answer, rng: Generator) -> bool:
     return all(bool(second <= first * (1 + 1e-12)) for first, second, _ in found)
 
 
+@visible("errors_of_plans")
+def whoever_moves_it_further_costs_more(answer: Answer, rng: Generator) -> bool:
+    """Where people can move the fit further, every plan has a larger error."""
+    budgets = rng.uniform(0.1, 5, 30)
+    near, far = (np.asarray(answer(budgets, 2, constant, 0.5)) for constant in (9.0, 18.0))
+    return bool(np.all(near < far))
+
+
 @hidden("errors_of_plans")
 def equal_budgets_leave_no_choice(answer: Answer, rng: Generator) -> bool:
     """Where all budgets are equal, all plans are."""

@@ -44,6 +44,24 @@ def a_loud_person_is_heard_as_far_as_allowed(answer: Answer, rng: Generator) -> 
 
 
 @hidden("clipped_step")
+def at_the_norm_there_is_an_edge(answer: Answer, rng: Generator) -> bool:
+    """A gradient a little too long is cut to the norm, and one a little shorter is not cut."""
+    way = rng.normal(size=(1, 3))
+    way /= np.linalg.norm(way)
+    found = [np.linalg.norm(answer(length * way, 0.7, 1)) for length in (0.69, 0.71)]
+    return bool(np.allclose(found, [0.69, 0.7], rtol=1e-5))
+
+
+@hidden("clipped_step")
+def the_gradients_stay_as_they_were(answer: Answer, rng: Generator) -> bool:
+    """The gradients that were handed in are not changed."""
+    gradients = 3 * rng.normal(size=(5, 3))
+    before = gradients.copy()
+    answer(gradients, 1.0, 4)
+    return bool(np.array_equal(gradients, before))
+
+
+@hidden("clipped_step")
 def below_the_norm_nothing_is_changed(answer: Answer, rng: Generator) -> bool:
     """Where no gradient is too long, it is their sum over the batch size."""
     gradients = rng.normal(size=(6, 4))

@@ -59,6 +59,20 @@ def noise_spends_the_budget(answer: Answer, rng: Generator) -> bool:
     return bool(min(far.pvalue, stats.kstest(beyond, "uniform").pvalue) > ALARM / 2)
 
 
+@hidden("private_eigenvalue_bound", draws=True)
+def noise_is_not_a_few_percent_too_short(answer: Answer, rng: Generator) -> bool:
+    """Over many calls the noise is not a few percent shorter than the budget demands."""
+    X, epsilon, short = _unit_rows(rng, n=12), 50.0, 0.95
+    center = _smallest(X) - np.log(1 / 0.6) / epsilon  # far above 0, where the bound would end
+    odds = 0.0  # in nats, of noise that is too short; by Ville they rarely grow for one that is not
+    for _ in range(40_000):
+        length = epsilon * abs(float(answer(X, epsilon, 0.3, rng)) - center)
+        odds += length * (1 - 1 / short) - np.log(short)
+        if not -5 < odds < -np.log(ALARM):
+            break
+    return bool(odds < -np.log(ALARM))
+
+
 @hidden("private_eigenvalue_bound")
 def one_person_moves_it_by_one_at_most(answer: Answer, rng: Generator) -> bool:
     """With equal noise, one person more moves the bound by at most 1."""

@@ -25,6 +25,15 @@ def a_huge_penalty_silences_all(answer: Answer, rng: Generator) -> bool:
     return bool(np.max(np.abs(answer(people(rng)[0], 1e9))) < 1e-6)
 
 
+@visible("leverages")
+def farther_out_is_more_leverage(answer: Answer, rng: Generator) -> bool:
+    """Of two people in the same direction, the one farther out has more leverage."""
+    X = people(rng)[0]
+    X[3] = 2 * X[8]
+    h = np.asarray(answer(X, 0.7))
+    return bool(h[3] > h[8])
+
+
 @hidden("leverages")
 def who_leaves_takes_volume_along(answer: Answer, rng: Generator) -> bool:
     """When a person leaves, the determinant of H falls by their share."""

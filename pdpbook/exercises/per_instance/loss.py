@@ -30,6 +30,15 @@ def who_has_no_row_loses_nothing(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(loss, 0, atol=1e-8))
 
 
+@visible("loss_at_release")
+def a_good_fit_and_a_bad_one_differ(answer: Answer, rng: Generator) -> bool:
+    """A release that fits a person perfectly speaks for them, one that is far off against them."""
+    X, y = people(rng)
+    fits = np.outer((y[2] + np.array([0.0, 1e3])) / (X[2] @ X[2]), X[2])
+    good, bad = answer(fits, X, y, 2, 0.7, 1.3)
+    return bool(good < 0 < bad)
+
+
 @hidden("loss_at_release")
 def it_compares_the_two_densities(answer: Answer, rng: Generator) -> bool:
     """It is the logarithm of how much likelier the release is without the person."""
@@ -91,6 +100,13 @@ def a_larger_epsilon_leaves_less(answer: Answer, rng: Generator) -> bool:
     """Neither delta grows with epsilon."""
     found = np.array([answer(epsilon, 0.5, 2.0) for epsilon in (0.0, 0.3, 1.0, 3.0)])
     return bool(np.all(np.diff(found, axis=0) <= 1e-9))
+
+
+@visible("delta_both_ways")
+def more_leverage_and_residual_show_more(answer: Answer, rng: Generator) -> bool:
+    """Both deltas are larger for somebody with more leverage and a larger residual."""
+    little, much = (np.asarray(answer(0.1, *person)) for person in ((0.1, 0.2), (0.5, 2.0)))
+    return bool(np.all(little < much))
 
 
 @hidden("delta_both_ways")

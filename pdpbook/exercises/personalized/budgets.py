@@ -20,10 +20,16 @@ def shares_add_up_to_one(answer: Answer, rng: Generator) -> bool:
     return found.shape == (12,) and bool(np.all(found > 0) and np.isclose(found.sum(), 1))
 
 
+@visible("budget_shares")
+def who_allows_more_weighs_more(answer: Answer, rng: Generator) -> bool:
+    """Whoever has a larger budget has more weight."""
+    return bool(np.all(np.diff(answer(np.sort(rng.uniform(0.01, 1, 12)))) > 0))
+
+
 @hidden("budget_shares")
 def twice_the_budget_twice_the_weight(answer: Answer, rng: Generator) -> bool:
     """Somebody with twice another's budget has twice their weight."""
-    found = answer(np.array([0.2, 0.4, 0.05, *rng.uniform(0.01, 1, 5)]))
+    found = np.asarray(answer(np.array([0.2, 0.4, 0.05, *rng.uniform(0.01, 1, 5)])))
     return bool(np.isclose(found[1], 2 * found[0]) and np.isclose(found[1], 8 * found[2]))
 
 
@@ -46,8 +52,9 @@ def shares_follow_their_people(answer: Answer, rng: Generator) -> bool:
 def two_accounts_weigh_what_one_did(answer: Answer, rng: Generator) -> bool:
     """Somebody who divides a budget between two accounts gains and loses no weight."""
     epsilon = rng.uniform(0.1, 1, 6)
-    parts = answer(np.array([0.3 * epsilon[0], *epsilon[1:], 0.7 * epsilon[0]]))
-    return bool(np.isclose(parts[0] + parts[-1], answer(epsilon)[0], rtol=ROUNDING))
+    whole = np.asarray(answer(epsilon))
+    parts = np.asarray(answer(np.array([0.3 * epsilon[0], *epsilon[1:], 0.7 * epsilon[0]])))
+    return bool(np.isclose(parts[0] + parts[-1], whole[0], rtol=ROUNDING))
 
 
 # --- rate_that_spends_all -------------------------------------------------------------------------
@@ -109,6 +116,14 @@ def there_is_a_promise_a_person(answer: Answer, rng: Generator) -> bool:
     """There is one promise for each person, and none is negative."""
     found = np.asarray(answer(random_weights(rng), 0.5, 3.0))
     return found.shape == (6,) and bool(np.all(found >= 0))
+
+
+@visible("promise_to_each")
+def shorter_noise_promises_less(answer: Answer, rng: Generator) -> bool:
+    """Noise of a higher rate, which is shorter, leaves everybody with a larger epsilon."""
+    weights = random_weights(rng)
+    low, high = (np.asarray(answer(weights, eta, 3.0)) for eta in (0.5, 0.8))
+    return bool(np.all(low < high))
 
 
 @hidden("promise_to_each")

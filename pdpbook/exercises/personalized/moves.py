@@ -49,6 +49,12 @@ def a_penalty_holds_the_fit(answer: Answer, rng: Generator) -> bool:
     return bool(np.all(np.diff(found, axis=0) <= 0))
 
 
+@visible("furthest_move")
+def who_weighs_more_can_move_more(answer: Answer, rng: Generator) -> bool:
+    """Somebody of more weight has a larger bound."""
+    return bool(np.all(np.diff(answer(np.sort(random_weights(rng)), 0.5, 3)) > 0))
+
+
 @hidden("furthest_move")
 def nobody_alone_moves_further(answer: Answer, rng: Generator) -> bool:
     """Nobody moves the fit further by another label, on features that they alone have."""
@@ -105,9 +111,24 @@ def _distance(X: Any, y: Any, weights: Any, i: int, lam: float, record: Any) -> 
     return float(np.linalg.norm(move))
 
 
+def _corner_distances(X: Any, y: Any, weights: Any, i: int, lam: float) -> Any:
+    """How far each corner moves the fit: an axis of two ends for each feature and the label."""
+    d = X.shape[1]
+    ends = np.array(list(itertools.product([0.0, 1.0], repeat=d + 1)))
+    new, label = np.repeat(X[None], len(ends), axis=0), np.repeat(y[None], len(ends), axis=0)
+    new[:, i], label[:, i] = ends[:, :d], 2 * ends[:, d] - 1
+    moves = _fits(new, label, weights, lam) - _fits(X, y, weights, lam)
+    return np.linalg.norm(moves, axis=1).reshape((2,) * (d + 1))
+
+
 def _best_corner(X: Any, y: Any, weights: Any, i: int, lam: float) -> float:
-    records = itertools.product(itertools.product([0.0, 1.0], repeat=X.shape[1]), [-1.0, 1.0])
-    return max(_distance(X, y, weights, i, lam, record) for record in records)
+    return float(_corner_distances(X, y, weights, i, lam).max())
+
+
+def _summits(distances: Any) -> int:
+    """How many corners are better than all that differ from them in one place."""
+    flipped = [np.flip(distances, axis) for axis in range(distances.ndim)]
+    return int(np.sum(np.all(distances > np.array(flipped), axis=0)))
 
 
 @visible("worst_neighbor")
@@ -125,6 +146,19 @@ def the_attack_moves_the_fit(answer: Answer, rng: Generator) -> bool:
     return _distance(X, y, weights, 2, 0.5, record) > 0
 
 
+@visible("worst_neighbor")
+def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Generator) -> bool:
+    """No row of zeros, and no row of ones, moves the fit further with either label."""
+    X, y, weights = _crowd_of(rng, 6, 3)
+    fine = []
+    for labels in (y, -y):
+        record = answer(X.copy(), labels.copy(), weights.copy(), 2, 0.5)
+        rivals = itertools.product((np.zeros(3), np.ones(3)), (-1.0, 1.0))
+        best = max(_distance(X, labels, weights, 2, 0.5, rival) for rival in rivals)
+        fine.append(_distance(X, labels, weights, 2, 0.5, record) >= (1 - SHORT) * best)
+    return all(fine)
+
+
 @hidden("worst_neighbor")
 def no_corner_reaches_further(answer: Answer, rng: Generator) -> bool:
     """No corner of the cube moves the fit further, for anybody, with either label."""
@@ -135,6 +169,21 @@ def no_corner_reaches_further(answer: Answer, rng: Generator) -> bool:
             record = answer(*(part.copy() for part in data), int(i), lam)
             reached = _distance(X, y, weights, i, lam, record)
             fine.append(reached >= (1 - SHORT) * _best_corner(X, y, weights, i, lam))
+    return all(fine)
+
+
+@hidden("worst_neighbor")
+def the_best_corner_may_stand_alone(answer: Answer, rng: Generator) -> bool:
+    """In crowds where many a corner is better than those next to it, the best one is not missed."""
+    lam, crowds = 0.01, [_crowd_of(rng, 5, 6) for _ in range(400)]
+    heaviest = [int(np.argmax(weights)) for _, _, weights in crowds]
+    maps = [_corner_distances(*c, i, lam) for c, i in zip(crowds, heaviest, strict=True)]
+    fine = []
+    for k in np.argsort([-_summits(distances) for distances in maps])[:30]:
+        X, y, weights = crowds[k]
+        record = answer(X.copy(), y.copy(), weights.copy(), heaviest[k], lam)
+        reached = _distance(X, y, weights, heaviest[k], lam, record)
+        fine.append(reached >= (1 - SHORT) * maps[k].max())
     return all(fine)
 
 

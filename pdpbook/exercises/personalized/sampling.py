@@ -16,6 +16,13 @@ def chances_are_probabilities(answer: Answer, rng: Generator) -> bool:
     return found.shape == (15,) and bool(np.all((found > 0) & (found <= 1 + 1e-12)))
 
 
+@visible("chance_to_be_kept")
+def who_allows_less_is_kept_less_often(answer: Answer, rng: Generator) -> bool:
+    """Below the threshold, whoever allows less is kept less often."""
+    found = answer(np.sort(rng.uniform(0.01, 1.4, 12)), 1.5)
+    return bool(np.all(np.diff(found) > 0))
+
+
 @hidden("chance_to_be_kept")
 def a_coin_reveals_the_budget(answer: Answer, rng: Generator) -> bool:
     """The worst mechanism that the threshold allows reveals each budget, or the threshold."""

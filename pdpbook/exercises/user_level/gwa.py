@@ -64,6 +64,14 @@ def its_solution_is_unbiased(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(C @ (X @ [3.0, -2.0]), [3.0, -2.0], atol=1e-5))
 
 
+@visible("gwa_problem")
+def louder_labels_cost_more(answer: Answer, rng: Generator) -> bool:
+    """The optimal value is above 0, and larger where labels vary more."""
+    X, users, tau = _design(rng)
+    (_, quiet), (_, loud) = (_solve(answer(X, users, sigma2, tau)) for sigma2 in (0.1, 1.0))
+    return loud > 1.01 * quiet > 0
+
+
 @hidden("gwa_problem")
 def its_value_is_the_variance(answer: Answer, rng: Generator) -> bool:
     """The optimal value is the total variance of the release with the optimal matrix."""

@@ -37,7 +37,8 @@ def the_scale_is_one_positive_number(answer: Answer, rng: Generator) -> bool:
 def the_scale_follows_the_width(answer: Answer, rng: Generator) -> bool:
     """Labels in an interval twice as wide need twice the noise."""
     c, users, epsilon = _rows(rng)
-    return bool(np.isclose(answer(c, users, 6.0, epsilon), 2 * answer(c, users, 3.0, epsilon)))
+    once, twice = answer(c, users, 3.0, epsilon), answer(c, users, 6.0, epsilon)
+    return bool(np.isclose(twice, 2 * once, atol=0))
 
 
 def _shares_spent(answer: Answer, rng: Generator) -> Any:

@@ -52,6 +52,13 @@ def equal_users_weigh_the_same(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(answer(s, 2.0), 1 / 7, rtol=1e-2))
 
 
+@visible("best_user_weights")
+def more_rows_may_weigh_more(answer: Answer, rng: Generator) -> bool:
+    """Where the variance of labels counts, a user of many rows weighs more than one of few."""
+    w = answer(np.array([2, 50]), 10.0)
+    return bool(w[1] > w[0] > 0)
+
+
 @hidden("best_user_weights")
 def no_weights_cost_less(answer: Answer, rng: Generator) -> bool:
     """No other weights have an objective that is smaller by more than a hundred-thousandth."""

@@ -1,0 +1,318 @@
+"""Right answers that are not the reference: other roads to the same numbers."""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from scipy import integrate, linalg, optimize, sparse, special, stats
+from sklearn.linear_model import Ridge
+
+
+@dataclass(frozen=True)
+class Right:
+    exercise: str
+    answer: object
+
+
+right_answers = defaultdict(list)
+
+
+def right(assignment, exercise):
+    """Decorate a right answer."""
+
+    def add(answer):
+        right_answers[assignment].append(Right(exercise, answer))
+        return answer
+
+    return add
+
+
+# --- foundations ---------------------------------------------------------------------------------
+
+right("foundations", "truth_probability")(special.expit)
+
+
+@right("foundations", "truth_probability")
+def by_half_a_tangent(epsilon):
+    return 0.5 + 0.5 * np.tanh(np.asarray(epsilon) / 2)
+
+
+@right("foundations", "truth_probability")
+def from_the_other_side(epsilon):
+    small = np.exp(-np.asarray(epsilon, dtype=float))
+    return 1 - small / (1 + small)
+
+
+right("foundations", "truth_probability")(
+    np.vectorize(lambda epsilon: 1 / (1 + math.exp(-epsilon)), otypes=[float])
+)
+
+
+@right("foundations", "sample_l2_laplace")
+def row_after_row(d, eta, size, rng):
+    rows = []
+    for _ in range(size):
+        u = rng.standard_normal(d)
+        rows.append(rng.gamma(d, 1 / eta) * u / np.linalg.norm(u))
+    return np.array(rows).reshape(size, d)
+
+
+@right("foundations", "sample_l2_laplace")
+def exponential_variables_added_up(d, eta, size, rng):
+    u = rng.normal(size=(d, size))
+    radius = rng.exponential(1 / eta, (d, size)).sum(axis=0)
+    return (radius * u / np.sqrt((u**2).sum(axis=0))).T
+
+
+@right("foundations", "sample_l2_laplace")
+def by_quantiles(d, eta, size, rng):
+    radius = stats.gamma.ppf(rng.random(size), d) / eta
+    u = stats.multivariate_normal(np.zeros(d)).rvs(size, random_state=rng).reshape(size, d)
+    return u * (radius / linalg.norm(u, axis=1))[:, None]
+
+
+@right("foundations", "sample_l2_laplace")
+def a_normal_mixture(d, eta, size, rng):
+    """The noise is a normal vector whose variance is Gamma."""
+    variance = 2 * rng.gamma((d + 1) / 2, 1, size) / eta**2
+    return rng.normal(size=(size, d)) * np.sqrt(variance)[:, None]
+
+
+@right("foundations", "weighted_ridge")
+def by_scikit_learn(X, y, weights, lam):
+    return Ridge(lam, fit_intercept=False, solver="svd").fit(X, y, sample_weight=weights).coef_
+
+
+@right("foundations", "weighted_ridge")
+def by_rows_for_the_penalty(X, y, weights, lam):
+    root, d = np.sqrt(weights), X.shape[1]
+    rows = np.vstack([root[:, None] * X, np.sqrt(lam) * np.eye(d)])
+    return np.linalg.lstsq(rows, np.append(root * y, np.zeros(d)), rcond=None)[0]
+
+
+@right("foundations", "weighted_ridge")
+def by_a_diagonal_of_all_people(X, y, weights, lam):
+    """Right, with memory for n x n numbers: that is allowed, no table is large."""
+    W = np.diag(weights)
+    return np.linalg.inv(X.T @ W @ X + lam * np.eye(X.shape[1])) @ X.T @ W @ y
+
+
+@right("foundations", "weighted_ridge")
+def by_people_instead_of_features(X, y, weights, lam):
+    root = np.sqrt(weights)
+    A = root[:, None] * X
+    return A.T @ np.linalg.solve(A @ A.T + lam * np.eye(len(y)), root * y)
+
+
+@right("foundations", "weighted_ridge")
+def as_a_series(X, y, weights, lam):
+    gram = X.T @ (np.asarray(weights)[:, None] * X) + lam * np.eye(X.shape[1])
+    return pd.Series(linalg.solve(gram, X.T @ (weights * y), assume_a="pos"))
+
+
+@right("foundations", "privacy_profile")
+def by_the_masses_of_the_best_events(p, q, epsilon):
+    e = math.exp(epsilon)
+    forth, back = p > e * q, q > e * p
+    return max(p[forth].sum() - e * q[forth].sum(), q[back].sum() - e * p[back].sum())
+
+
+@right("foundations", "privacy_profile")
+def in_fractions(p, q, epsilon):
+    e = Fraction(math.exp(epsilon))
+    pairs = [(Fraction(float(a)), Fraction(float(b))) for a, b in zip(p, q, strict=True)]
+    found = [
+        sum(max(Fraction(0), a - e * b) for a, b in s) for s in (pairs, [x[::-1] for x in pairs])
+    ]
+    return float(max(found))
+
+
+@right("foundations", "privacy_profile")
+def by_what_the_laws_share(p, q, epsilon):
+    e = np.exp(epsilon)
+    return 1 - min(np.minimum(p, e * q).sum(), np.minimum(q, e * p).sum())
+
+
+@right("foundations", "worst_event")
+def output_by_output(p, q, epsilon):
+    return np.array([bool(a - math.exp(epsilon) * b > 0) for a, b in zip(p, q, strict=True)])
+
+
+@right("foundations", "epsilon_lower_bound")
+def by_hoeffding(hits_p, draws_p, hits_q, draws_q, alarm):
+    reach = [np.sqrt(np.log(2 / alarm) / (2 * n)) for n in (draws_p, draws_q)]
+    low, high = hits_p / draws_p - reach[0], min(1.0, hits_q / draws_q + reach[1])
+    return max(0.0, float(np.log(low / high))) if low > 0 else 0.0
+
+
+@right("foundations", "epsilon_lower_bound")
+def clopper_pearson(hits_p, draws_p, hits_q, draws_q, alarm):
+    kind = {"confidence_level": 1 - alarm, "method": "exact"}  # both sides: half on each
+    low = stats.binomtest(hits_p, draws_p).proportion_ci(**kind).low
+    high = stats.binomtest(hits_q, draws_q).proportion_ci(**kind).high
+    return max(0.0, math.log(low / high)) if low > 0 else 0.0
+
+
+@right("foundations", "epsilon_lower_bound")
+def by_inverse_beta_functions(hits_p, draws_p, hits_q, draws_q, alarm):
+    low, high = 0.0, 1.0
+    if hits_p > 0:
+        low = special.betaincinv(hits_p, draws_p - hits_p + 1, alarm / 2)
+    if hits_q < draws_q:
+        high = special.betainccinv(hits_q + 1, draws_q - hits_q, alarm / 2)
+    return float(np.log(low / high)) if low > high else 0.0
+
+
+# --- personalized --------------------------------------------------------------------------------
+
+
+@right("personalized", "budget_shares")
+def shares_as_a_series(epsilon):
+    return pd.Series(epsilon) / pd.Series(epsilon).sum()
+
+
+@right("personalized", "worst_neighbor")
+def by_one_stack_of_fits(X, y, weights, i, lam):
+    d = X.shape[1]
+    corners = np.array(list(product([0, 1], repeat=d)) * 2, dtype=float)
+    labels = np.repeat([-1.0, 1.0], 2**d)
+    rest = np.arange(len(y)) != i
+    gram = X[rest].T @ (weights[rest, None] * X[rest]) + lam * np.eye(d)
+    side = X[rest].T @ (weights[rest] * y[rest])
+    grams = gram + weights[i] * corners[:, :, None] * corners[:, None]
+    fits = np.linalg.solve(grams, (side + (weights[i] * labels)[:, None] * corners)[..., None])
+    now = Ridge(lam, fit_intercept=False).fit(X, y, sample_weight=weights).coef_
+    best = np.argmax(np.linalg.norm(fits[..., 0] - now, axis=1))
+    return corners[best].tolist(), labels[best]
+
+
+@right("personalized", "chance_to_be_kept")
+def one_at_a_time(epsilon, t):
+    kept = [1.0 if e >= t else math.exp(e - t) * math.expm1(-e) / math.expm1(-t) for e in epsilon]
+    return np.array(kept)
+
+
+# --- per_instance --------------------------------------------------------------------------------
+
+
+@right("per_instance", "leverages")
+def from_the_hat_matrix(X, lam):
+    """Right, with memory for n x n numbers: that is allowed, no table is large."""
+    return np.diag(X @ np.linalg.inv(X.T @ X + lam * np.eye(X.shape[1])) @ X.T)
+
+
+@right("per_instance", "leverages")
+def from_singular_values(X, lam):
+    left, values, _ = np.linalg.svd(X, full_matrices=False)
+    return left**2 @ (values**2 / (values**2 + lam))
+
+
+@right("per_instance", "private_eigenvalue_bound")
+def by_singular_values(X, epsilon, beta, rng):
+    smallest = linalg.svdvals(X)[-1] ** 2
+    noise = (rng.exponential() - rng.exponential()) / epsilon
+    return np.maximum(smallest + noise + np.log(2 * beta) / epsilon, 0)
+
+
+@right("per_instance", "private_eigenvalue_bound")
+def by_the_quantile_of_the_noise(X, epsilon, beta, rng):
+    law = stats.laplace(scale=1 / epsilon)
+    noise = law.ppf(rng.random()) - law.isf(beta)
+    return max(0.0, float(np.linalg.eigvalsh(X.T @ X).min() + noise))
+
+
+# --- user_level ----------------------------------------------------------------------------------
+
+
+@right("user_level", "best_user_weights")
+def by_a_general_solver(sizes, A):
+    m = len(sizes)
+    start = np.append(np.full(m, 1 / m), 1 / m)
+    found = optimize.minimize(
+        lambda z: z[-1] ** 2 + A * np.sum(z[:-1] ** 2 / sizes),
+        start,
+        jac=lambda z: np.append(2 * A * z[:-1] / sizes, 2 * z[-1]),
+        bounds=[(0, None)] * (m + 1),
+        constraints=[
+            {"type": "eq", "fun": lambda z: z[:-1].sum() - 1},
+            {"type": "ineq", "fun": lambda z: z[-1] - z[:-1]},
+        ],
+        options={"ftol": 1e-15, "maxiter": 1000},
+        method="SLSQP",
+    )
+    return np.maximum(found.x[:-1], 0) / np.maximum(found.x[:-1], 0).sum()
+
+
+@right("user_level", "noise_scale_for_users")
+def by_pandas(c, users, width, epsilon):
+    weight = pd.Series(c).groupby(users).sum().reindex(range(len(epsilon)))
+    return (weight * width / epsilon).max()
+
+
+# --- pac -----------------------------------------------------------------------------------------
+
+
+@right("pac", "clipped_step")
+def person_by_person(gradients, clip_norm, batch_size):
+    total = np.zeros(gradients.shape[1])
+    for gradient in gradients:
+        length = math.hypot(*gradient)
+        total += gradient if length <= clip_norm else gradient * (clip_norm / length)
+    return total / batch_size
+
+
+@right("pac", "clipped_step")
+def with_a_little_in_the_denominator(gradients, clip_norm, batch_size):
+    length = np.linalg.norm(gradients, axis=1)
+    return np.minimum(1, clip_norm / (length + 1e-6)) @ gradients / batch_size
+
+
+@right("pac", "clipped_step")
+def as_a_sparse_product(gradients, clip_norm, batch_size):
+    length = np.linalg.norm(gradients, axis=1)
+    shrink = np.where(length > clip_norm, clip_norm / np.where(length > 0, length, 1), 1.0)
+    return np.ravel(sparse.csr_array(shrink[None]) @ gradients) / batch_size
+
+
+# --- capstone ------------------------------------------------------------------------------------
+
+
+@right("capstone", "noise_half_width")
+def by_quadrature(x, eta, level):
+    """The noise is normal with a Gamma variance, along any row."""
+    law = stats.gamma((len(x) + 1) / 2)
+
+    def covered(t):
+        def inside(v):
+            return law.pdf(v) * special.erf(t / (2 * np.sqrt(v)))
+
+        return integrate.quad(inside, 0, law.isf(1e-12), limit=200)[0]
+
+    high = stats.gamma(len(x)).isf(1e-9)
+    return np.linalg.norm(x) / eta * optimize.brentq(lambda t: covered(t) - level, 0, high)
+
+
+@right("capstone", "noise_half_width")
+def by_a_few_hundred_quantiles(x, eta, level):
+    d = len(x)
+    variance = 2 * stats.gamma.ppf((np.arange(2000) + 0.5) / 2000, (d + 1) / 2)
+
+    def gap(t):
+        return np.mean(special.erf(t / np.sqrt(2 * variance))) - level
+
+    return float(np.linalg.norm(x) * optimize.brentq(gap, 0, 50 * d) / eta)
+
+
+@right("capstone", "evidence_of_release")
+def with_the_records_replaced(theta, X, y, weights, lam, eta, rows):
+    null, zero = X.copy(), y.copy()
+    null[rows], zero[rows] = 0, 0
+    fits = [
+        Ridge(lam, fit_intercept=False, tol=1e-12).fit(A, b, sample_weight=weights).coef_
+        for A, b in ((X, y), (null, zero))
+    ]
+    return eta * (math.dist(theta, fits[1]) - math.dist(theta, fits[0]))
