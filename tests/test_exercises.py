@@ -457,6 +457,15 @@ RIGHT_WAYS = {
         "TABLE = {}\nfor k in range(2):\n    TABLE[k] = special.expit",
         TRUTH.format("TABLE[1](epsilon)"),
     ],
+    "a list that grows": [
+        "LIST = []\nfor _ in range(2):\n    LIST.append(special.expit)",
+        TRUTH.format("LIST[1](epsilon)"),
+    ],
+    "a table that is updated": [
+        "T = {}",
+        "T.update(f=special.expit)",
+        TRUTH.format("T['f'](epsilon)"),
+    ],
     "a wrapped function": [
         TRUTH.format("1 / (1 + np.exp(-epsilon))"),
         "truth_probability = np.vectorize(truth_probability)",

@@ -137,7 +137,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _statement(statement: ast.stmt) -> Statement:
-    """What a statement binds and reads; into a table that exists it may also put something."""
+    """What a statement binds and reads; it may also put something into what exists."""
     source = ast.unparse(statement)  # fails where expressions nest too deep to be sent on
     tables = [symtable.symtable(source, "<submission>", "exec")]
     top = tables[0].get_symbols()
@@ -148,10 +148,13 @@ def _statement(statement: ast.stmt) -> Statement:
         reads |= {s.get_name() for table in inner for s in table.get_symbols() if s.is_global()}
         tables += inner
     for node in ast.walk(statement):
-        if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
-            binds |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & reads
-        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
-            binds.add("*")
+        match node:
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                binds |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & reads
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(name)))):  # table.append(...)
+                binds |= {name} & reads
+            case ast.ImportFrom(names=[ast.alias("*")]):
+                binds.add("*")
     return Statement(source, set() if isinstance(statement, ast.Delete) else binds, reads)
 
 
