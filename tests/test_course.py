@@ -115,6 +115,31 @@ def kernel_ended(notebook):
     put(notebook, "worst_event", "    import os; os._exit(3)")
 
 
+def other_forms(notebook):
+    """Right answers that are not one function alone; most once had no points by the short way."""
+    cell_of(
+        notebook, "truth_probability"
+    ).source = "from scipy import special\ntruth_probability = special.expit"
+    put(notebook, "squared_error_of_noise", "    return d * (d + ONE) / eta**TWO")
+    cell = cell_of(notebook, "squared_error_of_noise")
+    cell.source = f"ONE, TWO = 1.0, 2.0\n{cell.source}"
+    put(notebook, "worst_event", "    return p > exp(epsilon) * q")
+    cell = cell_of(notebook, "worst_event")
+    load = "try:\n    from numpy import exp\nexcept ImportError:\n    from math import exp"
+    cell.source = f"np.exp?\n{load}\n\n\n{cell.source}"
+    cell = cell_of(notebook, "privacy_profile")
+    cell.source = "def zero():\n    return 0\n\n\nZERO = zero()\n\n\n" + cell.source.replace(
+        ", 0)", ", ZERO)"
+    )
+    cell = cell_of(notebook, "epsilon_lower_bound")
+    cell.source = "HALF: float = 0.5\n\n\n" + cell.source.replace("alarm / 2", "HALF * alarm")
+
+
+def imported(notebook):
+    cell = cell_of(notebook, "truth_probability")
+    cell.source = "from scipy.special import expit as truth_probability"
+
+
 def as_it_is(notebook):
     pass
 
@@ -540,8 +565,22 @@ HANDED_IN = {
     "108": stripped,
     "109": patched,
     "112": kernel_ended,
+    "113": other_forms,
+    "114": imported,
 }
-LOST = {"100": 0, "101": 3, "102": 6, "103": 4, "104": 4, "105": 4, "106": 4, "107": 0, "108": 0}
+LOST = {
+    "113": 0,
+    "114": 0,
+    "100": 0,
+    "101": 3,
+    "102": 6,
+    "103": 4,
+    "104": 4,
+    "105": 4,
+    "106": 4,
+    "107": 0,
+    "108": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -695,14 +734,14 @@ def results(root, notebook):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", [as_it_is, two_wrong_functions])
+@pytest.mark.parametrize("change", [as_it_is, two_wrong_functions, other_forms, imported])
 def test_gradescope_gives_the_marks_of_the_grader(scope, tmp_path, change):
     points = results(scope, damaged(change))
     nbformat.write(damaged(change), tmp_path / "x.ipynb")
     table = grade(tmp_path / "x.ipynb", NAME, seed=5)
     ours = {f"{row.exercise}, {row.part}": row.points for row in table.itertuples()}
     assert points == ours
-    assert sum(points.values()) == FULL - {as_it_is: 0, two_wrong_functions: 6}[change]
+    assert sum(points.values()) == FULL - {two_wrong_functions: 6}.get(change, 0)
 
 
 def test_the_zip_for_gradescope_holds_all_it_needs(tmp_path, monkeypatch):

@@ -109,6 +109,17 @@ def sorted_by(noisy, lengths):
     return np.sort(lengths)[np.argsort(np.argsort(noisy))]
 
 
+@wrong("sample_l2_laplace", "directions_are_drawn_anew")
+def the_same_directions_in_every_call(d, eta, size, rng):
+    return rng.gamma(d, 1 / eta, size)[:, None] * directions(size, d, np.random.default_rng(0))
+
+
+@wrong("sample_l2_laplace", "directions_are_drawn_anew")
+def directions_of_a_pool(d, eta, size, rng):
+    pool = directions(max(1, size // 3), d, rng)
+    return rng.gamma(d, 1 / eta, size)[:, None] * pool[np.arange(size) % len(pool)]
+
+
 @wrong("sample_l2_laplace", "length_and_direction_are_strangers")
 def longer_along_the_first_axis(d, eta, size, rng):
     u = directions(size, d, rng)
@@ -132,8 +143,8 @@ def a_normal_length_above_six_dimensions(d, eta, size, rng):
 
 
 @wrong("sample_l2_laplace", "lengths_are_right_in_many_dimensions")
-def three_percent_too_short(d, eta, size, rng):
-    return 0.97 * rng.gamma(d, 1 / eta, size)[:, None] * directions(size, d, rng)
+def a_percent_too_short(d, eta, size, rng):
+    return 0.99 * rng.gamma(d, 1 / eta, size)[:, None] * directions(size, d, rng)
 
 
 # --- squared_error_of_noise ----------------------------------------------------------------------
@@ -294,6 +305,16 @@ def a_prefix(p, q, epsilon):
     return np.arange(len(p)) <= np.argmax(excess)
 
 
+@wrong("worst_event", "what_one_law_never_gives_is_judged")
+def infinite_ratios_left_out(p, q, epsilon):
+    return (q > 0) & (p > np.exp(epsilon) * q)
+
+
+@wrong("worst_event", "what_one_law_never_gives_is_judged")
+def outputs_that_pay_nothing(p, q, epsilon):
+    return p >= np.exp(epsilon) * q
+
+
 # --- epsilon_lower_bound -------------------------------------------------------------------------
 
 
@@ -359,3 +380,18 @@ def a_normal_logarithm(hits_p, draws_p, hits_q, draws_q, alarm):
     ratio = np.log(a / (draws_p + 1)) - np.log(b / (draws_q + 1))
     spread = np.sqrt(1 / a - 1 / (draws_p + 1) + 1 / b - 1 / (draws_q + 1))
     return max(0.0, float(ratio - stats.norm.isf(alarm) * spread))
+
+
+@wrong("epsilon_lower_bound", "rare_events_raise_no_more_alarms")
+def intervals_of_jeffreys(hits_p, draws_p, hits_q, draws_q, alarm):
+    low = stats.beta.ppf(alarm / 2, hits_p + 0.5, draws_p - hits_p + 0.5)
+    high = stats.beta.isf(alarm / 2, hits_q + 0.5, draws_q - hits_q + 0.5)
+    return max(0.0, float(np.log(low / high)))
+
+
+@wrong("epsilon_lower_bound", "rare_events_raise_no_more_alarms")
+def intervals_of_wald(hits_p, draws_p, hits_q, draws_q, alarm):
+    p, q, z = hits_p / draws_p, hits_q / draws_q, stats.norm.isf(alarm / 2)
+    low = p - z * np.sqrt(p * (1 - p) / draws_p)
+    high = q + z * np.sqrt(q * (1 - q) / draws_q) + 1e-12
+    return max(0.0, float(np.log(low / high))) if low > 0 else 0.0

@@ -406,6 +406,13 @@ def a_soft_clip(gradients, clip_norm, batch_size):
     return (gradients * shrink).sum(axis=0) / batch_size
 
 
+@wrong("clipped_step", "at_the_norm_there_is_an_edge")
+def a_percent_is_let_pass(gradients, clip_norm, batch_size):
+    length = np.linalg.norm(gradients, axis=1, keepdims=True)
+    shrink = np.where(length > 1.01 * clip_norm, clip_norm / np.maximum(length, clip_norm), 1)
+    return (gradients * shrink).sum(axis=0) / batch_size
+
+
 @wrong("clipped_step", "the_gradients_stay_as_they_were")
 def clipped_in_place(gradients, clip_norm, batch_size):
     length = np.linalg.norm(gradients, axis=1, keepdims=True)

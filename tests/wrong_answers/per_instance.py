@@ -388,16 +388,22 @@ def noise_for_the_rows_that_are_here(X, epsilon, beta, rng):
     return max(0.0, smallest(X) + scale * (rng.laplace() - np.log(1 / (2 * beta))))
 
 
-@wrong("private_eigenvalue_bound", "noise_is_not_a_few_percent_too_short")
+@wrong("private_eigenvalue_bound", "noise_is_not_a_twentieth_too_short")
 def noise_five_percent_too_short(X, epsilon, beta, rng):
     shift = np.log(1 / (2 * beta)) / epsilon
     return max(0.0, smallest(X) + 0.95 * rng.laplace(0, 1 / epsilon) - shift)
 
 
-@wrong("private_eigenvalue_bound", "noise_is_not_a_few_percent_too_short")
+@wrong("private_eigenvalue_bound", "noise_is_not_a_twentieth_too_short")
 def budget_five_percent_overspent(X, epsilon, beta, rng):
     spent = 1.05 * epsilon
     return max(0.0, smallest(X) + rng.laplace(0, 1 / spent) - np.log(1 / (2 * beta)) / spent)
+
+
+@wrong("private_eigenvalue_bound", "noise_has_the_law_of_laplace")
+def normal_noise_of_the_same_variance(X, epsilon, beta, rng):
+    law = stats.norm(scale=np.sqrt(2) / epsilon)
+    return max(0.0, smallest(X) + rng.normal(0, law.std()) - law.isf(beta))
 
 
 # --- accuse --------------------------------------------------------------------------------------

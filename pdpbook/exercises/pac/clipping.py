@@ -48,8 +48,8 @@ def at_the_norm_there_is_an_edge(answer: Answer, rng: Generator) -> bool:
     """A gradient a little too long is cut to the norm, and one a little shorter is not cut."""
     way = rng.normal(size=(1, 3))
     way /= np.linalg.norm(way)
-    found = [np.linalg.norm(answer(length * way, 0.7, 1)) for length in (0.69, 0.71)]
-    return bool(np.allclose(found, [0.69, 0.7], rtol=1e-5))
+    found = [np.linalg.norm(answer(length * way, 0.7, 1)) for length in (0.6995, 0.7005)]
+    return bool(np.allclose(found, [0.6995, 0.7], rtol=1e-5))
 
 
 @hidden("clipped_step")

@@ -59,14 +59,28 @@ def noise_spends_the_budget(answer: Answer, rng: Generator) -> bool:
     return bool(min(far.pvalue, stats.kstest(beyond, "uniform").pvalue) > ALARM / 2)
 
 
+def _eigenvalue_with_room(rng: Generator, epsilon: float) -> tuple[Any, float]:
+    """Rows, and the middle of bounds at a beta of 0.3: far above 0, where the bound would end."""
+    X = _unit_rows(rng, n=12)
+    return X, _smallest(X) - np.log(1 / 0.6) / epsilon
+
+
 @hidden("private_eigenvalue_bound", draws=True)
-def noise_is_not_a_few_percent_too_short(answer: Answer, rng: Generator) -> bool:
-    """Over many calls the noise is not a few percent shorter than the budget demands."""
-    X, epsilon, short = _unit_rows(rng, n=12), 50.0, 0.95
-    center = _smallest(X) - np.log(1 / 0.6) / epsilon  # far above 0, where the bound would end
+def noise_has_the_law_of_laplace(answer: Answer, rng: Generator) -> bool:
+    """Noise has the law of Laplace, on both sides, and not just the variance."""
+    X, middle = _eigenvalue_with_room(rng, 50.0)
+    noise = [50 * (float(answer(X, 50.0, 0.3, rng)) - middle) for _ in range(2500)]
+    return bool(stats.kstest(noise, "laplace").pvalue > ALARM)
+
+
+@hidden("private_eigenvalue_bound", draws=True)
+def noise_is_not_a_twentieth_too_short(answer: Answer, rng: Generator) -> bool:
+    """Over many calls the noise is not a twentieth shorter than the budget demands."""
+    epsilon, short = 50.0, 0.95
+    X, middle = _eigenvalue_with_room(rng, epsilon)
     odds = 0.0  # in nats, of noise that is too short; by Ville they rarely grow for one that is not
     for _ in range(40_000):
-        length = epsilon * abs(float(answer(X, epsilon, 0.3, rng)) - center)
+        length = epsilon * abs(float(answer(X, epsilon, 0.3, rng)) - middle)
         odds += length * (1 - 1 / short) - np.log(short)
         if not -5 < odds < -np.log(ALARM):
             break

@@ -179,7 +179,7 @@ def the_best_corner_may_stand_alone(answer: Answer, rng: Generator) -> bool:
     heaviest = [int(np.argmax(weights)) for _, _, weights in crowds]
     maps = [_corner_distances(*c, i, lam) for c, i in zip(crowds, heaviest, strict=True)]
     fine = []
-    for k in np.argsort([-_summits(distances) for distances in maps])[:30]:
+    for k in np.argsort([-_summits(distances) for distances in maps])[:20]:
         X, y, weights = crowds[k]
         record = answer(X.copy(), y.copy(), weights.copy(), heaviest[k], lam)
         reached = _distance(X, y, weights, heaviest[k], lam, record)
