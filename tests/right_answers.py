@@ -175,6 +175,13 @@ def shares_as_a_series(epsilon):
     return pd.Series(epsilon) / pd.Series(epsilon).sum()
 
 
+@right("personalized", "furthest_move")
+def no_further_than_two_fits_are_apart(weights, lam, d):
+    """A fit is never longer than `norm`: no s / (s^2 + lam) is above 1 / (2 sqrt(lam))."""
+    norm = min(1 / (2 * np.sqrt(lam)), np.sqrt(d) / lam)
+    return np.minimum(weights * 2 * np.sqrt(d) * (1 + np.sqrt(d) * norm) / lam, 2 * norm)
+
+
 @right("personalized", "worst_neighbor")
 def by_one_stack_of_fits(X, y, weights, i, lam):
     d = X.shape[1]
