@@ -302,7 +302,7 @@ CHEATS = {
     "a helper that is called": "def f(): p.Exercise.faults = lambda *a: []\nx = f()",
     "a word of Python": "import builtins\nYes = type('Yes', (), {'__new__': lambda *a: True})\n"
     "x = setattr(builtins, 'bool', Yes)",
-    "a word of the properties": "import pdpbook.exercises.foundations as f\n"
+    "a word of the properties": "import pdpbook.exercises.foundations.noise as f\n"
     "x = setattr(f, 'bool', lambda found: True)",
     "the message": "import json\nx = setattr(json, 'dumps', lambda message: '\"\"')",
 }
