@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pdpbook._budgets import taking_part
 from pdpbook._users import check_row_epsilon
 from pdpbook.advice import CuratorWarning, advise
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
@@ -309,10 +310,9 @@ def _ball_block(
     budgets: Any, to_ball: Callable[[Floats, Floats], Any], X: Any, y: Any, epsilon: Any = None
 ) -> tuple[Floats, Floats, int, list[float]]:
     own, _ = budgets_of(budgets, epsilon, len(y))
-    part = own > 0
-    X, y = finite_data(X, y)
-    X, y = to_ball(X[part], y[part])
-    return X.T @ X, X.T @ y, len(y), [float(own.min(where=part, initial=np.inf))]
+    X, y, own = taking_part(*finite_data(X, y), own)
+    X, y = to_ball(X, y)
+    return X.T @ X, X.T @ y, len(y), [float(own.min(initial=np.inf))]
 
 
 def note_width(estimator: Any, width: int) -> None:

@@ -170,8 +170,8 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if np.ndim(y) != 1:
             raise ValueError(f"y must have shape (n,), one label a person; got {np.shape(y)}")
         own, kept = budgets_of(budgets, epsilon, len(y))
-        part = own > 0
-        own, labels = own[part], labels_to_domain(y[part], self.y_bounds, self.clip)
+        _, y, own = taking_part(y, y, own)
+        labels = labels_to_domain(y, self.y_bounds, self.clip)
         return np.array([own @ labels]), float(own.sum()), kept
 
     def _weights(self, budgets: Floats) -> Floats:

@@ -302,10 +302,9 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self, budgets: Any, X: Any, y: Any, epsilon: Any = None
     ) -> tuple[Floats, Floats, Floats, list[Floats]]:
         own, kept = budgets_of(budgets, epsilon, len(y))
-        part = own > 0
-        X, y = finite_data(X, y)
-        X, y = self._to_domain(X[part], y[part])
-        return X, y, self._losses(own[part], X.shape[1]), kept
+        X, y, own = taking_part(*finite_data(X, y), own)
+        X, y = self._to_domain(X, y)
+        return X, y, self._losses(own, X.shape[1]), kept
 
     def _losses(self, budgets: Floats, d: int) -> Floats:
         """Largest loss that each person may suffer: with a delta, more than their budget."""

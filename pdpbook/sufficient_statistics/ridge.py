@@ -310,10 +310,9 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         self, budgets: Any, X: Any, y: Any, epsilon: Any = None
     ) -> tuple[Floats, float, list[int], list[Floats]]:
         own, kept = budgets_of(budgets, epsilon, len(y))
-        part = own > 0
-        X, y = finite_data(X, y)
-        X, y = self._map(X[part], y[part])
-        strengths = self._strengths(own[part])
+        X, y, own = taking_part(*finite_data(X, y), own)
+        X, y = self._map(X, y)
+        strengths = self._strengths(own)
         total = sums(X, y, strengths, self.centered)
         return total, float(strengths.sum()), [X.shape[1]], kept
 
