@@ -35,13 +35,12 @@ class CuratorWarning(Advice):
 def silence() -> None:
     """Show no advice from here on; inside ``warnings.catch_warnings()``, until its end.
 
-        Examples
-        --------
-        >>> import warnings
-    from typing import Any
-        >>> with warnings.catch_warnings():
-        ...     silence()
-        ...     advise("nobody reads this", PublicNumbersWarning)
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     silence()
+    ...     advise("nobody reads this", PublicNumbersWarning)
     """
     warnings.filterwarnings("ignore", category=Advice)
 

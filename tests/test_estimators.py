@@ -93,28 +93,29 @@ OF_USERS = (WeightedMean, SampleLimitedMean, WeightedERM)
 
 # all and only what may stay on a fitted object; the first of FROM_LAW is drawn from `output_law`
 RELEASED = {
-    PDPRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_",
-    PersonalizedMean: "mean_ eta_ guarantee_",
+    PDPRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_ noise_",
+    PersonalizedMean: "mean_ eta_ guarantee_ noise_",
     SufficientStatisticsRidge: "release_ gram_ moment_ noise_scale_ coef_ intercept_ "
-    "n_features_in_ guarantee_",
-    ObjectivePerturbation: "coef_ intercept_ n_features_in_ beta_ eta_ guarantee_ pure_guarantee_",
-    GradientDescentRidge: "coef_ intercept_ n_features_in_ sigma_ guarantee_",
-    SampledRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_",
-    OnePosteriorSample: "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_",
-    AdaOPS: "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_",
-    AdaSSP: "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_",
+    "n_features_in_ guarantee_ noise_",
+    ObjectivePerturbation: "coef_ intercept_ n_features_in_ beta_ eta_ guarantee_ "
+    "pure_guarantee_ noise_",
+    GradientDescentRidge: "coef_ intercept_ n_features_in_ sigma_ guarantee_ noise_",
+    SampledRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_ noise_",
+    OnePosteriorSample: "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_ noise_",
+    AdaOPS: "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_ noise_",
+    AdaSSP: "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_ noise_",
     GWARegression: "coef_ intercept_ release_ scale_ gap_ rank_ exposure_ users_ "
-    "n_features_in_ guarantee_",
+    "n_features_in_ guarantee_ noise_",
     SampleLimitedRegression: "coef_ intercept_ release_ scale_ threshold_ rank_ exposure_ users_ "
-    "n_features_in_ guarantee_",
+    "n_features_in_ guarantee_ noise_",
     TwoStageGWARegression: "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ scale_ gap_ "
-    "rank_ exposure_ users_ n_features_in_ guarantee_",
-    WeightedMean: "mean_ noise_scale_ h_ weights_ exposure_ users_ guarantee_",
-    SampleLimitedMean: "mean_ noise_scale_ threshold_ exposure_ users_ guarantee_",
+    "rank_ exposure_ users_ n_features_in_ guarantee_ noise_",
+    WeightedMean: "mean_ noise_scale_ h_ weights_ exposure_ users_ guarantee_ noise_",
+    SampleLimitedMean: "mean_ noise_scale_ threshold_ exposure_ users_ guarantee_ noise_",
     WeightedERM: "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_ "
-    "guarantee_",
+    "guarantee_ noise_",
     DPSGDRegression: "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_ "
-    "guarantee_",
+    "guarantee_ noise_",
 }
 FROM_LAW = ("release_", "theta_", "coef_", "mean_")
 

@@ -426,7 +426,7 @@ def test_what_stays_and_what_is_promised(model, alpha, basis):
     X, y = pool_of(80)
     fitted = PACRegression(model, alpha=alpha, basis=basis, **FAST).fit(X, y)
     stays = set(vars(fitted)) - set(fitted.get_params())
-    want = "coef_ intercept_ covariance_ certificate_ guarantee_ n_features_in_"
+    want = "coef_ intercept_ covariance_ certificate_ guarantee_ noise_ n_features_in_"
     assert stays == set(want.split())
     assert fitted.guarantee_.success_rate == 0.75
     assert fitted.certificate_.holds

@@ -33,7 +33,7 @@ FLOORS = {
     5: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
     4: "_accounts",
-    3: "guarantees sensitivity per_instance huber",
+    3: "guarantees sensitivity per_instance huber reports",
     2: "noise ridge datasets _domain",
     1: "blocks figures _users _budgets",
     0: "validation statements advice",

@@ -30,6 +30,9 @@ from pdpbook._domain import (
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import BudgetAccount, GaussianDP
 from pdpbook.noise import gaussian_mu
+from pdpbook.reports.frames import cube_frame
+from pdpbook.reports.noise import Crowd, Noise, powers, through
+from pdpbook.reports.reported import Reported
 from pdpbook.sensitivity import huber_constant
 from pdpbook.validation import (
     check_choice,
@@ -146,7 +149,7 @@ class DescentLaw:
         return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))
 
 
-class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Ridge regression that keeps the budget of every person by noise on every gradient.
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`\|x_i\|\le R`, :math:`y_i\in[-1,1]`, from
@@ -214,6 +217,8 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     sigma_ : float
         Standard deviation of the noise on each coordinate of a gradient on the domain,
         data-independent.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -303,6 +308,7 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.sigma_ = law.sigma
         self.guarantee_ = promise
+        self._keep_noise(Crowd(rows.shape[1], check_epsilon(budgets, len(rows)), len(rows)))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -349,18 +355,40 @@ class GradientDescentRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             labels_to_domain(y, self.y_bounds, self.clip),
         )
         mu = self._mu(budgets)
-        radius = self._radius(X.shape[1])
-        step = 1 / (2 * self.lam + radius**2) if self.step_size is None else self.step_size
         return DescentLaw(
             X,
             y,
             self._weights(mu),
             self.lam,
             self._thresholds(X),
-            float(step),
+            self._step(X.shape[1]),
             self.steps,
             self._sigma(mu, X.shape[1]),
         )
+
+    def _step(self, d: int) -> float:
+        default = 1 / (2 * self.lam + self._radius(d) ** 2)
+        return float(default if self.step_size is None else self.step_size)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        r"""An estimate, and a bound on the mean square length.
+
+        A step stretches distances by at most
+        :math:`q=\max\{|1-2\gamma\lambda|, |1-2\gamma(\lambda+R^2)|\}` and adds noise of mean 0, so
+        the mean square grows by :math:`q^2` and :math:`k\gamma^2\sigma^2` each time; where no
+        residual is clipped, along an eigenvector of the rows by :math:`(1-2\gamma(\lambda+s))^2`.
+        """
+        frame = cube_frame(self, crowd.d)
+        k, step, lam = frame.order, self._step(frame.order), float(self.lam)
+        sigma = self.sigma_ if crowd.fitted else self._sigma(self._mu(crowd.above), k)
+        added = (step * sigma) ** 2
+        most = max(abs(1 - 2 * step * v) for v in (lam, lam + self._radius(k) ** 2))
+
+        def gain(values: Floats) -> Floats:
+            return added * powers((1 - 2 * step * (values + lam)) ** 2, self.steps)
+
+        bound = k * added * float(powers(most**2, self.steps))
+        return Noise.of(crowd, frame, through(frame.even, gain), bound, width=2 * frame.half)
 
     def _mu(self, budgets: Floats) -> Floats:
         levels, person = np.unique(budgets, return_inverse=True)

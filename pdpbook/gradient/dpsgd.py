@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook._accounts import charge, check_account
@@ -33,6 +34,9 @@ from pdpbook.gradient.accounting import (
 )
 from pdpbook.gradient.law import DPSGDLaw
 from pdpbook.guarantees import ApproximateDP, BudgetAccount
+from pdpbook.reports.frames import ball_frame
+from pdpbook.reports.noise import Crowd, Noise, powers, through
+from pdpbook.reports.reported import Reported
 from pdpbook.validation import (
     check_choice,
     check_count,
@@ -48,7 +52,7 @@ __all__ = ["DPSGDRegression"]
 Floats = NDArray[np.float64]
 
 
-class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Linear least squares by noisy gradients of random batches, one promise for everybody.
 
     On the domain :math:`x_i\in[-1,1]^d`, :math:`y_i\in[-1,1]`, from :math:`\theta_0=0`, it takes
@@ -112,6 +116,8 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         :math:`\sigma` and q, data-independent but for the number of people.
     steps_ : int
         T, likewise.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -204,6 +210,9 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.noise_multiplier_, self.sample_rate_ = law.noise_multiplier, law.sample_rate
         self.steps_ = law.steps
         self.guarantee_ = promise
+        n = round(self.batch_size / law.sample_rate)
+        everybody = smallest(budgets) if self.n_public else check_epsilon(budgets, n)
+        self._keep_noise(Crowd(rows.shape[1], everybody, n))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -275,6 +284,37 @@ class DPSGDRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"got {self.batch_size}"
             )
         return self.batch_size / size, self.epochs * -(-size // self.batch_size)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        r"""An estimate, and a bound on the mean square length, against a run on the same batches.
+
+        A step on a batch of s people stretches distances by at most
+        :math:`\max\{1, 2\gamma ks/b-1\}`, with k the largest squared norm of a row, and adds noise
+        of mean 0. The number s is binomial. The estimate has batches of b people and counts
+        those whose gradient is not clipped: at the start a share of
+        :math:`\min\{1, C/(2\|x\|)\}`.
+        """
+        frame = ball_frame(self, crowd.d, 1.0)
+        k, rate, C = frame.order, float(self.learning_rate), float(self.clip_norm)
+        if crowd.fitted:
+            q, T, sigma = self.sample_rate_, self.steps_, self.noise_multiplier_
+        else:
+            q, T = self._schedule(int(crowd.n))  # type: ignore[arg-type]
+            sigma = self._multiplier(smallest(crowd.epsilon), q, T)
+        b = self.batch_size
+        added = (rate * sigma * C / b) ** 2
+        batch = stats.binom(round(b / q), q)
+        sizes = np.arange(int(batch.ppf(1e-18)), int(batch.isf(1e-18)) + 1)
+        stretch = np.maximum(1.0, (2 * rate * k * sizes / b - 1) ** 2)
+        growth = float(batch.pmf(sizes) @ stretch)
+        with np.errstate(over="ignore"):
+            bound = k * added * float(powers(growth, T))
+        slope = 2 * rate * min(1.0, C / (2 * np.sqrt(np.trace(frame.even))))
+
+        def gain(values: Floats) -> Floats:
+            return added * powers((1 - slope * values) ** 2, T)
+
+        return Noise.of(crowd, frame, through(frame.even, gain), bound, width=2 * frame.half)
 
     def _multiplier(self, epsilon: float, rate: float, steps: int) -> float:
         if self.noise_multiplier is not None:

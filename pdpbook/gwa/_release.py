@@ -34,6 +34,9 @@ from pdpbook.blocks import in_memory
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.reports.frames import table_frame
+from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.reported import ReportedOfTable
 from pdpbook.validation import (
     check_bounds,
     check_delta,
@@ -97,7 +100,12 @@ def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
     return np.asarray(rows[:rank].T), rank
 
 
-class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+def variance_of(plan: Plan) -> float:
+    """Of the noise on every entry of a release."""
+    return plan.scale**2 * (2 if plan.noise == "laplace" else 1)
+
+
+class LabelPrivateRegression(ReportedOfTable, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A public matrix times the labels, plus noise; subclasses say which matrix."""
 
     epsilon: Any
@@ -153,10 +161,11 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
         part = part_of(owners, tau)
         promise = self._promise(tau)
         charge(account, promise, X, owners)
-        self._release(rows[part.rows], labels[part.rows], part.users, part.epsilon, rng)
+        plans = self._release(rows[part.rows], labels[part.rows], part.users, part.epsilon, rng)
         self.exposure_ = part.everybody(self.exposure_)
         self.guarantee_ = promise
         self.users_ = owners.labels
+        self._keep_noise(Crowd(rows.shape[1], tau, len(rows), owners, rows), *plans)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -177,11 +186,32 @@ class LabelPrivateRegression(RegressorMixin, BaseEstimator):  # type: ignore[mis
 
     def _release(
         self, X: Floats, y: Floats, users: Users, epsilon: Floats, rng: np.random.Generator
-    ) -> None:
+    ) -> tuple[Plan, ...]:
+        """Draw, store and promise; returns the plans, which are public."""
         y = self._labels(y)
         plan = self._plan(X, users, epsilon)
         self.release_ = self._law_of(plan, y).sample(rng=rng)
         self._store(plan.back @ self.release_, X.shape[1], plan)
+        return (plan,)
+
+    def _plans(self, crowd: Crowd) -> tuple[Plan, ...]:
+        """The plans for public people, from those who take part."""
+        part = crowd.part
+        return self._stages(crowd.X[part.rows], part.users, part.epsilon)
+
+    def _stages(self, X: Floats, users: Users, epsilon: Floats) -> tuple[Plan, ...]:
+        return (self._plan(X, users, epsilon),)
+
+    def _noise(self, crowd: Crowd, *plan: Plan) -> Noise:
+        """Exact: independent noise on every entry of the release, through a public matrix."""
+        last = (plan or self._plans(crowd))[-1]
+        return Noise.of(
+            crowd,
+            table_frame(crowd.X, self.fit_intercept),
+            variance_of(last) * last.back @ last.back.T,
+            exact=True,
+            width=self._width(),
+        )
 
     def _law(self, X: Floats, y: Floats, users: Users, epsilon: Floats) -> Any:
         return self._law_of(self._plan(X, users, epsilon), self._labels(y))

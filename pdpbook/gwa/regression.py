@@ -87,6 +87,8 @@ class GWARegression(LabelPrivateRegression):
         What was released; `coef_` is computed from it.
     scale_ : float
         Scale of the noise on every entry of `release_`, computed from the matrix that is used.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     gap_ : float
         Certified relative gap of the weights, public.
     rank_ : int

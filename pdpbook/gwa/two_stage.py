@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._users import Users
-from pdpbook.gwa._release import LabelPrivateRegression, Plan
+from pdpbook.gwa._release import LabelPrivateRegression, Plan, variance_of
 from pdpbook.gwa.regression import GWARegression
 from pdpbook.noise import ProductLaw
+from pdpbook.reports.frames import table_frame
+from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.validation import check_finite, check_positive, check_probability, check_single
 
 __all__ = ["TwoStageGWARegression"]
@@ -176,7 +178,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
 
     def _release(
         self, X: Floats, y: Floats, users: Users, epsilon: Floats, rng: np.random.Generator
-    ) -> None:
+    ) -> tuple[Plan, ...]:
         y = self._labels(y)
         stages = self._stages(X, users, epsilon)
         both = self._joint(X, y, stages).sample(rng=rng)
@@ -185,6 +187,29 @@ class TwoStageGWARegression(LabelPrivateRegression):
         else:
             self.release_ = both
         self._store(stages[-1].back @ self.release_, X.shape[1], stages[-1])
+        return stages
+
+    def _noise(self, crowd: Crowd, *plan: Plan) -> Noise:
+        r"""With one stage exact. With two an estimate, the noise of the second, and a bound.
+
+        As :math:`CX=I`, the noise Z of the pilot cancels but for residuals that are clipped: it
+        moves the answer by :math:`CDXZ`, with D diagonal between 0 and 1 and dependent on Z, and
+        :math:`\mathbb E(a^\top CDXZ)^2\le a^\top CC^\top a\;\mathbb E\|XZ\|^2`. The estimate has
+        labels within reach of the line.
+        """
+        stages = plan or self._plans(crowd)
+        if len(stages) == 1:
+            return super()._noise(crowd, *stages)
+        pilot, final = stages
+        spread = variance_of(final) * final.back @ final.back.T
+        frame = table_frame(crowd.X, self.fit_intercept)
+        moved = (
+            variance_of(pilot) * ((self._rows(crowd.X[crowd.part.rows]) @ pilot.back) ** 2).sum()
+        )
+        through = final.back @ final.C
+        return Noise.of(
+            crowd, frame, spread, spread + moved * through @ through.T, width=self._width()
+        )
 
 
 def _spread(X: Floats, pilot: Plan, sigma2: float) -> float:

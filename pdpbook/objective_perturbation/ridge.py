@@ -30,6 +30,9 @@ from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.noise import sample_l2_laplace
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget
 from pdpbook.objective_perturbation.law import ObjectiveLaw
+from pdpbook.reports.frames import cube_frame
+from pdpbook.reports.noise import Crowd, Noise, through
+from pdpbook.reports.reported import Reported
 from pdpbook.sensitivity import huber_constant, solver_excess
 from pdpbook.validation import check_delta, check_design, check_epsilon
 
@@ -41,7 +44,7 @@ SOLVER_SHARE = 1e-3  # of the smallest budget, for a minimizer that is not exact
 ULP = float(np.finfo(float).eps)
 
 
-class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ObjectivePerturbation(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Ridge regression that keeps the budget of every person by noise inside the objective.
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`\|x_i\|\le R`, :math:`y_i\in[-1,1]` it releases
@@ -105,6 +108,8 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
     eta_ : float
         Rate of the small noise on the output that makes up for an inexact minimizer,
         data-independent.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -186,7 +191,7 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         check_account(account)
         rng = generator_from(self.random_state)
         rows = table_of(self, X)
-        budgets = self._promised(budgets, rows)
+        budgets = self._promised(budgets, *rows.shape)
         law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
         d = law.X.shape[1]
         eta = self._output_rate(smallest(budgets), law.gradient_norm)
@@ -198,6 +203,7 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         )
         self.beta_, self.eta_ = law.beta, eta
         self.guarantee_, self.pure_guarantee_ = promise, pure
+        self._keep_noise(Crowd(rows.shape[1], budgets, len(rows)))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -214,7 +220,7 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         in_memory(f"{type(self).__name__}.output_law", X, y, epsilon)
         budgets = self._check_settings(in_hand(self, epsilon, X, y))
         rows, labels = check_design(X, y)
-        return self._law(rows, labels, self._promised(budgets, rows))
+        return self._law(rows, labels, self._promised(budgets, *rows.shape))
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
@@ -227,9 +233,9 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
-    def _promised(self, budgets: Any, rows: Floats) -> Floats:
+    def _promised(self, budgets: Any, n: int, d: int) -> Floats:
         """Budgets of all n people, 0 for those whose share for the solver would cost the most."""
-        own, d = check_epsilon(budgets, len(rows)), rows.shape[1] + bool(self.fit_intercept)
+        own, d = check_epsilon(budgets, n), d + bool(self.fit_intercept)
         radius = self._radius(d)
 
         def noise(part: Floats, share: float = 1.0) -> float:
@@ -274,6 +280,27 @@ class ObjectivePerturbation(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     def _beta(self, split: BudgetSplit, d: int) -> float:
         return split.rate / (4 * self.threshold * self._radius(d))
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        r"""An estimate, and a bound on the mean square length.
+
+        The objective is :math:`2\lambda`-strongly convex, so a tilt b moves its minimizer by at
+        most :math:`\|b\|/(2\lambda)`; where all losses are curved, with S the second moments of
+        the rows, by :math:`(S+\lambda I)^{-1}b/2`. The small noise on the output comes on top.
+        """
+        frame = cube_frame(self, crowd.d)
+        k, lam = frame.order, float(self.lam)
+        if crowd.fitted:
+            beta, eta = self.beta_, self.eta_
+        else:
+            own = self._promised(crowd.epsilon, crowd.n or 0, crowd.d)
+            own = own[own > 0]
+            beta = self._beta(self._split(own, k), k)
+            eta = self._output_rate(float(own.min()), self._gradient_norm(beta, k))
+        tilt, small = (k + 1) / beta**2, (k + 1) / eta**2
+        spread = through(frame.even, lambda values: tilt / (2 * (values + lam)) ** 2 + small)
+        most = k * (tilt / (2 * lam) ** 2 + small)
+        return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
 
     def _left(self, budgets: Floats) -> Floats:
         """What the minimizer may spend: all but the share of an inexact solver."""

@@ -29,6 +29,9 @@ from pdpbook.pac.differences import BASES
 from pdpbook.pac.pool import MODELS, Pool
 from pdpbook.pac.rates import success_rate_to_snr
 from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
+from pdpbook.reports.frames import table_frame
+from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.reported import Reported, refuse_others
 from pdpbook.validation import (
     check_choice,
     check_count,
@@ -48,7 +51,7 @@ CALIBRATED = (
 HALF = 0.5  # chance of being in the secret half
 
 
-class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class PACRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""A linear model of a random half of a public pool, PAC private of who was in it.
 
     Rows given to `fit` are the *pool*. Before the secret half A is drawn, halves are simulated:
@@ -107,6 +110,8 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Everybody's bound, within the target.
     guarantee_ : PACPrivacy
         What everybody was promised.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -189,6 +194,7 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.covariance_ = turn @ release.covariance @ turn.T
         self.certificate_ = release.certificate
         self.guarantee_ = promise
+        self._keep_noise(self._pool_crowd(pool), release.covariance)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -237,6 +243,26 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_choice(self.task, "task", TASKS)
         check_single(check_positive(self.tol, "tol"), "tol")
         check_count(self.draws, "draws", minimum=2)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        """Exact: Gaussian noise on the weights. Before a fit, as calibrated on the public pool."""
+        if plan:
+            covariance = plan[0]
+        else:
+            pool = Pool(crowd.X, crowd.y, self.model, self.alpha, self.fit_intercept)
+            simulate, _ = generator_from(self.random_state).spawn(2)
+            covariance = self._calibrate(pool.centered(), simulate).covariance
+        frame = table_frame(crowd.X, self.fit_intercept, centered=self.fit_intercept)
+        return Noise.of(crowd, frame, covariance, exact=True, width=float(np.ptp(crowd.y)))
+
+    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
+        refuse_others(self, "X and y, the public pool", n=n, d=d, epsilon=epsilon, users=users)
+        self._check_settings()
+        return self._pool_crowd(self._pool(X, y, reset=False))
+
+    def _pool_crowd(self, pool: Pool) -> Crowd:
+        promise = f"membership guessed at most {self.success_rate:.3g} of the time"
+        return Crowd(pool.X.shape[1], promise, len(pool.y), None, pool.X, pool.y)
 
     def _pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Pool:
         if reset:

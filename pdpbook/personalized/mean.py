@@ -28,6 +28,9 @@ from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.personalized.weights import pdp_weights
+from pdpbook.reports.frames import mean_frame, width_of_labels
+from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.reported import Reported
 from pdpbook.validation import check_bounds, check_epsilon, check_positive
 
 __all__ = ["PersonalizedMean"]
@@ -35,7 +38,7 @@ __all__ = ["PersonalizedMean"]
 Floats = NDArray[np.float64]
 
 
-class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class PersonalizedMean(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""A mean that keeps the budget of every person, as a regressor that ignores X.
 
     On labels in [-1, 1] it releases
@@ -65,6 +68,8 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         What each person was promised, under replace-one neighbors.
     eta_ : float
         Rate of the Laplace noise on the domain, data-independent.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
 
     Notes
     -----
@@ -78,6 +83,8 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> round(model.mean_, 2), model.eta_
     (0.5, 500.5)
     """
+
+    _reads_rows = False
 
     def __init__(
         self,
@@ -119,18 +126,19 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_account(account)
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
-            law, budgets = self._law_in_blocks(people, budgets)
+            law, budgets, n = self._law_in_blocks(people, budgets)
         else:
             labels = labels_of(X, y)
             refuse_few(len(labels))
-            law = self._law(labels, budgets)
-            budgets = check_epsilon(budgets, len(labels))
+            law, n = self._law(labels, budgets), len(labels)
+            budgets = check_epsilon(budgets, n)
         promise = PureDP(epsilon=budgets, neighbors="replace-one")
         charge(account, promise, X)
         low, high = check_bounds(self.y_bounds, "y_bounds")
         self.mean_ = float((low + high) / 2 + (high - low) / 2 * law.sample(rng=rng)[0])
         self.eta_ = float(law.eta)
         self.guarantee_ = promise
+        self._keep_noise(Crowd(0, budgets, n))
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -157,12 +165,16 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         center = np.array([self._weights(budgets) @ y])
         return L2Laplace(center, check_positive(self._rate(budgets, 1), "eta"))
 
-    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[L2Laplace, Any]:
-        """The law, and the budgets to promise."""
+    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[L2Laplace, Any, int]:
+        """The law, the budgets to promise, and how many people."""
         labels = people.select(*(name for name in people.names if name != "X"))
         moment, total, kept = labels.sum(partial(self._block, budgets))
         eta = check_positive(self._rate(np.array([total]), 1), "eta")
-        return L2Laplace(moment / total, eta), kept_budgets(budgets, kept)
+        promised = kept_budgets(budgets, kept)
+        n = np.size(promised)
+        if n == 1:  # one budget for everybody
+            n = round(total / float(np.max(promised)))
+        return L2Laplace(moment / total, eta), promised, n
 
     def _block(
         self, budgets: Any, y: Any, epsilon: Any = None
@@ -173,6 +185,12 @@ class PersonalizedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         _, y, own = taking_part(y, y, own)
         labels = labels_to_domain(y, self.y_bounds, self.clip)
         return np.array([own @ labels]), float(own.sum()), kept
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        """Exact: the variance of Laplace noise."""
+        width = width_of_labels(self)
+        eta = self.eta_ if crowd.fitted else self._rate(crowd.above, 1)
+        return Noise.of(crowd, mean_frame(width / 2), 2 / eta**2, exact=True, width=width)
 
     def _weights(self, budgets: Floats) -> Floats:
         return pdp_weights(budgets)

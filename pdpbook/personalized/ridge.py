@@ -32,6 +32,9 @@ from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, l2_laplace_eps0
 from pdpbook.personalized.weights import pdp_weights
+from pdpbook.reports.frames import cube_frame
+from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.reported import Reported
 from pdpbook.ridge import checked_ridge, ridge_in_blocks
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 from pdpbook.validation import (
@@ -62,7 +65,7 @@ def _largest_losses(budgets: bytes, delta: float, d: int) -> Floats:
     return np.asarray(losses)
 
 
-class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Ridge regression that keeps the budget of every person: PDP-OP.
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` the estimator releases
@@ -130,6 +133,8 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     eta_ : float
         Rate of the noise radius on the domain. It depends on the budgets and the public settings,
         never on the data.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -217,12 +222,13 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_account(account)
         rng = generator_from(self.random_state)
         if (people := self._people(X, y, epsilon, budgets)) is not None:
-            law, budgets = self._law_in_blocks(people, budgets)
+            law, budgets, n = self._law_in_blocks(people, budgets)
             note_width(self, len(law.center) - bool(self.fit_intercept))
         else:
             rows, labels = data_of(self, X, y)
-            budgets = self._promised(budgets, rows)
+            budgets = self._promised(budgets, *rows.shape)
             law = self._law(rows, labels, budgets)
+            n = len(rows)
         promise, pure = self._promise(budgets, len(law.center))
         charge(account, promise, X)
         theta = law.sample(rng=rng)
@@ -231,6 +237,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.eta_ = float(law.eta)
         self.guarantee_, self.pure_guarantee_ = promise, pure
+        self._keep_noise(Crowd(self.n_features_in_, budgets, n))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -247,7 +254,7 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if (people := self._people(X, y, epsilon, budgets)) is not None:
             return self._law_in_blocks(people, budgets)[0]
         rows, labels = check_design(X, y)
-        return self._law(rows, labels, self._promised(budgets, rows))
+        return self._law(rows, labels, self._promised(budgets, *rows.shape))
 
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
@@ -264,10 +271,10 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
-    def _promised(self, budgets: Any, rows: Floats) -> Floats:
+    def _promised(self, budgets: Any, n: int, d: int) -> Floats:
         """Budgets of all n people; with the Huber loss, 0 for those who cost the others most."""
-        budgets = np.asarray(check_budgets(budgets, len(rows), "epsilon"))
-        d = rows.shape[1] + bool(self.fit_intercept)
+        budgets = np.asarray(check_budgets(budgets, n, "epsilon"))
+        d += bool(self.fit_intercept)
         if self.loss == "square":
             return np.asarray(budgets)
         free = self._constant(d) / self._losses(budgets[budgets > 0], d).sum()
@@ -291,12 +298,16 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return people_in_blocks(X, y, epsilon, budgets)
 
-    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[L2Laplace, Any]:
-        """The law, and the budgets to promise: sums over blocks, divided at the end."""
+    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[L2Laplace, Any, int]:
+        """The law, the budgets to promise, and how many people: sums over blocks."""
         prepare = partial(self._prepare, budgets)
         center, total, kept = ridge_in_blocks(people, self.lam, prepare, reader="PDPRidge.fit")
         eta = check_positive(self._rate(np.array([total]), len(center)), "eta")
-        return L2Laplace(center, eta), kept_budgets(budgets, kept)
+        promised = kept_budgets(budgets, kept)
+        n = np.size(promised)
+        if n == 1:  # one budget for everybody
+            n = round(total / float(self._losses(np.atleast_1d(promised), len(center))[0]))
+        return L2Laplace(center, eta), promised, n
 
     def _prepare(
         self, budgets: Any, X: Any, y: Any, epsilon: Any = None
@@ -320,6 +331,17 @@ class PDPRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.delta > 0:
             return ApproximateDP(budgets, self.delta, neighbors="replace-one"), pure
         return pure, pure
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        """Exact: a radius of mean square k(k + 1) / eta^2, in every direction alike."""
+        frame = cube_frame(self, crowd.d)
+        k = frame.order
+        if crowd.fitted:
+            eta = self.eta_
+        else:
+            own = self._promised(crowd.epsilon, crowd.n or 0, crowd.d)
+            eta = self._rate(self._losses(own[own > 0], k), k)
+        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=2 * frame.half)
 
     def _weights(self, budgets: Floats) -> Floats:
         return pdp_weights(budgets)

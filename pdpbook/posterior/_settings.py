@@ -31,6 +31,8 @@ from pdpbook._domain import (
 from pdpbook.blocks import Rows
 from pdpbook.guarantees import ApproximateDP, BudgetAccount
 from pdpbook.posterior.certificates import Certificate, posterior_certificate
+from pdpbook.reports.noise import Crowd
+from pdpbook.reports.reported import Reported
 from pdpbook.validation import check_count, check_delta, check_design, check_epsilon
 
 __all__: list[str] = []
@@ -38,7 +40,7 @@ __all__: list[str] = []
 Floats = NDArray[np.float64]
 
 
-class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class UnitBallRegressor(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Map the data into the unit ball, release there, and come back."""
 
     epsilon: ArrayLike
@@ -90,6 +92,7 @@ class UnitBallRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         charge(account, promise, X)
         self._release(law, least, rng)
         self.guarantee_ = promise
+        self._keep_noise(Crowd(self.n_features_in_, least))  # the number of people is not public
         return self
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:

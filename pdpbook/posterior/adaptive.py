@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook._budgets import smallest
 from pdpbook._domain import check_flag
 from pdpbook.posterior._settings import UnitBallRegressor
 from pdpbook.posterior.calibration import AdaptivePlan, check_norm
 from pdpbook.posterior.laws import AdaptiveLaw
+from pdpbook.reports.frames import ball_frame
+from pdpbook.reports.noise import Crowd, Noise, through
 
 __all__ = ["AdaOPS"]
 
@@ -80,6 +83,8 @@ class AdaOPS(UnitBallRegressor):
         bound on :math:`\log(1+\|\hat\theta\|)`, and the draw.
     guarantee_ : ApproximateDP
         What everybody was promised, under add-remove neighbors.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -135,6 +140,29 @@ class AdaOPS(UnitBallRegressor):
         check_norm(self.norm_guess)
         check_flag(self.release_norm, "release_norm")
         return super()._check_settings(epsilon)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        r"""Of the draw around the ridge solution of its own penalty.
+
+        After a fit a bound: its covariance is at most :math:`I/(\gamma h)` where the released h
+        holds, which fails with a chance below delta. Before it an estimate: what evenly spread
+        rows and labels around the middle lead to if the first releases fall on their means.
+        """
+        frame = ball_frame(self, crowd.d, self.row_norm)
+        width = 2 * frame.half
+        if crowd.fitted:
+            spread = np.eye(frame.order) / (self.gamma_ * self.h_)
+            note = f"The bound fails with a chance below delta = {self.delta:g}."
+            return Noise.of(crowd, frame, spread, spread, width=width, note=note)
+        n = self.n_max if crowd.n is None else crowd.n
+        epsilon = smallest(crowd.epsilon)
+        law = self._law_of(n * frame.even, np.zeros(frame.order), epsilon)
+        lam, h = law.given(float(law.center[0]))
+        head = [law.norm_law(lam, h)[0]] if self.release_norm else []
+        gamma = float(law.plan.gamma(h, lam, *head))
+        spread = through(law.gram, lambda values: 1 / (gamma * (values + lam)))
+        note = "No bound is known before the fit: the noise follows what is released first."
+        return Noise.of(crowd, frame, spread, width=width, note=note)
 
     def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> AdaptiveLaw:
         plan = AdaptivePlan(

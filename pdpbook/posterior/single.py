@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook._budgets import smallest
 from pdpbook.posterior._settings import UnitBallRegressor
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
 from pdpbook.posterior.laws import PosteriorLaw
+from pdpbook.reports.frames import ball_frame
+from pdpbook.reports.noise import Crowd, Noise, through
 
 __all__ = ["OnePosteriorSample"]
 
@@ -72,6 +75,8 @@ class OnePosteriorSample(UnitBallRegressor):
         Bound from below on what the data and the penalty weigh in every direction.
     guarantee_ : ApproximateDP
         What everybody was promised, under add-remove neighbors.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -124,6 +129,20 @@ class OnePosteriorSample(UnitBallRegressor):
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         check_penalty(self.lam)
         return super()._check_settings(epsilon)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        r"""An estimate, :math:`(\gamma(X^\top X+\lambda I))^{-1}`, and a bound.
+
+        No such covariance exceeds :math:`I/(\gamma\lambda)`, which is all that is public after a
+        fit: the number of people is not.
+        """
+        frame, lam = ball_frame(self, crowd.d, self.row_norm), float(self.lam)
+        epsilon = smallest(crowd.epsilon)
+        gamma = _gamma(lam, epsilon, float(self.delta), int(self.n_max))
+        n = 0 if crowd.n is None else crowd.n
+        spread = through(frame.even, lambda values: 1 / (gamma * (n * values + lam)))
+        most = np.eye(frame.order) / (gamma * lam)
+        return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
 
     def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> PosteriorLaw:
         gamma = _gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))

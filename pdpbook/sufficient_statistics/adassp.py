@@ -28,6 +28,9 @@ from pdpbook._domain import (
 )
 from pdpbook.guarantees import BudgetAccount, GaussianDP
 from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.reports.frames import ball_frame
+from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.reported import Reported
 from pdpbook.validation import (
     check_choice,
     check_count,
@@ -126,6 +129,14 @@ def adassp_coefficients(
     """
     d, sigma = check_count(d, "d"), check_number(sigma, "sigma")
     shift, failure = check_number(shift, "shift"), check_delta(failure, "failure")
+    gram, lam, moment = _system(release, d, sigma, shift, failure)
+    return np.asarray(np.linalg.solve(gram + lam * np.eye(d), moment))
+
+
+def _system(
+    release: ArrayLike, d: int, sigma: float, shift: float, failure: float
+) -> tuple[Floats, float, Floats]:
+    """Matrix, penalty and moment that released numbers stand for."""
     release = np.asarray(check_finite(release, "release"))
     if release.shape != (1 + d * (d + 1) // 2 + d,):
         raise ValueError(
@@ -137,10 +148,10 @@ def adassp_coefficients(
     gram = gram + np.triu(gram, 1).T
     eigenvalue = max(release[0] - shift * sigma, 0.0)
     lam = max(0.0, sigma * np.sqrt(d * np.log(2 * d**2 / failure)) - eigenvalue)
-    return np.linalg.solve(gram + lam * np.eye(d), release[-d:])
+    return gram, float(lam), release[-d:]
 
 
-class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Ridge regression from noisy sums with an adaptive penalty.
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is
@@ -188,6 +199,8 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -282,6 +295,7 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_, self.intercept_ = ball_to_user_units(
             theta, self.n_features_in_, self.bounds, self.y_bounds, self.row_norm
         )
+        self._keep_noise(Crowd(self.n_features_in_, least))  # the number of people is not public
         return self
 
     def predict(self, X: Any) -> Any:
@@ -309,6 +323,29 @@ class AdaSSP(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             check_number(self.row_norm, "row_norm")
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        r"""An estimate alone: :math:`\sigma_0^2(X^\top X+\lambda I)^{-2}`, the noise on the moment.
+
+        The penalty keeps the noisy matrix regular but for a chance of `failure`, which the
+        estimate leaves out: with it no mean square is finite. After a fit the released matrix
+        takes the place of the rows'.
+        """
+        frame = ball_frame(self, crowd.d, self.row_norm)
+        k, epsilon = frame.order, smallest(crowd.epsilon)
+        sigma = adassp_scale(epsilon, self.delta, self.calibration)
+        if crowd.fitted or crowd.n is None:
+            release = self.release_
+        else:
+            release = self._law_of(crowd.n * frame.even, np.zeros(k), epsilon).center
+        gram, lam, _ = _system(release, k, sigma, self._shift(), float(self.failure))
+        inverse = np.linalg.inv(gram + lam * np.eye(k))
+        note = (
+            f"No bound is known. The estimate leaves out the chance of {self.failure:g} that the "
+            "noisy matrix is nearly singular."
+        )
+        spread = sigma**2 * inverse @ inverse
+        return Noise.of(crowd, frame, spread, width=2 * frame.half, note=note)
 
     def _shift(self) -> float:
         return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))

@@ -32,6 +32,9 @@ from pdpbook._domain import (
 from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.reports.frames import cube_frame
+from pdpbook.reports.noise import Crowd, Noise, through
+from pdpbook.reports.reported import Reported
 from pdpbook.sufficient_statistics.constants import (
     factors,
     label_scale,
@@ -51,12 +54,26 @@ __all__ = ["RidgePath", "SufficientStatisticsRidge"]
 
 Floats = NDArray[np.float64]
 
+REHEARSALS = 400  # draws of the noise behind an estimate of what it does
+
 
 class RidgePath(NamedTuple):
     """Coefficients for several penalties; see `SufficientStatisticsRidge.coef_path`."""
 
     coef: Floats  #: shape (k, d), in your units
     intercept: Floats  #: shape (k,)
+
+
+def _noise_of_sums(variances: Floats, k: int) -> tuple[float, Floats]:
+    """Mean square Frobenius norm of the noise on the matrix, and covariance on the moment."""
+    rows, columns = np.triu_indices(k)
+    blocks = variances[len(rows) :]
+    matrix = float(np.where(rows == columns, 1, 2) @ variances[: len(rows)])
+    if len(blocks) == k:
+        return matrix, np.diag(blocks)
+    # the matrix gets (m_i + m_j) / 2 from the noise m on the mean, the moment half of the label's
+    matrix += (k + 1) / 2 * float(blocks[:k].sum())
+    return matrix, np.diag(blocks[k : 2 * k]) + blocks[2 * k] / 4
 
 
 @lru_cache(maxsize=16)
@@ -67,7 +84,7 @@ def _gaussian_budgets(budgets: bytes, delta: float) -> Floats:
     return np.asarray(mu)
 
 
-class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SufficientStatisticsRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Ridge regression from noisy weighted sums that keeps the budget of every person: P-SSP.
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` the estimator releases
@@ -139,6 +156,8 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         What each person was promised, under replace-one neighbors. The Gaussian promise is the
         stronger form of :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)``
         returns that one, for this delta or another.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -216,13 +235,13 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         check_account(account)
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
-            law, order, budgets = self._law_in_blocks(people, budgets)
+            law, order, budgets, n = self._law_in_blocks(people, budgets)
             note_width(self, order - bool(self.fit_intercept))
         else:
             rows = table_of(self, X)
             law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
-            order = rows.shape[1] + bool(self.fit_intercept)
-            budgets = check_epsilon(budgets, len(rows))
+            order, n = rows.shape[1] + bool(self.fit_intercept), len(rows)
+            budgets = check_epsilon(budgets, n)
         spent = where_above_zero(self._strengths, np.atleast_1d(budgets))
         kind = PureDP if self.noise == "laplace" else GaussianDP
         promise = kind(spent.reshape(np.shape(budgets))[()], neighbors="replace-one")
@@ -233,6 +252,7 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         self.guarantee_ = promise
         path = self.coef_path([self.lam])
         self.coef_, self.intercept_ = path.coef[0], float(path.intercept[0])
+        self._keep_noise(Crowd(self.n_features_in_, budgets, n))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -300,11 +320,15 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
         center = sums(X, y, self._weights(strengths), self.centered)
         return self._law_of(center, float(strengths.sum()), X.shape[1])
 
-    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[ProductLaw, int, Any]:
-        """The law, the order of the matrix, and the budgets to promise."""
+    def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[ProductLaw, int, Any, int]:
+        """The law, the order of the matrix, the budgets to promise, and how many people."""
         total, strength, orders, kept = people.sum(partial(self._block, budgets))
         law = self._law_of(total / strength, strength, orders[0])
-        return law, orders[0], kept_budgets(budgets, kept)
+        promised = kept_budgets(budgets, kept)
+        n = np.size(promised)
+        if n == 1:  # one budget for everybody
+            n = round(strength / float(self._strengths(np.atleast_1d(promised))[0]))
+        return law, orders[0], promised, n
 
     def _block(
         self, budgets: Any, X: Any, y: Any, epsilon: Any = None
@@ -336,6 +360,44 @@ class SufficientStatisticsRidge(RegressorMixin, BaseEstimator):  # type: ignore[
             return self.release_
         known, values = public_sums(d, self.centered)
         return np.insert(self.release_, known - np.arange(len(known)), values)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        r"""An estimate, and a bound on the mean square length.
+
+        With :math:`N, n` the noise on matrix and moment, the answer moves by
+        :math:`(\hat S_++\lambda I)^{-1}(n-(\hat S_+-S)\theta)`. The positive part moves S by at
+        most the Frobenius norm of N, and :math:`\|\theta\|\le1/(2\sqrt\lambda)`. The estimate is
+        for labels around the middle, :math:`\theta=0`, and takes the released matrix after a fit.
+        """
+        frame = cube_frame(self, crowd.d)
+        k, lam = frame.order, float(self.lam)
+        unit = self.noise_scale_ if crowd.fitted else self._unit(crowd.above, k)
+        scale = unit / self._factors(k)
+        if self.fit_intercept:
+            scale[public_sums(k, self.centered)[0]] = 0.0
+        matrix, moment = _noise_of_sums(scale**2 * (2 if self.noise == "laplace" else 1), k)
+        length = np.sqrt(np.trace(moment)) + np.sqrt(matrix / lam) / 2
+        most = float(length / lam) ** 2
+        if crowd.fitted:
+            gain = through(self.gram_, lambda values: 1 / (values + lam))
+            spread = gain @ moment @ gain
+        else:
+            spread = self._rehearsed(frame.even, scale)
+        return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
+
+    def _rehearsed(self, even: Floats, scale: Floats) -> Floats:
+        """Second moments over draws of the noise around sums of evenly spread rows."""
+        k, law = len(even), ProductLaw(np.zeros(len(scale)), np.ones(len(scale)), self.noise)
+        nothing, _ = matrix_and_moment(law.center, k, self.centered)
+        moves = []
+        for drawn in law.sample(REHEARSALS, rng=np.random.default_rng(0)):
+            gram, moment = matrix_and_moment(scale * drawn, k, self.centered)
+            noisy = even + gram - nothing
+            moves.append(through(noisy, lambda values: 1 / (values + self.lam)) @ moment)
+        return np.asarray(np.transpose(moves) @ moves / REHEARSALS)
+
+    def _unit(self, budgets: Floats, d: int) -> float:
+        return float(self._constant(d) / self._strengths(budgets).sum())
 
     def _strengths(self, budgets: Floats) -> Floats:
         """What every person's sensitivity may be, in units of the noise."""

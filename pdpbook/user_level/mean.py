@@ -34,6 +34,9 @@ from pdpbook._users import (
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import ProductLaw
+from pdpbook.reports.frames import mean_frame
+from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.reported import ReportedOfUsers
 from pdpbook.user_level.weights import limit_rows, sample_limit, tradeoff_weights
 from pdpbook.validation import (
     check_bounds,
@@ -57,7 +60,7 @@ class _Plan(NamedTuple):
     report: dict[str, Any]  #: public attributes of the fitted estimator
 
 
-class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A weighted mean of all rows plus Laplace noise; subclasses say which weights."""
 
     epsilon: Any
@@ -65,6 +68,7 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     y_bounds: ArrayLike
     clip: bool
     random_state: Any
+    _reads_rows = False
 
     def fit(
         self,
@@ -118,6 +122,7 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.users_ = owners.labels
         for name, value in plan.report.items():
             setattr(self, name, part.everybody(value) if np.ndim(value) else value)
+        self._keep_noise(Crowd(0, budgets, len(labels), owners))
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -139,6 +144,16 @@ class _UserMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         plan = self._plan(part.users, part.epsilon)
         scale = self._noise_scale(plan.row_weights, part.users, part.epsilon)
         return self._law(plan, labels[part.rows], scale)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        """Exact: the variance of Laplace noise."""
+        if crowd.fitted:
+            scale = self.noise_scale_
+        else:
+            part = crowd.part
+            weights = self._plan(part.users, part.epsilon).row_weights
+            scale = self._noise_scale(weights, part.users, part.epsilon)
+        return Noise.of(crowd, mean_frame(1.0), 2 * scale**2, exact=True, width=self._width())
 
     @abstractmethod
     def _plan(self, users: Users, budgets: Floats) -> _Plan:
@@ -224,6 +239,8 @@ class WeightedMean(_UserMean):
     ----------
     mean_ : float
         The released mean, in your units: unbiased, so it may lie outside `y_bounds`.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     noise_scale_ : float
         Scale of the Laplace noise in your units, data-independent.
     h_ : float
@@ -308,6 +325,8 @@ class SampleLimitedMean(_UserMean):
     ----------
     mean_ : float
         The released mean, in your units: unbiased, so it may lie outside `y_bounds`.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     noise_scale_ : float
         Scale of the Laplace noise in your units, data-independent.
     threshold_ : int

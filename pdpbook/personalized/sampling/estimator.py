@@ -24,6 +24,9 @@ from pdpbook.noise import L2Laplace
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.personalized.sampling.law import SampledLaw
 from pdpbook.personalized.sampling.rule import keep_probabilities, level
+from pdpbook.reports.frames import cube_frame
+from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.reported import Reported
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import solver_excess
 from pdpbook.validation import check_choice, check_design, check_epsilon
@@ -36,7 +39,7 @@ Kept = NDArray[np.bool_]
 LARGEST = 14  # people left to chance in an exact law: it has 2**LARGEST parts
 
 
-class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SampledRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Ridge regression on a sample in which each person appears as often as their budget allows.
 
     Everyone whose budget :math:`\varepsilon_i` is at least the threshold t is kept; everyone else
@@ -99,6 +102,8 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     eta_ : float
         Rate of the noise radius on the domain. With the sampled normalizer it tells how many
         people were kept, which the promise of t can bear.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     n_features_in_ : int
         Number of columns of X.
 
@@ -198,6 +203,7 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.eta_ = float(law.eta)
         self.guarantee_ = promise
+        self._keep_noise(Crowd(rows.shape[1], budgets, len(rows)))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -315,6 +321,28 @@ class SampledRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "is not defined. With normalizer='public' it is harmless"
             )
         return self._analysis(self.lam).output_law(X[kept], y[kept], epsilon=t)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        """Exact, given the sample: as in `PDPRidge`.
+
+        With ``normalizer="sampled"`` the rate is in proportion to how many are kept. Before a fit
+        that is not known: the estimate takes their mean number, the bound those kept for sure.
+        """
+        frame = cube_frame(self, crowd.d)
+        k, width = frame.order, 2 * frame.half
+        if crowd.fitted:
+            return Noise.of(crowd, frame, (k + 1) / self.eta_**2, exact=True, width=width)
+        own = crowd.above
+        t = min(level(own, self.threshold), float(own.max()))
+        shares = keep_probabilities(own, t, self.rule)
+        public = self.normalizer == "public"
+        analysis = self._analysis(self.lam * float(shares.mean()) if public else self.lam)
+        eta = analysis._rate(np.full(len(shares), t), k)
+        if public:
+            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width)
+        mean, least = eta * shares.mean(), eta * (shares == 1).mean()
+        most = (k + 1) / least**2 * np.eye(k)
+        return Noise.of(crowd, frame, (k + 1) / mean**2, most, width=width)
 
     def _parts(
         self, X: Floats, y: Floats, kept: NDArray[np.bool_], shares: Floats, t: float

@@ -36,6 +36,9 @@ from pdpbook._users import (
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace
+from pdpbook.reports.frames import ball_frame
+from pdpbook.reports.noise import Crowd, Noise, through
+from pdpbook.reports.reported import ReportedOfUsers
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
 from pdpbook.user_level.erm.plan import Plan, plan_descent, plan_output
@@ -61,7 +64,7 @@ def _logistic(model: Any) -> bool:
     return bool(model.loss == "logistic")
 
 
-class WeightedERM(BaseEstimator):  # type: ignore[misc]
+class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
     r"""Weighted fit on a ball that keeps one budget for all the rows of a user together.
 
     On the domain :math:`\|x_i\|\le1`, :math:`|y_i|\le1`, it looks for the least of
@@ -141,6 +144,8 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
     exposure_ : ndarray, shape (m,)
         What each user spends, in the unit of the promise (rho, mu or epsilon): less than
         `guarantee_` where a weight stays below its cap. Public.
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
     users_, weights_ : ndarray, shape (m,)
         Labels of users, sorted, and their weights: public.
     noise_scale_ : float
@@ -260,6 +265,8 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
             self.classes_ = classes
         self.guarantee_ = promise
         self.exposure_ = part.everybody(plan.spent)
+        budgets = check_user_epsilon(self.epsilon if epsilon is None else epsilon, owners)
+        self._keep_noise(Crowd(rows.shape[1], budgets, len(rows), owners))
         return self
 
     def predict(self, X: ArrayLike) -> Any:
@@ -360,7 +367,6 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
             return L2Laplace(theta, 1 / plan.scale), plan, part
         order = np.argsort(owners.codes, kind="stable")
         G, R, d, T = self._lipschitz(), float(self.radius), X.shape[1], plan.steps
-        step = R / np.sqrt((T + 1) * (G**2 + d * plan.scale**2))
         law = GradientTranscript(
             X[order],
             y[order],
@@ -369,7 +375,7 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
             G * plan.weights.weights,
             self.loss,
             R,
-            float(step if self.step_size is None else self.step_size),
+            self._step(T, plan.scale, d),
             T,
             plan.scale,
         )
@@ -387,6 +393,47 @@ class WeightedERM(BaseEstimator):  # type: ignore[misc]
         return worth_taking(
             budgets, lambda part: noise(part, charged), noise(budgets[budgets > 0], 0.0)
         )
+
+    def _step(self, T: int, sigma: float, d: int) -> float:
+        if self.step_size is not None:
+            return float(self.step_size)
+        return float(self.radius / np.sqrt((T + 1) * (self._lipschitz() ** 2 + d * sigma**2)))
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        r"""On the minimizer exact; of descent an estimate, and a bound on the mean square length.
+
+        Two iterates are never further apart than the ball is wide, and a step of at most two over
+        the smoothness of the loss does not stretch their distance but for its own noise:
+        :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps. The average of all iterates is
+        moved by at most the mean of that. With a `clip_norm` only the ball counts.
+        """
+        half = 1.0 if _logistic(self) else None
+        frame = ball_frame(self, crowd.d, self.row_norm, half)
+        width = None if _logistic(self) else 2 * frame.half
+        d = frame.order
+        if crowd.fitted:
+            scale, T = self.noise_scale_, self.steps_
+        else:
+            sizes = crowd.users.sizes  # type: ignore[union-attr]
+            budgets = self._promised(crowd.epsilon, sizes, d)
+            known = self._plan(budgets[budgets > 0], sizes[budgets > 0], d)
+            scale, T = known.scale, known.steps
+        if self.optimizer == "output":
+            return Noise.of(crowd, frame, (d + 1) * scale**2, exact=True, width=width)
+        step, smoothness = self._step(T, scale, d), LOSSES[self.loss].smoothness
+        added, wide = (step * scale) ** 2, 4 * float(self.radius) ** 2
+        near = self.clip_norm is None and step * smoothness <= 2
+        steps = np.arange(1, T + 1)
+        most = float(np.sum(np.minimum(steps * added * d, wide) if near else 0 * steps + wide))
+        most /= T + 1
+
+        def gain(values: Floats) -> Floats:
+            left = (1 - step * smoothness * values[:, None]) ** (steps - 1)
+            return added * np.asarray((left.cumsum(axis=1) ** 2).sum(axis=1)) / (T + 1) ** 2
+
+        spread = through(frame.even, gain)
+        spread *= min(1.0, most / np.trace(spread))
+        return Noise.of(crowd, frame, spread, most, width=width)
 
     def _plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Plan:
         tradeoff = None if self.tradeoff is None else float(self.tradeoff)

@@ -1,0 +1,189 @@
+"""The noise of a mechanism, and the people that it is for: functions of public things alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from pdpbook._users import Part, Users, part_of
+from pdpbook.reports.frames import Frame
+
+__all__: list[str] = []  # for the estimators of the package
+
+Floats = NDArray[np.float64]
+
+
+class Constant(NamedTuple):
+    """What a private mean costs: its mean squared error is `labels` variances and `noise`."""
+
+    labels: float
+    noise: float
+
+    def error(self, label_sd: float) -> float:
+        """Root mean squared error as a prediction of a newcomer."""
+        return float(np.sqrt(self.labels * label_sd**2 + self.noise))
+
+
+class Crowd(NamedTuple):
+    """What is public of the people."""
+
+    d: int  #: columns of X
+    epsilon: Any  #: a number, one budget a person or user, or a promise of another kind in words
+    n: int | None = None  #: rows; None where their number is not public
+    users: Users | None = None
+    X: Any = None  #: the table, where it is public
+    y: Any = None  #: the labels, where they are
+    fitted: bool = False  #: whether the released attributes of the estimator are these people's
+
+    @property
+    def above(self) -> Floats:
+        """Budgets of the people who take part: whoever has 0 does not."""
+        epsilon = np.atleast_1d(self.epsilon)
+        return np.asarray(epsilon[epsilon > 0])
+
+    @property
+    def part(self) -> Part:
+        """Users who take part."""
+        return part_of(self.users, self.epsilon)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """The noise of a mechanism, a function of public things alone; ``report`` reads it.
+
+    Attributes
+    ----------
+    frame : Frame
+        Rows and units.
+    covariance : ndarray, shape (k, k)
+        Second moments of the noise on the domain: exact, or for evenly spread rows.
+    most : ndarray, float or None
+        For all data: a matrix that `covariance` never exceeds, or a bound on its trace. None where
+        none is known.
+    exact : bool
+        Whether `covariance` is the same for all data, and `most` the same as it.
+    people, users : int or None
+        How many; None where that is not public, or there are no users.
+    columns : int
+        Columns of X.
+    budget : str
+        Smallest and largest.
+    constant : Constant or None
+        Of a private mean with the same budgets; None where there are no labels to average.
+    width : float or None
+        Range of the labels, in the user's units.
+    note : str
+        What else there is to say about `most`.
+    """
+
+    frame: Frame
+    covariance: Floats
+    most: Any
+    exact: bool
+    people: int | None
+    users: int | None
+    columns: int
+    budget: str
+    constant: Constant | None
+    width: float | None
+    note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        crowd: Crowd,
+        frame: Frame,
+        covariance: ArrayLike,
+        most: Any = None,
+        *,
+        exact: bool = False,
+        width: float | None = None,
+        note: str = "",
+    ) -> Noise:
+        """The noise for a crowd; a number for `covariance` is that times the identity."""
+        matrix = np.asarray(covariance, dtype=float)
+        if matrix.ndim == 0:
+            matrix = matrix * np.eye(frame.order)
+        if most is not None and not np.all(np.isfinite(most)):
+            most = None
+        return cls(
+            frame,
+            matrix,
+            matrix if exact else most,
+            exact,
+            crowd.n,
+            None if crowd.users is None else len(crowd.users.labels),
+            len(frame.step),
+            _in_words(crowd.epsilon),
+            None if width is None else private_constant(crowd, width),
+            width,
+            note,
+        )
+
+
+def _in_words(epsilon: Any) -> str:
+    if isinstance(epsilon, str):
+        return epsilon
+    low, high = np.min(epsilon), np.max(epsilon)
+    return f"{low:g} nats" if low == high else f"{low:g} to {high:g} nats"
+
+
+def private_constant(crowd: Crowd, width: float) -> Constant:
+    r"""Error of a private mean with the budgets of a crowd, for labels in an interval.
+
+    .. math:: \sigma^2\Bigl(1+\sum_i w_i^2\Bigr) + 2b^2
+
+    with the weights and the noise scale b of `PersonalizedMean`, or where people have several rows
+    of `WeightedMean`, for labels of variance :math:`\sigma^2` around a common mean. Where the
+    number of people or a budget is not known, both sums are left out: no mean is better.
+
+    Parameters
+    ----------
+    crowd : Crowd
+        The people.
+    width : float
+        Width of the interval.
+
+    Returns
+    -------
+    Constant
+        Multiple of the variance of a label, and variance of the noise.
+    """
+    if crowd.n is None or isinstance(crowd.epsilon, str):
+        return Constant(1.0, 0.0)
+    if crowd.users is None:
+        epsilon = np.atleast_1d(crowd.epsilon)
+        each = crowd.n / len(epsilon)  # people behind one entry
+        total = float(epsilon.sum() * each)
+        squares = float((epsilon**2).sum() * each) / total**2
+        return Constant(1 + squares, 2 * (width / total) ** 2)
+    epsilon, sizes = crowd.part.epsilon, crowd.part.users.sizes
+    tau = epsilon / epsilon.max()
+    price = epsilon.max() ** 2 / 24  # the variance of an even label over 2 (B / epsilon)^2
+    most = float(price * tau.sum())
+
+    def excess(h: float) -> float:
+        return float(h - price * (tau * np.maximum(1 - h * tau / sizes, 0)).sum())
+
+    h = float(brentq(excess, 0.0, most, xtol=1e-12 * most))
+    share = np.minimum(sizes, h * tau)
+    weights = share / share.sum()
+    scale = width * np.max(weights / epsilon)
+    return Constant(1 + float((weights**2 / sizes).sum()), float(2 * scale**2))
+
+
+def through(moments: Floats, gain: Callable[[Floats], Floats]) -> Floats:
+    """The symmetric matrix with these eigenvectors and `gain` of the eigenvalues."""
+    values, vectors = np.linalg.eigh(moments)
+    return np.asarray((vectors * gain(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def powers(ratio: ArrayLike, count: int) -> Floats:
+    """Sum of the first `count` powers of each ratio, from 1 on."""
+    steps = np.arange(count)
+    return np.asarray((np.asarray(ratio, dtype=float)[..., None] ** steps).sum(axis=-1))

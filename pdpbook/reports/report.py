@@ -1,0 +1,187 @@
+"""What the noise of one release does, as a table for a person with data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pdpbook.reports.frames import Sizes
+from pdpbook.reports.noise import Noise
+from pdpbook.validation import check_finite, check_nonnegative, check_single
+
+__all__ = ["Report"]
+
+CLEAR = 1 / 3  # noise below this share of a constant's error is no reason to worry
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What the noise of one release does, from public numbers alone.
+
+    Attributes
+    ----------
+    mechanism : str
+        Name of the estimator.
+    people, users : int or None
+        How many; None where that is not public, or there are no users.
+    columns : int
+        Columns of X.
+    budget : str
+        Smallest and largest.
+    noise : Sizes
+        Root mean squares: of each coefficient, of the intercept, and of predictions at `rows`.
+        Exact where `exact`, else an estimate.
+    at_most : Sizes or None
+        What they are at most, whatever the data are; None where no bound is known.
+    exact : bool
+        Whether the noise is the same for all data.
+    rows : str
+        Where predictions are made. An estimate is for data whose rows are spread evenly.
+    label_sd : float or None
+        Standard deviation of a label that the error of a constant is for.
+    constant : float or None
+        Root mean squared error of a private constant with the same budgets.
+    width : float or None
+        Range of the labels.
+    names : tuple of str
+        Of the columns, where they are known.
+    note : str
+        What else there is to say about `at_most`.
+
+    Notes
+    -----
+    The error of a regression is the noise *and* what the columns cannot explain: small noise is
+    needed, not enough.
+    """
+
+    mechanism: str
+    people: int | None
+    users: int | None
+    columns: int
+    budget: str
+    noise: Sizes
+    at_most: Sizes | None
+    exact: bool
+    rows: str
+    label_sd: float | None
+    constant: float | None
+    width: float | None
+    names: tuple[str, ...]
+    note: str = ""
+
+    @property
+    def warns(self) -> bool:
+        """Whether the noise is more than a third of a private constant's error."""
+        return self.constant is not None and not self._share() <= CLEAR
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if self.constant is None:
+            return "There is no private constant to compare with: these are log-odds."
+        share = self._share()
+        if share > 1:
+            return "The noise alone is worse than a private constant."
+        if share > CLEAR:
+            return "The noise leaves little: compare with a private constant before you release."
+        return "The noise is small beside the error of a private constant." + self._unless()
+
+    @property
+    def better(self) -> str:
+        """What would do better, or nothing where the noise is small."""
+        if not self.warns:
+            return ""
+        times = self._share() / CLEAR
+        ways = [f"about {times:.2g} times the people or the budgets"]
+        if self.mechanism in PENALIZED:
+            ways.append("a larger lam, chosen by public numbers (`public_penalty`)")
+        if self.mechanism in ON_THE_ANSWER:
+            ways.append("noise in the objective (`ObjectivePerturbation`)")
+        if self.mechanism not in MEANS:
+            ways.append("fewer columns, narrower public bounds, or a private mean")
+        return "Better: " + "; ".join(ways) + "."
+
+    def _unless(self) -> str:
+        """What an estimate does not rule out."""
+        if self.exact or (self.at_most and self.at_most.prediction <= (self.constant or 0)):
+            return ""
+        most = "" if self.at_most is None else f", up to {_digits(self.at_most.prediction)}"
+        return f" Where the rows of the data crowd together it may be larger{most}."
+
+    def _share(self) -> float:
+        return self.noise.prediction / self.constant if self.constant else np.inf
+
+    def row(self) -> dict[str, Any]:
+        """The report in a line: ``pd.DataFrame([r.row() for r in reports])`` compares several."""
+        return {
+            "people": self.people if self.users is None else self.users,
+            "columns": self.columns,
+            "budget": self.budget,
+            "mechanism": self.mechanism,
+            "noise of a prediction": self.noise.prediction,
+            "at most": None if self.at_most is None else self.at_most.prediction,
+            "error of a private constant": self.constant,
+        }
+
+    def __str__(self) -> str:
+        crowd = "a number that is not public" if self.people is None else f"{self.people:,} rows"
+        if self.users is not None:
+            crowd += f" of {self.users:,} users"
+        most = self.at_most
+        names = [*self.names, "intercept", "prediction"]
+        ends = [None] * len(names) if most is None else [*most[0], most[1], most[2]]
+        values = [*self.noise.coefficients, self.noise.intercept, self.noise.prediction]
+        head = f"{'exact':>12}" if self.exact else f"{'estimate':>12}{'at most':>12}"
+        lines = [
+            f"{self.mechanism}: {crowd}, {self.columns} columns, budget {self.budget}",
+            f"{'noise, root mean square':26}{head}",
+        ]
+        for name, value, end in zip(names, values, ends, strict=True):
+            line = f"{name:26}{_digits(value):>12}"
+            lines.append(line if self.exact else f"{line}{_digits(end):>12}")
+        if self.constant is not None:
+            lines.append(f"{'private constant, error':26}{_digits(self.constant):>12}")
+        lines.append(f"Predictions{'' if self.exact else ' and estimate'}: {self.rows}.")
+        return "\n".join([*lines, *filter(None, [self.note, self.verdict, self.better])])
+
+
+def _digits(value: float | None) -> str:
+    """Three digits, without a power of ten where a person would not write one."""
+    if value is None:
+        return "not known"
+    return f"{float(f'{value:.3g}'):,.10g}"
+
+
+PENALIZED = ("PDPRidge", "SampledRidge", "SufficientStatisticsRidge", "ObjectivePerturbation")
+ON_THE_ANSWER = ("PDPRidge", "SampledRidge")
+MEANS = ("PersonalizedMean", "WeightedMean", "SampleLimitedMean")
+
+
+def report_of(name: str, known: Noise, names: Any, at: Any, label_sd: Any) -> Report:
+    frame, rows = known.frame, None
+    if at is not None:
+        rows = np.asarray(check_finite(at, "at"))
+        if rows.ndim != 2 or rows.shape[1] < len(frame.step):
+            raise ValueError(f"at must have shape (m, {known.columns}); got shape {rows.shape}")
+    if label_sd is not None:
+        label_sd = check_single(check_nonnegative(label_sd, "label_sd"), "label_sd")
+    elif known.width is not None:
+        label_sd = known.width / np.sqrt(12)
+    return Report(
+        name,
+        known.people,
+        known.users,
+        known.columns,
+        known.budget,
+        frame.sizes(known.covariance, rows),
+        None if known.most is None else frame.sizes(known.most, rows),
+        known.exact,
+        frame.rows if rows is None else f"the {len(rows)} rows given",
+        label_sd,
+        None if known.constant is None else known.constant.error(float(label_sd)),
+        known.width,
+        tuple(map(str, names)) or tuple(f"coefficient {j}" for j in range(known.columns)),
+        known.note,
+    )

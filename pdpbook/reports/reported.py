@@ -1,0 +1,145 @@
+"""The method `report` of every estimator, and the warning at the end of a fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.advice import PublicNumbersWarning, advise
+from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.report import Report, report_of
+from pdpbook.validation import check_count, check_epsilon, check_finite
+
+__all__: list[str] = []  # for the estimators of the package
+
+
+class Reported:
+    """`report` for an estimator that says in `_noise` what its noise is."""
+
+    noise_: Noise
+    _reads_rows = True  # a mean does not: it needs no number of columns
+
+    def report(
+        self,
+        n: int | None = None,
+        d: int | None = None,
+        *,
+        epsilon: Any = None,
+        users: Any = None,
+        X: Any = None,
+        y: Any = None,
+        at: ArrayLike | None = None,
+        label_sd: float | None = None,
+    ) -> Report:
+        """What the noise does to coefficients and predictions, from public numbers alone.
+
+        Before `fit` say who is to come; after it leave all that out.
+
+        Parameters
+        ----------
+        n, d : int
+            Rows and columns to come; for means `d` is not needed.
+        epsilon : float or array_like, optional
+            Budgets in nats, as in `fit`; where `users` are sizes, a number or one each.
+        users : array_like, optional
+            Sizes: how many rows each user has, in place of `n`. With public X as in `fit`.
+        X : array_like, shape (n, d)
+            The table, where it is public: label-private regressions and PAC, in place of n and d.
+        y : array_like, shape (n,)
+            The labels of a public pool: PAC alone.
+        at : array_like, shape (m, d), optional
+            Public rows, in your units, at which predictions are made. None is rows spread evenly
+            within the bounds, or the public table.
+        label_sd : float, optional
+            Standard deviation of the labels, a public guess in your units, for the error of a
+            private constant. None is labels spread evenly over their range.
+
+        Returns
+        -------
+        Report
+            Print it, or take its fields.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is missing or out of range; before a fit, if no crowd is given.
+        """
+        if all(value is None for value in (n, d, epsilon, users, X, y)):
+            check_is_fitted(self, "noise_")
+            known, names = self.noise_, getattr(self, "feature_names_in_", ())
+        else:
+            known, names = self._noise(self._crowd(n, d, epsilon, users, X, y)), ()
+        return report_of(type(self).__name__, known, names, at, label_sd)
+
+    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+        """The noise of this mechanism for a crowd: a function of public things alone."""
+        raise NotImplementedError
+
+    def _keep_noise(self, crowd: Crowd, *plan: Any) -> None:
+        """At the end of a fit: keep what is public, and warn where the noise drowns the labels.
+
+        `plan` is what `_noise` would have to compute anew.
+        """
+        self.noise_ = self._noise(crowd._replace(fitted=True), *plan)
+        moved = self.noise_.frame.sizes(self.noise_.covariance, None).prediction
+        width = self.noise_.width
+        if width is not None and not moved <= width:
+            advise(
+                f"the noise alone moves a prediction by {moved:.3g} (root mean square), more than "
+                f"the whole range of the labels, {width:.3g}: print(model.report()) says what "
+                "would do better",
+                PublicNumbersWarning,
+            )
+
+    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
+        """People who are rows."""
+        refuse_others(self, "n and d", users=users, X=X, y=y)
+        n, d = check_count(n, "n"), check_count(d, "d") if self._reads_rows else 0
+        budgets = self._check_settings(epsilon)  # type: ignore[attr-defined]
+        return Crowd(d, check_epsilon(budgets, n), n)
+
+
+class ReportedOfUsers(Reported):
+    """The same for mechanisms of users, of whom sizes are public."""
+
+    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
+        refuse_others(self, "users (or n) and d", X=X, y=y)
+        if users is None:
+            sizes = np.ones(check_count(n, "n"), dtype=int)
+        else:
+            sizes = np.array([check_count(size, "users") for size in np.atleast_1d(users)])
+        if n is not None and n != sizes.sum():
+            raise ValueError(f"n must be the sum of the sizes in users, {sizes.sum()}; got {n}")
+        self._check_settings(epsilon)  # type: ignore[attr-defined]
+        budgets = self.epsilon if epsilon is None else epsilon  # type: ignore[attr-defined]
+        m = len(sizes)
+        owners = Users(np.repeat(np.arange(m), sizes), np.arange(m), sizes, True, {})
+        tau = np.broadcast_to(check_epsilon(budgets, m), m)
+        columns = check_count(d, "d") if self._reads_rows else 0
+        return Crowd(columns, tau, int(sizes.sum()), owners)
+
+
+class ReportedOfTable(Reported):
+    """The same where X is public, and who owns which row."""
+
+    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
+        refuse_others(self, "X and users", n=n, d=d, y=y)
+        rows = np.asarray(check_finite(X, "X"))
+        if rows.ndim != 2:
+            raise ValueError(f"X must have shape (n, d); got shape {rows.shape}")
+        budgets = self._check_settings(epsilon)  # type: ignore[attr-defined]
+        owners = check_users(users, len(rows), X=X)
+        tau = check_user_epsilon(budgets, owners)
+        return Crowd(rows.shape[1], tau, len(rows), owners, rows)
+
+
+def refuse_others(model: Any, wanted: str, **given: Any) -> None:
+    """Refuse what `report` of this estimator does not read."""
+    name = type(model).__name__
+    for argument, value in given.items():
+        if value is not None:
+            raise ValueError(f"{argument} must be None in {name}.report, which reads {wanted}")
