@@ -345,6 +345,9 @@ def test_a_budget_of_0_is_not_the_smallest_that_is_kept(model):
     people = People(model, 200, "mixed")
     everybody, report = people.report(), with_zeros(people, 20)
     assert 0.5 < report.noise.prediction / everybody.noise.prediction < 2
+    after = people.model.fit(people.X, people.y, **people.given).report()
+    if after.people is not None and not isinstance(model, SufficientStatisticsRidge):
+        assert after.noise.prediction == pytest.approx(report.noise.prediction)
 
 
 # --- the private constant ------------------------------------------------------------------------

@@ -210,9 +210,11 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         self.noise_multiplier_, self.sample_rate_ = law.noise_multiplier, law.sample_rate
         self.steps_ = law.steps
         self.guarantee_ = promise
-        n = round(self.batch_size / law.sample_rate)
-        everybody = smallest(budgets) if self.n_public else check_epsilon(budgets, n)
-        self._keep_noise(Crowd(rows.shape[1], everybody, n))
+        if self.n_public is None:
+            crowd = Crowd(rows.shape[1], check_epsilon(budgets, len(rows)), len(rows))
+        else:  # how many there are is not public
+            crowd = Crowd(rows.shape[1], smallest(budgets), self.n_public)
+        self._keep_noise(crowd)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -299,7 +301,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         if crowd.fitted:
             q, T, sigma = self.sample_rate_, self.steps_, self.noise_multiplier_
         else:
-            q, T = self._schedule(int(crowd.n))  # type: ignore[arg-type]
+            q, T = self._schedule(len(crowd.above))
             sigma = self._multiplier(smallest(crowd.epsilon), q, T)
         b = self.batch_size
         added = (rate * sigma * C / b) ** 2
