@@ -160,7 +160,7 @@ def private_constant(crowd: Crowd, width: float) -> Constant:
         epsilon = np.atleast_1d(crowd.epsilon)
         each = crowd.n / len(epsilon)  # people behind one entry
         total = float(epsilon.sum() * each)
-        squares = float((epsilon**2).sum() * each) / total**2
+        squares = float(np.vdot(epsilon, epsilon) * each) / total**2
         return Constant(1 + squares, 2 * (width / total) ** 2)
     epsilon, sizes = crowd.part.epsilon, crowd.part.users.sizes
     tau = epsilon / epsilon.max()
