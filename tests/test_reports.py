@@ -38,6 +38,7 @@ EXACT = [
     PDPRidge(0.1, **UNITS, loss="huber", delta=1e-6),
     PersonalizedMean(**LABELS),
     SampledRidge(0.1, **UNITS),
+    SampledRidge(0.1, **UNITS, loss="huber", rule="exact"),
     WeightedMean(**LABELS),
     SampleLimitedMean(**LABELS),
     GWARegression(**LABELS, fit_intercept=True),
@@ -348,6 +349,18 @@ def test_a_budget_of_0_is_not_the_smallest_that_is_kept(model):
     after = people.model.fit(people.X, people.y, **people.given).report()
     if after.people is not None and not isinstance(model, SufficientStatisticsRidge):
         assert after.noise.prediction == pytest.approx(report.noise.prediction)
+
+
+def test_a_sample_that_sets_the_noise_is_estimated_before_and_known_after():
+    people = People(SampledRidge(0.1, **UNITS, normalizer="sampled"), 200, "mixed")
+    before, sizes = people.report(), []
+    for seed in range(20):
+        model = people.model.set_params(random_state=seed).fit(people.X, people.y, **people.given)
+        assert model.report().exact
+        sizes.append(model.report().noise.prediction)
+    assert not before.exact
+    assert max(sizes) < before.at_most.prediction
+    assert before.noise.prediction == pytest.approx(np.mean(sizes), rel=0.05)
 
 
 # --- the private constant ------------------------------------------------------------------------

@@ -335,10 +335,9 @@ class SampledRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mis
         own = crowd.above
         t = min(level(own, self.threshold), float(own.max()))
         shares = keep_probabilities(own, t, self.rule)
-        public = self.normalizer == "public"
-        analysis = self._analysis(self.lam * float(shares.mean()) if public else self.lam)
-        eta = analysis._rate(np.full(len(shares), t), k)
-        if public:
+        nobody = np.zeros((len(own), k))  # the rate is the same for all data
+        eta = self._given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
+        if self.normalizer == "public":
             return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width)
         mean, least = eta * shares.mean(), eta * (shares == 1).mean()
         most = (k + 1) / least**2 * np.eye(k)
