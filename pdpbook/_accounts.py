@@ -15,7 +15,10 @@ from pdpbook.guarantees.promises import Promise
 
 __all__: list[str] = []  # for the estimators of the package
 
-SEARCHES = "sklearn.model_selection"
+SEARCHES = tuple(
+    f"sklearn.{name}"
+    for name in ("model_selection", "feature_selection", "ensemble", "multioutput", "calibration")
+)
 
 
 def check_account(account: Any) -> None:
@@ -29,7 +32,6 @@ def check_account(account: Any) -> None:
             "its budget anew: guarantee_ speaks of one. Choose settings by public numbers, see "
             "report(), or pass account=BudgetAccount(...) to every fit",
             PublicNumbersWarning,
-            once=True,
         )
 
 
@@ -44,15 +46,16 @@ def charge(
         account.spend(promise, people=_labels(X, users if by_label else None))
         return
     n = account.budget.n
-    count = promise.n if promise.n is not None else n
+    count = promise.n
     if n is not None and by_label:
         raise ValueError(
             "account must name its users where the data do: BudgetAccount({user: budget, ...}); "
             f"got budgets of {n} people in some order"
         )
-    if n not in (None, count):
+    if isinstance(promise, PureDP) and n not in (None, count):
+        those = "people in blocks, whose number is not said" if count is None else f"{count} people"
         raise ValueError(
-            f"account must be of the people in the data; got budgets of {n} for {count} people"
+            f"account must be of the people in the data; got budgets of {n} for {those}"
         )
     if n is None and isinstance(promise, PureDP):  # one number stands for whoever loses most
         promise = PureDP(float(np.max(promise.epsilon)), neighbors=promise.neighbors)
@@ -70,11 +73,11 @@ def _labels(X: Any, users: Users | None) -> Any:
     )
 
 
-def _within(package: str) -> bool:
-    """Whether a function of this package is calling, however far up."""
+def _within(packages: tuple[str, ...]) -> bool:
+    """Whether a function of one of these packages is calling, however far up."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         frame = frame.f_back
-        if frame.f_globals.get("__name__", "").startswith(package):
+        if frame.f_globals.get("__name__", "").startswith(packages):
             return True
     return False

@@ -20,6 +20,7 @@ __all__: list[str] = []  # for the estimators of the package
 Floats = NDArray[np.float64]
 
 A_PERCENT = 1.01
+A_THOUSANDTH = 1e-3
 LEVELS = 64  # smallest budgets that are tried at a time
 
 
@@ -34,6 +35,17 @@ def smallest(budgets: Any) -> float:
     """The smallest budget above 0, which a mechanism with one promise for all keeps."""
     own = np.atleast_1d(budgets)
     return float(own[own > 0].min())
+
+
+def without_negligible(budgets: Any) -> Any:
+    """Budgets with 0 for the tiny ones that all together are next to nothing of the sum."""
+    own = np.atleast_1d(budgets)
+    levels, count = np.unique(own, return_counts=True)
+    tiny = levels < A_THOUSANDTH * levels[-1]
+    tiny &= np.cumsum(levels * count) <= A_THOUSANDTH * own.sum()
+    if not tiny.any():
+        return budgets
+    return np.where(own > levels[tiny][-1], own, 0.0)
 
 
 def where_above_zero(function: Callable[[Floats], Any], budgets: Any) -> Any:

@@ -111,9 +111,10 @@ def inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: 
     except ValueError as error:
         raise ValueError(f"{error}. {NOT_FINITE}") from None
     values = check_inside(given, low, high, name, bounds_name, clip=clip)
-    if clip:
+    if values is given:
+        _advise_on_bounds(values, low, high, bounds_name)
+    else:
         _advise_on_clipping(given, values, name, bounds_name)
-    _advise_on_bounds(values, low, high, bounds_name)
     return np.asarray(values)
 
 
@@ -131,12 +132,13 @@ def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: 
 def _advise_on_bounds(values: Floats, low: Any, high: Any, bounds_name: str) -> None:
     """Say where bounds end at the least and the largest value, as if they were read from them.
 
-    Whole numbers, such as classes, grades or ages, may well reach public bounds.
+    Grades, ages and shares may well reach public bounds, but then many do: the extremes of a
+    measured quantity belong to one row each.
     """
     if len(values) < FEW:
         return
     columns = values.reshape(len(values), -1)
-    ends = (columns.min(axis=0) == low) & (columns.max(axis=0) == high)
+    ends = ((columns == low).sum(axis=0) == 1) & ((columns == high).sum(axis=0) == 1)
     ends &= (columns != np.round(columns)).any(axis=0)
     if ends.any():
         which = f" in column {int(np.flatnonzero(ends)[0])}" if values.ndim > 1 else ""
@@ -243,6 +245,14 @@ def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
         raise ValueError(f"{error}. {NOT_FINITE}") from None
 
 
+def finite_part(X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, Floats]:
+    """Finite rows and labels of those who take part, with their budgets; others are not read."""
+    X, y, own = taking_part(X, y, budgets)
+    if len(y):  # else a block of people none of whom takes part
+        X, y = finite_data(X, y)
+    return X, y, own
+
+
 def in_hand(estimator: Any, epsilon: Any, X: Any, y: Any) -> Any:
     """Budgets that can be checked before any block is read; None where they come in blocks."""
     if is_dask(epsilon):
@@ -268,14 +278,14 @@ def people_in_blocks(X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows | None:
     rows = rows_of(X, y, epsilon=column)
     if "epsilon" not in rows.names:
         return rows.select("X", "y")
-    if rows.whole:
-        for _ in rows.select("epsilon").each(_check_column):
-            pass
+    if rows.whole and not max(rows.select("epsilon").each(_check_column)) > 0:
+        raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
     return rows.select("X", "y", "epsilon")
 
 
-def _check_column(epsilon: Any) -> None:
-    check_some_epsilon(epsilon, len(epsilon))
+def _check_column(epsilon: Any) -> float:
+    """The largest budget of a block."""
+    return float(np.max(check_some_epsilon(epsilon, len(epsilon)), initial=0.0))
 
 
 def budgets_of(budgets: Any, epsilon: Any, n: int) -> tuple[Floats, list[Floats]]:
@@ -310,7 +320,7 @@ def _ball_block(
     budgets: Any, to_ball: Callable[[Floats, Floats], Any], X: Any, y: Any, epsilon: Any = None
 ) -> tuple[Floats, Floats, int, list[float]]:
     own, _ = budgets_of(budgets, epsilon, len(y))
-    X, y, own = taking_part(*finite_data(X, y), own)
+    X, y, own = finite_part(X, y, own)
     X, y = to_ball(X, y)
     return X.T @ X, X.T @ y, len(y), [float(own.min(initial=np.inf))]
 

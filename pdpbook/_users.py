@@ -46,26 +46,34 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
         raise ValueError(
             f"users must have shape ({n},), one label for each row of X; got shape {column.shape}"
         )
-    missing = np.asarray(pd.isna(column))
+    given = column if isinstance(users, np.ndarray) else np.asarray(users, dtype=object)
+    missing = np.asarray(pd.isna(given))
     if missing.any():
         at = int(np.flatnonzero(missing)[0])
         raise ValueError(
-            f"users must have no missing label; users[{at}] = {column[at]!r} "
+            f"users must have no missing label; users[{at}] = {given[at]!r} "
             f"({int(missing.sum())} of {n} are missing)"
         )
-    if not _of_one_kind(users, column):
+    if not _of_one_kind(given):
         raise TypeError("users must be labels of one kind, all numbers or all strings")
     labels, codes = np.unique(column, return_inverse=True)
+    if given.dtype.kind == "O" and len(set(given.tolist())) != len(labels):
+        raise ValueError(
+            "users must be labels that NumPy can tell apart: some that differ become one, such as "
+            "whole numbers beyond 2**53 next to fractions. Pass strings"
+        )
     sizes = np.bincount(codes, minlength=len(labels))
     return Users(codes, labels, sizes, True, rows | {"users": users})
 
 
-def _of_one_kind(users: Any, column: NDArray[Any]) -> bool:
-    """Whether labels can be told apart: NumPy makes 1 and "1" of a list one string."""
-    if isinstance(users, np.ndarray) and column.dtype.kind != "O":
+def _of_one_kind(given: NDArray[Any]) -> bool:
+    """Whether labels are single values of one kind: NumPy makes 1 and "1" of a list one string."""
+    if given.dtype.kind != "O":
         return True
-    kinds = {np.asarray(label).dtype.kind for label in set(np.asarray(users, dtype=object))}
-    return (len(kinds) == 1 and "O" not in kinds) or kinds <= set("iuf")
+    labels = [np.asarray(label) for label in set(given.tolist())]
+    kinds = {label.dtype.kind for label in labels}
+    one = (len(kinds) == 1 and "O" not in kinds) or kinds <= set("iuf")
+    return one and all(label.ndim == 0 for label in labels)
 
 
 class Part(NamedTuple):
@@ -151,14 +159,19 @@ def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
     """A Series as an array, one value a row, or as a mapping, one value a user."""
     n, m = len(users.codes), len(users.labels)
     places = np.full(m, -1)
-    if users.named and epsilon.index.is_unique and len(epsilon) == m:
+    if users.named and epsilon.index.is_unique:
         places = epsilon.index.get_indexer(pd.Index(users.labels))
     by_user = bool((places >= 0).all())
+    if len(epsilon) > m and (
+        pd.Index(range(n)).isin(epsilon.index).all() or _is_of_rows(epsilon, users)
+    ):
+        by_user = False  # a column with numbers of rows, or the table's own index
     if len(epsilon) != n:
-        if not by_user:
+        if not (by_user and len(epsilon) == m):
             raise ValueError(
                 f"{name} must be a Series of length {n}, one value for each row of X, or have an "
-                f"index that is exactly the {m} users; got length {len(epsilon)} and another index"
+                f"index that is exactly the {m} users; got length {len(epsilon)} and another "
+                f"index. For budgets of more users, pass {name}.to_dict()"
             )
         return dict(zip(users.labels, epsilon.to_numpy()[places], strict=True))
     values = epsilon.to_numpy()
@@ -171,6 +184,12 @@ def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
     if not by_user:
         refuse_other_index(epsilon, name, **users.rows)
     return values
+
+
+def _is_of_rows(epsilon: pd.Series, users: Users) -> bool:
+    """Whether a Series has the index of the rows that it came with."""
+    with_index = [v for v in users.rows.values() if isinstance(v, (pd.DataFrame, pd.Series))]
+    return bool(with_index and epsilon.index.equals(with_index[0].index))
 
 
 def check_row_epsilon(epsilon: Any, **rows: Any) -> Any:

@@ -9,6 +9,7 @@ The same holds for every error that shows a value or its place.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 __all__ = ["Advice", "CuratorWarning", "PublicNumbersWarning", "advise", "silence"]
 
 PACKAGE = os.path.join(os.path.dirname(__file__), "")  # files below it are not the caller's
-SAID: set[tuple[str, str, int]] = set()  # what was said at which line
+SAID: set[tuple[type, str, str, int]] = set()  # what was said at which line
 OTHERS = ("sklearn", "joblib")  # nor are those that fit for the caller
 
 
@@ -50,8 +51,10 @@ def _not_the_caller(frame: Any) -> bool:
     return frame.f_code.co_filename.startswith(PACKAGE) or module in OTHERS
 
 
-def advise(message: str, category: type[Advice], *, once: bool = False) -> None:
+def advise(message: str, category: type[Advice]) -> None:
     """Warn at the line that called the package, however deep inside of it this is.
+
+    Once a line: scikit-learn sets and resets filters, and Python would then say it again.
 
     Parameters
     ----------
@@ -59,20 +62,17 @@ def advise(message: str, category: type[Advice], *, once: bool = False) -> None:
         What was noticed, and what would do better.
     category : type
         `PublicNumbersWarning` or `CuratorWarning`.
-    once : bool, default False
-        Say it once a line of the caller, whatever filters a search sets and resets in between.
 
     Warns
     -----
     Advice
-        Of that category. Python shows it once a line of the caller and a text.
+        Of that category; of messages that differ in numbers alone, the first.
     """
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and _not_the_caller(frame):
         level, frame = level + 1, frame.f_back
-    place = (message, frame.f_code.co_filename, frame.f_lineno)
-    if once and place in SAID:
-        return
-    warnings.warn(message, category, stacklevel=level)
-    if once:
+    said = re.sub(r"[\d.e+-]+", "", message)
+    place = (category, said, frame.f_code.co_filename, frame.f_lineno)
+    if place not in SAID:
+        warnings.warn(message, category, stacklevel=level)
         SAID.add(place)

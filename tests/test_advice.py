@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from pdpbook import figures
-from pdpbook.advice import Advice, CuratorWarning, PublicNumbersWarning, advise, silence
+from pdpbook.advice import SAID, Advice, CuratorWarning, PublicNumbersWarning, advise, silence
+
+
+@pytest.fixture(autouse=True)
+def nothing_was_said():
+    SAID.clear()
+
 
 KINDS = (CuratorWarning, PublicNumbersWarning)
 

@@ -14,8 +14,9 @@ from pdpbook.blocks import Rows
 from pdpbook.gwa import GWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
-from pdpbook.personalized import PDPRidge, PersonalizedMean
-from pdpbook.sufficient_statistics import SufficientStatisticsRidge
+from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from pdpbook.posterior import AdaOPS
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean, quantile_law
 
 
@@ -98,6 +99,32 @@ def test_a_budget_of_0_is_kept_by_the_exact_law(model):
 
 
 @pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_whoever_takes_no_part_is_not_even_looked_at(model):
+    X, y, epsilon = people()
+    epsilon[7] = 0.0
+    rest = np.arange(60) != 7
+    model = clone(model).set_params(random_state=2)
+    one = clone(model).fit(X, y, epsilon=epsilon)
+    y[7] = np.nan
+    if "bounds" in model.get_params():  # else X is public
+        X[7] = np.nan
+    again = clone(model).fit(X, y, epsilon=epsilon)
+    assert_array_equal(again.predict(X[rest]), one.predict(X[rest]))
+
+
+def test_whoever_takes_no_part_names_no_class():
+    X, y, epsilon = people()
+    epsilon[0] = 0.0
+    model = WeightedERM("logistic", random_state=2)
+    labels = np.where(y > 0, "yes", "no")
+    one = clone(model).fit(X, labels, epsilon=epsilon)
+    labels[0] = "zz"
+    again = clone(model).fit(X, labels, epsilon=epsilon)
+    assert_array_equal(again.classes_, ["no", "yes"])
+    assert_array_equal(again.coef_, one.coef_)
+
+
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
 def test_somebody_must_take_part(model):
     X, y, _ = people()
     with pytest.raises(ValueError, match=r"^epsilon must be above 0 for somebody; got 0 for all"):
@@ -116,6 +143,17 @@ def test_budgets_of_0_in_blocks(model):
     assert one.guarantee_ == other.guarantee_
 
 
+@pytest.mark.parametrize(
+    "model", [m for m in MECHANISMS if isinstance(m, (PDPRidge, PersonalizedMean, AdaSSP, AdaOPS))]
+)
+def test_a_single_row_in_blocks_is_refused(model):
+    if getattr(model, "loss", "square") == "square":
+        with pytest.raises(ValueError, match=r"^X must have at least 2 rows; got 1 sample"):
+            clone(model).fit(Rows(np.full((1, 2), 0.5), np.full(1, 0.5)))
+        with pytest.raises(ValueError, match=r"^epsilon must be above 0 for somebody"):
+            clone(model).fit(Rows(np.full((3, 2), 0.5), np.full(3, 0.5), epsilon=np.zeros(3)))
+
+
 # ---------------------------------------------------------------- tiny budgets
 
 
@@ -124,6 +162,8 @@ def loudness(model, X, y, epsilon):
     if isinstance(model, (GWARegression, WeightedMean)):
         fitted = clone(model).fit(X, y, epsilon=epsilon)
         return getattr(fitted, "scale_", None) or fitted.noise_scale_
+    if isinstance(model, SampledRidge):
+        return 1 / clone(model).fit(X, y, epsilon=epsilon).eta_
     law = model.output_law(X, y, epsilon=epsilon)
     fitted = clone(model).fit(X, y, epsilon=epsilon)
     if isinstance(model, ObjectivePerturbation):
@@ -133,6 +173,9 @@ def loudness(model, X, y, epsilon):
 
 
 PERSONAL = [
+    SampledRidge(0.5),
+    SampledRidge(0.5, threshold="mean"),
+    SampledRidge(0.5, loss="huber"),
     GWARegression(),
     GWARegression(delta=1e-6),
     WeightedMean(),
@@ -236,6 +279,24 @@ def test_no_noise_on_what_is_public():
             ones = np.column_stack([X, np.ones(60)])
             assert_allclose(quiet.gram_, ones.T @ ones / 60, atol=1e-4)
             assert_allclose(quiet.moment_, ones.T @ y / 60, atol=1e-4)
+
+
+def test_means_far_from_0_keep_their_promise_and_their_answer():
+    rng = np.random.default_rng(3)
+    users = rng.integers(0, 9, 200)
+    for width in (1e-6, 1e-2, 1.0):
+        near = rng.random(200) * width
+        far, bounds = 1e8 + near, (1e8, 1e8 + width)
+        near = far - 1e8  # as much of it as floats near 1e8 can hold
+        for model in (
+            WeightedMean(epsilon=50.0, random_state=1),
+            SampleLimitedMean(random_state=1),
+        ):
+            here = clone(model).set_params(y_bounds=bounds).fit(far, far, users=users)
+            own = (bounds[0] - 1e8, bounds[1] - 1e8)
+            there = clone(model).set_params(y_bounds=own).fit(near, near, users=users)
+            assert here.noise_scale_ == pytest.approx(there.noise_scale_, rel=1e-12)
+            assert here.mean_ - 1e8 == pytest.approx(there.mean_, abs=2**-25)
 
 
 def test_the_baselines_keep_their_smallest_budget_by_definition():

@@ -273,6 +273,14 @@ def test_two_readings_are_refused_unless_they_agree(model):
     )
 
 
+def test_budgets_of_more_users_that_are_as_many_as_rows_are_refused():
+    users = np.array(list("eeeaaa"))
+    epsilon = pd.Series({"a": 0.1, "b": 0.1, "c": 0.1, "d": 9.0, "e": 9.0, "f": 9.0})
+    y = np.linspace(0, 1, 6)
+    with pytest.raises(ValueError, match=r"^epsilon can be read in two ways"):
+        WeightedMean().fit(y[:, None], y, users=users, epsilon=epsilon)
+
+
 WRONG_USERS = {
     "shuffled index": (FRAME["user"].sort_index(), ValueError, "^users must have the index of X"),
     "masked": (hidden(FRAME["user"].to_numpy()), TypeError, "^users must not be a masked array"),

@@ -16,11 +16,13 @@ from sklearn.preprocessing import MinMaxScaler
 from test_estimators import MECHANISMS
 from test_forms import WITH_USERS
 
-from pdpbook.advice import Advice, CuratorWarning, PublicNumbersWarning, silence
+from pdpbook.advice import SAID, Advice, CuratorWarning, PublicNumbersWarning, silence
+from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.gwa import GWARegression
 from pdpbook.pac import PACRegression
-from pdpbook.personalized import PDPRidge
+from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.user_level import WeightedMean
 
 
 def people(n=60, seed=4):
@@ -139,6 +141,45 @@ def test_what_is_no_account_is_refused_before_the_data_are_touched(model, wrong)
         clone(model).fit(np.full((3, 2), np.nan), [np.nan] * 3, account=wrong)
 
 
+@pytest.mark.parametrize("model", PURE, ids=str)
+def test_a_fit_that_fails_spends_nothing(model):
+    X, y, _ = people()
+    account = BudgetAccount(9.0, neighbors=relation(model))
+    with pytest.raises(ValueError, match=r"^y must lie in"):
+        clone(model).fit(X, np.where(np.arange(60) == 5, 7.0, y), account=account)
+    assert account.spent == 0
+
+
+def test_a_fork_cannot_spend():
+    account = BudgetAccount(1.0, neighbors="replace-one")
+    account._process += 1  # as the child of a fork sees it
+    with pytest.raises(RuntimeError, match="spent in the process that opened it"):
+        account.spend(PureDP(0.1, neighbors="replace-one"))
+
+
+def test_blocks_are_charged_to_their_own_people():
+    X, y, epsilon = people()
+    account = BudgetAccount(np.full(7, 9.0), neighbors="replace-one")
+    with pytest.raises(ValueError, match=r"^account must be of the people in the data"):
+        PDPRidge().fit(Rows(X, y), account=account)
+    own = BudgetAccount(epsilon, neighbors="replace-one")
+    PDPRidge().fit(Rows(X, y, epsilon=epsilon), account=own)
+    assert_array_equal(own.spent, epsilon)
+
+
+def test_a_refusal_names_people_and_needs_nobody_who_takes_no_part():
+    X, y, _ = people()
+    users = np.array(["zoe", "ann", "bo"])[np.arange(60) % 3]
+    account = BudgetAccount({"zoe": 1.0, "ann": 0.5}, neighbors="user")
+    WeightedMean().fit(
+        X, y, users=users, epsilon={"zoe": 0.5, "ann": 0.5, "bo": 0.0}, account=account
+    )
+    with pytest.raises(ValueError, match=r"person 'ann' asks 0.5 and has 0.0 left"):
+        WeightedMean().fit(
+            X, y, users=users, epsilon={"zoe": 0.5, "ann": 0.5, "bo": 0.0}, account=account
+        )
+
+
 def test_an_account_refuses_to_be_copied():
     account = BudgetAccount(1.0, neighbors="replace-one")
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -165,6 +206,7 @@ def test_cross_validation_cannot_overspend(n_jobs):
 
 
 def heard(call):
+    SAID.clear()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("ignore")
         warnings.filterwarnings("default", category=Advice)
@@ -212,6 +254,28 @@ def test_whole_numbers_may_reach_public_bounds():
     assert heard(lambda: PDPRidge(bounds=(0, 1)).fit([[0.0], [0.5], [1.0]], [0.1, 0.2, 0.3])) == []
 
 
+def test_no_alarm_on_shares_grades_or_a_few_outliers():
+    rng = np.random.default_rng(2)
+    X, y, _ = people(1000)
+    shares = np.round(rng.random(1000), 2)
+    assert heard(lambda: PDPRidge().fit(shares[:, None], y)) == []
+    halves = rng.integers(0, 9, 1000) / 2
+    assert heard(lambda: PDPRidge(bounds=(0, 4)).fit(halves[:, None], y)) == []
+    some = rng.normal(0, 0.4, 1000)
+    assert (np.abs(some) > 1).sum() > 4
+    assert heard(lambda: PersonalizedMean(clip=True).fit(X, some)) == []
+
+
+def test_a_loop_is_told_once():
+    X, y, _ = people()
+
+    def loop():
+        for _ in range(9):
+            PersonalizedMean(y_bounds=(y.min(), y.max())).fit(X, y)
+
+    assert len(heard(loop)) == 1
+
+
 @pytest.mark.parametrize("model", MECHANISMS, ids=str)
 def test_labels_that_are_mostly_clipped_are_remarked_on(model):
     X, y, _ = people()
@@ -242,6 +306,7 @@ def searches(n_jobs=None, account=None):
 
 
 def test_a_search_without_an_account_is_remarked_on_once():
+    SAID.clear()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("ignore")
         warnings.filterwarnings("default", message="a search", category=PublicNumbersWarning)

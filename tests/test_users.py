@@ -51,6 +51,31 @@ def test_labels_of_two_kinds_are_refused():
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        [2**53, 2**53 + 1, 0.5],
+        [2**63, 2**63 + 1, -1],
+        ["a", "a\0", "c"],
+    ],
+)
+def test_labels_that_numpy_would_merge_are_refused(labels):
+    with pytest.raises(ValueError, match="users must be labels that NumPy can tell apart"):
+        check_users(labels, 3)
+
+
+def test_labels_of_several_values_are_refused():
+    pairs = pd.MultiIndex.from_tuples([(2.0, 1.0), (np.nan, 1.0), (2.0, 1.0), (1.0, 1.0)])
+    for labels in (pairs, pd.Series(list(pairs)), pd.Series([(1, 2)] * 4)):
+        with pytest.raises(TypeError, match="users must be labels of one kind"):
+            check_users(labels, 4)
+
+
+def test_a_missing_label_among_strings_is_named():
+    with pytest.raises(ValueError, match=r"users must have no missing label; users\[1\] = nan"):
+        check_users(["a", np.nan, "b"], 3)
+
+
+@pytest.mark.parametrize(
     ("epsilon", "message"),
     [
         ({"a": 1.0, "c": 2.0}, r"none for .*b"),

@@ -6,6 +6,7 @@ Every refusal says which theorem is missing.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from threading import Lock
@@ -150,7 +151,7 @@ class BudgetAccount:
             self.people, named = named.index, named.to_numpy()
         self.budget = PureDP(named, neighbors=neighbors)
         self._spent = [Fraction(0)] * (self.budget.n or 1)
-        self._lock = Lock()
+        self._lock, self._process = Lock(), os.getpid()
 
     @property
     def spent(self) -> Any:
@@ -182,9 +183,14 @@ class BudgetAccount:
             If its relation or length differs, or it would overspend: the error names the people
             and the amounts.
         """
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "an account must be spent in the process that opened it: what a fork spends, the "
+                "original would not know"
+            )
         if not isinstance(promise, PureDP):
             if isinstance(promise, Promise):
-                promise._refuse(PureDP)
+                promise._refuse(PureDP, "; this account adds up pure promises alone")
             raise TypeError(f"promise must be a PureDP; got {promise!r}")
         if promise.neighbors != self.budget.neighbors:
             raise ValueError(_missing_relation(self.budget.neighbors, promise.neighbors))
@@ -206,6 +212,8 @@ class BudgetAccount:
             raise ValueError("people must be None: the account does not say who its people are")
         if promise.n not in (None, len(who)):
             raise ValueError(f"people must be the {promise.n} of the promise; got {len(who)}")
+        asked = np.broadcast_to(promise.epsilon, (len(who),))
+        who, asked = who[asked > 0], asked[asked > 0]
         places = self.people.get_indexer(who)
         if not who.is_unique or (places < 0).any():
             wrong = who[who.duplicated() | (places < 0)][0]
@@ -214,7 +222,7 @@ class BudgetAccount:
                 f"{wrong!r}"
             )
         amounts = np.zeros(len(self.people))
-        amounts[places] = promise.epsilon
+        amounts[places] = asked
         return amounts
 
     def _record(self, asked: list[Fraction]) -> None:
@@ -224,13 +232,16 @@ class BudgetAccount:
         if over:
             left = np.atleast_1d(self.remaining)
             named = [
-                ("each person" if n is None else f"person {i}")
+                ("each person" if n is None else f"person {self._name(i)}")
                 + f" asks {float(asked[i])!r} and has {float(left[i])!r} left"
                 for i in over[:5]
             ]
             more = f", and {len(over) - 5} more" if len(over) > 5 else ""
             raise ValueError(f"release refused, nothing recorded: {'; '.join(named)}{more}")
         self._spent = after
+
+    def _name(self, i: int) -> Any:
+        return i if self.people is None else repr(self.people[i])
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -157,11 +159,12 @@ class LabelPrivateRegression(ReportedOfTable, RegressorMixin, BaseEstimator):  #
         labels = labels_of(rows, y)
         owners = check_users(users, len(rows), X=X, y=y)
         tau = self._heard(check_user_epsilon(budgets, owners))
-        rows, labels = check_design(rows, labels)
         part = part_of(owners, tau)
         promise = self._promise(tau)
-        charge(account, promise, X, owners)
-        plans = self._release(rows[part.rows], labels[part.rows], part.users, part.epsilon, rng)
+        pay = partial(charge, account, promise, X, owners)
+        plans = self._release(
+            rows[part.rows], labels[part.rows], part.users, part.epsilon, rng, pay
+        )
         self.exposure_ = part.everybody(self.exposure_)
         self.guarantee_ = promise
         self.users_ = owners.labels
@@ -185,12 +188,20 @@ class LabelPrivateRegression(ReportedOfTable, RegressorMixin, BaseEstimator):  #
         return self._law(rows[part.rows], labels[part.rows], part.users, part.epsilon)
 
     def _release(
-        self, X: Floats, y: Floats, users: Users, epsilon: Floats, rng: np.random.Generator
+        self,
+        X: Floats,
+        y: Floats,
+        users: Users,
+        epsilon: Floats,
+        rng: np.random.Generator,
+        pay: Callable[[], None],
     ) -> tuple[Plan, ...]:
-        """Draw, store and promise; returns the plans, which are public."""
+        """Plan, pay, draw and store; returns the plans, which are public."""
         y = self._labels(y)
         plan = self._plan(X, users, epsilon)
-        self.release_ = self._law_of(plan, y).sample(rng=rng)
+        law = self._law_of(plan, y)
+        pay()
+        self.release_ = law.sample(rng=rng)
         self._store(plan.back @ self.release_, X.shape[1], plan)
         return (plan,)
 

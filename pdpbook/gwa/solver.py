@@ -243,7 +243,7 @@ def _finish(
     else:
         bound, M, _ = evaluate(problem, M)
     gap = relative_gap(objective, bound)
-    if not gap <= tol:
+    if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
         raise ConvergenceError(
             f"the solver ended ({found.status}) with a certified gap of {gap:.2g}, "
             f"above tol = {tol:g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,11 +178,19 @@ class TwoStageGWARegression(LabelPrivateRegression):
         return TwoStageLaw(pilot, final, self._rows(X) @ final.back, y, final.report["clip_"])
 
     def _release(
-        self, X: Floats, y: Floats, users: Users, epsilon: Floats, rng: np.random.Generator
+        self,
+        X: Floats,
+        y: Floats,
+        users: Users,
+        epsilon: Floats,
+        rng: np.random.Generator,
+        pay: Callable[[], None],
     ) -> tuple[Plan, ...]:
         y = self._labels(y)
         stages = self._stages(X, users, epsilon)
-        both = self._joint(X, y, stages).sample(rng=rng)
+        law = self._joint(X, y, stages)
+        pay()
+        both = law.sample(rng=rng)
         if len(stages) == 2:
             self.pilot_, self.release_ = np.split(both, 2)
         else:

@@ -16,7 +16,7 @@ from pdpbook._domain import (
     check_flag,
     check_mapping,
     features_to_domain,
-    finite_data,
+    finite_part,
     generator_from,
     in_hand,
     labels_of,
@@ -192,7 +192,7 @@ class ObjectivePerturbation(Reported, RegressorMixin, BaseEstimator):  # type: i
         rng = generator_from(self.random_state)
         rows = table_of(self, X)
         budgets = self._promised(budgets, *rows.shape)
-        law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+        law = self._law(*finite_part(rows, labels_of(rows, y), budgets))
         d = law.X.shape[1]
         eta = self._output_rate(smallest(budgets), law.gradient_norm)
         promise, pure = self._promise(budgets, d)
@@ -244,7 +244,8 @@ class ObjectivePerturbation(Reported, RegressorMixin, BaseEstimator):  # type: i
                 return np.inf
             beta = rate / (4 * self.threshold * radius)
             tilt = 1 / (beta * 2 * (radius**2 + self.lam))  # moves the minimizer that far
-            return tilt + share / self._output_rate(smallest(part), self._gradient_norm(beta, d))
+            eta = self._output_rate(smallest(part), self._gradient_norm(beta, d))
+            return tilt + (share / eta if eta > 0 else np.inf)
 
         return worth_taking(own, noise, noise(own[own > 0], 0.0))
 

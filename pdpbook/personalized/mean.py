@@ -127,6 +127,7 @@ class PersonalizedMean(Reported, RegressorMixin, BaseEstimator):  # type: ignore
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             law, budgets, n = self._law_in_blocks(people, budgets)
+            refuse_few(n)
         else:
             labels = labels_of(X, y)
             refuse_few(len(labels))

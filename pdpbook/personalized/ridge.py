@@ -17,7 +17,7 @@ from pdpbook._domain import (
     check_mapping,
     data_of,
     features_to_domain,
-    finite_data,
+    finite_part,
     generator_from,
     in_hand,
     kept_budgets,
@@ -25,6 +25,7 @@ from pdpbook._domain import (
     note_width,
     people_in_blocks,
     predictions,
+    refuse_few,
     to_user_units,
 )
 from pdpbook.blocks import Rows, in_memory
@@ -223,6 +224,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rng = generator_from(self.random_state)
         if (people := self._people(X, y, epsilon, budgets)) is not None:
             law, budgets, n = self._law_in_blocks(people, budgets)
+            refuse_few(n)
             note_width(self, len(law.center) - bool(self.fit_intercept))
         else:
             rows, labels = data_of(self, X, y)
@@ -313,7 +315,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self, budgets: Any, X: Any, y: Any, epsilon: Any = None
     ) -> tuple[Floats, Floats, Floats, list[Floats]]:
         own, kept = budgets_of(budgets, epsilon, len(y))
-        X, y, own = taking_part(*finite_data(X, y), own)
+        X, y, own = finite_part(X, y, own)
         X, y = self._to_domain(X, y)
         return X, y, self._losses(own, X.shape[1]), kept
 

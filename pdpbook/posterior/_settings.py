@@ -17,7 +17,7 @@ from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
     check_number,
-    finite_data,
+    finite_part,
     generator_from,
     in_hand,
     labels_of,
@@ -25,6 +25,7 @@ from pdpbook._domain import (
     note_width,
     people_in_blocks,
     predictions,
+    refuse_few,
     rows_to_ball,
     table_of,
 )
@@ -82,11 +83,13 @@ class UnitBallRegressor(Reported, RegressorMixin, BaseEstimator):  # type: ignor
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = self._sums(people, budgets)
+            refuse_few(sums.n)
             note_width(self, len(sums.moment) - bool(self.fit_intercept))
             law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
         else:
             rows = table_of(self, X)
-            design, labels, least = self._to_domain(*finite_data(rows, labels_of(rows, y)), budgets)
+            part = finite_part(rows, labels_of(rows, y), budgets)
+            design, labels, least = self._to_domain(*part)
             law = self._law(design, labels, least)
         promise = ApproximateDP(least, self.delta, neighbors="add-remove")
         charge(account, promise, X)

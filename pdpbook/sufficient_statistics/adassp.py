@@ -15,7 +15,7 @@ from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
     check_number,
-    finite_data,
+    finite_part,
     generator_from,
     in_hand,
     labels_of,
@@ -23,6 +23,7 @@ from pdpbook._domain import (
     note_width,
     people_in_blocks,
     predictions,
+    refuse_few,
     rows_to_ball,
     table_of,
 )
@@ -272,11 +273,12 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = ball_sums(people, budgets, self._map)
+            refuse_few(sums.n)
             law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
             note_width(self, len(sums.moment) - bool(self.fit_intercept))
         else:
             rows = table_of(self, X)
-            law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+            law = self._law(*finite_part(rows, labels_of(rows, y), budgets))
             least = smallest(check_epsilon(budgets, len(rows)))
         sigma = float(law.scale[0])
         if self.calibration == "exact":  # the number itself: no rounding on the way

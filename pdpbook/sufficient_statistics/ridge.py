@@ -17,7 +17,7 @@ from pdpbook._domain import (
     check_mapping,
     check_number,
     features_to_domain,
-    finite_data,
+    finite_part,
     generator_from,
     in_hand,
     kept_budgets,
@@ -26,6 +26,7 @@ from pdpbook._domain import (
     note_width,
     people_in_blocks,
     predictions,
+    refuse_few,
     table_of,
     to_user_units,
 )
@@ -236,10 +237,11 @@ class SufficientStatisticsRidge(Reported, RegressorMixin, BaseEstimator):  # typ
         rng = generator_from(self.random_state)
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             law, order, budgets, n = self._law_in_blocks(people, budgets)
+            refuse_few(n)
             note_width(self, order - bool(self.fit_intercept))
         else:
             rows = table_of(self, X)
-            law = self._law(*finite_data(rows, labels_of(rows, y)), budgets)
+            law = self._law(*finite_part(rows, labels_of(rows, y), budgets))
             order, n = rows.shape[1] + bool(self.fit_intercept), len(rows)
             budgets = check_epsilon(budgets, n)
         spent = where_above_zero(self._strengths, np.atleast_1d(budgets))
@@ -334,7 +336,7 @@ class SufficientStatisticsRidge(Reported, RegressorMixin, BaseEstimator):  # typ
         self, budgets: Any, X: Any, y: Any, epsilon: Any = None
     ) -> tuple[Floats, float, list[int], list[Floats]]:
         own, kept = budgets_of(budgets, epsilon, len(y))
-        X, y, own = taking_part(*finite_data(X, y), own)
+        X, y, own = finite_part(X, y, own)
         X, y = self._map(X, y)
         strengths = self._strengths(own)
         total = sums(X, y, strengths, self.centered)

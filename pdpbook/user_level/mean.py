@@ -25,6 +25,7 @@ from pdpbook._domain import (
     width_of,
 )
 from pdpbook._users import (
+    Part,
     Users,
     check_budgets_of_users,
     check_user_epsilon,
@@ -42,7 +43,6 @@ from pdpbook.validation import (
     check_bounds,
     check_choice,
     check_count,
-    check_finite,
     check_nonnegative,
     check_positive,
     check_single,
@@ -106,16 +106,15 @@ class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore
         settings = self._check_settings(epsilon)
         check_account(account)
         rng = generator_from(self.random_state)
-        labels, owners, budgets = self._data(X, y, users, settings)
-        refuse_few(len(labels))
-        part = part_of(owners, budgets)
+        labels, owners, budgets, part = self._data(X, y, users, settings)
+        refuse_few(len(owners.codes))
         plan = self._plan(part.users, part.epsilon)
         scale = self._noise_scale(plan.row_weights, part.users, part.epsilon)
-        law = self._law(plan, labels[part.rows], scale)
+        law = self._law(plan, labels - self._origin(), scale)
         promise = PureDP(epsilon=budgets, neighbors="user")
         charge(account, promise, X, owners)
         self.noise_scale_ = scale
-        self.mean_ = float(law.sample(rng=rng)[0])
+        self.mean_ = self._origin() + float(law.sample(rng=rng)[0])
         shares = self._contributions(plan.row_weights, part.users)
         self.exposure_ = part.everybody(self._width() * shares / self.noise_scale_)
         self.guarantee_ = promise
@@ -139,11 +138,10 @@ class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore
         """
         in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
         settings = self._check_settings(epsilon)
-        labels, owners, budgets = self._data(X, y, users, settings)
-        part = part_of(owners, budgets)
+        labels, _, _, part = self._data(X, y, users, settings)
         plan = self._plan(part.users, part.epsilon)
         scale = self._noise_scale(plan.row_weights, part.users, part.epsilon)
-        return self._law(plan, labels[part.rows], scale)
+        return self._law(plan, labels, scale)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         """Exact: the variance of Laplace noise."""
@@ -172,6 +170,11 @@ class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore
     def _law(self, plan: _Plan, labels: Floats, scale: float) -> ProductLaw:
         return ProductLaw(np.array([plan.row_weights @ labels]), np.array([scale]))
 
+    def _origin(self) -> float:
+        """Where labels are measured from, so that far from 0 nothing is lost to rounding."""
+        low, high = check_bounds(self.y_bounds, "y_bounds")
+        return float(low + (high - low) / 2)
+
     def _tradeoff(self, epsilon: float) -> float:
         """A of the objective: the variance of a label over that of the noise at weight 1."""
         unit = self._width() / epsilon
@@ -184,12 +187,15 @@ class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore
 
     def _data(
         self, X: ArrayLike, y: ArrayLike, users: ArrayLike | None, settings: Any
-    ) -> tuple[Floats, Users, Floats]:
-        labels = np.asarray(check_finite(labels_of(X, y), "y"))
-        low, high = check_bounds(self.y_bounds, "y_bounds")
-        labels = inside(labels, low, high, "y", "y_bounds", self.clip)
+    ) -> tuple[Floats, Users, Floats, Part]:
+        """Labels of those who take part; users, their budgets, and who takes part."""
+        labels = labels_of(X, y)
         owners = check_users(users, len(labels), X=X, y=y)
-        return labels, owners, check_user_epsilon(settings, owners)
+        budgets = check_user_epsilon(settings, owners)
+        part = part_of(owners, budgets)
+        low, high = check_bounds(self.y_bounds, "y_bounds")
+        heard = inside(labels[part.rows], low, high, "y", "y_bounds", self.clip)
+        return heard, owners, budgets, part
 
     def _check_settings(self, epsilon: Any) -> Any:
         """Everything that can be refused before the data are touched."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook._users import Part, Users, check_user_epsilon, check_users
 from pdpbook.audit.plants.plant import Pair, Plant, about, owned
 from pdpbook.guarantees import PureDP
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
@@ -64,9 +64,9 @@ class ScaleOfKeptRows(SampleLimitedMean):
 class RowsClippedAlone(WeightedERM):
     """Each row is clipped to what its owner may add, so a user adds that for every row."""
 
-    def _law(self, X: Floats, y: Floats, owners: Users, epsilon: Any) -> Any:
-        law, plan, part = super()._law(X, y, owners, epsilon)
-        return _ByRow(**vars(law)), plan, part
+    def _law(self, X: Floats, y: Floats, part: Part) -> Any:
+        law, plan = super()._law(X, y, part)
+        return _ByRow(**vars(law)), plan
 
 
 class _ByRow(GradientTranscript):
@@ -80,10 +80,10 @@ class _ByRow(GradientTranscript):
 class OneGradientCharged(WeightedERM):
     """The noise of one gradient on every one of many."""
 
-    def _law(self, X: Floats, y: Floats, owners: Users, epsilon: Any) -> Any:
+    def _law(self, X: Floats, y: Floats, part: Part) -> Any:
         law: Any
-        law, plan, part = super()._law(X, y, owners, epsilon)
-        return replace(law, sigma=law.sigma / np.sqrt(law.steps)), plan, part
+        law, plan = super()._law(X, y, part)
+        return replace(law, sigma=law.sigma / np.sqrt(law.steps)), plan
 
 
 class RowScaleOutput(WeightedERM):

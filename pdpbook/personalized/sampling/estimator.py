@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook._accounts import charge, check_account
-from pdpbook._budgets import taking_part
+from pdpbook._budgets import taking_part, without_negligible
 from pdpbook._domain import (
     check_number,
     data_of,
@@ -193,7 +193,7 @@ class SampledRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mis
         rows, labels = data_of(self, X, y)
         Z, z, shares, t = self._prepare(rows, labels, budgets)
         budgets = check_epsilon(budgets, len(rows))
-        kept_promise = np.minimum(budgets, t) if self.normalizer == "public" else 0 * budgets + t
+        kept_promise = np.minimum(budgets, t) if self.normalizer == "public" else t * (budgets > 0)
         promise = PureDP(epsilon=kept_promise, neighbors="replace-one")
         charge(account, promise, X)
         law = self._given(Z, z, rng.random(len(z)) < shares, shares, t)
@@ -270,6 +270,7 @@ class SampledRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mis
         check_choice(self.rule, "rule", ("jorgensen", "exact"))
         if self.rule == "exact" and self.normalizer == "sampled":
             raise ValueError("rule must be 'jorgensen' with normalizer='sampled'; got 'exact'")
+        budgets = without_negligible(budgets)  # who would only make the sample smaller
         above = np.atleast_1d(budgets)[np.atleast_1d(budgets) > 0]
         t, low, high = level(above, self.threshold), above.min(), above.max()
         if not low <= t <= high and not isinstance(self.threshold, str):

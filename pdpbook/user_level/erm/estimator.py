@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags, Tags
+from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -49,6 +49,7 @@ from pdpbook.validation import (
     check_nonnegative,
     check_positive,
     check_single,
+    refuse_masked,
 )
 
 __all__ = ["WeightedERM"]
@@ -248,9 +249,10 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
         check_account(account)
         rng = generator_from(self.random_state)
         rows = table_of(self, X)
-        clean, labels, classes = self._data(rows, y)
-        owners = check_users(users, len(clean), X=X, y=y)
-        law, plan, part = self._law(clean, labels, owners, epsilon)
+        owners = check_users(users, len(rows), X=X, y=y)
+        part = self._part(owners, epsilon, rows.shape[1])
+        clean, labels, classes = self._data(rows, y, part)
+        law, plan = self._law(clean, labels, part)
         promise = self._promise(part.everybody(plan.promised))
         charge(account, promise, X, owners)
         drawn = law.sample(rng=rng)
@@ -300,9 +302,10 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
         """
         in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
         self._check_settings(epsilon)
-        rows, labels, _ = self._data(np.asarray(X, dtype=float), y)
-        owners = check_users(users, len(rows), X=X, y=y)
-        return self._law(rows, labels, owners, epsilon)[0]
+        rows = np.asarray(X, dtype=float)
+        part = self._part(check_users(users, len(rows), X=X, y=y), epsilon, rows.shape[1])
+        clean, labels, _ = self._data(rows, y, part)
+        return self._law(clean, labels, part)[0]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -340,9 +343,19 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
             check_single(check_nonnegative(self.tradeoff, "tradeoff"), "tradeoff")
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
 
-    def _data(self, rows: Floats, y: Any) -> tuple[Floats, Floats, NDArray[Any] | None]:
-        """Rows and labels on the domain, and the two classes of the logistic loss."""
+    def _part(self, owners: Users, epsilon: Any, d: int) -> Part:
+        """Who takes part."""
+        budgets = check_user_epsilon(self.epsilon if epsilon is None else epsilon, owners)
+        return part_of(owners, self._promised(budgets, owners.sizes, d + bool(self.fit_intercept)))
+
+    def _data(self, rows: Floats, y: Any, part: Part) -> tuple[Floats, Floats, NDArray[Any] | None]:
+        """Rows and labels of the part on the domain, and the two classes of the logistic loss."""
         classes = None
+        if y is not None:
+            refuse_masked(y, "y")
+            check_consistent_length(rows, y)
+            y = np.asarray(y)[part.rows]
+        rows = rows[part.rows]
         if _logistic(self):
             classes, labels = two_classes(y, self.classes)
             rows, labels = finite_data(rows, labels)
@@ -352,19 +365,15 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
         ball = rows_to_ball(rows, self.bounds, self.row_norm, self.clip, self.fit_intercept)
         return ball, labels, classes
 
-    def _law(
-        self, X: Floats, y: Floats, owners: Users, epsilon: Any
-    ) -> tuple[GradientTranscript | L2Laplace, Plan, Part]:
-        budgets = check_user_epsilon(self.epsilon if epsilon is None else epsilon, owners)
-        part = part_of(owners, self._promised(budgets, owners.sizes, X.shape[1]))
-        X, y, owners = X[part.rows], y[part.rows], part.users
+    def _law(self, X: Floats, y: Floats, part: Part) -> tuple[GradientTranscript | L2Laplace, Plan]:
+        owners = part.users
         plan = self._plan(part.epsilon, owners.sizes, X.shape[1])
         c = plan.weights.row_weights[owners.codes]
         if self.optimizer == "output":
             theta = ball_minimizer(
                 X, y, self.lam, c, loss=self.loss, radius=self.radius, gradient_norm=self._goal()
             )
-            return L2Laplace(theta, 1 / plan.scale), plan, part
+            return L2Laplace(theta, 1 / plan.scale), plan
         order = np.argsort(owners.codes, kind="stable")
         G, R, d, T = self._lipschitz(), float(self.radius), X.shape[1], plan.steps
         law = GradientTranscript(
@@ -379,7 +388,7 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
             T,
             plan.scale,
         )
-        return law, plan, part
+        return law, plan
 
     def _promised(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Floats:
         """Budgets of all users, 0 for those whose charge for the solver costs the others most."""
