@@ -68,8 +68,10 @@ book: $(READY)  ## Build the book into _build/html
 	$(BIN)/jupyter-book build . -W -n --keep-going
 	@echo "Open $(HTML)/index.html, or run: make serve"
 
-lab: $(LAB)/.ready  ## Open the book in JupyterLab, in the environment that Binder has
-	PATH="$(abspath $(LAB)/bin):$$PATH" binder/start jupyter lab --LabApp.default_url=/lab/tree/book/intro.ipynb
+lab: $(LAB)/.ready  ## Open a copy of the book in JupyterLab, as Binder does; _lab keeps what you change
+	$(LAB)/bin/python tools/lab.py _lab
+	cd _lab && PATH="$(abspath $(LAB)/bin):$$PATH" ../binder/start \
+	  jupyter lab --LabApp.default_url=/lab/tree/book/intro.ipynb
 
 serve: $(READY)  ## Serve the built book on this machine (PORT=8000)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)

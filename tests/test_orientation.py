@@ -20,7 +20,8 @@ EXERCISES = sorted((ROOT / "book" / "exercises").glob("*.ipynb"))
 def needed(opening):
     """The links of the sentence that says what a chapter needs."""
     said = re.search(r"\bTime: \d+ minutes\. Needed:\s+(.*?)(?:\n\n|\Z)", opening, re.S)
-    return re.findall(r"\{(?:doc|ref|prf:ref)\}`[^`]+`", said[1]) if said else []
+    link = r"\{prf:ref\}`[^`]+`|\[[^]]+\]\([\w./]+\.ipynb[^)]*\)"
+    return re.findall(link, said[1]) if said else []
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -36,7 +37,8 @@ def test_what_exercises_need_is_linked_at_their_top(path):
 
 def test_needs_without_a_link_are_noticed():
     assert needed("# T\n\nTime: 5 minutes. Needed: the chapter on noise.") == []
-    assert needed("Time: 5 minutes. Needed: {doc}`noise`.\n\nSee {doc}`x`.") == ["{doc}`noise`"]
+    opening = "Time: 5 minutes. Needed: [noise](noise.ipynb).\n\nSee [x](x.ipynb)."
+    assert needed(opening) == ["[noise](noise.ipynb)"]
 
 
 # --- words of the glossary -----------------------------------------------------------------------

@@ -148,8 +148,8 @@ ASKED = """Words before.
 ## A person's part
 
 **part_of** · 4 points · 10 minutes · warm-up · trains
-{doc}`/book/foundations/ridge` and
-{doc}`/book/foundations/coins`
+[one](../foundations/ridge.ipynb) and
+[two](../foundations/coins.ipynb)
 
 Prompt.
 """
@@ -294,8 +294,7 @@ def test_planted_faults_are_noticed(change, message):
     "role",
     [
         "{prf:ref}`thm-laplace`",
-        "{doc}`/book/foundations/noise`",
-        "{doc}`x </book/foundations/noise>`",
+        "[x](../foundations/noise.ipynb)",
     ],
 )
 def test_roles_that_a_page_needs_are_followed(role):
@@ -321,7 +320,7 @@ def test_the_last_cell_names_the_objective():
 def test_a_chapter_without_exercises_names_its_assignment_and_a_question():
     source, pages, _ = book()
     text = " ".join(guide.last_cell(pages["foundations/ridge"], source, []).split())
-    assert "{doc}`/book/exercises/foundations`" in text
+    assert "(../exercises/foundations.ipynb)" in text
     assert text.endswith("*Why?*")
 
 

@@ -4,7 +4,7 @@
 
 The solved notebook of `book/exercises/` is the only source. Its student version, in `release/`,
 is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
-locked. Before that, `plain` takes out what only the book can show: tags, links to pages in MyST,
+locked. Before that, `plain` takes out what only the book can show: tags, links within the book,
 cells tagged `page-only`; and hints say that they open. With `--check` nothing is written: the exit
 code is 1 when a student version is out of date.
 """
@@ -12,6 +12,7 @@ code is 1 when a student version is out of date.
 from __future__ import annotations
 
 import functools
+import posixpath
 import re
 import sys
 
@@ -19,7 +20,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 from notebooks import METADATA, text
-from reading import ROOT, Page, Refused, read, statements
+from reading import LINK, ROLE, ROOT, Page, Refused, read, statements
 
 from pdpbook.exercises import ASSIGNMENTS
 
@@ -27,7 +28,6 @@ PAGES = ROOT / "book" / "exercises"
 STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
 ANSWER = "YOUR ANSWER HERE"
 HINT = "Hint (click to open)"  # notebook programs do not all show a closed hint as one
-ROLE = re.compile(r"\{([a-z:]+)\}`(?:([^`<]*?) *<([^`>]+)>|([^`]+))`")
 
 
 def plain(name: str) -> NotebookNode:
@@ -40,9 +40,8 @@ def plain(name: str) -> NotebookNode:
             {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "deletable", "editable"}}
         )
         if cell.cell_type == "markdown":
-            cell.source = ROLE.sub(_linked, cell.source).replace(
-                "<summary>Hint</summary>", f"<summary>{HINT}</summary>"
-            )
+            source = LINK.sub(_to_site, ROLE.sub(_linked, cell.source))
+            cell.source = source.replace("<summary>Hint</summary>", f"<summary>{HINT}</summary>")
         else:
             cell.outputs, cell.execution_count = [], None
     return notebook
@@ -55,15 +54,21 @@ def _linked(match: re.Match[str]) -> str:
         return words or "the next figure"
     if role == "term":
         return words or target
-    if role == "doc":
-        page = target.lstrip("/")
-        return f"[{words or _page(page).title}]({_home()}{page}.html)"
     if role == "prf:ref":
         chapter = next((r["chapter"] for r in statements() if r["label"] == target), "")
         if chapter:
             title = _page(f"book/{chapter}").boxes[target].title.partition(";")[0].strip()
             return f"[{words or title}]({_home()}book/{chapter}.html#{target})"
     raise Refused(f"an exercise cannot show the role {match[0]} outside of the book")
+
+
+def _to_site(match: re.Match[str]) -> str:
+    """The target of a link to another page, on the site."""
+    page, _, anchor = match.groups("")
+    if not page:
+        return match[0]
+    path = posixpath.normpath(f"book/exercises/{page}")
+    return f"]({_home()}{path}.html{anchor})"
 
 
 @functools.cache

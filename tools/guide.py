@@ -16,7 +16,7 @@ from typing import Any
 import nbformat
 import notebooks
 from nbformat import NotebookNode, v4
-from reading import ROOT, Page, Refused, table, words
+from reading import ROOT, Page, Refused, read, table, words
 from teaching import Chapter, Exercise, Teaching, checked, objectives
 
 from pdpbook.exercises import ASSIGNMENTS
@@ -157,11 +157,13 @@ def last_cell(page: Chapter, teaching: Teaching, exercises: list[Exercise]) -> s
     if not lines:
         part = page.name.partition("/")[0]
         assignment = part if part in ASSIGNMENTS else "capstone"
+        solved = nbformat.read(ROOT / "book" / "exercises" / f"{assignment}.ipynb", as_version=4)
+        title = read(assignment, solved).title
         question = teaching["cards"][page.name]["discuss"][0]
         lines.append(
             _wrapped(
                 f"No exercise is about this page alone. Those of its part are "
-                f"{_doc(f'exercises/{assignment}')}. To discuss instead: *{question}*"
+                f"[{title}](../exercises/{assignment}.ipynb). To discuss instead: *{question}*"
             )
         )
     return "## Graded exercises\n\n" + "\n".join(lines)

@@ -42,6 +42,8 @@ DIRECTIVE = re.compile(
 MARKER = re.compile(r"# (check|falsify): *([\w-]+) *")
 LINE = re.compile(r"([a-z][\w-]*)  (.*\S) +(\S+)  (not )?((?:<=|>=|=) \S.*)")
 WAIVER = re.compile(r"^Waiver, `?([\w-]+?)`?: *((?:.|\n(?!\n))+)", re.M)
+ROLE = re.compile(r"\{([a-z:]+)\}`(?:([^`<]*?)\s*<([^`>]+)>|([^`]+))`")
+LINK = re.compile(r"\]\((?=[^()])(?:(?!\w+:)([^()#\s]*)\.(ipynb|md))?(#[^()\s]*)?\)")  # to pages
 REFERENCE = re.compile(r"\{(?:prf:ref|numref)\}`(?:[^`<]*<)?([\w-]+)>?`")
 
 

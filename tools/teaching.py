@@ -76,7 +76,7 @@ def exercises_of(assignment: str, notebook: NotebookNode) -> list[Exercise]:
     found = []
     for match in EXERCISE.finditer(text):
         heading = HEADING.findall(text[: match.start()])[-1]
-        trains = re.findall(r"\{doc\}`/book/([\w/]+)`", match["trains"] or "")
+        trains = re.findall(r"\]\(\.\./([\w/]+)\.ipynb\)", match["trains"] or "")
         numbers = int(match["points"]), int(match["minutes"])
         kind = match["kind"] or ""
         found.append(Exercise(assignment, heading, match["name"], *numbers, kind, tuple(trains)))
@@ -136,8 +136,8 @@ def _card_faults(card: dict[str, Any], page: Chapter, names: list[str]) -> list[
             wrong.append(f"comes after {other}, which the book has later")
     home = {row["label"]: row["chapter"] for row in statements()}
     wanted = {home[label] for label in REFERENCE.findall(page.needed) if label in home}
-    wanted |= set(re.findall(r"\{doc\}`[^`]*?/book/([\w/]+)>?`", page.needed))
-    prose = re.sub(r"\{[\w:]+\}`[^`]*`", "", page.needed)
+    wanted |= set(re.findall(r"\]\(\.\./([\w/]+)\.ipynb\)", page.needed)) & set(names)
+    prose = re.sub(r"\{[\w:]+\}`[^`]*`|\[[^]]*\]\([^)]*\)", "", page.needed)
     wrong += [
         f"the page needs {other}, and the card does not say so"
         for other in sorted(wanted)

@@ -1,0 +1,265 @@
+"""Prepare the notebooks for JupyterLab: what only the site resolves becomes a link.
+
+    python tools/lab.py FOLDER
+
+FOLDER/book is what JupyterLab opens: `.` in Binder, where the checkout is thrown away, and `_lab`,
+a copy made here, for `make lab`. Within a page JupyterLab's MyST finds labels itself. It knows no
+other notebook and no bibliography; so statements of other pages become links to their cells,
+citations read as author and year and lead to `references.ipynb`, and links to pages without a
+notebook lead to the site. Exercises open the student's version, as they do there. Every page gets
+a line that leads to `contents.ipynb`, made from `_toc.yml`, and back to its page on the site. What
+was prepared before is left as it is.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+from nbformat import NotebookNode, v4
+from reading import LINK, ROLE, ROOT, Page, Refused, read
+
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+CONTENTS, REFERENCES = "contents", "references"
+WHERE = "where-you-are"  # id of the cell that leads to the contents and to the site
+STUDENT = "exercises/release/"  # as it is handed out: these notebooks are not touched
+HERE = {"prf:ref", "numref", "eq"}  # roles that JupyterLab resolves within a notebook
+ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.M | re.S)
+FIELD = re.compile(r"^ *(\w+) *= *\{(.*)\},?$", re.M)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where a label stands, and what a link to it says on another page."""
+
+    page: str
+    cell: str
+    words: str
+
+
+@dataclass
+class Notebook:
+    """A notebook of the book, by the name that `_toc.yml` has for it."""
+
+    name: str
+    path: Path
+    content: NotebookNode
+    page: Page = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.page = read(self.name, self.content)
+
+    def labels(self) -> Iterator[tuple[str, Goal]]:
+        """Its boxes and figures."""
+        for label, box in self.page.boxes.items():
+            kind = box.directive.removeprefix("prf:").capitalize()
+            title = box.title.partition(";")[0].strip()
+            words = f"{kind} “{title}”" if title else kind
+            yield label, Goal(self.name, self.content.cells[box.at].id, words)
+        figures = [cell for cell in self.content.cells if "figure" in cell.metadata.get("mystnb", {})]
+        for k, cell in enumerate(figures, start=1):
+            yield cell.metadata.mystnb.figure.name, Goal(self.name, cell.id, f"Figure {k}")
+
+    def headings(self) -> Iterator[tuple[str, str]]:
+        """The anchor of each heading on the site, and its cell."""
+        for cell in self.content.cells:
+            if cell.cell_type == "markdown":
+                for heading in re.findall(r"^#+ +(.+)", cell.source, re.M):
+                    slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+                    yield slug, cell.id
+
+
+class Book:
+    """What the links of one folder can lead to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "book"
+        config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+        self.home = str(config["html"]["baseurl"])
+        self.toc: dict[str, Any] = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+        found = sorted(self.folder.rglob("*.ipynb"))
+        names = [p.relative_to(self.folder).with_suffix("").as_posix() for p in found]
+        self.notebooks = {
+            name: Notebook(name, path, nbformat.read(path, as_version=4))
+            for name, path in zip(names, found, strict=True)
+            if ".ipynb_checkpoints" not in name and name not in {CONTENTS, REFERENCES}
+        }
+        self.labels = {
+            label: goal
+            for one in self.notebooks.values()
+            if not one.name.startswith(STUDENT)
+            for label, goal in one.labels()
+        }
+        self.works = works((self.folder / "references.bib").read_text(encoding="utf-8"))
+
+    # --- links ------------------------------------------------------------------------------------
+
+    def to(self, page: str, name: str, cell: str = "") -> str:
+        """The target of a link from one notebook to a cell of another."""
+        target = "" if name == page else posixpath.relpath(f"{name}.ipynb", posixpath.dirname(page))
+        return target + (f"#cell-id={cell}" if cell else "")
+
+    def site(self, name: str, anchor: str = "") -> str:
+        return f"{self.home}book/{name}.html{anchor}"
+
+    def opened(self, name: str) -> str:
+        """The notebook that opens for a page: of exercises, the one without solutions."""
+        student = STUDENT + name.removeprefix("exercises/")
+        return student if name.startswith("exercises/") and student in self.notebooks else name
+
+    def prepared(self, one: Notebook, source: str) -> str:
+        """Markdown of a notebook with links that JupyterLab can follow."""
+
+        def role(match: re.Match[str]) -> str:
+            kind, words, target = match[1], match[2] or "", (match[3] or match[4]).strip()
+            goal = self.labels.get(target)
+            if kind == "numref" and goal and goal.words.startswith("Figure"):
+                return f"[{words or goal.words}]({self.to(one.name, goal.page, goal.cell)})"
+            if kind in HERE and (goal.page == one.name if goal else kind == "eq"):
+                return match[0]
+            if kind == "prf:ref" and goal:
+                return f"[{words or goal.words}]({self.to(one.name, goal.page, goal.cell)})"
+            if kind in {"cite:t", "cite:p"}:
+                return self._cited(one.name, kind, target)
+            if kind == "term":
+                slug = re.sub(r"[^a-z0-9]+", "-", target.lower()).strip("-")
+                return f"[{words or target}]({self.site('glossary', f'#term-{slug}')})"
+            if kind == "download":
+                return f"[{words or target}]({target})"
+            raise Refused(f"{one.name}: JupyterLab cannot show {match[0]}")
+
+        def link(match: re.Match[str]) -> str:
+            path, suffix, anchor = match[1] or "", match[2], match[3] or ""
+            if anchor.startswith("#cell-id="):
+                return match[0]
+            here = posixpath.dirname(one.name)
+            name = posixpath.normpath(posixpath.join(here, path)) if path else one.name
+            if suffix == "md":
+                return f"]({self.site(name, anchor)})"
+            goal = self.notebooks.get(self.opened(name) if path else name)
+            cell = dict(goal.headings()).get(anchor[1:], "") if goal else ""
+            if goal is None or (anchor and not cell):
+                raise Refused(f"{one.name}: {match[0][1:]} leads nowhere")
+            return f"]({self.to(one.name, goal.name, cell)})"
+
+        return LINK.sub(link, ROLE.sub(role, source))
+
+    def _cited(self, page: str, kind: str, keys: str) -> str:
+        links = []
+        for key in keys.split(","):
+            authors, year, _ = self.works[key]
+            words = f"{authors}, {year}" if kind == "cite:p" else f"{authors} ({year})"
+            links.append(f"[{words}]({self.to(page, REFERENCES, key)})")
+        return f"({'; '.join(links)})" if kind == "cite:p" else "; ".join(links)
+
+    # --- pages ------------------------------------------------------------------------------------
+
+    def prepare(self, one: Notebook) -> None:
+        """Links, and on top of the page where one is."""
+        cells = [cell for cell in one.content.cells if cell.id != WHERE]
+        for cell in cells:
+            if cell.cell_type == "markdown":
+                cell.source = self.prepared(one, cell.source)
+        where = (
+            f"[Contents]({self.to(one.name, CONTENTS)}) · "
+            f"[this page on the site]({self.site(one.name)})"
+        )
+        one.content.cells = [v4.new_markdown_cell(where, id=WHERE), *cells]
+        nbformat.write(one.content, one.path)
+
+    def contents(self) -> NotebookNode:
+        """The table of contents, as links."""
+        number = 0
+
+        def entry(file: str, numbered: bool) -> str:
+            nonlocal number
+            number += numbered
+            name = file.removeprefix("book/")
+            mark = f"{number}. " if numbered else "- "
+            if notebook := self.notebooks.get(self.opened(name)):
+                return f"{mark}[{self.notebooks[name].page.title}]({notebook.name}.ipynb)"
+            text = (self.folder / f"{name}.md").read_text(encoding="utf-8")
+            title = re.search(r"^# +(.+)", text, re.M)
+            return f"{mark}[{title[1] if title else name}]({self.site(name)})"
+
+        lines = ["# Contents", "", entry(self.toc["root"], False)]
+        for part in self.toc["parts"]:
+            lines += ["", f"## {part['caption']}", ""]
+            for chapter in part["chapters"]:
+                lines.append(entry(chapter["file"], bool(part.get("numbered"))))
+        lines += ["", f"Conventions and back matter open [on the site]({self.home})."]
+        return page([("contents", "\n".join(lines))])
+
+    def references(self) -> NotebookNode:
+        """One cell for each work, which is what a citation leads to."""
+        order = sorted(self.works, key=lambda key: (*self.works[key][:2], key))
+        works = [(key, self.works[key][2]) for key in order]
+        where = f"# References\n\n[Contents]({CONTENTS}.ipynb)"
+        return page([("references", where), *works])
+
+
+def page(cells: list[tuple[str, str]]) -> NotebookNode:
+    """A notebook of text, its cells with their ids."""
+    made = [v4.new_markdown_cell(source, id=name) for name, source in cells]
+    return v4.new_notebook(cells=made, metadata=METADATA)
+
+
+# --- the bibliography -----------------------------------------------------------------------------
+
+
+def works(bibliography: str) -> dict[str, tuple[str, str, str]]:
+    """For each key the authors as a citation names them, the year, and the whole entry."""
+    found = {}
+    for _, key, body in ENTRY.findall(bibliography):
+        fields = {name: plain(value) for name, value in FIELD.findall(body)}
+        people = fields["author"].split(" and ")
+        last = [one.partition(",")[0] for one in people]
+        short = f"{last[0]} et al." if len(last) > 2 else " and ".join(last)
+        names = [" ".join(reversed(one.split(", ", 1))) for one in people]
+        where = [
+            fields[kind]
+            for kind in ("journal", "booktitle", "publisher", "howpublished")
+            if kind in fields
+        ]
+        if "eprint" in fields:
+            number = fields["eprint"]
+            where.append(f"[arXiv:{number}](https://arxiv.org/abs/{number})")
+        entry = f"{', '.join(names)} ({fields['year']}). *{fields['title']}*. {', '.join(where)}."
+        if "url" in fields or "doi" in fields:
+            entry += f" <{fields.get('url') or 'https://doi.org/' + fields['doi']}>"
+        found[key] = (short, fields["year"], entry)
+    return found
+
+
+def plain(text: str) -> str:
+    """A field of a bibliography without its braces."""
+    return re.sub(r"\\(.)", r"\1", re.sub(r"[{}]", "", text)).replace("--", "–")
+
+
+def main(folder: Path) -> None:
+    """Prepare a folder, with a copy of the book if it has none."""
+    if not (folder / "book").is_dir():
+        shutil.copytree(ROOT / "book", folder / "book")
+    book = Book(folder)
+    for one in book.notebooks.values():
+        if not one.name.startswith(STUDENT):
+            book.prepare(one)
+    nbformat.write(book.contents(), book.folder / f"{CONTENTS}.ipynb")
+    nbformat.write(book.references(), book.folder / f"{REFERENCES}.ipynb")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]))
