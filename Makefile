@@ -92,7 +92,7 @@ test-all: lint instructor  ## The same, and the slow ones
 coverage: lint instructor  ## The lines that no unit test runs (tracing triples their time)
 	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
 
-site-test:  ## Build from empty, lint the pages, drive every page in Chromium
+site-test: $(LAB)/.ready  ## Build from empty, lint the pages, drive every page and JupyterLab in Chromium
 	rm -rf _build
 	$(MAKE) latex
 	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n 2 tests/site

@@ -110,12 +110,12 @@ def megabytes(folder: Path, *, byte_code: bool) -> float:
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[str]:
+def server(folder: Path, *options: str) -> Iterator[str]:
     """JupyterLab behind `binder/start`, on a port of its own choice; yields its address."""
     runtime = folder / "run"
     shutil.rmtree(runtime, ignore_errors=True)
     command = [str(folder / "clone" / "binder" / "start"), "jupyter", "lab", "--no-browser"]
-    command += ["--ip=127.0.0.1", "--port=0", "--allow-root"]
+    command += ["--ip=127.0.0.1", "--port=0", "--allow-root", *options]
     variables = surroundings(folder) | {"JUPYTER_TOKEN": TOKEN}
     with (folder / "server.log").open("w", encoding="utf-8") as log:
         running = subprocess.Popen(

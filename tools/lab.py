@@ -33,7 +33,7 @@ METADATA = {
 }
 CONTENTS, REFERENCES = "contents", "references"
 WHERE = "where-you-are"  # id of the cell that leads to the contents and to the site
-STUDENT = "exercises/release/"  # as it is handed out: these notebooks are not touched
+STUDENT = "exercises/release/"
 HERE = {"prf:ref", "numref", "eq"}  # roles that JupyterLab resolves within a notebook
 ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.M | re.S)
 FIELD = re.compile(r"^ *(\w+) *= *\{(.*)\},?$", re.M)
@@ -67,7 +67,9 @@ class Notebook:
             title = box.title.partition(";")[0].strip()
             words = f"{kind} “{title}”" if title else kind
             yield label, Goal(self.name, self.content.cells[box.at].id, words)
-        figures = [cell for cell in self.content.cells if "figure" in cell.metadata.get("mystnb", {})]
+        figures = [
+            cell for cell in self.content.cells if "figure" in cell.metadata.get("mystnb", {})
+        ]
         for k, cell in enumerate(figures, start=1):
             yield cell.metadata.mystnb.figure.name, Goal(self.name, cell.id, f"Figure {k}")
 
@@ -158,6 +160,8 @@ class Book:
     def _cited(self, page: str, kind: str, keys: str) -> str:
         links = []
         for key in keys.split(","):
+            if key not in self.works:
+                raise Refused(f"{page}: references.bib has no {key}")
             authors, year, _ = self.works[key]
             words = f"{authors}, {year}" if kind == "cite:p" else f"{authors} ({year})"
             links.append(f"[{words}]({self.to(page, REFERENCES, key)})")
@@ -173,32 +177,26 @@ class Book:
                 cell.source = self.prepared(one, cell.source)
         where = (
             f"[Contents]({self.to(one.name, CONTENTS)}) · "
-            f"[this page on the site]({self.site(one.name)})"
+            f"[this page on the site]({self.site(one.name.replace(STUDENT, 'exercises/'))})"
         )
         one.content.cells = [v4.new_markdown_cell(where, id=WHERE), *cells]
         nbformat.write(one.content, one.path)
 
     def contents(self) -> NotebookNode:
         """The table of contents, as links."""
-        number = 0
 
-        def entry(file: str, numbered: bool) -> str:
-            nonlocal number
-            number += numbered
+        def entry(file: str) -> str:
             name = file.removeprefix("book/")
-            mark = f"{number}. " if numbered else "- "
             if notebook := self.notebooks.get(self.opened(name)):
-                return f"{mark}[{self.notebooks[name].page.title}]({notebook.name}.ipynb)"
+                return f"- [{self.notebooks[name].page.title}]({notebook.name}.ipynb)"
             text = (self.folder / f"{name}.md").read_text(encoding="utf-8")
             title = re.search(r"^# +(.+)", text, re.M)
-            return f"{mark}[{title[1] if title else name}]({self.site(name)})"
+            return f"- [{title[1] if title else name}]({self.site(name)})"
 
-        lines = ["# Contents", "", entry(self.toc["root"], False)]
+        lines = ["# Contents", "", entry(self.toc["root"])]
         for part in self.toc["parts"]:
             lines += ["", f"## {part['caption']}", ""]
-            for chapter in part["chapters"]:
-                lines.append(entry(chapter["file"], bool(part.get("numbered"))))
-        lines += ["", f"Conventions and back matter open [on the site]({self.home})."]
+            lines += [entry(chapter["file"]) for chapter in part["chapters"]]
         return page([("contents", "\n".join(lines))])
 
     def references(self) -> NotebookNode:
@@ -253,8 +251,7 @@ def main(folder: Path) -> None:
         shutil.copytree(ROOT / "book", folder / "book")
     book = Book(folder)
     for one in book.notebooks.values():
-        if not one.name.startswith(STUDENT):
-            book.prepare(one)
+        book.prepare(one)
     nbformat.write(book.contents(), book.folder / f"{CONTENTS}.ipynb")
     nbformat.write(book.references(), book.folder / f"{REFERENCES}.ipynb")
 
