@@ -86,7 +86,7 @@ def nowhere(path):
 NAMES = [p.relative_to(ROOT / "book").as_posix() for p in notebooks(ROOT / "book")]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "contents.ipynb", "references.ipynb"])
+@pytest.mark.parametrize("name", [*NAMES, "contents.ipynb"])
 def test_no_link_leads_nowhere(prepared, name):
     assert nowhere(prepared / name) == []
 
@@ -116,7 +116,7 @@ def test_a_link_that_leads_nowhere_is_noticed(prepared, source):
 
 def test_every_page_leads_to_the_contents_and_back_to_its_page(prepared):
     for path in notebooks(prepared):
-        if path.stem not in {"contents", "references"}:
+        if path.stem != "contents":
             (_, contents), (_, page) = links(texts(path)[0])
             assert (path.parent / contents).resolve() == prepared / "contents.ipynb"
             name = path.relative_to(prepared).with_suffix("").as_posix().replace("release/", "")
@@ -146,7 +146,20 @@ def test_what_a_reader_changed_stays(tmp_path):
     notebook.cells.append(nbformat.v4.new_code_cell("mine = 1"))
     nbformat.write(notebook, path)
     lab.main(tmp_path)
-    assert nbformat.read(path, as_version=4).cells[-1].source == "mine = 1"
+    assert "mine = 1" in [cell.source for cell in nbformat.read(path, as_version=4).cells]
+
+
+def test_a_page_ends_with_the_works_it_cites(prepared):
+    source = texts(prepared / "foundations" / "coins.ipynb")
+    cited = set(
+        re.findall(r"\[([^]]+?),? \(?(\d{4})\)?\]\(#cell-id=works-cited\)", "".join(source))
+    )
+    heading, _, *entries = source[-1].splitlines()
+    assert heading == "## Works cited"
+    assert len(entries) == len(cited) > 3
+    for authors, year in cited:
+        first = authors.split()[0]
+        assert any(first in entry and f"({year})" in entry for entry in entries)
 
 
 # --- the links themselves -------------------------------------------------------------------------
@@ -169,12 +182,11 @@ def book():
         ("{eq}`eq-pdp-op-x`", "{eq}`eq-pdp-op-x`"),
         (
             "{cite:t}`acharya2024personalized`",
-            "[Acharya et al. (2024)](../references.ipynb#cell-id=acharya2024personalized)",
+            "[Acharya et al. (2024)](#cell-id=works-cited)",
         ),
         (
             "{cite:p}`amin2019bounding,yang2024private`",
-            "([Amin et al., 2019](../references.ipynb#cell-id=amin2019bounding); "
-            "[Yang, 2024](../references.ipynb#cell-id=yang2024private))",
+            "([Amin et al., 2019](#cell-id=works-cited); [Yang, 2024](#cell-id=works-cited))",
         ),
         ("{term}`blocks <block>`", f"[blocks]({HOME}book/glossary.html#term-block)"),
         ("[x](../back/api.md)", f"[x]({HOME}book/back/api.html)"),

@@ -5,10 +5,10 @@
 FOLDER/book is what JupyterLab opens: `.` in Binder, where the checkout is thrown away, and `_lab`,
 a copy made here, for `make lab`. Within a page JupyterLab's MyST finds labels itself. It knows no
 other notebook and no bibliography; so statements of other pages become links to their cells,
-citations read as author and year and lead to `references.ipynb`, and links to pages without a
-notebook lead to the site. Exercises open the student's version, as they do there. Every page gets
-a line that leads to `contents.ipynb`, made from `_toc.yml`, and back to its page on the site. What
-was prepared before is left as it is.
+citations read as author and year and lead to the works cited at the end of the page, and links to
+pages without a notebook lead to the site. Exercises open the student's version, as they do there.
+Every page gets a line that leads to `contents.ipynb`, made from `_toc.yml`, and back to its page on
+the site. What was prepared before is left as it is.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-CONTENTS, REFERENCES = "contents", "references"
+CONTENTS = "contents"
 WHERE = "where-you-are"  # id of the cell that leads to the contents and to the site
+CITED = "works-cited"  # id of the cell that a citation leads to
 STUDENT = "exercises/release/"
 HERE = {"prf:ref", "numref", "eq"}  # roles that JupyterLab resolves within a notebook
 ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.M | re.S)
@@ -95,7 +96,7 @@ class Book:
         self.notebooks = {
             name: Notebook(name, path, nbformat.read(path, as_version=4))
             for name, path in zip(names, found, strict=True)
-            if ".ipynb_checkpoints" not in name and name not in {CONTENTS, REFERENCES}
+            if ".ipynb_checkpoints" not in name and name != CONTENTS
         }
         self.labels = {
             label: goal
@@ -164,22 +165,34 @@ class Book:
                 raise Refused(f"{page}: references.bib has no {key}")
             authors, year, _ = self.works[key]
             words = f"{authors}, {year}" if kind == "cite:p" else f"{authors} ({year})"
-            links.append(f"[{words}]({self.to(page, REFERENCES, key)})")
+            links.append(f"[{words}](#cell-id={CITED})")
         return f"({'; '.join(links)})" if kind == "cite:p" else "; ".join(links)
+
+    def cited(self, cells: list[NotebookNode]) -> list[str]:
+        """The works that these cells cite, as entries of a bibliography."""
+        roles = [m for c in cells if c.cell_type == "markdown" for m in ROLE.finditer(c.source)]
+        keys = {key for m in roles if m[1].startswith("cite:") for key in m[4].split(",")}
+        return sorted(self.works[key][2] for key in keys if key in self.works)
 
     # --- pages ------------------------------------------------------------------------------------
 
     def prepare(self, one: Notebook) -> None:
-        """Links, and on top of the page where one is."""
+        """Links, what they cite at the end of the page, and on top of it where one is."""
         cells = [cell for cell in one.content.cells if cell.id != WHERE]
+        works = self.cited(cells)
         for cell in cells:
             if cell.cell_type == "markdown":
                 cell.source = self.prepared(one, cell.source)
+                if not cell.metadata.get("nbgrader", {}).get("solution"):
+                    cell.metadata.editable = False
         where = (
             f"[Contents]({self.to(one.name, CONTENTS)}) · "
             f"[this page on the site]({self.site(one.name.replace(STUDENT, 'exercises/'))})"
         )
-        one.content.cells = [v4.new_markdown_cell(where, id=WHERE), *cells]
+        one.content.cells = [text(where, WHERE), *cells]
+        if works:
+            entries = "\n".join(f"- {work}" for work in works)
+            one.content.cells.append(text(f"## Works cited\n\n{entries}", CITED))
         nbformat.write(one.content, one.path)
 
     def contents(self) -> NotebookNode:
@@ -197,20 +210,16 @@ class Book:
         for part in self.toc["parts"]:
             lines += ["", f"## {part['caption']}", ""]
             lines += [entry(chapter["file"]) for chapter in part["chapters"]]
-        return page([("contents", "\n".join(lines))])
-
-    def references(self) -> NotebookNode:
-        """One cell for each work, which is what a citation leads to."""
-        order = sorted(self.works, key=lambda key: (*self.works[key][:2], key))
-        works = [(key, self.works[key][2]) for key in order]
-        where = f"# References\n\n[Contents]({CONTENTS}.ipynb)"
-        return page([("references", where), *works])
+        cells = [text("\n".join(lines), CONTENTS)]
+        return v4.new_notebook(cells=cells, metadata=METADATA)
 
 
-def page(cells: list[tuple[str, str]]) -> NotebookNode:
-    """A notebook of text, its cells with their ids."""
-    made = [v4.new_markdown_cell(source, id=name) for name, source in cells]
-    return v4.new_notebook(cells=made, metadata=METADATA)
+def text(source: str, name: str) -> NotebookNode:
+    """A cell of text that is not edited.
+
+    A link to a cell puts the cursor into it, and JupyterLab would show its source, or nothing.
+    """
+    return v4.new_markdown_cell(source, id=name, metadata={"editable": False})
 
 
 # --- the bibliography -----------------------------------------------------------------------------
@@ -253,7 +262,6 @@ def main(folder: Path) -> None:
     for one in book.notebooks.values():
         book.prepare(one)
     nbformat.write(book.contents(), book.folder / f"{CONTENTS}.ipynb")
-    nbformat.write(book.references(), book.folder / f"{REFERENCES}.ipynb")
 
 
 if __name__ == "__main__":
