@@ -136,7 +136,7 @@ def _card_faults(card: dict[str, Any], page: Chapter, names: list[str]) -> list[
             wrong.append(f"comes after {other}, which the book has later")
     home = {row["label"]: row["chapter"] for row in statements()}
     wanted = {home[label] for label in REFERENCE.findall(page.needed) if label in home}
-    wanted |= set(re.findall(r"\]\(\.\./([\w/]+)\.ipynb\)", page.needed)) & set(names)
+    wanted |= set(re.findall(r"\]\(\.\./([\w/]+)\.ipynb\)", page.needed))
     prose = re.sub(r"\{[\w:]+\}`[^`]*`|\[[^]]*\]\([^)]*\)", "", page.needed)
     wrong += [
         f"the page needs {other}, and the card does not say so"
