@@ -31,6 +31,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+LEAST_BUDGET = 1e-100  # the noise of less is no float, or its square is not
+
 
 def check_positive(value: ArrayLike, name: str) -> Any:
     """Return `value` as a float, or an array of floats, finite and above 0."""
@@ -79,10 +81,20 @@ def check_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon
 
     With `n`, as a new array of shape (n,), one a row.
     """
-    budgets = check_some_epsilon(epsilon, n, name)
-    if np.ndim(budgets) and not budgets.max() > 0:
-        raise ValueError(f"{name} must be above 0 for somebody; got 0 for all {len(budgets)}")
+    budgets = check_each(epsilon, n, name)
+    if np.max(budgets) < LEAST_BUDGET:
+        raise ValueError(
+            f"{name} must be at least {LEAST_BUDGET:g} for somebody; got {np.max(budgets):g}"
+        )
     return budgets
+
+
+def check_each(values: ArrayLike, n: int | None, name: str) -> Any:
+    """Return a number above 0, or one a person, at least 0 and above 0 for somebody."""
+    clean = check_some_epsilon(values, n, name)
+    if np.ndim(clean) and not clean.max() > 0:
+        raise ValueError(f"{name} must be above 0 for somebody; got 0 for all {len(clean)}")
+    return clean
 
 
 def check_some_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:

@@ -1,5 +1,7 @@
 """Edges that every mechanism shares: its defaults, budgets of 0, tiny budgets, too few people."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,7 +13,7 @@ from test_harness import estimators
 from pdpbook._budgets import worth_taking
 from pdpbook.audit import audit_mechanism
 from pdpbook.blocks import Rows
-from pdpbook.gwa import GWARegression
+from pdpbook.gwa import GWARegression, TwoStageGWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
@@ -305,3 +307,31 @@ def test_the_baselines_keep_their_smallest_budget_by_definition():
     model = SampleLimitedMean(threshold="max").fit(X, y, epsilon=epsilon)
     assert model.noise_scale_ > 1e3
     assert WeightedMean().fit(X, y, epsilon=epsilon).noise_scale_ < 1
+
+
+# ---------------------------------------------------------------- far away
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-40, 1e-13, 1e-9, 1e-6, 1e9, 1e40, 1e100])
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_wild_budgets_are_served_or_refused_by_name(model, epsilon):
+    X, y, _ = people()
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            one = clone(model).fit(X, y, epsilon=epsilon)
+        except ValueError as error:
+            assert str(error).startswith(("epsilon must", "lam must")), str(error)  # noqa: PT017
+        else:
+            assert np.isfinite(one.predict(X)).all()
+
+
+@pytest.mark.parametrize("sigma2", [None, 1e-12, 1e-6])
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-6, 1e-2, 1.0])
+def test_gwa_certifies_where_noise_or_labels_hardly_count(epsilon, sigma2):
+    X, y, _ = people()
+    one = GWARegression(epsilon=epsilon, sigma2=sigma2).fit(X, y)
+    assert -1e-12 <= one.gap_ <= 1e-8
+    for seed in range(12):
+        Z, z, _ = people(12, seed=seed)
+        TwoStageGWARegression(epsilon=epsilon, sigma2=sigma2).fit(Z, z)

@@ -43,6 +43,7 @@ Floats = NDArray[np.float64]
 
 ACCOUNTANTS = ("pld", "rdp")
 FLOOR = 0.2  # below this noise multiplier sampling hardly helps, and its accounting is slow
+LEAST = 1e-12  # no accountant tells smaller epsilons from 0
 CLOSE = 1e-5  # a calibrated multiplier exceeds the smallest one by at most this, relative
 
 
@@ -219,6 +220,8 @@ def calibrate_noise_multiplier(
     4.28
     """
     epsilon = check_single(check_positive(epsilon, "epsilon"), "epsilon")
+    if epsilon < LEAST:
+        raise ValueError(f"epsilon must be at least {LEAST:g} here; got {epsilon:g}")
     delta, accountant = check_delta(delta), check_choice(accountant, "accountant", ACCOUNTANTS)
     q, steps = check_rate(sample_rate), check_count(steps, "steps")
     return _calibrated(epsilon, delta, q, steps, accountant)
@@ -228,7 +231,7 @@ def calibrate_noise_multiplier(
 def _calibrated(epsilon: float, delta: float, q: float, steps: int, accountant: str) -> float:
     def excess(sigma: float) -> float:
         spent = dpsgd_epsilon(sigma, q, steps, delta, accountant=accountant)
-        return float(np.log(np.clip(spent, 1e-12, 1e12) / epsilon))
+        return float(np.log(np.clip(spent, LEAST, 1e12) / epsilon))
 
     return _smallest(excess, float(np.sqrt(steps) / gaussian_mu(epsilon, delta)))
 

@@ -16,7 +16,7 @@ from pdpbook.validation import (
     check_budgets,
     check_choice,
     check_delta,
-    check_epsilon,
+    check_each,
     check_nonnegative,
     check_probability,
 )
@@ -199,7 +199,7 @@ class PureDP(Promise):
     _sentence: ClassVar[str] = "{epsilon}-differential privacy"
 
     def __post_init__(self) -> None:
-        self._store(epsilon=check_epsilon(self.epsilon))
+        self._store(epsilon=check_each(self.epsilon, None, "epsilon"))
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
         return _randomized_response_profile(epsilon, self.epsilon)
@@ -288,7 +288,7 @@ class ZeroConcentratedDP(Promise):
     _sentence: ClassVar[str] = "{rho}-zero-concentrated differential privacy"
 
     def __post_init__(self) -> None:
-        self._store(rho=check_epsilon(self.rho, name="rho"))
+        self._store(rho=check_each(self.rho, None, "rho"))
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
         rho = np.where(np.asarray(self.rho) > 0, self.rho, 1.0)
@@ -329,7 +329,7 @@ class GaussianDP(Promise):
     _sentence: ClassVar[str] = "{mu}-Gaussian differential privacy"
 
     def __post_init__(self) -> None:
-        self._store(mu=check_epsilon(self.mu, name="mu"))
+        self._store(mu=check_each(self.mu, None, "mu"))
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
         mu = np.asarray(self.mu)

@@ -58,10 +58,10 @@ def best_levels(problem: Problem, size: Floats) -> tuple[Floats, float]:
     ratio = problem.kappa / problem.sigma2
     # at the root t <= tau highest / ratio, and a user's level is above highest - tau t
     floor = np.maximum(highest - tau * float(tau @ highest) / ratio, 0.0)
-    rows = np.flatnonzero(top > floor[problem.codes])
+    rows = np.flatnonzero(top >= floor[problem.codes])
     size = size[rows]
     codes = np.broadcast_to(problem.codes[rows][:, None], size.shape)
-    keep = size > floor[codes]
+    keep = size >= floor[codes]
     value, code = size[keep], codes[keep]
     place = np.lexsort((-value, code))
     value, code = value[place], code[place]

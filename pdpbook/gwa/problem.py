@@ -27,6 +27,8 @@ from pdpbook.validation import (
 __all__: list[str] = []
 
 Floats = NDArray[np.float64]
+
+FAR = 1e30  # budgets beyond it, in units of the labels, leave nothing to compute with
 FEASIBLE = 1e-9  # relative error of C X = target that counts as rounding
 
 
@@ -132,8 +134,14 @@ def build_problem(
         budgets = np.asarray(gaussian_mu(budgets, check_delta(delta)), dtype=float)
     share = budgets / width
     unit = float(share.max())
+    if not 1 / FAR < unit < FAR:
+        raise ValueError(
+            f"epsilon must be between {1 / FAR:g} and {FAR:g} times the width of the labels, "
+            f"{width:g}; the largest is {unit * width:g}"
+        )
     order = np.argsort(owned.codes, kind="stable")
     codes = owned.codes[order]
+    kappa = (1 if grouped else 2) * len(A) / unit**2
     problem = Problem(
         X=X[order],
         starts=np.concatenate([[0], np.cumsum(owned.sizes)[:-1]]).astype(np.intp),
@@ -141,7 +149,7 @@ def build_problem(
         order=order,
         target=A,
         sigma2=sigma2,
-        kappa=(1 if grouped else 2) * len(A) / unit**2,
+        kappa=kappa,
         tau=share / unit,
         unit=unit,
         prior=price,

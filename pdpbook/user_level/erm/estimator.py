@@ -393,6 +393,10 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
     def _promised(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Floats:
         """Budgets of all users, 0 for those whose charge for the solver costs the others most."""
         if self.optimizer == "gradient":  # nobody is charged for a solver
+            if not budgets.max() > UNDERFLOW:
+                raise ValueError(
+                    f"epsilon must be above {UNDERFLOW:g} for somebody; got {budgets.max():g}"
+                )
             return np.where(budgets > UNDERFLOW, budgets, 0.0)
 
         def noise(part: Floats, goal: float) -> float:
