@@ -152,7 +152,7 @@ def test_check_says_how_many_properties_hold(capsys):
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2)
     out = capsys.readouterr().out
     held = "foundations/squared_error_of_noise: 1 visible properties hold"
-    assert out == f"{held}, 3 hidden ones remain\n"
+    assert out == f"{held}, 3 are hidden\n"
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2, hidden=True)
     out = capsys.readouterr().out
     assert out == "foundations/squared_error_of_noise: 3 hidden properties hold\n"

@@ -205,4 +205,4 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
         raise AssertionError(f"{exercise} fails its {part} properties:{lines}")
     one = exercises[function]
     held = f"{exercise}: {len(getattr(one, part))} {part} properties hold"
-    print(held if hidden else f"{held}, {len(one.hidden)} hidden ones remain")
+    print(held if hidden else f"{held}, {len(one.hidden)} are hidden")
