@@ -24,10 +24,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from execute import pages
@@ -136,7 +137,7 @@ def _address(runtime: Path, running: subprocess.Popen[bytes]) -> str:
         for file in runtime.glob("jpserver-*.json"):
             url = json.loads(file.read_text(encoding="utf-8"))["url"]
             status = Request(f"{url}api/status", headers={"Authorization": f"token {TOKEN}"})
-            with urlopen(status, timeout=PATIENCE):
+            with suppress(URLError), urlopen(status, timeout=PATIENCE):
                 return url
         time.sleep(0.1)
     raise SystemExit("the server did not start; server.log says why")
