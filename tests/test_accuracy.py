@@ -339,7 +339,7 @@ def test_an_exact_mean_needs_the_coefficients():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"epsilon": [1.0, math.nan]}, ValueError, r"epsilon must be finite and above 0"),
+        ({"epsilon": [1.0, math.nan]}, ValueError, r"epsilon must be finite and at least 0"),
         ({"epsilon": 1.0}, ValueError, r"epsilon must have shape \(n,\)"),
         ({"d": 0}, ValueError, "d must be at least 1; got 0"),
         ({"d": 2.0}, TypeError, "d must be a whole number"),
