@@ -16,6 +16,8 @@ import nbval.kernel
 import pytest
 from jupyter_client.manager import KernelManager
 
+from pdpbook.advice import SAID
+
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 SHARED = Path(__file__).resolve().parent.parent / "shared"
 if (SHARED / "data").is_dir():
@@ -33,6 +35,12 @@ def kernel_without_ports(**settings) -> KernelManager:
 
 
 nbval.kernel.KernelManager = kernel_without_ports
+
+
+@pytest.fixture(autouse=True)
+def advice_anew() -> None:
+    """Advice comes once a line of the caller; every test hears it as if for the first time."""
+    SAID.clear()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

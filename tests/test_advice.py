@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 
 from pdpbook import figures
-from pdpbook.advice import SAID, Advice, CuratorWarning, PublicNumbersWarning, advise, silence
-
-
-@pytest.fixture(autouse=True)
-def nothing_was_said():
-    SAID.clear()
-
+from pdpbook.advice import Advice, CuratorWarning, PublicNumbersWarning, advise, silence
 
 KINDS = (CuratorWarning, PublicNumbersWarning)
 
