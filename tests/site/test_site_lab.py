@@ -26,9 +26,16 @@ LINK = re.compile(r"\[([\w “”.,()-]+)\]\(([^()\s]+)\)")  # with words that a
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 STATE = """panel => {
   const outer = panel.querySelector(".jp-WindowedPanel-outer");
+  const area = outer?.getBoundingClientRect();
+  const texts = [...panel.querySelectorAll(".jp-MarkdownCell")].filter(cell => {
+    const box = cell.getBoundingClientRect();
+    return box.bottom > area.top && box.top < area.bottom;
+  });
   const links = [...panel.querySelectorAll(".jp-MarkdownCell a.link")];
-  const drawn = links.filter(link => link.getAttribute("href").startsWith("http")).length;
-  return [panel.id, outer?.scrollHeight, outer?.scrollTop, links.length, drawn].join();
+  const raw = texts.filter(cell => !cell.querySelector(".myst > *"));
+  const dead = links.filter(link => link.getAttribute("href").startsWith("."));
+  if (!area || raw.length || dead.length) return "";
+  return [panel.id, outer.scrollHeight, outer.scrollTop, texts.length, links.length].join();
 }"""
 KINDS = {"chapter", "box", "citation", "card", "figure", "back matter", "contents", "page"}
 NOTEBOOKS = [
@@ -38,8 +45,6 @@ NOTEBOOKS = [
     "user_level/gwa",
     "pac/membership",
 ]
-
-
 IN_VIEW = """links => links.some(link => {
   const box = link.getBoundingClientRect();
   const panel = link.closest(".jp-WindowedPanel-outer")?.getBoundingClientRect();
@@ -118,9 +123,9 @@ def opened(context, url, name):
 
 
 def settled(tab):
-    """Wait until no cell that comes to be drawn moves the others: a click would miss its link."""
+    """Wait until all text in view is drawn and at rest: a click would miss a link that moves."""
     seen = []
-    while len(seen) < 4 or len(set(seen[-4:])) > 1:
+    while len(seen) < 4 or not seen[-1] or len(set(seen[-4:])) > 1:
         assert len(seen) < 400, "the notebook does not come to rest"
         seen.append(tab.locator(PANEL).last.evaluate(STATE))
         tab.wait_for_timeout(150)
@@ -130,11 +135,15 @@ def found(tab, words):
     """The link with these words, scrolled to: only what is near is drawn."""
     link = tab.locator(f"{PANEL} .jp-MarkdownCell a:visible", has_text=words).first
     panel = tab.locator(f"{PANEL} .jp-WindowedPanel-outer")
-    for place in range(100):
-        panel.evaluate("(panel, to) => panel.scrollTop = to", 500 * place)
-        settled(tab)
-        if link.evaluate_all(IN_VIEW):
-            return link
+    end = "panel => panel.scrollTop + panel.clientHeight >= panel.scrollHeight - 1"
+    for _ in range(3):  # a cell that is drawn anew has no link for a moment
+        place, at_end = 0, False
+        while not at_end:
+            panel.evaluate("(panel, to) => panel.scrollTop = to", place)
+            settled(tab)
+            if link.evaluate_all(IN_VIEW):
+                return link
+            place, at_end = place + 500, panel.evaluate(end)
     raise AssertionError(f"no link {words!r}")
 
 
