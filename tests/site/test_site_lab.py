@@ -69,7 +69,7 @@ def server(tmp_path_factory, folder):
 def context(browser, server):
     """A browser that sees the server, and the site at its address."""
     context = browser.new_context(
-        viewport={"width": 1280, "height": 900},
+        viewport={"width": 1280, "height": 1600},
         extra_http_headers={"Authorization": f"token {binder.TOKEN}"},
     )
     context.set_default_timeout(60_000)
@@ -143,7 +143,7 @@ def found(tab, words):
             settled(tab)
             if link.evaluate_all(IN_VIEW):
                 return link
-            place, at_end = place + 500, panel.evaluate(end)
+            place, at_end = place + 1200, panel.evaluate(end)
     raise AssertionError(f"no link {words!r}")
 
 
