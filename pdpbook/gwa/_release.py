@@ -198,12 +198,19 @@ class LabelPrivateRegression(ReportedOfTable, RegressorMixin, BaseEstimator):  #
     ) -> tuple[Plan, ...]:
         """Plan, pay, draw and store; returns the plans, which are public."""
         y = self._labels(y)
-        plan = self._plan(X, users, epsilon)
-        law = self._law_of(plan, y)
+        stages = self._stages(X, users, epsilon)
+        law = self._joint(X, y, stages)
         pay()
-        self.release_ = law.sample(rng=rng)
-        self._store(plan.back @ self.release_, X.shape[1], plan)
-        return (plan,)
+        self._keep(law.sample(rng=rng), stages)
+        self._store(stages[-1].back @ self.release_, X.shape[1], stages[-1])
+        return stages
+
+    def _joint(self, X: Floats, y: Floats, stages: tuple[Plan, ...]) -> Any:
+        """Law of all that is released."""
+        return self._law_of(stages[-1], y)
+
+    def _keep(self, drawn: Floats, stages: tuple[Plan, ...]) -> None:
+        self.release_ = drawn
 
     def _plans(self, crowd: Crowd) -> tuple[Plan, ...]:
         """The plans for public people, from those who take part."""
@@ -225,7 +232,7 @@ class LabelPrivateRegression(ReportedOfTable, RegressorMixin, BaseEstimator):  #
         )
 
     def _law(self, X: Floats, y: Floats, users: Users, epsilon: Floats) -> Any:
-        return self._law_of(self._plan(X, users, epsilon), self._labels(y))
+        return self._joint(X, self._labels(y), self._stages(X, users, epsilon))
 
     def _law_of(self, plan: Plan, y: Floats) -> ProductLaw:
         return ProductLaw(plan.C @ y, np.full(len(plan.C), plan.scale), plan.noise)

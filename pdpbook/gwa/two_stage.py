@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,35 +167,16 @@ class TwoStageGWARegression(LabelPrivateRegression):
         report = {**whole.report, **known, "stages_": 1, "pilot_": np.empty(0)}
         return (Plan(whole.C, whole.back, whole.scale, whole.noise, whole.exposure, report),)
 
-    def _law(self, X: Floats, y: Floats, users: Users, epsilon: Floats) -> Any:
-        return self._joint(X, self._labels(y), self._stages(X, users, epsilon))
-
     def _joint(self, X: Floats, y: Floats, stages: tuple[Plan, ...]) -> Any:
         if len(stages) == 1:
             return self._law_of(stages[0], y)
         pilot, final = stages
         return TwoStageLaw(pilot, final, self._rows(X) @ final.back, y, final.report["clip_"])
 
-    def _release(
-        self,
-        X: Floats,
-        y: Floats,
-        users: Users,
-        epsilon: Floats,
-        rng: np.random.Generator,
-        pay: Callable[[], None],
-    ) -> tuple[Plan, ...]:
-        y = self._labels(y)
-        stages = self._stages(X, users, epsilon)
-        law = self._joint(X, y, stages)
-        pay()
-        both = law.sample(rng=rng)
+    def _keep(self, drawn: Floats, stages: tuple[Plan, ...]) -> None:
+        self.release_ = drawn
         if len(stages) == 2:
-            self.pilot_, self.release_ = np.split(both, 2)
-        else:
-            self.release_ = both
-        self._store(stages[-1].back @ self.release_, X.shape[1], stages[-1])
-        return stages
+            self.pilot_, self.release_ = np.split(drawn, 2)
 
     def _noise(self, crowd: Crowd, *plan: Plan) -> Noise:
         r"""With one stage exact. With two an estimate, the noise of the second, and a bound.
