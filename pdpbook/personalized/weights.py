@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.validation import check_epsilon, check_nonnegative, check_single
+from pdpbook.validation import check_each, check_nonnegative, check_single
 
 __all__ = ["capped_weights", "pdp_weights"]
 
@@ -107,7 +107,7 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
 
 def _shares(epsilon: ArrayLike) -> NDArray[np.float64]:
     """Budgets over the largest one: the sum of huge budgets would overflow."""
-    budgets = check_epsilon(epsilon)
+    budgets = check_each(epsilon, None, "epsilon")
     if np.ndim(budgets) != 1:
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
     return np.asarray(budgets / budgets.max())
