@@ -177,8 +177,9 @@ def test_generated_pages_are_up_to_date(name):
 
 # --- a page with one planted fault each ----------------------------------------------------------
 
-ROW = {"label": "thm-x", "kind": "theorem", "directive": "theorem", "part": "p", "source": "A"}
+ROW = {"label": "thm-x", "kind": "theorem", "directive": "theorem", "part": "p", "paper": "A"}
 ROW |= {"chapter": "p/c", "number": "Thm.1.2", "number_published": "Thm.2.3", "statement": "a_b"}
+ROW |= {"source": "acharya2024personalized"}
 BOX = ":::{prf:theorem} Noise suffices; A Thm 1.2\n:label: thm-x\n\nLet $x$.\n:::"
 PROOF = ":::{prf:proof}\n*One sentence.* Done.\n:::"
 CHECK = '# check: thm-x\ncheck("thm-x", "largest loss", 0.5, at_most=1)'

@@ -160,9 +160,9 @@ def index(pages: dict[str, Page]) -> str:
             parts.append(f"**{name}**{later}\n")
             parts.append("".join(f"- {_item(row, here, bool(later))}\n" for row in mine))
     parts.append("## By paper\n")
-    parts.append(f"{papers()}. What is in none of these tables is ours.\n")
+    parts.append(f"{papers()}. What is in none of these tables names its author in the lists above, or is ours.\n")
     for key in PAPERS:
-        mine = [row for row in rows if key in row["source"] and row["source"] != "ours"]
+        mine = [row for row in rows if key in row["paper"]]
         parts.append(f"### Paper {key}\n")
         if key == "A":
             parts.append("Numbers of the anonymous version first; the named version differs.\n")

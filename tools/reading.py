@@ -218,19 +218,21 @@ def spaced(number: str) -> str:
 
 def in_paper(row: dict[str, str], key: str) -> str:
     """The number of a statement in one of its papers; empty where it has none there."""
-    if len(row["source"]) == 1:
+    if len(row["paper"]) == 1:
         return spaced(row["number"])
     own = [part[2:] for part in row["number"].split(", ") if part.startswith(f"{key} ")]
     return spaced(", ".join(own))
 
 
 def sources(row: dict[str, str]) -> str:
-    """Where a statement comes from, under both numbers."""
+    """Where a statement comes from: a paper, under both numbers, an earlier author, or ours."""
     if row["source"] == "ours":
         return "ours"
-    found = [f"{key} {in_paper(row, key)}".strip() for key in row["source"]]
+    if not row["paper"]:
+        return ", ".join(f"{{cite:t}}`{key}`" for key in row["source"].split())
+    found = [f"{key} {in_paper(row, key)}".strip() for key in row["paper"]]
     if row["number_published"]:
-        k = row["source"].find("A")
+        k = row["paper"].find("A")
         found[k] += f", published as {spaced(row['number_published'])}"
     return escaped("; ".join(found))
 
