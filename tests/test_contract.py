@@ -175,6 +175,34 @@ def test_generated_pages_are_up_to_date(name):
     assert path.read_text(encoding="utf-8") == made, f"run tools/pages.py to renew {path.name}"
 
 
+def test_every_statement_names_who_had_it_first():
+    known = reading.works((ROOT / "book" / "references.bib").read_text(encoding="utf-8"))
+    for row in reading.statements():
+        assert row["source"] == "ours" or set(row["source"].split()) <= known.keys(), row["label"]
+        assert row["source"] != "ours" or not row["paper"], row["label"]
+        assert set(row["paper"]) <= set("ABCD"), row["label"]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"source": "ours", "paper": "", "number": "-"}, "ours"),
+        ({"source": "warner1965randomized", "paper": "", "number": "-"}, "Warner (1965)"),
+        (
+            {"source": "acharya2024personalized", "paper": "A", "number": "Thm.2.1, Alg.1"},
+            "Acharya et al. (2024), Theorem 2.1, Algorithm 1",
+        ),
+        (
+            {"source": "dwork2006calibrating", "paper": "D", "number": "Thm.1"},
+            "Dwork et al. (2006)",
+        ),
+    ],
+)
+def test_the_attribution_in_words(row, words):
+    known = reading.works((ROOT / "book" / "references.bib").read_text(encoding="utf-8"))
+    assert reading.attribution(row, known) == words
+
+
 # --- a page with one planted fault each ----------------------------------------------------------
 
 ROW = {"label": "thm-x", "kind": "theorem", "directive": "theorem", "part": "p", "paper": "A"}
@@ -347,7 +375,7 @@ def test_the_ledger_shows_statement_numbers_function_margin_and_falsifier(small_
         "## Title",
         "{doc}`../p/c`",
         "**{prf:ref}`thm-x`: Noise suffices**",
-        "(theorem; A Thm. 1.2, published as Thm. 2.3)",
+        "(theorem; {cite:t}`acharya2024personalized` Thm. 1.2, published as Thm. 2.3)",
         "in code `f`",
         "| largest loss | 0.5 | `<= 1` |",
         "| *broken:* half the noise | 2 | not `<= 1` |",
