@@ -7,6 +7,7 @@ and on small notebooks with one planted fault each.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import evidence
@@ -500,7 +501,8 @@ def test_every_erratum_has_evidence(made):
 
 def test_kinds_are_counted_apart(made):
     source = evidence._source("errata")
-    count = Counter(row["kind"] for row in [*source["corrections"], *source["noted"]])
+    count = Counter(row["kind"] for row in source["corrections"])
+    count["remark"] += len(source["noted"])
     assert set(count) <= set(evidence.KINDS)
     head = made["errata"].partition("\n## ")[0]
     assert (
@@ -509,7 +511,7 @@ def test_kinds_are_counted_apart(made):
     ) in head
     for kind, number in count.items():
         assert f"- *{kind}* ({number}): " in head
-    assert f"{len(source['cautions'])} [cautions](#cautions), which correct nobody" in head
+    assert f"at the end, stand {len(source['cautions'])} *cautions*, which correct nobody" in head
     assert made["errata"].count('*Printed:* "') == count.total()
 
 
@@ -519,6 +521,45 @@ def test_formulas_of_a_paper_that_cannot_be_read_are_not_quoted(made):
     mine = made["errata"].partition("\n## Cautions")[2].partition("\n## ")[0]
     assert mine.count("A version that would fail") > 10
     assert "Printed:" not in mine
+
+
+UNAVAILABLE = re.compile(
+    r"\bnot (\w+ ){0,2}at hand|\b(not|never) be had|\btext (at hand|we have)|\bnumbers we hold"
+)
+BY_HAND = (
+    "errata.yml",
+    "published.yml",
+    "teaching.yml",
+    "glossary.md",
+    "notation.md",
+    "intro.ipynb",
+)
+WRITTEN = [*CHAPTERS.values(), *(ROOT / "book" / name for name in BY_HAND)]
+STILL_SO = {"reproduction", "published"}
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
+def test_no_page_says_that_something_public_is_not_at_hand(path):
+    if path.suffix == ".ipynb":
+        cells = nbformat.read(path, as_version=4).cells
+        text = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    else:
+        text = path.read_text(encoding="utf-8")
+    assert bool(UNAVAILABLE.search(" ".join(text.split()))) is (path.stem in STILL_SO)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Its caption is not at hand in full.",
+        "The file could not be had.",
+        "This is not among the numbers we hold.",
+        "not legible in the text at hand",
+    ],
+)
+def test_words_for_what_is_not_at_hand_are_found(words):
+    assert UNAVAILABLE.search(words)
+    assert not UNAVAILABLE.search("The Hessian of the data at hand. It is not to be had for less.")
 
 
 def test_what_waits_for_a_chapter_is_named(made):

@@ -73,7 +73,7 @@ def errata(pages: dict[str, Page]) -> str:
         "copy. Most are harmless, and the theorems stand; what breaks a promise of privacy says "
         "so.\n",
         "".join(f"- *{kind}* ({count[kind]}): {meaning}\n" for kind, meaning in KINDS.items()),
-        f"Apart from these stand {len(cautions)} [cautions](#cautions), which correct nobody.\n",
+        f"Apart from these, at the end, stand {len(cautions)} *cautions*, which correct nobody.\n",
     ]
     for key, mine in _by_paper(rows):
         parts.append(f"## Paper {key}\n")
@@ -84,7 +84,7 @@ def errata(pages: dict[str, Page]) -> str:
                 f"*{ANSWERS[row['kind']]}:* {_flat(row['instead'])}\n"
             )
             parts += _shown(where, row["instead"], row["evidence"], pages)
-    parts.append("(cautions)=\n## Cautions\n")
+    parts.append("## Cautions\n")
     parts.append(
         "Where our text of a paper has lost a formula we cannot say what is printed. We say which "
         "*version* of a statement would fail, so that nobody writes it down from memory.\n"
