@@ -311,4 +311,4 @@ def test_committed_files_are_complete_and_small():
         assert set(METHODS) <= set(rows["method"])
         assert set(METRICS) <= set(rows["metric"])
     sizes = [(FOLDER / f"{name}.csv").stat().st_size for name in experiments.RESULTS]
-    assert sum(sizes) < 300_000
+    assert sum(sizes) < 350_000  # five private fits a row
