@@ -326,6 +326,16 @@ def test_shares_of_the_simple_budget_add_up(release_norm):
     assert np.all(joint.gamma([1e3, 1e6], 0.0) > 1.7 * plan.gamma([1e3, 1e6], 0.0))
 
 
+def test_a_released_norm_counts_between_zero_and_the_bound_without_it():
+    plan = AdaptivePlan(1.0, 1e-6, 4, 10_000, release_norm=True)
+    free = plan.gamma(500.0, 0.0)
+    largest = np.log(residual_bound(500.0, 0.0, 10_000))
+    assert_allclose(
+        plan.gamma(500.0, 0.0, [-3.0, 0.0, 9.0]) / free, np.exp(2 * largest * np.array([1, 1, 0]))
+    )
+    assert plan.gamma(500.0, 0.0, largest / 2) > free
+
+
 def test_kappa_is_the_penalty_of_the_paper():
     plan = AdaptivePlan(1.0, 1e-6, 4, 10_000, kappa=5.0)
     assert_allclose([plan.penalty(z) for z in (-7.0, 0.0, 120.0)], [500.0, 500.0, 380.0])
