@@ -65,7 +65,7 @@ def test_losses(
     kept = np.concatenate([rng.random((masks, n)) < pi for pi in keep]).astype(float)
     size = kept.sum(axis=1, keepdims=True)
     weights = np.vstack([pdp_weights(epsilon), np.full(n, 1 / n), kept / size])
-    theta = _ridge_paths(weights @ split.products, lams, d)
+    theta = ridge_paths(weights @ split.products, lams, d)
     out = np.empty((len(METHODS), len(METRICS), len(lams)))
     for p, penalty in enumerate((np.zeros_like(lams), lams)):
         fit, slope, trace, square = _loss_parts(split, theta, penalty)
@@ -119,7 +119,7 @@ def sampled_size_moments(keep: Floats) -> tuple[float, float]:
     return float(law @ sizes**-2), float(law @ sizes**-4)
 
 
-def _ridge_paths(moments: Floats, lams: Floats, d: int) -> Floats:
+def ridge_paths(moments: Floats, lams: Floats, d: int) -> Floats:
     """Minimizers for every row of weighted moments and every penalty, shape (B, L, d)."""
     pairs = d * (d + 1) // 2
     k, m = np.triu_indices(d)
