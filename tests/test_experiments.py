@@ -333,7 +333,7 @@ def test_every_printed_table_has_its_settings():
         assert set(rows["row_param"]) == {group["sweep"]}
         assert set(rows["metric"].str.endswith("_std")) == {group["spread"]}
     figures = [f for pair in settings["figures"] for f in pair]
-    assert sorted(figures) == [*range(2, 10), *range(12, 20)]
+    assert sorted(figures) == [*range(2, 20)]
 
 
 # --- committed files -----------------------------------------------------------------------------

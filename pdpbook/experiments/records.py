@@ -123,7 +123,7 @@ def settings() -> pd.DataFrame:
         A row a table: `table`, `data`, `result` (the committed file), `sweep`, `lam` (NaN where it
         is swept), `fractions`, `levels` (None where one is swept), `against` (the methods beside
         PDP-OP), `spread` (whether it prints standard deviations) and `figures` (loss, standard
-        deviation) of the same sweep.
+        deviation) of the same sweep. Figure 1 is the sweep of Table 8 at a penalty of 0.7.
     """
     rows: list[dict[str, Any]] = []
     budget = (
@@ -146,6 +146,8 @@ def settings() -> pd.DataFrame:
             row |= {"fractions": CAUTIOUS if table == 9 else fractions, "levels": levels}
             row |= {"against": against, "spread": spread}
             row["figures"] = (table - 1, table + 9) if 3 <= table <= 10 else ()
+            if spread:
+                row["figures"] = (table - 3,)
             rows.append(row)
     return pd.DataFrame(rows)
 
