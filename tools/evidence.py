@@ -44,7 +44,7 @@ VERDICTS = {
     "reproduced": "what is printed lies within the stated band or tolerance of ours",
     "in part": "it does, but for what is named",
     "side by side": "both are shown; what the paper leaves open is too much for a tolerance",
-    "redrawn": "no numbers are printed, or at hand; the same question, with our numbers",
+    "redrawn": "no numbers are printed; the same question, with our numbers",
     "not reproducible": "for the reason given",
     "pending": "the chapter that holds it is not in this release",
 }
