@@ -83,12 +83,26 @@ def test_a_delta_buys_rate_and_an_exact_profile_pays():
     assert_allclose(traded.weights.sum(), 1, rtol=1e-14)
     left = epsilon - traded.volume
     assert_allclose(traded.volume, np.log1p(60 * traded.weights), rtol=1e-15)
-    paid = 2 * l2_laplace_profile(left, d, traded.tilt)
-    paid += 2 * l2_laplace_profile(left, d, traded.tilt / np.sqrt(2))
+    assert np.all(traded.tilt <= 2 * left)
+    paid = 1.5 * l2_laplace_profile(left, d, traded.tilt)
     assert np.all(paid <= delta)
     assert np.all(paid >= 0.999 * delta)  # everybody, though the curve is interpolated
     least = split_budget(epsilon, 60.0, delta=1e-100, d=d)
     assert pure.rate * (1 - 1e-9) <= least.rate <= 1.001 * pure.rate
+
+
+def test_a_large_delta_pays_for_all_four_corners():
+    """A tilt that may lose more than twice what is left needs the longer bound."""
+    epsilon, delta, d = np.r_[np.full(20, 0.05), np.full(20, 1.0)], 0.1, 4
+    split = split_budget(epsilon, 2.0, delta=delta, d=d)
+    left = epsilon - split.volume
+    far = split.tilt > 2 * left
+    assert far[0]
+    assert not far[-1]
+    paid = np.where(far, 2, 1.5) * l2_laplace_profile(left, d, split.tilt)
+    paid += np.where(far, 2 * l2_laplace_profile(left, d, split.tilt / 2), 0)
+    assert np.all(paid <= delta)
+    assert np.all(paid[~far] >= 0.98 * delta)
 
 
 @pytest.mark.parametrize("d", [1, 12])
@@ -307,7 +321,8 @@ def test_with_a_delta_both_promises_are_stated():
     assert np.all(pure > epsilon)
     left = epsilon - 1e-3 * 0.5 - np.log1p(law.weights * 4 / 3)
     tilt = model.beta_ * 8 * law.weights
-    paid = 2 * l2_laplace_profile(left, 4, tilt) + 2 * l2_laplace_profile(left, 4, tilt / 2**0.5)
+    paid = 1.5 * l2_laplace_profile(left, 4, tilt)
+    assert np.all(tilt <= 2 * left)
     assert np.all(paid * np.exp(1e-3 * 0.5 / 2) <= 1e-3)
 
 
@@ -566,6 +581,73 @@ def test_the_trade_for_delta_is_kept(lam, kind):
     for pair in ([(X, y), (X2, y2)], [(X2, y2), (X, y)]):
         mean, error = hockey_stick(model, *pair, epsilon, 0)
         assert mean - 5 * error <= 0.01
+
+
+def exact_delta(model, data, neighbor, epsilon, person, points=40_000):
+    """The smallest delta of a pair with one feature, by the quantiles of the tilt."""
+    p, q = (model.output_law(*pair, epsilon=epsilon) for pair in (data, neighbor))
+    tilt = stats.laplace(scale=1 / p.beta).ppf((np.arange(points) + 0.5) / points)
+    theta = p.solve(tilt[:, None])
+    loss = p.logpdf(theta) - q.logpdf(theta)
+    return np.maximum(0, -np.expm1(np.minimum(epsilon[person] - loss, 0))).mean()
+
+
+class HalfTheBound(ObjectivePerturbation):
+    """3/4 of the profile in place of 3/2."""
+
+    def _spare_delta(self, budgets):
+        return 2 * super()._spare_delta(budgets)
+
+
+def test_a_flipped_label_realizes_its_profile_and_half_the_bound_is_caught():
+    pair, epsilon, delta = duel(d=1), people()[2], 0.05
+    realized = exact_delta(ObjectivePerturbation(400.0, delta=delta), *pair, epsilon, 0)
+    assert 0.65 * delta <= realized <= delta / 1.5
+    assert exact_delta(HalfTheBound(400.0, delta=delta), *pair, epsilon, 0) > 1.3 * delta
+
+
+@given(
+    st.integers(2, 6),
+    st.floats(-0.5, 2.5),
+    st.floats(0.1, 2),
+    st.floats(1e-3, 0.5),
+    st.integers(0, 10**6),
+)
+def test_one_feature_keeps_its_delta_exactly(n, log_lam, c, delta, seed):
+    """Personal budgets, any threshold, everybody's record replaced in turn."""
+    rng = np.random.default_rng(seed)
+    epsilon, lam = rng.choice([0.1, 0.5, 2.0], n), 10**log_lam
+    if epsilon.sum() * 0.999 <= 1 / lam:
+        return
+    X, y = rng.integers(0, 3, (n, 1)) / 2, rng.choice([-1.0, 1.0], n)
+    X2, y2 = X.copy(), y.copy()
+    person = int(rng.integers(n))
+    X2[person], y2[person] = rng.integers(0, 3) / 2, -y[person]
+    model = ObjectivePerturbation(lam, delta=delta, threshold=c)
+    assert exact_delta(model, (X, y), (X2, y2), epsilon, person, 4000) <= delta
+
+
+def lost_by_a_pair(a, alpha, e, z):
+    """Gain of the larger of two mirrored shifts over budget e, for draws z of round noise."""
+    length, shift = np.linalg.norm(z, axis=1), a * np.cos(alpha)
+    ahead = z[:, 0] * np.cos(alpha) + np.abs(z[:, 1]) * np.sin(alpha)
+    loss = np.sqrt(length**2 + 2 * shift * ahead + shift**2) - length
+    return -np.expm1(np.minimum(e - loss, 0))
+
+
+@pytest.mark.parametrize("d", [2, 3, 12])
+@pytest.mark.parametrize("share", [0.5, 0.75])
+def test_two_mirrored_shifts_cost_less_than_half_as_much_again(d, share):
+    z = sample_l2_laplace(d, 1.0, 100_000, rng=np.random.default_rng(SEED))
+    for a in (0.1, 2.0):
+        ratios = []
+        for alpha in np.linspace(0, np.pi / 4, 12):
+            gain = lost_by_a_pair(a, alpha, share * a, z)
+            error = 5 * gain.std() / np.sqrt(len(z))
+            profile = l2_laplace_profile(share * a, d, a)
+            assert gain.mean() - error <= 1.5 * profile
+            ratios.append(gain.mean() / profile)
+        assert max(ratios) > 1.1  # one shift alone would not do
 
 
 def test_half_the_noise_is_caught_by_its_delta():
