@@ -8,6 +8,7 @@ in `noise`; attempts to break the promises made here are in `audit`.
 from pdpbook.huber import HuberSolution, huber_ridge
 from pdpbook.personalized.accuracy import ErrorTerms, error_bound, mean_square_error
 from pdpbook.personalized.mean import PersonalizedMean
+from pdpbook.personalized.objective import ObjectiveError, objective_error
 from pdpbook.personalized.penalty import (
     PublicPenalty,
     prediction_error_bound,
@@ -25,6 +26,7 @@ from pdpbook.personalized.weights import (
 __all__ = [
     "ErrorTerms",
     "HuberSolution",
+    "ObjectiveError",
     "PDPRidge",
     "PersonalizedMean",
     "PublicPenalty",
@@ -35,6 +37,7 @@ __all__ = [
     "huber_ridge",
     "keep_probabilities",
     "mean_square_error",
+    "objective_error",
     "pdp_weights",
     "prediction_error_bound",
     "public_penalty",
