@@ -194,7 +194,7 @@ def _fits(pool: Pool, masks: Masks) -> Floats:
     """`Pool.fits`, where the lassos of all subsets are fitted side by side."""
     if pool.model != "lasso":
         return pool.fits(masks)
-    d, size = pool.X.shape[1], masks.sum(axis=1)
+    d, size = pool.X.shape[1], np.maximum(masks.sum(axis=1), 1)  # the model of nobody is zero
     Z = np.column_stack([pool.X, pool.y])
     middle = masks @ Z / size[:, None]
     both = (masks @ (Z[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)).reshape(-1, d + 1, d + 1)
