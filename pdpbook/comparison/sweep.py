@@ -165,7 +165,7 @@ MECHANISMS: dict[str, tuple[str, Mechanism]] = {
     "predict zero": ("all", _zero),
     "private mean": ("pure", _mean),
     "output, published": ("pure", partial(_output, proof="published")),
-    "output, tight": ("pure", partial(_output, proof="tight")),
+    "output, joint": ("pure", partial(_output, proof="joint")),
     "output, Huber": ("pure", partial(_output, loss="huber")),
     "statistics, Laplace": ("pure", partial(_statistics, noise="laplace")),
     "statistics, Laplace centered": (
