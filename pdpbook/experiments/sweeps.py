@@ -42,6 +42,7 @@ GRIDS: dict[str, Any] = {
 }
 RATIOS = (
     ("non-personalized", "PDP-OP"),
+    ("threshold", "PDP-OP"),
     ("jorgensen-max", "PDP-OP"),
     ("jorgensen-mean", "jorgensen-max"),
 )
@@ -91,8 +92,8 @@ def sweep_lambda(
         named as in `published`), and `lam`, the penalty. Over the draws of the expected loss, or
         of its standard deviation over the noise: `mean`, `sd`, and the 5 and 95 percent quantiles
         `low` and `high`. A method ``"a / b"`` is the ratio within each draw. Beside them stand the
-        constants ``"predict-zero"`` and ``"private-mean"``, and ``"non-private"``: least squares,
-        or ridge with its penalty.
+        best ``"threshold"``, the constants ``"predict-zero"`` and ``"private-mean"``, and
+        ``"non-private"``: least squares, or ridge with its penalty.
 
     Raises
     ------
@@ -374,10 +375,10 @@ def _losses(
     found = {
         (method, metric): table[i, j]
         for i, method in enumerate(METHODS)
-        for j, metric in enumerate(METRICS)
+        for j, metric in enumerate(METRICS[:2] if method == "threshold" else METRICS)
     }
     for above, below in RATIOS:
-        for metric in METRICS[:2] if above == METHODS[1] else METRICS:
+        for metric in METRICS if above.startswith("jorgensen") else METRICS[:2]:
             found[f"{above} / {below}", metric] = found[above, metric] / found[below, metric]
     law = PersonalizedMean().output_law(split.X, split.y, epsilon=epsilon)
     plain, ones = METRICS[0], np.ones((len(split.y_test), 1))

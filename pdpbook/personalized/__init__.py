@@ -16,7 +16,12 @@ from pdpbook.personalized.penalty import (
 )
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.personalized.sampling import SampledLaw, SampledRidge, keep_probabilities
-from pdpbook.personalized.weights import capped_weights, pdp_weights
+from pdpbook.personalized.weights import (
+    capped_weights,
+    pdp_weights,
+    threshold_budgets,
+    threshold_weights,
+)
 
 __all__ = [
     "ErrorTerms",
@@ -35,4 +40,6 @@ __all__ = [
     "prediction_error_bound",
     "public_penalty",
     "sensitivity_weights",
+    "threshold_budgets",
+    "threshold_weights",
 ]
