@@ -8,13 +8,11 @@ is promised 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook.noise import l2_laplace_eps0
 from pdpbook.validation import check_budgets
 
 __all__: list[str] = []  # for the estimators of the package
@@ -59,15 +57,6 @@ def where_above_zero(function: Callable[[Floats], Any], budgets: Any) -> Any:
     out = np.zeros(own.shape)
     out[part] = function(own[part])
     return out
-
-
-@lru_cache(maxsize=16)
-def largest_losses(budgets: bytes, delta: float, d: int) -> Floats:
-    """The pure budgets that stand in for each (budget, delta), with round noise in d dimensions."""
-    levels, person = np.unique(np.frombuffer(budgets), return_inverse=True)
-    losses = np.atleast_1d(l2_laplace_eps0(levels, delta, d))[person]
-    losses.flags.writeable = False
-    return np.asarray(losses)
 
 
 def worth_taking(budgets: Floats, noise: Callable[[Floats], float], free: float) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook._accounts import charge, check_account
-from pdpbook._budgets import largest_losses, taking_part, where_above_zero, worth_taking
+from pdpbook._budgets import taking_part, where_above_zero, worth_taking
 from pdpbook._domain import (
     bound_rows,
     budgets_of,
@@ -33,7 +33,7 @@ from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace
 from pdpbook.personalized.capped import CappedPlan, Rival, capped_plan
-from pdpbook.personalized.weights import pdp_weights
+from pdpbook.personalized.weights import largest_losses, pdp_weights
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import Reported
@@ -90,8 +90,8 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets :math:`C` for the square loss; all are valid, the last is the smallest.
     weights : {"proportional", "capped"}, default "proportional"
-        "capped" takes `sensitivity_weights` in place of the :math:`w_i` above, and their larger
-        rate: less noise and more weight on the generous. Square loss, joint constant, no `bound`.
+        "capped" takes `sensitivity_weights` and their larger rate: less noise, more weight on the
+        generous. Square loss, joint constant, no `bound`.
     bound : float, optional
         A norm bound of the weighted least-squares solution on the domain, known without the data
         (Assumption 2.2); square loss only. Wrong, or read from the data, it voids the promise.
@@ -136,10 +136,10 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
     ``thm-joint-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
-    ``prop-solver-tolerance`` (ours), chapter *personalized/pdp_op*; ``thm-profile-calibration``
-    (ours) for `delta`, chapter *personalized/beyond*. Nothing without noise stays on the fitted
-    object. The number of people and the budgets are public. Rounding of floats is not
-    covered by the promise.
+    ``prop-solver-tolerance``, ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op*;
+    ``thm-profile-calibration`` (ours) for `delta`, chapter *personalized/beyond*. Nothing without
+    noise stays on the fitted object. The number of people and the budgets are public. Rounding of
+    floats is not covered by the promise.
 
     The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
     which is charged: :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less
@@ -153,7 +153,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = PDPRidge(lam=0.5).fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.eta_, 1)
-    ((2,), 49.7)
+    ((2,), 63.3)
     """
 
     def __init__(
@@ -265,8 +265,8 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_choice(self.proof, "proof", PROOFS)
         check_choice(self.weights, "weights", ("proportional", "capped"))
         if self.weights == "capped" and not self._capable:
-            needs = "loss='square', proof='joint' and bound=None"
-            raise ValueError(f"weights must be 'proportional' unless {needs}; got 'capped'")
+            needs = "loss='square', proof='joint' and bound=None; got 'capped'"
+            raise ValueError(f"weights must be 'proportional' unless {needs}")
         ridge_constant(self.lam, 1, "published", self.bound, self.row_norm)  # refuses bad values
         huber_constant(self.lam, 1, self.threshold, self.row_norm)
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
@@ -345,10 +345,9 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
             eta = self._rate(self._losses(own[own > 0], k), k)
         rival = None
         if self._capable and self.weights == "proportional" and len(crowd.above) > 1:
-            losses = self._losses(crowd.above, k)
-            rival = Rival(losses, eta, self.lam, self.row_norm, frame.even)
-        noise, width = (k + 1) / eta**2, 2 * frame.half
-        return Noise.of(crowd, frame, noise, exact=True, width=width, rival=rival)
+            rival = Rival(self._losses(crowd.above, k), eta, self.lam, self.row_norm, frame.even)
+        each = (k + 1) / eta**2
+        return Noise.of(crowd, frame, each, exact=True, width=2 * frame.half, rival=rival)
 
     @property
     def _capable(self) -> bool:
@@ -384,8 +383,9 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return float(unit * max(NOISE_FOR_SOLVER * self._weights(budgets).min(), rounding))
 
     def _center(self, X: Floats, y: Floats, budgets: Floats) -> Floats:
-        capped = self.weights == "capped"
-        weights = self._capped(budgets, X.shape[1])[0] if capped else self._weights(budgets)
+        if self.weights == "capped":
+            return checked_ridge(X, y, self.lam, self._capped(budgets, X.shape[1]).weights)
+        weights = self._weights(budgets)
         if self.loss == "square":
             return checked_ridge(X, y, self.lam, weights)
         goal = self._gradient_norm(budgets, X.shape[1]) / 2  # the other half: its own rounding
