@@ -23,7 +23,8 @@ Floats = NDArray[np.float64]
 WEIGHTS = np.geomspace(1e-8, 1.0, 301)  # below the first one the bound is linear
 NEWTON = 6  # steps from the table to the root
 HALVINGS = 60
-WORTH_A_WORD = 0.99
+FEW = 100_000  # people for whom a report compares weights; more would take it minutes
+WORTH_A_WORD = 0.99  # of the error with weights in proportion
 
 
 def sensitivity_weights(

@@ -32,7 +32,7 @@ from pdpbook.blocks import Rows, in_memory
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace
-from pdpbook.personalized.capped import CappedPlan, Rival, capped_plan
+from pdpbook.personalized.capped import FEW, CappedPlan, Rival, capped_plan
 from pdpbook.personalized.weights import largest_losses, pdp_weights
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
@@ -344,7 +344,8 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
             own = self._promised(crowd.epsilon, crowd.n or 0, crowd.d)
             eta = self._rate(self._losses(own[own > 0], k), k)
         rival = None
-        if self._capable and self.weights == "proportional" and len(crowd.above) > 1:
+        few = 1 < np.size(crowd.epsilon) <= FEW
+        if few and self._capable and self.weights == "proportional":
             rival = Rival(self._losses(crowd.above, k), eta, self.lam, self.row_norm, frame.even)
         each = (k + 1) / eta**2
         return Noise.of(crowd, frame, each, exact=True, width=2 * frame.half, rival=rival)
