@@ -7,6 +7,7 @@ and on small notebooks with one planted fault each.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import evidence
@@ -173,6 +174,34 @@ def test_generated_pages_are_up_to_date(name):
     path = ROOT / "book" / "back" / f"{name}.md"
     made = pages.PAGES[name](pages.load())
     assert path.read_text(encoding="utf-8") == made, f"run tools/pages.py to renew {path.name}"
+
+
+def test_every_statement_names_who_had_it_first():
+    known = reading.works((ROOT / "book" / "references.bib").read_text(encoding="utf-8"))
+    for row in reading.statements():
+        assert row["source"] == "ours" or set(row["source"].split()) <= known.keys(), row["label"]
+        assert row["source"] != "ours" or not row["paper"], row["label"]
+        assert set(row["paper"]) <= set("ABCD"), row["label"]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"source": "ours", "paper": "", "number": "-"}, "ours"),
+        ({"source": "warner1965randomized", "paper": "", "number": "-"}, "Warner (1965)"),
+        (
+            {"source": "acharya2024personalized", "paper": "A", "number": "Thm.2.1, Alg.1"},
+            "Acharya et al. (2024), Theorem 2.1, Algorithm 1",
+        ),
+        (
+            {"source": "dwork2006calibrating", "paper": "D", "number": "Thm.1"},
+            "Dwork et al. (2006)",
+        ),
+    ],
+)
+def test_the_attribution_in_words(row, words):
+    known = reading.works((ROOT / "book" / "references.bib").read_text(encoding="utf-8"))
+    assert reading.attribution(row, known) == words
 
 
 # --- a page with one planted fault each ----------------------------------------------------------
@@ -347,7 +376,7 @@ def test_the_ledger_shows_statement_numbers_function_margin_and_falsifier(small_
         "## Title",
         "{doc}`../p/c`",
         "**{prf:ref}`thm-x`: Noise suffices**",
-        "(theorem; A Thm. 1.2, published as Thm. 2.3)",
+        "(theorem; {cite:t}`acharya2024personalized` Thm. 1.2, published as Thm. 2.3)",
         "in code `f`",
         "| largest loss | 0.5 | `<= 1` |",
         "| *broken:* half the noise | 2 | not `<= 1` |",
@@ -460,21 +489,76 @@ def test_every_table_and_figure_of_the_papers_has_a_row(made, key):
 
 
 def test_every_erratum_has_evidence(made):
-    rows = evidence._source("errata")["corrections"]
-    assert {row["paper"] for row in rows} == set("ABCD")
-    names = re.findall(r"^\*\*([A-D]\d+)\. ", made["errata"], re.M)
-    assert len(names) == len(set(names)) == len(rows) >= 60
+    source = evidence._source("errata")
+    assert {row["paper"] for row in source["corrections"]} == set("ABCD")
+    names = re.findall(r"^\*\*([A-D]\d+|Caution \d+)\. ", made["errata"], re.M)
+    shown = [*source["corrections"], *source["cautions"]]
+    assert len(names) == len(set(names)) == len(shown) >= 60
     for name in names:
         found = block(made["errata"], f"**{name}. ")
         assert "Pending: " in found or "```text" in found or "| --- |" in found
 
 
+def test_kinds_are_counted_apart(made):
+    source = evidence._source("errata")
+    count = Counter(row["kind"] for row in source["corrections"])
+    count["remark"] += len(source["noted"])
+    assert set(count) <= set(evidence.KINDS)
+    head = made["errata"].partition("\n## ")[0]
+    assert (
+        f"{count['error']} errors, {count['condition']} missing conditions, {count['sharper']} "
+        f"results that can be sharpened, and {count['remark']} remarks, {len(source['noted'])} of"
+    ) in head
+    for kind, number in count.items():
+        assert f"- *{kind}* ({number}): " in head
+    assert f"at the end, stand {len(source['cautions'])} *cautions*, which correct nobody" in head
+    assert made["errata"].count('*Printed:* "') == count.total()
+
+
 def test_formulas_of_a_paper_that_cannot_be_read_are_not_quoted(made):
-    for row in evidence._source("errata")["corrections"]:
-        if row["paper"] == "C":
-            assert re.match(r"One (?!is|are)", row["printed"]), row["place"]
-    mine = made["errata"].partition("## Paper C")[2].partition("## Paper D")[0]
-    assert "As printed" not in mine
+    for row in evidence._source("errata")["cautions"]:
+        assert re.match(r"One (?!is|are)", row["version"]), row["place"]
+    mine = made["errata"].partition("\n## Cautions")[2].partition("\n## ")[0]
+    assert mine.count("A version that would fail") > 10
+    assert "Printed:" not in mine
+
+
+UNAVAILABLE = re.compile(
+    r"\bnot (\w+ ){0,2}at hand|\b(not|never) be had|\btext (at hand|we have)|\bnumbers we hold"
+)
+BY_HAND = (
+    "errata.yml",
+    "published.yml",
+    "teaching.yml",
+    "glossary.md",
+    "notation.md",
+    "intro.ipynb",
+)
+WRITTEN = [*CHAPTERS.values(), *(ROOT / "book" / name for name in BY_HAND)]
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.stem)
+def test_no_page_says_that_something_public_is_not_at_hand(path):
+    if path.suffix == ".ipynb":
+        cells = nbformat.read(path, as_version=4).cells
+        text = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    else:
+        text = path.read_text(encoding="utf-8")
+    assert not UNAVAILABLE.search(" ".join(text.split()))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Its caption is not at hand in full.",
+        "The file could not be had.",
+        "This is not among the numbers we hold.",
+        "not legible in the text at hand",
+    ],
+)
+def test_words_for_what_is_not_at_hand_are_found(words):
+    assert UNAVAILABLE.search(words)
+    assert not UNAVAILABLE.search("The Hessian of the data at hand. It is not to be had for less.")
 
 
 def test_what_waits_for_a_chapter_is_named(made):
@@ -487,7 +571,9 @@ def test_what_waits_for_a_chapter_is_named(made):
         assert all(name in "".join(waiting) for name in re.findall(r"`(\S+)` is a later", text))
 
 
-SAID = {"paper": "A", "place": "Theorem 1", "kind": "slip", "printed": "$a$.", "instead": "$b$."}
+SAID = {"paper": "A", "place": "Theorem 1", "kind": "error", "quote": "$a$", "instead": "$b$."}
+UNREAD = {"paper": "C", "place": "Lemma 2", "version": "One with $a$.", "instead": "$b$."}
+WORDING = {"paper": "D", "place": "Claim 3", "quote": "the the", "instead": "The."}
 CELLS = "   n  low\n 1.0  0.5\n 2.0  0.7\ntwice\ntwice\n"
 BY_LINE = {"line": "thm-x | half the noise"}
 BY_TEXT = {"page": "p/c", "text": "2.0", "under": "n low"}
@@ -496,7 +582,7 @@ BY_FILE = {"page": "p/c", "csv": "p/r.csv", "where": {"n": [1, 2]}, "columns": {
 
 @pytest.fixture
 def corrected(small_book, monkeypatch, tmp_path):
-    """The errata page of the small book, made from one correction."""
+    """The errata page of the small book, made from one correction, one caution, one remark."""
     small_book["p/c"] = pages.read(
         "p/c", v4.new_notebook(cells=[*good(), cell("show(table)", CELLS)])
     )
@@ -506,7 +592,8 @@ def corrected(small_book, monkeypatch, tmp_path):
     monkeypatch.setattr(evidence, "statements", pages.statements)
 
     def make(row, here=small_book):
-        text = yaml.safe_dump({"corrections": [row], "noted": []})
+        caution = UNREAD | {"evidence": [BY_LINE]}
+        text = yaml.safe_dump({"corrections": [row], "cautions": [caution], "noted": [WORDING]})
         (tmp_path / "book" / "errata.yml").write_text(text)
         return evidence.errata(here)
 
@@ -515,7 +602,12 @@ def corrected(small_book, monkeypatch, tmp_path):
 
 def test_evidence_is_shown_as_it_was_printed(corrected):
     page = corrected(SAID | {"evidence": [BY_LINE, BY_TEXT, BY_FILE]})
-    assert "**A1. Theorem 1** (slip). *As printed:* $a$. *Instead:* $b$.\n" in page
+    assert '**A1. Theorem 1** (error). *Printed:* "$a$". *Instead:* $b$.\n' in page
+    assert "1 errors, 0 missing conditions, 0 results" in page
+    caution = page.partition("## Cautions")[2]
+    assert "**Caution 1. Lemma 2**, {cite:t}`wang2019perinstance`. *A version" in caution
+    assert "would fail:* One with $a$. *Instead:* $b$.\n" in caution
+    assert '- Claim 3: *Printed:* "the the". The.\n' in caution
     assert "{prf:ref}`thm-x` in {doc}`../p/c`:" in page
     assert "| *broken:* half the noise | 2 | not `<= 1` |" in page
     assert "```text\n   n  low\n 2.0  0.7\n```" in page
@@ -542,6 +634,7 @@ MISSING = {
     "any evidence": ({"evidence": []}, "A Theorem 1: no evidence"),
     "a known kind": ({"evidence": [BY_LINE], "kind": "typo"}, "the kind must be one of"),
     "a known paper": ({"evidence": [BY_LINE], "paper": "E"}, "no such paper"),
+    "a quotation": ({"evidence": [BY_LINE], "quote": " "}, "A Theorem 1: no quotation"),
     "a field": ({"evidence": [BY_LINE], "note": "x"}, r"must have .*; got \['evidence'"),
     "a number": ({"evidence": [BY_LINE], "instead": "2.5 times."}, "the words say 2.5"),
 }

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import lab
 import nbformat
 import pytest
+import reading
 import yaml
 from markdown_it import MarkdownIt
 from pybtex.database import parse_file
@@ -220,14 +221,14 @@ def test_what_cannot_be_linked_is_refused(book, source):
 
 def test_works_are_read_as_pybtex_reads_them():
     entries = parse_file(ROOT / "book" / "references.bib").entries
-    found = lab.works((ROOT / "book" / "references.bib").read_text("utf-8"))
+    found = reading.works((ROOT / "book" / "references.bib").read_text("utf-8"))
     assert list(found) == list(entries)
     for key, (short, year, entry) in found.items():
         people = [
-            lab.plain(" ".join(p.prelast_names + p.last_names))
+            reading.plain(" ".join(p.prelast_names + p.last_names))
             for p in entries[key].persons["author"]
         ]
         wanted = f"{people[0]} et al." if len(people) > 2 else " and ".join(people)
         assert (short, year) == (wanted, entries[key].fields["year"])
         assert all(name in entry for name in people)
-        assert lab.plain(entries[key].fields["title"]) in entry
+        assert reading.plain(entries[key].fields["title"]) in entry

@@ -1,7 +1,8 @@
 """The generated pages about the papers: their corrections, and their numbers against ours.
 
-`errata` and `published_numbers` read `errata.yml` and `published.yml`: a few words for every
-correction, table and figure, and the evidence for them. The evidence is one of
+`errata` and `published_numbers` read `errata.yml` and `published.yml`: a quotation for every
+correction, a few words for it and for every table and figure, and the evidence. The evidence is
+one of
 
     {line: "label | what"}              a line that a check or falsifier of that label printed
     {page: chapter, text: "...",        a printed line that begins so, the first of `lines`; if need
@@ -31,26 +32,24 @@ from pdpbook.published import table as printed_numbers
 HEAD = "% Written by tools/pages.py; edit book/{}.yml or the notebooks that it names.\n\n"
 
 KINDS = {
-    "promise": "a promise of privacy that would not be kept",
-    "claim": "a sentence that does not hold as it stands",
-    "condition": "a condition that is missing, or that cannot hold",
-    "slip": "a slip in a formula or a proof, repaired in a line",
-    "misprint": "a number or a caption out of place",
-    "unclear": "open to several readings, of which one holds",
-    "loose": "true, and not sharp",
-    "missing": "a comparison that is not made",
+    "error": "what is printed does not hold: a claim, a number, a line of an algorithm or a proof",
+    "condition": "it holds under a condition that is not stated",
+    "sharper": "it holds, and more is true",
+    "remark": "it holds, or can be read in several ways, and a reader should know what we add",
 }
+ANSWERS = {"error": "Instead", "condition": "Needed", "sharper": "Sharper", "remark": "Beside it"}
 VERDICTS = {
     "reproduced": "what is printed lies within the stated band or tolerance of ours",
     "in part": "it does, but for what is named",
     "side by side": "both are shown; what the paper leaves open is too much for a tolerance",
-    "redrawn": "no numbers are printed, or at hand; the same question, with our numbers",
+    "redrawn": "no numbers are printed to compare with; the same question, with our numbers",
     "not reproducible": "for the reason given",
     "pending": "the chapter that holds it is not in this release",
 }
 FIELDS = {
-    "corrections": {"paper", "place", "kind", "printed", "instead", "evidence"},
-    "noted": {"paper", "place", "printed", "instead"},
+    "corrections": {"paper", "place", "kind", "quote", "instead", "evidence"},
+    "cautions": {"paper", "place", "version", "instead", "evidence"},
+    "noted": {"paper", "place", "quote", "instead"},
     "published": {"paper", "item", "chapter", "shows", "verdict", "judged", "evidence"},
     "rules": {"paper", "rule"},
 }
@@ -59,39 +58,55 @@ Row = dict[str, Any]
 
 
 def errata(pages: dict[str, Page]) -> str:
-    """The page of all corrections, each with what a chapter printed about it."""
+    """The page of what we found in the papers, each with what a chapter printed about it."""
     source = _source("errata")
-    rows, noted = source["corrections"], source["noted"]
+    rows, cautions, noted = source["corrections"], source["cautions"], source["noted"]
+    count = {kind: sum(row["kind"] == kind for row in rows) for kind in KINDS}
+    count["remark"] += len(noted)
     parts = [
         "# Errata\n",
-        f"{len(rows)} corrections to the four papers, with the lines by which a chapter of this "
-        f"book shows them, and {len(noted)} remarks on wording. {papers()}.\n",
-        "Read them with care. We had the text of the papers and not their sources, so a slip may "
-        "be one of our copy. Of paper C the text at hand has no legible formulas: its items say "
-        "which *version* of a statement would fail, and not what is printed. Paper D came without "
-        "its supplement. Most slips are harmless, and the theorems stand; what would break a "
-        "promise is marked so.\n",
-        "".join(
-            f"- *{kind}* ({sum(row['kind'] == kind for row in rows)}): {meaning}\n"
-            for kind, meaning in KINDS.items()
-        ),
+        f"What we found in the four papers: {count['error']} errors, {count['condition']} missing "
+        f"conditions, {count['sharper']} results that can be sharpened, and {count['remark']} "
+        f"remarks, {len(noted)} of them on wording alone. Each quotes the paper; what is measured "
+        f"stands below with the line of a chapter that shows it. {papers()}.\n",
+        "Read them with care. We worked from texts of the papers, so a slip may be one of our "
+        "copy. Most are harmless, and the theorems stand; what breaks a promise of privacy says "
+        "so.\n",
+        "".join(f"- *{kind}* ({count[kind]}): {meaning}\n" for kind, meaning in KINDS.items()),
+        f"Apart from these, at the end, stand {len(cautions)} *cautions*, which correct nobody.\n",
     ]
     for key, mine in _by_paper(rows):
         parts.append(f"## Paper {key}\n")
         for number, row in enumerate(mine, start=1):
-            said = "A version that would fail" if key == "C" else "As printed"
             where = f"errata.yml, {key}{number}, {row['place']}"
             parts.append(
-                f"**{key}{number}. {row['place']}** ({row['kind']}). *{said}:* "
-                f"{_flat(row['printed'])} *Instead:* {_flat(row['instead'])}\n"
+                f"**{key}{number}. {row['place']}** ({row['kind']}). {_printed(row)} "
+                f"*{ANSWERS[row['kind']]}:* {_flat(row['instead'])}\n"
             )
             parts += _shown(where, row["instead"], row["evidence"], pages)
+    parts.append("## Cautions\n")
+    parts.append(
+        "Where our text of a paper has lost a formula we cannot say what is printed. We say which "
+        "*version* of a statement would fail, so that nobody writes it down from memory.\n"
+    )
+    for number, row in enumerate(cautions, start=1):
+        paper = f"{{cite:t}}`{PAPERS[row['paper']]}`"
+        parts.append(
+            f"**Caution {number}. {row['place']}**, {paper}. *A version that would fail:* "
+            f"{_flat(row['version'])} *Instead:* {_flat(row['instead'])}\n"
+        )
+        where = f"errata.yml, caution {number}, {row['place']}"
+        parts += _shown(where, row["instead"], row["evidence"], pages)
     parts.append("## Noted, and not measured\n")
-    parts.append("Matters of wording, which no computation can show.\n")
+    parts.append("Remarks on wording, which no computation can show.\n")
     for key, mine in _by_paper(noted):
-        lines = [f"- {r['place']}: {_flat(r['printed'])} {_flat(r['instead'])}\n" for r in mine]
+        lines = [f"- {r['place']}: {_printed(r)} {_flat(r['instead'])}\n" for r in mine]
         parts.append(f"Paper {key}:\n\n{''.join(lines)}")
     return HEAD.format("errata") + "\n".join(parts)
+
+
+def _printed(row: Row) -> str:
+    return f'*Printed:* "{_flat(row["quote"])}".'
 
 
 def published_numbers(pages: dict[str, Page]) -> str:
@@ -132,7 +147,7 @@ def pending(pages: dict[str, Page]) -> list[str]:
     source = {**_source("errata"), **_source("published")}
     waiting = [
         f"{row['paper']} {row['place']}: {chapter}"
-        for row in source["corrections"]
+        for row in [*source["corrections"], *source["cautions"]]
         for chapter in dict.fromkeys(_chapters(row["evidence"]))
         if chapter not in pages
     ]
@@ -158,11 +173,13 @@ def _source(name: str) -> dict[str, list[Row]]:
                 faults.append(f"{where}: must have {sorted(FIELDS[section])}; got {sorted(row)}")
             elif row["paper"] not in PAPERS:
                 faults.append(f"{where}: no such paper")
-            elif row.get("kind", "slip") not in KINDS:
+            elif row.get("kind", "error") not in KINDS:
                 faults.append(f"{where}: the kind must be one of {sorted(KINDS)}")
+            elif not row.get("quote", "needless").strip():
+                faults.append(f"{where}: no quotation")
             elif row.get("verdict", "redrawn") not in VERDICTS:
                 faults.append(f"{where}: the verdict must be one of {sorted(VERDICTS)}")
-            elif "kind" in row and not any("quoted" not in one for one in row["evidence"]):
+            elif name == "errata" and all("quoted" in one for one in row.get("evidence", [{}])):
                 faults.append(f"{where}: no evidence")
     if faults:
         raise Refused("\n".join(faults))

@@ -25,7 +25,7 @@ from typing import Any
 import nbformat
 import yaml
 from nbformat import NotebookNode, v4
-from reading import LINK, ROLE, ROOT, Page, Refused, read
+from reading import LINK, ROLE, ROOT, Page, Refused, read, works
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -36,8 +36,6 @@ WHERE = "where-you-are"  # id of the cell that leads to the contents and to the 
 CITED = "works-cited"  # id of the cell that a citation leads to
 STUDENT = "exercises/release/"
 HERE = {"prf:ref", "numref", "eq"}  # roles that JupyterLab resolves within a notebook
-ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.M | re.S)
-FIELD = re.compile(r"^ *(\w+) *= *\{(.*)\},?$", re.M)
 
 
 @dataclass(frozen=True)
@@ -223,35 +221,6 @@ def text(source: str, name: str) -> NotebookNode:
 
 
 # --- the bibliography -----------------------------------------------------------------------------
-
-
-def works(bibliography: str) -> dict[str, tuple[str, str, str]]:
-    """For each key the authors as a citation names them, the year, and the whole entry."""
-    found = {}
-    for _, key, body in ENTRY.findall(bibliography):
-        fields = {name: plain(value) for name, value in FIELD.findall(body)}
-        people = fields["author"].split(" and ")
-        last = [one.partition(",")[0] for one in people]
-        short = f"{last[0]} et al." if len(last) > 2 else " and ".join(last)
-        names = [" ".join(reversed(one.split(", ", 1))) for one in people]
-        where = [
-            fields[kind]
-            for kind in ("journal", "booktitle", "publisher", "howpublished")
-            if kind in fields
-        ]
-        if "eprint" in fields:
-            number = fields["eprint"]
-            where.append(f"[arXiv:{number}](https://arxiv.org/abs/{number})")
-        entry = f"{', '.join(names)} ({fields['year']}). *{fields['title']}*. {', '.join(where)}."
-        if "url" in fields or "doi" in fields:
-            entry += f" <{fields.get('url') or 'https://doi.org/' + fields['doi']}>"
-        found[key] = (short, fields["year"], entry)
-    return found
-
-
-def plain(text: str) -> str:
-    """A field of a bibliography without its braces."""
-    return re.sub(r"\\(.)", r"\1", re.sub(r"[{}]", "", text)).replace("--", "–")
 
 
 def main(folder: Path) -> None:

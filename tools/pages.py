@@ -160,7 +160,7 @@ def index(pages: dict[str, Page]) -> str:
             parts.append(f"**{name}**{later}\n")
             parts.append("".join(f"- {_item(row, here, bool(later))}\n" for row in mine))
     parts.append("## By paper\n")
-    parts.append(f"{papers()}. What is in none of these tables names its author in the lists above, or is ours.\n")
+    parts.append(f"{papers()}. The ledger says of all others who had them first.\n")
     for key in PAPERS:
         mine = [row for row in rows if key in row["paper"]]
         parts.append(f"### Paper {key}\n")

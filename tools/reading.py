@@ -44,6 +44,23 @@ LINE = re.compile(r"([a-z][\w-]*)  (.*\S) +(\S+)  (not )?((?:<=|>=|=) \S.*)")
 WAIVER = re.compile(r"^Waiver, `?([\w-]+?)`?: *((?:.|\n(?!\n))+)", re.M)
 ROLE = re.compile(r"\{([a-z:]+)\}`(?:([^`<]*?)\s*<([^`>]+)>|([^`]+))`")
 LINK = re.compile(r"\]\((?=[^()])(?:(?!\w+:)([^()#\s]*)\.(ipynb|md))?(#[^()\s]*)?\)")  # to pages
+ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.M | re.S)
+FIELD = re.compile(r"^ *(\w+) *= *\{(.*)\},?$", re.M)
+NUMBERED = {  # as statements.csv abbreviates, and as pages say it
+    "Thm": "Theorem",
+    "Def": "Definition",
+    "Alg": "Algorithm",
+    "Algs": "Algorithms",
+    "Prop": "Proposition",
+    "Cor": "Corollary",
+    "Asm": "Assumption",
+    "Rem": "Remark",
+    "App": "Appendix",
+    "Ex": "Example",
+    "sec": "section",
+    "secs": "sections",
+    "eq": "equations",
+}
 REFERENCE = re.compile(r"\{(?:prf:ref|numref)\}`(?:[^`<]*<)?([\w-]+)>?`")
 
 
@@ -225,16 +242,61 @@ def in_paper(row: dict[str, str], key: str) -> str:
 
 
 def sources(row: dict[str, str]) -> str:
-    """Where a statement comes from: a paper, under both numbers, an earlier author, or ours."""
+    """Where a statement comes from: who had it first, then papers of the book, or ours."""
     if row["source"] == "ours":
         return "ours"
-    if not row["paper"]:
-        return ", ".join(f"{{cite:t}}`{key}`" for key in row["source"].split())
-    found = [f"{key} {in_paper(row, key)}".strip() for key in row["paper"]]
-    if row["number_published"]:
-        k = row["paper"].find("A")
-        found[k] += f", published as {spaced(row['number_published'])}"
-    return escaped("; ".join(found))
+    first = [key for key in row["source"].split() if key not in PAPERS.values()]
+    found = [f"{{cite:t}}`{key}`" for key in first]
+    for key in row["paper"]:
+        number = escaped(in_paper(row, key))
+        if key == "A" and row["number_published"]:
+            number += f", published as {escaped(spaced(row['number_published']))}"
+        found.append(f"{{cite:t}}`{PAPERS[key]}` {number}".strip())
+    return "; ".join(found)
+
+
+def attribution(row: dict[str, str], known: dict[str, tuple[str, str, str]]) -> str:
+    """What the title of a box says: who had the statement first, with its number; or ours."""
+    if row["source"] == "ours":
+        return "ours"
+    own = {cited: key for key, cited in PAPERS.items()}
+    words = []
+    for cited in row["source"].split():
+        authors, year, _ = known[cited]
+        number = in_paper(row, own[cited]) if cited in own else ""
+        for short, long in NUMBERED.items():
+            number = re.sub(rf"\b{short}\. ?", f"{long} ", number)
+        words.append(f"{authors} ({year}), {number}".removesuffix(", "))
+    return " and ".join(words)
+
+
+def works(bibliography: str) -> dict[str, tuple[str, str, str]]:
+    """For each key the authors as a citation names them, the year, and the whole entry."""
+    found = {}
+    for _, key, body in ENTRY.findall(bibliography):
+        fields = {name: plain(value) for name, value in FIELD.findall(body)}
+        people = fields["author"].split(" and ")
+        last = [one.partition(",")[0] for one in people]
+        short = f"{last[0]} et al." if len(last) > 2 else " and ".join(last)
+        names = [" ".join(reversed(one.split(", ", 1))) for one in people]
+        where = [
+            fields[kind]
+            for kind in ("journal", "booktitle", "publisher", "howpublished")
+            if kind in fields
+        ]
+        if "eprint" in fields:
+            number = fields["eprint"]
+            where.append(f"[arXiv:{number}](https://arxiv.org/abs/{number})")
+        entry = f"{', '.join(names)} ({fields['year']}). *{fields['title']}*. {', '.join(where)}."
+        if "url" in fields or "doi" in fields:
+            entry += f" <{fields.get('url') or 'https://doi.org/' + fields['doi']}>"
+        found[key] = (short, fields["year"], entry)
+    return found
+
+
+def plain(text: str) -> str:
+    """A field of a bibliography without its braces."""
+    return re.sub(r"\\(.)", r"\1", re.sub(r"[{}]", "", text)).replace("--", "–")
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

@@ -67,7 +67,7 @@ def test_losses(
     size = kept.sum(axis=1, keepdims=True)
     shared = [epsilon, np.full(n, epsilon.min()), threshold_budgets(epsilon)]
     weights = np.vstack([*map(pdp_weights, shared), kept / size])
-    theta = _ridge_paths(weights @ split.products, lams, d)
+    theta = ridge_paths(weights @ split.products, lams, d)
     out = np.empty((len(METHODS), len(METRICS), len(lams)))
     for p, penalty in enumerate((np.zeros_like(lams), lams)):
         fit, slope, trace, square = _loss_parts(split, theta, penalty)
@@ -121,7 +121,7 @@ def sampled_size_moments(keep: Floats) -> tuple[float, float]:
     return float(law @ sizes**-2), float(law @ sizes**-4)
 
 
-def _ridge_paths(moments: Floats, lams: Floats, d: int) -> Floats:
+def ridge_paths(moments: Floats, lams: Floats, d: int) -> Floats:
     """Minimizers for every row of weighted moments and every penalty, shape (B, L, d)."""
     pairs = d * (d + 1) // 2
     k, m = np.triu_indices(d)

@@ -113,7 +113,7 @@ def sweep_lambda(
         epsilon = sample_budgets(len(split.y), fractions=fractions, levels=levels, rng=draw)
         return _losses(split, epsilon, grid, masks, draw) | _not_private(split, grid)
 
-    return _sweep("lambda", data, grid, grid, losses, draws, rng, progress)
+    return sweep_draws("lambda", data, grid, grid, losses, draws, rng, progress)
 
 
 def sweep_eps_c(
@@ -328,10 +328,10 @@ def _budget_sweep(
             rows.append(_losses(part, epsilon, penalty, masks, own))
         return {key: np.concatenate([row[key] for row in rows]) for key in rows[0]}
 
-    return _sweep(sweep, data, grid, penalty[0], losses, draws, rng, progress)
+    return sweep_draws(sweep, data, grid, penalty[0], losses, draws, rng, progress)
 
 
-def _sweep(
+def sweep_draws(
     sweep: str,
     data: str,
     grid: Floats,
@@ -341,6 +341,7 @@ def _sweep(
     rng: np.random.Generator,
     progress: bool,
 ) -> pd.DataFrame:
+    """Series over fresh draws of data and budgets: a row each, with its band."""
     draws, rng = check_count(draws, "draws"), check_rng(rng)
     children: Iterable[np.random.Generator] = rng.spawn(draws)
     if progress:
