@@ -7,6 +7,7 @@ in `noise`; attempts to break the promises made here are in `audit`.
 
 from pdpbook.huber import HuberSolution, huber_ridge
 from pdpbook.personalized.accuracy import ErrorTerms, error_bound, mean_square_error
+from pdpbook.personalized.capped import sensitivity_weights
 from pdpbook.personalized.mean import PersonalizedMean
 from pdpbook.personalized.objective import ObjectiveError, objective_error
 from pdpbook.personalized.penalty import (
@@ -41,6 +42,7 @@ __all__ = [
     "pdp_weights",
     "prediction_error_bound",
     "public_penalty",
+    "sensitivity_weights",
     "threshold_budgets",
     "threshold_weights",
 ]
