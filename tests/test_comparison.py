@@ -73,6 +73,18 @@ def test_objective_perturbation_with_its_linear_part_taken_out():
         assert abs(simulated.mean() - mean[k]) < 5 * spread
 
 
+def test_the_best_threshold_is_a_release_of_those_who_take_part():
+    crowd = people()
+    found, error = comparison._threshold(crowd, np.array([30.0]), 0, np.random.default_rng(0))
+    tau = max(crowd.epsilon, key=lambda t: t * (crowd.epsilon >= t).sum())
+    part = crowd.epsilon >= tau
+    assert 1 < part.sum() < len(part)
+    law = PDPRidge(30.0, epsilon=tau).output_law(crowd.X[part], crowd.y[part])
+    simulated = crowd.loss(law.sample(20_000, rng=np.random.default_rng(3)))
+    assert error == 0
+    assert abs(simulated.mean() - found[0]) < 5 * simulated.std() / np.sqrt(20_000)
+
+
 def test_the_private_mean_in_closed_form():
     crowd = people()
     mean, _ = comparison._mean(crowd, np.ones(1), 0, np.random.default_rng(0))

@@ -12,7 +12,14 @@ from numpy.testing import assert_allclose
 from pdpbook import datasets, experiments, published
 from pdpbook.experiments import __main__ as command
 from pdpbook.experiments import records, users
-from pdpbook.experiments.user_problems import DESIGNS, WIDTHS, Problem, user_problem
+from pdpbook.experiments.user_problems import (
+    DESIGNS,
+    WIDTHS,
+    Problem,
+    drug_columns,
+    drug_problem,
+    user_problem,
+)
 from pdpbook.experiments.users import limits, noisy_loss, sweep_users, user_losses
 from pdpbook.gwa import GWARegression, SampleLimitedRegression
 from pdpbook.gwa.regression import places
@@ -309,6 +316,48 @@ def test_no_row_of_the_reviews_is_in_a_file():
     assert (rows["users"] == 502).all()
     settings = len(DESIGNS) + 1
     assert len(rows) == settings * 3 * (len(experiments.USER_METHODS) + len(users.RATIOS))
+
+
+def test_all_choices_of_columns_are_in_a_file():
+    frame = experiments.read_results(
+        ROOT / experiments.FOLDERS["users_columns"] / "users_columns.csv"
+    )
+    choices = frame.groupby(["without", "words", "design"]).size()
+    assert len(choices) == 9 * 2 * len(DESIGNS)
+    assert (choices == 9).all()
+    assert frame.notna().all(axis=None)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_our_columns_are_three_of_the_choices(design):
+    folder = ROOT / experiments.FOLDERS["users_columns"]
+    every = experiments.read_results(folder / "users_columns.csv")
+    every = every[(every["without"] == "product") & (every["words"] == "logarithms")]
+    ours = experiments.read_results(folder / "users_real.csv")
+    ours = ours[(ours["data"] == "druglib") & (ours["width"] == "data")]
+    both = every[every["design"] == design].merge(ours, on=["design", "epsilon", "method"])
+    assert len(both) == 9
+    for column in ("mean", "low", "high", "noise_sd"):
+        assert_allclose(both[column + "_x"], both[column + "_y"], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("without", "words", "design"),
+    [("constant", "counts", "unit"), ("words_benefits", "logarithms", "raw")],
+)
+def test_committed_choices_are_what_a_run_gives(without, words, design):
+    needs_druglib()
+    frame = experiments.read_results(
+        ROOT / experiments.FOLDERS["users_columns"] / "users_columns.csv"
+    )
+    problem = drug_problem(drug_columns(design, words).drop(columns=without))
+    assert problem.X.shape == (3107, 8)
+    first = np.random.default_rng(rng(experiments.SEED).spawn(1)[0].bit_generator.seed_seq)
+    fresh = user_losses(problem, 2.0, rng=first, methods=["GWA", "limit, max"])
+    keys = {"without": without, "words": words, "design": design, "epsilon": 2}
+    both = frame.merge(fresh.assign(**keys), on=[*keys, "method"])
+    assert len(both) == 2
+    assert_allclose(both["mean_x"], both["mean_y"], rtol=1e-3)
 
 
 def test_printed_table_has_the_settings_of_the_sweep():

@@ -209,6 +209,18 @@ def test_no_target_moves_the_fit_further(n, d, lam, spread, seed):
         assert moved <= min(reach, everywhere) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("n", "lam"), [(2, 1.0), (10, 1.0), (7, 40.0)])
+def test_a_short_target_moves_no_more_than_the_proof_says(n, lam):
+    """Below q = 1 / (n + lam) the bound is attained by the loudest crowd, and rises with q."""
+    crowd = np.ones((n, 1)), np.ones(n)
+    length = np.linspace(0.01, 1, 100)
+    moves = [move(*crowd, lam, np.full(1, c), -1.0) for c in length]
+    q = length / (n + lam)
+    assert_allclose(moves, q * (1 + n * q) / (1 + (n + lam) * q**2), rtol=1e-9)
+    assert np.all(np.diff(moves) > 0)
+    assert moves[-1] <= levels.isotropic_sensitivity(n, lam)
+
+
 # ------------------------------------------------------------------ exponential mechanism
 
 

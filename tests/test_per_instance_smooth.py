@@ -411,6 +411,20 @@ def test_intervals_cover():
     assert coverage(0.49, degrees=5) > 0.9 - 3 * error
 
 
+@pytest.mark.parametrize("degrees", [1, 4, 30])
+@pytest.mark.parametrize("gamma", [0.1, 2.0, 100.0])
+def test_an_estimated_variance_costs_no_coverage(degrees, gamma):
+    """Exact: the estimate integrated out. With the normal quantile the interval is too short."""
+
+    def missed(square, told=degrees):
+        high = pi.release_intervals([0.0], [[1.0]], gamma, square / degrees, 0.9, told)[0, 1]
+        return 2 * stats.norm.sf(high / np.sqrt(1 + 1 / gamma))
+
+    student = stats.chi2(degrees).expect(missed)
+    normal = stats.chi2(degrees).expect(lambda square: missed(square, None))
+    assert student <= 0.1 < normal
+
+
 def test_forgetting_the_noise_of_the_release_is_caught():
     assert coverage(0.49, claimed=1e12) < 0.8
 

@@ -1,13 +1,15 @@
 """Posterior samples that keep a promise: calibration, laws, the whole mechanism, certificates."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from scipy.special import ndtr, ndtri
 
-from pdpbook.noise import gaussian_mu
+from pdpbook.noise import gaussian_mu, gaussian_profile
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.posterior import (
     AdaOPS,
@@ -112,16 +114,20 @@ def test_adaptive_law_samples_from_its_density(people, release_norm):
     X, y = people
     law = AdaOPS(n_max=500, epsilon=5.0, delta=0.1, release_norm=release_norm).output_law(X, y)
     draws = law.sample(1000, rng=np.random.default_rng(SEED))
-    other = AdaptiveLaw(law.gram + np.eye(3), law.moment * 0.9, law.plan)
+    other = AdaptiveLaw(law.gram + np.eye(3), law.moment * 0.95, law.plan)
     ratio = np.exp(other.logpdf(draws) - law.logpdf(draws))  # mean 1 when both are densities
     assert abs(ratio.mean() - 1) < 5 * ratio.std() / np.sqrt(1000)
 
 
+SETTINGS = [{}, {"kappa": 5.0}, {"calibration": "simple"}]
+
+
 @pytest.mark.parametrize("release_norm", [False, True])
 @pytest.mark.parametrize("strength", [0.0, 3.0, 40.0, 400.0])
-def test_the_whole_mechanism_keeps_its_budget_on_worst_pairs(strength, release_norm):
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_the_whole_mechanism_keeps_its_budget_on_worst_pairs(strength, release_norm, settings):
     n = 1000
-    plan = AdaptivePlan(1.0, 1e-2, 1, n, release_norm=release_norm)
+    plan = AdaptivePlan(1.0, 1e-2, 1, n, release_norm=release_norm, **settings)
     moment = np.sqrt(strength * n)  # every label 1
     without = AdaptiveLaw([[strength]], [moment], plan)
     joined = AdaptiveLaw([[strength + 1]], [moment - 1], plan)
@@ -164,11 +170,12 @@ class WithoutTheUnit(AdaptivePlan):
         return super().margin - 1
 
 
-def test_a_bound_for_the_larger_data_set_alone_is_caught():
+@pytest.mark.parametrize("calibration", ["joint", "simple"])
+def test_a_bound_for_the_larger_data_set_alone_is_caught(calibration):
     # at small budgets the slack of composition hides it
     worst = dict.fromkeys((AdaptivePlan, WithoutTheUnit), 0.0)
     for kind, weight in product(worst, (0.5, 1.5, 3.0)):
-        plan = kind(200.0, 0.3, 1, 1000)
+        plan = kind(200.0, 0.3, 1, 1000, calibration=calibration)
         moment = np.sqrt(1000 * weight)
         without, joined = (AdaptiveLaw([[weight + k]], [moment - k], plan) for k in (0, 1))
         found = adaptive_profile(200.0, without, joined, [1.0], -1.0)
@@ -176,16 +183,169 @@ def test_a_bound_for_the_larger_data_set_alone_is_caught():
     assert worst[AdaptivePlan] <= 0.3 < worst[WithoutTheUnit]
 
 
+# --- the joint calibration, seen on what fit releases --------------------------------------------
+
+
+class TenthMore(AdaptivePlan):
+    """Planted: the draw is given a tenth more than the noises leave."""
+
+    @property
+    def draw(self):
+        epsilon, delta = super().draw
+        return 1.1 * epsilon, delta
+
+
+class HalfForTheNoises(AdaptivePlan):
+    """Planted: each released number takes half of epsilon, and the draw knows of a smaller part."""
+
+    @property
+    def scale(self):
+        return HALF[self.released]
+
+
+HALF = {k: 1 / float(gaussian_mu(0.5, 1e-6 / (k + 3))) for k in (1, 2)}  # at one nat
+
+
+class OtherMargin(AdaptivePlan):
+    """Planted: the margin is for a quarter more or less than its part of delta."""
+
+    part = 1.25
+
+    @property
+    def margin(self):
+        return 1 - self.scale * float(ndtri(self.part * self.share[1]))
+
+
+class SmallMargin(OtherMargin):
+    part = 0.75
+
+
+class Planted(AdaOPS):
+    """AdaOPS by another plan."""
+
+    kind = AdaptivePlan
+
+    def _law_of(self, gram, moment, epsilon):
+        law = super()._law_of(gram, moment, epsilon)
+        return replace(law, plan=self.kind(**vars(law.plan)))
+
+
+HEAVY = np.ones((100_000, 1)), np.ones(100_000)  # all that is published is attained, nearly
+
+
+def spent(kind, release_norm, calibration="joint"):
+    """Parts of delta that a run on HEAVY spends, from the laws that `fit` draws from."""
+    model = Planted(release_norm=release_norm, calibration=calibration, n_max=100_001)
+    model.kind = kind
+    promise = model.fit(*HEAVY).guarantee_
+    without = model.output_law(*HEAVY)
+    joined = model.output_law(np.append(HEAVY[0], [[1.0]], 0), np.append(HEAVY[1], -1.0))
+    profile = max(adaptive_profile(promise.epsilon, without, joined, [1.0], -1.0))
+    above = [(1e5 - without.center[0] - 1) / without.plan.scale]
+    if release_norm:
+        lam, h = without.given(without.center[0])
+        mean, sd = without.norm_law(lam, h)
+        log_norm = np.log1p(np.linalg.norm(without.ridge(lam)))
+        above.append((mean - log_norm - without.plan.norm_sensitivity(h)) / sd)
+    return profile / promise.delta, ndtr(-np.array(above)).sum() / promise.delta
+
+
+@pytest.mark.parametrize("release_norm", [False, True])
+def test_the_joint_calibration_spends_its_delta_and_no_more(release_norm):
+    profile, failures = spent(AdaptivePlan, release_norm)
+    assert 0.5 < profile < 1
+    assert 0.98 < profile + failures + 1 / 20 < 1  # a twentieth for the tail of the draw
+    assert spent(AdaptivePlan, release_norm, "simple")[0] < 0.01  # adding budgets: far below
+
+
+@pytest.mark.parametrize("release_norm", [False, True])
+@pytest.mark.parametrize("kind", [TenthMore, HalfForTheNoises])
+def test_a_part_that_is_too_large_breaks_the_whole(kind, release_norm):
+    assert spent(kind, release_norm)[0] > 2
+
+
+@pytest.mark.parametrize("release_norm", [False, True])
+def test_a_margin_of_another_part_of_delta_is_seen(release_norm):
+    assert sum(spent(OtherMargin, release_norm)) + 1 / 20 > 1.03
+    assert sum(spent(SmallMargin, release_norm)) + 1 / 20 < 0.96
+
+
+@pytest.mark.parametrize("release_norm", [False, True])
+@pytest.mark.parametrize("settings", [{}, {"kappa": 3.0}])
+def test_no_random_pair_spends_more_than_the_promise(release_norm, settings):
+    rng, worst = np.random.default_rng(SEED), 0.0
+    for _ in range(12):
+        n = int(10 ** rng.uniform(1, 6))
+        epsilon, delta = 10 ** rng.uniform(-0.5, 0.7), 10 ** rng.uniform(-8, -1)
+        plan = AdaptivePlan(epsilon, delta, 1, n, release_norm=release_norm, **settings)
+        weight = (n - 1) * rng.uniform(0, 1) ** 3
+        moment = rng.uniform(0, 1) * np.sqrt((n - 1) * weight)
+        x, y = rng.uniform(0, 1), rng.uniform(-1, 1)
+        without = AdaptiveLaw([[weight]], [moment], plan)
+        joined = AdaptiveLaw([[weight + x**2]], [moment + x * y], plan)
+        worst = max(worst, max(adaptive_profile(epsilon, without, joined, [x], y)) / delta)
+    assert 0 < worst <= 1
+
+
+@pytest.mark.parametrize("released", [1, 2])
+@pytest.mark.parametrize("budget", [(0.1, 1e-8), (1.0, 1e-6), (1.0, 1e-2), (8.0, 0.3)])
+def test_the_draw_is_below_the_gaussian_that_the_noises_leave_up_to_its_tail(budget, released):
+    epsilon, delta = budget
+    plan = AdaptivePlan(epsilon, delta, 1, 10**6, release_norm=released == 2)
+    at, tail = plan.draw
+    shift = float(gaussian_mu(at, tail))
+    whole = np.sqrt(shift**2 + released / plan.scale**2)
+    assert_allclose(
+        float(gaussian_profile(epsilon, whole)) + tail + released * plan.share[1], delta, rtol=1e-9
+    )
+    places = np.append(np.linspace(0, at, 200), at * np.geomspace(1, 4, 50))
+    gaussian = gaussian_profile(places, shift)
+    for h in (3e3, 1e4, 1e6, 1e9):
+        rho = np.sqrt(plan.gamma(h, 0.0)) * residual_bound(h, 0.0, plan.n_max)
+        draw = ops_profile(places, 1 / h, rho).add
+        # the last bisection of rho and that of the shift each leave some 1e-9 of a profile
+        assert np.all(draw[:200] <= gaussian[:200] * (1 + 1e-7))
+        assert np.all(draw[200:] <= tail * (1 + 1e-7))
+        assert draw[-1] > gaussian[-1]  # so the tail is not for nothing
+
+
 # --- the parameters of AdaOPS --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("release_norm", [False, True])
-def test_shares_of_the_budget_add_up(release_norm):
-    plan = AdaptivePlan(1.2, 1e-4, 2, 100, release_norm=release_norm)
-    parts = (4, 5) if release_norm else (3, 4)
-    gaussians = 2 if release_norm else 1
-    assert_allclose(gaussians * 1.2 / parts[0] + plan.draw[0], 1.2)
-    assert_allclose(2 * gaussians * 1e-4 / parts[1] + plan.draw[1], 1e-4)
+def test_shares_of_the_simple_budget_add_up(release_norm):
+    plan = AdaptivePlan(1.2, 1e-4, 2, 100, release_norm=release_norm, calibration="simple")
+    share, part, released = (4, 5, 2) if release_norm else (3, 4, 1)
+    noise = 1 / plan.scale, ndtr((1 - plan.margin) / plan.scale)  # what is spent, not what is said
+    assert_allclose(noise[0], gaussian_mu(1.2 / share, 1e-4 / part), rtol=1e-12)
+    assert_allclose(noise[1], 1e-4 / part, rtol=1e-9)
+    assert_allclose(released * 1.2 / share + plan.draw[0], 1.2)
+    assert_allclose(2 * released * 1e-4 / part + plan.draw[1], 1e-4)
+    joint = replace(plan, calibration="joint")
+    assert (joint.scale, joint.margin) == (plan.scale, plan.margin)
+    assert np.all(joint.gamma([1e3, 1e6], 0.0) > 1.7 * plan.gamma([1e3, 1e6], 0.0))
+
+
+def test_a_released_norm_counts_between_zero_and_the_bound_without_it():
+    plan = AdaptivePlan(1.0, 1e-6, 4, 10_000, release_norm=True)
+    free = plan.gamma(500.0, 0.0)
+    largest = np.log(residual_bound(500.0, 0.0, 10_000))
+    assert_allclose(
+        plan.gamma(500.0, 0.0, [-3.0, 0.0, 9.0]) / free, np.exp(2 * largest * np.array([1, 1, 0]))
+    )
+    assert plan.gamma(500.0, 0.0, largest / 2) > free
+
+
+def test_kappa_is_the_penalty_of_the_paper():
+    plan = AdaptivePlan(1.0, 1e-6, 4, 10_000, kappa=5.0)
+    assert_allclose([plan.penalty(z) for z in (-7.0, 0.0, 120.0)], [500.0, 500.0, 380.0])
+    assert plan.penalty(500.0) == plan.penalty(9000.0) == 0
+    flat = AdaptivePlan(1.0, 1e-6, 1, 100, kappa=1e6)  # a floor of 1e-4 cannot keep any budget
+    h = flat.penalty(0.0)
+    assert max(ops_profile(flat.draw[0], 1 / h, 1e-6)) <= flat.draw[1]
+    people = np.random.default_rng(SEED).uniform(-1, 1, (400, 3))
+    model = AdaOPS(kappa=2.0, n_max=600, random_state=3).fit(people, people[:, 0])
+    assert_allclose(model.lam_ + max(model.release_[0], 0.0), 100.0)
 
 
 def test_no_penalty_on_benign_data_and_at_least_weight_one_on_flat_ones():
@@ -329,6 +489,12 @@ def test_bad_values_are_refused(people):
     X, y = people
     with pytest.raises(ValueError, match="X must be finite"):
         AdaOPS().fit(np.where(X == X[3, 1], np.nan, X), y)
+    with pytest.raises(ValueError, match="calibration must be"):
+        AdaOPS(calibration="exact").fit(X, y)
+    with pytest.raises(ValueError, match="kappa must be at least 1"):
+        AdaOPS(kappa=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="kappa must be finite"):
+        AdaOPS(kappa=float("nan")).fit(X, y)
     with pytest.raises(ValueError, match="norm_guess must be"):
         AdaOPS(0.0).fit(X, y)
     with pytest.raises(ValueError, match=r"norm_guess must be at most 1e\+150.* got 1e\+300"):

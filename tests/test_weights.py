@@ -1,4 +1,9 @@
-"""Capped weights: the exact root, its certificate, and a solver that has never heard of caps."""
+"""Capped weights: the exact root, its certificate, and a solver that has never heard of caps.
+
+Threshold weights: every threshold tried in exact arithmetic, and what a fit with them promises.
+"""
+
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -8,7 +13,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
-from pdpbook.personalized import capped_weights, pdp_weights
+from pdpbook import audit, datasets
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.personalized import (
+    PDPRidge,
+    PersonalizedMean,
+    capped_weights,
+    pdp_weights,
+    threshold_budgets,
+    threshold_weights,
+)
+from pdpbook.sufficient_statistics import SufficientStatisticsRidge
 
 SEED = 20261121
 SHAPES = st.integers(1, 40), st.floats(0.05, 5), st.integers(0, 10_000)
@@ -206,3 +221,149 @@ def test_planted_weights_are_worse(bug):
 def test_bad_input_is_refused(epsilon, ratio, error, match):
     with pytest.raises(error, match=match):
         capped_weights(epsilon, ratio)
+
+
+# ================================================================ the best threshold
+
+
+def by_trying(epsilon):
+    """Largest t m(t) over all thresholds, and the smallest t that has it, in exact arithmetic."""
+    exact = [Fraction(float(e)) for e in epsilon]
+    values = {t: t * sum(e >= t for e in exact) for t in exact}
+    best = max(values.values())
+    return best, min(t for t in values if values[t] == best)
+
+
+def test_thresholds_by_hand():
+    assert_array_equal(threshold_budgets([0.1, 0.2, 0.2, 0.5]), [0, 0.2, 0.2, 0.2])
+    assert_array_equal(threshold_weights([0.1, 0.2, 0.2, 0.5]), [0, 1 / 3, 1 / 3, 1 / 3])
+    assert_array_equal(threshold_budgets([5.0, 1.0, 1.0]), [5, 0, 0])
+    assert_array_equal(threshold_budgets([0.3] * 4), [0.3] * 4)
+    assert_array_equal(threshold_budgets([7]), [7.0])
+
+
+def test_of_tied_thresholds_the_one_that_leaves_out_the_fewest():
+    assert_array_equal(threshold_budgets([1.0, 0.5, 0.25, 0.25]), [0.25] * 4)
+    assert_array_equal(threshold_budgets([0.5, 1.0, 0.2]), [0.5, 0.5, 0])
+    epsilon = 0.7 / np.arange(1, 50)  # k times the k-th budget is 0.7, up to rounding
+    assert_array_equal(threshold_budgets(epsilon), np.full(49, epsilon[-1]))
+
+
+def test_whoever_asks_for_perfect_privacy_has_no_weight():
+    assert_array_equal(threshold_weights([0, 0.2, 0.3, 0]), [0, 0.5, 0.5, 0])
+    assert_array_equal(threshold_budgets([0, 0.2, 0.3, 0]), [0, 0.2, 0.2, 0])
+
+
+def test_huge_and_tiny_budgets_have_a_threshold():
+    assert_array_equal(threshold_budgets([1e308] * 4), [1e308] * 4)
+    assert_array_equal(threshold_budgets([1e-310, 3e-310]), [0, 3e-310])
+    assert_array_equal(threshold_budgets([1e308, 1e-300]), [1e308, 0])
+
+
+@given(*SHAPES, st.floats(1e-3, 1e3))
+def test_the_threshold_is_the_best_of_all(n, spread, seed, factor):
+    epsilon = crowd(n, spread, seed)
+    best, _ = by_trying(epsilon)
+    found = threshold_budgets(epsilon)
+    assert np.all(found <= epsilon)
+    assert_array_equal(found > 0, epsilon >= found.max())
+    assert_allclose(found.sum(), float(best), rtol=1e-11)
+    order = np.random.default_rng(seed).permutation(n)
+    assert_array_equal(threshold_budgets(epsilon[order]), found[order])
+    assert_array_equal(threshold_weights(factor * epsilon), threshold_weights(epsilon))
+
+
+@given(*SHAPES)
+def test_the_rate_is_within_the_harmonic_number(n, spread, seed):
+    epsilon = crowd(n, spread, seed)
+    ratio = epsilon.sum() / threshold_budgets(epsilon).sum()
+    wide = 1 + np.log(epsilon.max() / epsilon.min())
+    assert 1 - 1e-12 <= ratio <= min((1 / np.arange(1, n + 1)).sum(), wide) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1000])
+def test_the_harmonic_number_is_attained(n):
+    k = np.arange(1, n + 1)
+    ratio = (1 / k).sum() / threshold_budgets(1 / k).sum()
+    assert_allclose(ratio, (1 / k).sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [
+        lambda e: np.full(len(e), e.min()),
+        lambda e: np.where(e >= e.mean(), e.mean(), 0),
+        lambda e: np.where(e > np.median(e), e.min(), 0),
+    ],
+    ids=["the minimum", "the mean", "a median, at the minimum"],
+)
+def test_planted_thresholds_have_smaller_rates(bug):
+    epsilon = datasets.sample_budgets(100, rng=np.random.default_rng(3))
+    assert bug(epsilon).sum() < 0.97 * threshold_budgets(epsilon).sum()
+
+
+MIXED = np.array([0.02, 0.3, 0.5, 0.4, 0.9, 1.0, 0.1, 0.6])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PDPRidge(400.0),
+        PDPRidge(400.0, loss="huber"),
+        PersonalizedMean(),
+        ObjectivePerturbation(20.0),
+        SufficientStatisticsRidge(noise="laplace"),
+    ],
+    ids=lambda model: type(model).__name__ + str(getattr(model, "loss", "")),
+)
+def test_a_fit_at_the_threshold_promises_it_or_nothing(model):
+    """Whoever is left out may say anything."""
+    rng = np.random.default_rng(5)
+    X, y = rng.random((8, 3)), rng.uniform(-1, 1, 8)
+    given_ = threshold_budgets(MIXED)
+    out = given_ == 0
+    assert out.any()
+    promised = []
+    for X_, y_ in [(X, y), (np.where(out[:, None], 1 - X, X), np.where(out, -y, y))]:
+        model.set_params(random_state=9).fit(X_, y_, epsilon=given_)
+        promised.append((model.predict(X), model.guarantee_))
+    assert_array_equal(promised[0][0], promised[1][0])
+    assert_array_equal(promised[0][1].epsilon, given_)
+    assert np.all(promised[0][1].epsilon <= MIXED)
+
+
+def test_the_threshold_release_is_not_broken_by_a_search():
+    class AtTheThreshold(PDPRidge):
+        def output_law(self, X, y=None, *, epsilon=None):
+            return super().output_law(X, y, epsilon=threshold_budgets(epsilon))
+
+    class NobodyLeftOut(PDPRidge):
+        """The rate of the threshold, for all people at equal weights."""
+
+        def output_law(self, X, y=None, *, epsilon=None):
+            return super().output_law(X, y, epsilon=threshold_budgets(epsilon).max())
+
+    def worst(model):
+        return audit.search_neighbors(
+            model, 8, 4, epsilon=MIXED, trials=300, climbs=1, rng=np.random.default_rng(5)
+        ).worst.ratio
+
+    assert 0.9 <= worst(AtTheThreshold(400.0)) <= 1
+    assert worst(NobodyLeftOut(400.0)) > 5
+
+
+@pytest.mark.parametrize("function", [threshold_budgets, threshold_weights])
+@pytest.mark.parametrize(
+    ("epsilon", "error", "match"),
+    [
+        ([1.0, np.nan], ValueError, r"epsilon must be finite and at least 0; got epsilon\[1\]"),
+        ([1.0, -1.0], ValueError, r"epsilon must be finite and at least 0; got epsilon\[1\]"),
+        ([0.0, 0.0], ValueError, r"epsilon must be above 0 for somebody; got 0 for all 2"),
+        (1.0, ValueError, r"epsilon must have shape \(n,\)"),
+        ([[1.0, 2.0]], ValueError, "epsilon must be a number or a one-dimensional array"),
+        ([True, False], TypeError, "epsilon must be a number"),
+    ],
+)
+def test_bad_budgets_have_no_threshold(function, epsilon, error, match):
+    with pytest.raises(error, match=match):
+        function(epsilon)

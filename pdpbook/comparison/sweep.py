@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from pdpbook.datasets import load, make_ridge_data, medical_cost_design, sample_
 from pdpbook.gradient import GradientDescentRidge
 from pdpbook.noise import sample_l2_laplace
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.personalized import PDPRidge, PersonalizedMean, threshold_budgets
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
 from pdpbook.validation import check_choice, check_count, check_positive
@@ -92,6 +92,14 @@ def _output(
         noise = (len(law.center) + 1) / law.eta**2 * np.trace(people.S)
         values.append(float(people.loss(law.center) + noise))
     return _exact(values)
+
+
+def _threshold(
+    people: _People, lams: Floats, draws: int, rng: np.random.Generator, **options: object
+) -> Losses:
+    """One privacy level for all who take part: the rival without personal budgets."""
+    given = replace(people, epsilon=threshold_budgets(people.epsilon))
+    return _output(given, lams, draws, rng, **options)
 
 
 def _objective(
@@ -182,6 +190,7 @@ MECHANISMS: dict[str, tuple[str, Mechanism]] = {
     "objective, delta": ("delta", partial(_objective, delta=DELTA)),
     "gradient, 2 steps": ("delta", partial(_descent, steps=2)),
     "gradient, 10 steps": ("delta", partial(_descent, steps=10)),
+    "threshold, tight": ("pure", partial(_threshold, proof="tight")),
 }
 
 

@@ -4,7 +4,9 @@
 printed numbers against it. The printed numbers themselves are in `published`.
 """
 
+from pdpbook.experiments.columns import sweep_columns
 from pdpbook.experiments.records import (
+    COLUMN_RESULTS,
     FOLDERS,
     PAC_RESULTS,
     RESULTS,
@@ -17,6 +19,7 @@ from pdpbook.experiments.records import (
     write_results,
 )
 from pdpbook.experiments.scale import sweep_scale
+from pdpbook.experiments.spread import sweep_spread
 from pdpbook.experiments.sweeps import (
     DATA,
     GRIDS,
@@ -36,6 +39,7 @@ from pdpbook.experiments.users import (
 )
 
 __all__ = [
+    "COLUMN_RESULTS",
     "DATA",
     "DESIGNS",
     "FOLDERS",
@@ -53,12 +57,14 @@ __all__ = [
     "noisy_loss",
     "read_results",
     "settings",
+    "sweep_columns",
     "sweep_eps_c",
     "sweep_eps_m",
     "sweep_f_c",
     "sweep_lambda",
     "sweep_n",
     "sweep_scale",
+    "sweep_spread",
     "sweep_users",
     "user_losses",
     "user_problem",

@@ -1,8 +1,9 @@
-"""Expected losses of the four private fits that the tables of PDP-OP compare, many at once.
+"""Expected losses of the private fits that the tables of PDP-OP compare, many at once.
 
 Every fit is a weight vector and a noise rate, so all fits of one data set share one pass: a matrix
 product for all Gram matrices, one factorization each for all penalties, and the loss from its Gram
-form. Nothing is simulated but the subsets of the sampling baseline. Not private.
+form. Nothing is simulated but the subsets of the sampling baseline. The best threshold is in none
+of the tables; it stands beside them. Not private.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook.experiments.splits import Split
-from pdpbook.personalized import keep_probabilities, pdp_weights
+from pdpbook.personalized import keep_probabilities, pdp_weights, threshold_budgets
 from pdpbook.sensitivity import ridge_constant
 
 __all__ = ["METHODS", "METRICS", "sampled_size_moments", "test_losses"]
 
 Floats = NDArray[np.float64]
 
-METHODS = ("PDP-OP", "non-personalized", "jorgensen-max", "jorgensen-mean")
+METHODS = ("PDP-OP", "non-personalized", "threshold", "jorgensen-max", "jorgensen-mean")
 METRICS = (
     "unregularized_test_loss",
     "regularized_test_loss",
@@ -54,7 +55,7 @@ def test_losses(
 
     Returns
     -------
-    ndarray, shape (4, 4, L)
+    ndarray, shape (5, 4, L)
         By `METHODS`, `METRICS` and penalty.
     """
     n, d = split.X.shape
@@ -64,24 +65,25 @@ def test_losses(
     inverse_sizes = [sampled_size_moments(pi) for pi in keep]
     kept = np.concatenate([rng.random((masks, n)) < pi for pi in keep]).astype(float)
     size = kept.sum(axis=1, keepdims=True)
-    weights = np.vstack([pdp_weights(epsilon), np.full(n, 1 / n), kept / size])
-    theta = _ridge_paths(weights @ split.products, lams, d)
+    shared = [epsilon, np.full(n, epsilon.min()), threshold_budgets(epsilon)]
+    weights = np.vstack([*map(pdp_weights, shared), kept / size])
+    theta = ridge_paths(weights @ split.products, lams, d)
     out = np.empty((len(METHODS), len(METRICS), len(lams)))
     for p, penalty in enumerate((np.zeros_like(lams), lams)):
         fit, slope, trace, square = _loss_parts(split, theta, penalty)
         first = (d + 1) * trace
         second = 2 * (d + 1) * ((d + 3) * square + trace**2)
-        for k, rate in enumerate((epsilon.sum(), n * epsilon.min())):
-            scale = (constant / rate) ** 2
+        for k, budgets in enumerate(shared):
+            scale = (constant / budgets.sum()) ** 2
             out[k, p] = fit[k] + first * scale
             out[k, p + 2] = np.sqrt(second * scale**2 + 4 * (d + 1) * slope[k] * scale)
         for k, t in enumerate(levels):
-            part = slice(2 + k * masks, 2 + (k + 1) * masks)
+            part = slice(3 + k * masks, 3 + (k + 1) * masks)
             scale = (constant / t) ** 2
             u = size[k * masks : (k + 1) * masks] ** -2.0
             mean_u, square_u = inverse_sizes[k]
             given = fit[part] + 0 * u
-            out[2 + k, p] = given.mean(axis=0) + first * scale * mean_u
+            out[3 + k, p] = given.mean(axis=0) + first * scale * mean_u
             covariance = ((given - given.mean(axis=0)) * (u - u.mean())).mean(axis=0)
             variance = (
                 second * scale**2 * square_u
@@ -90,7 +92,7 @@ def test_losses(
                 + 2 * first * scale * covariance
                 + given.var(axis=0)
             )
-            out[2 + k, p + 2] = np.sqrt(variance)
+            out[3 + k, p + 2] = np.sqrt(variance)
     return out
 
 
@@ -119,7 +121,7 @@ def sampled_size_moments(keep: Floats) -> tuple[float, float]:
     return float(law @ sizes**-2), float(law @ sizes**-4)
 
 
-def _ridge_paths(moments: Floats, lams: Floats, d: int) -> Floats:
+def ridge_paths(moments: Floats, lams: Floats, d: int) -> Floats:
     """Minimizers for every row of weighted moments and every penalty, shape (B, L, d)."""
     pairs = d * (d + 1) // 2
     k, m = np.triu_indices(d)

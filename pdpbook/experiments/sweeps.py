@@ -42,6 +42,7 @@ GRIDS: dict[str, Any] = {
 }
 RATIOS = (
     ("non-personalized", "PDP-OP"),
+    ("threshold", "PDP-OP"),
     ("jorgensen-max", "PDP-OP"),
     ("jorgensen-mean", "jorgensen-max"),
 )
@@ -91,8 +92,8 @@ def sweep_lambda(
         named as in `published`), and `lam`, the penalty. Over the draws of the expected loss, or
         of its standard deviation over the noise: `mean`, `sd`, and the 5 and 95 percent quantiles
         `low` and `high`. A method ``"a / b"`` is the ratio within each draw. Beside them stand the
-        constants ``"predict-zero"`` and ``"private-mean"``, and ``"non-private"``: least squares,
-        or ridge with its penalty.
+        best ``"threshold"``, the constants ``"predict-zero"`` and ``"private-mean"``, and
+        ``"non-private"``: least squares, or ridge with its penalty.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def sweep_lambda(
         epsilon = sample_budgets(len(split.y), fractions=fractions, levels=levels, rng=draw)
         return _losses(split, epsilon, grid, masks, draw) | _not_private(split, grid)
 
-    return _sweep("lambda", data, grid, grid, losses, draws, rng, progress)
+    return sweep_draws("lambda", data, grid, grid, losses, draws, rng, progress)
 
 
 def sweep_eps_c(
@@ -327,10 +328,10 @@ def _budget_sweep(
             rows.append(_losses(part, epsilon, penalty, masks, own))
         return {key: np.concatenate([row[key] for row in rows]) for key in rows[0]}
 
-    return _sweep(sweep, data, grid, penalty[0], losses, draws, rng, progress)
+    return sweep_draws(sweep, data, grid, penalty[0], losses, draws, rng, progress)
 
 
-def _sweep(
+def sweep_draws(
     sweep: str,
     data: str,
     grid: Floats,
@@ -340,6 +341,7 @@ def _sweep(
     rng: np.random.Generator,
     progress: bool,
 ) -> pd.DataFrame:
+    """Series over fresh draws of data and budgets: a row each, with its band."""
     draws, rng = check_count(draws, "draws"), check_rng(rng)
     children: Iterable[np.random.Generator] = rng.spawn(draws)
     if progress:
@@ -374,10 +376,10 @@ def _losses(
     found = {
         (method, metric): table[i, j]
         for i, method in enumerate(METHODS)
-        for j, metric in enumerate(METRICS)
+        for j, metric in enumerate(METRICS[:2] if method == "threshold" else METRICS)
     }
     for above, below in RATIOS:
-        for metric in METRICS[:2] if above == METHODS[1] else METRICS:
+        for metric in METRICS if above.startswith("jorgensen") else METRICS[:2]:
             found[f"{above} / {below}", metric] = found[above, metric] / found[below, metric]
     law = PersonalizedMean().output_law(split.X, split.y, epsilon=epsilon)
     plain, ones = METRICS[0], np.ones((len(split.y_test), 1))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import make_regression
 
@@ -87,35 +88,57 @@ def user_problem(
         )
         owners: Any = sample_zipf_users(n, alpha, rng=rng)
         half = 4 * float(np.sqrt(FEATURES * LARGEST**2 + SIGMA**2))
-        bounds, sigma2 = (-half, half), SIGMA**2
-    else:
-        X, y, owners, bounds = _drugs(design) if data == "druglib" else _cars()
-        sigma2 = (bounds[1] - bounds[0]) ** 2 / 12
+        return _told(X, y, owners, (-half, half), SIGMA**2, width)
+    if data == "druglib":
+        check_choice(design, "design", DESIGNS)
+        return drug_problem(drug_columns(design).drop(columns="product"), width)
+    return _told(*_cars(), width)
+
+
+def drug_problem(columns: pd.DataFrame, width: str = "data") -> Problem:
+    """The drug reviews with some of `drug_columns` as their rows."""
+    frame = load("druglib")
+    ratings, bounds = frame["rating"].to_numpy(float), RATING
+    sigma2 = (bounds[1] - bounds[0]) ** 2 / 12
+    return _told(columns.to_numpy(), ratings, frame["user"].to_numpy(), bounds, sigma2, width)
+
+
+def _told(
+    X: Floats, y: Floats, owners: Any, bounds: tuple[float, float], sigma2: float, width: str
+) -> Problem:
+    """What is public, or in its place what the labels themselves say, which is NOT private."""
     if width == "data":
         rest = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
         bounds, sigma2 = (float(y.min()), float(y.max())), rest @ rest / (len(y) - X.shape[1])
     return Problem(X, np.clip(y, *bounds), check_users(owners, len(y)), bounds, float(sigma2))
 
 
-def _drugs(design: str) -> tuple[Floats, Floats, Any, tuple[float, float]]:
-    check_choice(design, "design", DESIGNS)
+def drug_columns(design: str, words: str = "logarithms") -> pd.DataFrame:
+    """Nine columns that a regression on the drug reviews may have; the paper has eight."""
     frame = load("druglib")
-    ratings = frame[["effectiveness", "side_effects"]].to_numpy(float)
-    words = frame.filter(like="words_").to_numpy(float)
-    Z = np.hstack([ratings, (ratings - 3) ** 2, np.log1p(words)])
+    Z = frame[["effectiveness", "side_effects"]].astype(float)
+    off = Z - 3  # from the middle of the scale
+    Z = Z.assign(
+        effectiveness_squared=off["effectiveness"] ** 2,
+        side_effects_squared=off["side_effects"] ** 2,
+        product=off["effectiveness"] * off["side_effects"],
+    )
+    counts = frame.filter(like="words_").astype(float)
+    Z = Z.join(np.log1p(counts) if words == "logarithms" else counts)
     if design == "standardized":
-        Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+        Z = (Z - Z.mean()) / Z.std(ddof=0)
     elif design == "unit":
-        Z = (Z - Z.min(axis=0)) / np.ptp(Z, axis=0)
-    X = np.column_stack([np.ones(len(Z)), Z])
-    return X, frame["rating"].to_numpy(float), frame["user"].to_numpy(), RATING
+        Z = (Z - Z.min()) / (Z.max() - Z.min())
+    Z.insert(0, "constant", 1.0)
+    return Z
 
 
-def _cars() -> tuple[Floats, Floats, Any, tuple[float, float]]:
+def _cars() -> tuple[Floats, Floats, Any, tuple[float, float], float]:
     frame = load("automobile")
     frame = frame[frame["price"].notna()]
     Z = frame[["curb_weight", "horsepower", "highway_mpg"]].to_numpy(float)
     Z = np.where(np.isnan(Z), np.nanmean(Z, axis=0), Z)
     X = np.column_stack([np.ones(len(Z)), (Z - Z.mean(axis=0)) / Z.std(axis=0)])
     bounds = (float(np.log(PRICE[0])), float(np.log(PRICE[1])))
-    return X, np.log(frame["price"].to_numpy(float)), frame["make"].to_numpy(), bounds
+    sigma2 = (bounds[1] - bounds[0]) ** 2 / 12
+    return X, np.log(frame["price"].to_numpy(float)), frame["make"].to_numpy(), bounds, sigma2

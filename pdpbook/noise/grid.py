@@ -153,8 +153,8 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     Notes
     -----
     Rounding is to the nearest multiple, ties upward. Rounding ties to even would move
-    :math:`\tfrac12` and :math:`\tfrac32` by two steps for one. Statement ``prop-grid-noise``, chapter
-    *synthesis/in_practice*.
+    :math:`\tfrac12` and :math:`\tfrac32` by two steps for one. Statement ``prop-grid-noise``,
+    chapter *synthesis/in_practice*.
 
     Examples
     --------

@@ -73,6 +73,8 @@ def stationary_shift(
     -----
     Statement ``lem-stationary-identity``, Wang (2019), Lemma 13; chapter *per_instance/smooth*.
     In general no single point of the segment has the Hessian that is needed.
+    Where there is no Hessian, as at a corner of the Huber loss, any matrix will do that maps the
+    segment to the derivative of the gradient along it.
 
     Examples
     --------
@@ -209,8 +211,9 @@ def release_intervals(
     level : float, default 0.95
         Coverage, in (0, 1).
     degrees : float, optional
-        Degrees of freedom of an estimated variance: Student's quantile, on the safe side. None
-        is the normal quantile, exact for a known variance.
+        Degrees of freedom of an estimated variance, independent of the release: Student's
+        quantile, which covers with at least `level`. None is the normal quantile, exact for a
+        known variance.
 
     Returns
     -------

@@ -15,7 +15,12 @@ from pdpbook.personalized.penalty import (
 )
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.personalized.sampling import SampledLaw, SampledRidge, keep_probabilities
-from pdpbook.personalized.weights import capped_weights, pdp_weights
+from pdpbook.personalized.weights import (
+    capped_weights,
+    pdp_weights,
+    threshold_budgets,
+    threshold_weights,
+)
 
 __all__ = [
     "ErrorTerms",
@@ -33,4 +38,6 @@ __all__ = [
     "pdp_weights",
     "prediction_error_bound",
     "public_penalty",
+    "threshold_budgets",
+    "threshold_weights",
 ]

@@ -208,8 +208,8 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's;
-            ``epsilon.min()`` gives the non-personalized baseline, in which nobody gets more than
-            the most careful person.
+            ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend.

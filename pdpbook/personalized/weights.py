@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.validation import check_each, check_nonnegative, check_single
 
-__all__ = ["capped_weights", "pdp_weights"]
+__all__ = ["capped_weights", "pdp_weights", "threshold_budgets", "threshold_weights"]
+
+ROUNDING = 1e-12  # thresholds whose rates differ by less are ties
 
 
 def pdp_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
@@ -84,8 +86,9 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
 
     Notes
     -----
-    Statement ``prop-weight-cap`` (ours), chapter *personalized/beyond*. Between two budgets the
-    left side is linear in m: sorting and cumulative sums of positive terms give the root exactly.
+    Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
+    *personalized/beyond*. Between two budgets the left side is linear in m: sorting and cumulative
+    sums of positive terms give the root exactly.
 
     Examples
     --------
@@ -103,6 +106,99 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
     cap = ordered[k] + (target - left[k]) / below[k] if k < len(left) - 1 else 1.0
     weights = np.minimum(share, cap)
     return np.asarray(weights / weights.sum())
+
+
+def threshold_budgets(epsilon: ArrayLike) -> NDArray[np.float64]:
+    r"""Budgets of the best release that knows one privacy level only.
+
+    Whoever asks for more privacy than a threshold allows is left out, and everybody else is given
+    the threshold as their budget:
+
+    .. math:: \tau\,[\varepsilon_i \ge \tau], \qquad
+              \tau \in \arg\max_t\, t\,\#\{j : \varepsilon_j \ge t\} .
+
+    Parameters
+    ----------
+    epsilon : array_like, shape (n,)
+        Budgets in nats, finite and at least 0, above 0 for somebody. Public: where they are not,
+        neither is the threshold.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The threshold, for everybody whose budget reaches it, and 0 for the others. Given to any
+        mechanism with personal budgets, they keep every promise: nobody is above their own.
+
+    Raises
+    ------
+    ValueError
+        If a budget is not finite and at least 0, or the shape is not (n,).
+    TypeError
+        If the budgets are not numbers.
+
+    Notes
+    -----
+    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
+    *personalized/pdp_op*. Their sum is the largest that one level for all allows, so output
+    perturbation needs the least noise; of thresholds that tie, the smallest is taken, which
+    leaves out the fewest people.
+
+    Examples
+    --------
+    >>> threshold_budgets([0.1, 0.2, 0.2, 0.5])
+    array([0. , 0.2, 0.2, 0.2])
+
+    One call releases the baseline, and whoever is left out is promised 0:
+
+    >>> from pdpbook.personalized import PDPRidge
+    >>> X, y, epsilon = [[0.1], [0.4], [0.2], [0.9]], [0, 1, 0, 1], [0.1, 0.2, 0.2, 0.5]
+    >>> PDPRidge().fit(X, y, epsilon=threshold_budgets(epsilon)).guarantee_.epsilon
+    array([0. , 0.2, 0.2, 0.2])
+    """
+    share = _shares(epsilon)
+    budgets = np.array(epsilon, dtype=float)
+    order = np.argsort(share)[::-1]
+    total = share[order] * np.arange(1, len(share) + 1)
+    last = np.flatnonzero(total >= total.max() * (1 - ROUNDING))[-1]
+    threshold = budgets[order[last]]
+    return np.where(budgets >= threshold, threshold, 0.0)
+
+
+def threshold_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
+    r"""Weights of the best release that knows one privacy level only: equal, or 0.
+
+    .. math:: w_i = \frac{[\varepsilon_i \ge \tau]}{m(\tau)}, \qquad
+              m(t) = \#\{j : \varepsilon_j \ge t\}, \quad \tau \in \arg\max_t\, t\,m(t) .
+
+    Parameters
+    ----------
+    epsilon : array_like, shape (n,)
+        Budgets in nats, finite and at least 0, above 0 for somebody.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The weights; they sum to 1. They are those of `pdp_weights` for `threshold_budgets`, which
+        is what an estimator's `fit` takes.
+
+    Raises
+    ------
+    ValueError
+        If a budget is not finite and at least 0, or the shape is not (n,).
+    TypeError
+        If the budgets are not numbers.
+
+    Notes
+    -----
+    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
+    *personalized/pdp_op*.
+
+    Examples
+    --------
+    >>> threshold_weights([0.1, 0.2, 0.5, 0.5])
+    array([0. , 0. , 0.5, 0.5])
+    """
+    return pdp_weights(threshold_budgets(epsilon))
 
 
 def _shares(epsilon: ArrayLike) -> NDArray[np.float64]:

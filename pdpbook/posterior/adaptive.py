@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook._budgets import smallest
 from pdpbook._domain import check_flag
 from pdpbook.posterior._settings import UnitBallRegressor
-from pdpbook.posterior.calibration import AdaptivePlan, check_norm
+from pdpbook.posterior.calibration import CALIBRATIONS, AdaptivePlan, check_kappa, check_norm
 from pdpbook.posterior.laws import AdaptiveLaw
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
+from pdpbook.validation import check_choice
 
 __all__ = ["AdaOPS"]
 
@@ -46,6 +47,13 @@ class AdaOPS(UnitBallRegressor):
         public. More rows raise.
     release_norm : bool, default False
         AdaOPS-L.
+    calibration : {"joint", "simple"}, default "joint"
+        How the budgets of releases and draw are composed: as Gaussians, or by adding them, which
+        leaves the draw less.
+    kappa : float, optional
+        Largest acceptable condition number of :math:`X^\top X`, at least 1: the penalty is then
+        :math:`\max\{0, N/(\kappa d)-\tilde\lambda\}`, as in the paper, with the public `n_max`
+        for the number of rows, and `norm_guess` is idle. None minimizes a cost instead.
     fit_intercept : bool, default False
         Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d
         and in the norm of a row, is penalized and noised.
@@ -90,8 +98,9 @@ class AdaOPS(UnitBallRegressor):
 
     Notes
     -----
-    Statements ``alg-adaops`` and ``prop-adaops-privacy``, chapter *per_instance/adaops*. Nothing
-    without noise stays on the fitted object. Rounding of floats is not covered by the promise.
+    Statements ``alg-adaops``, ``thm-adaops-joint`` and, for the simple calibration,
+    ``prop-adaops-privacy``, chapter *per_instance/adaops*. Nothing without noise stays on the
+    fitted object. Rounding of floats is not covered by the promise.
 
     Examples
     --------
@@ -110,6 +119,8 @@ class AdaOPS(UnitBallRegressor):
         delta: float = 1e-6,
         n_max: int = 100_000,
         release_norm: bool = False,
+        calibration: str = "joint",
+        kappa: float | None = None,
         fit_intercept: bool = False,
         bounds: ArrayLike = (-1.0, 1.0),
         y_bounds: ArrayLike = (-1.0, 1.0),
@@ -122,6 +133,8 @@ class AdaOPS(UnitBallRegressor):
         self.delta = delta
         self.n_max = n_max
         self.release_norm = release_norm
+        self.calibration = calibration
+        self.kappa = kappa
         self.fit_intercept = fit_intercept
         self.bounds = bounds
         self.y_bounds = y_bounds
@@ -139,6 +152,8 @@ class AdaOPS(UnitBallRegressor):
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         check_norm(self.norm_guess)
         check_flag(self.release_norm, "release_norm")
+        check_choice(self.calibration, "calibration", CALIBRATIONS)
+        check_kappa(self.kappa)
         return super()._check_settings(epsilon)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
@@ -172,5 +187,7 @@ class AdaOPS(UnitBallRegressor):
             int(self.n_max),
             float(self.norm_guess),
             bool(self.release_norm),
+            self.calibration,
+            check_kappa(self.kappa),
         )
         return AdaptiveLaw(gram, moment, plan)

@@ -10,9 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from pdpbook._domain import check_flag, check_number
-from pdpbook.noise import gaussian_mu
+from pdpbook.noise import gaussian_epsilon, gaussian_mu
 from pdpbook.per_instance import ops_profile
-from pdpbook.validation import check_count, check_delta, check_positive, check_probability
+from pdpbook.validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_positive,
+    check_probability,
+)
 
 __all__ = ["AdaptivePlan", "largest_scaled_residual", "residual_bound", "worst_case_gamma"]
 
@@ -21,6 +27,8 @@ Floats = NDArray[np.float64]
 CELLS = 2000  # of the search over the strength of the data along one direction
 HALVINGS = 60
 DOUBLINGS = 200
+CALIBRATIONS = ("joint", "simple")
+TAIL = 1 / 20  # of delta: where the draw has heavier tails than the Gaussian it is compared with
 
 
 def check_norm(norm_guess: float) -> float:
@@ -186,9 +194,26 @@ def _mu(epsilon: float, delta: float) -> float:
     return float(gaussian_mu(epsilon, delta))
 
 
+@lru_cache(maxsize=64)
+def _left(epsilon: float, delta: float, tail: float, count: int, shift: float) -> float:
+    """Epsilon of a draw at `tail`, beside `count` Gaussians of one `shift`: thm-adaops-joint."""
+    left = float(np.sqrt(_mu(epsilon, delta) ** 2 - count * shift**2))
+    return float(gaussian_epsilon(tail, left))
+
+
 @lru_cache
 def _penalties(n_max: int) -> Floats:
     return np.append(0.0, np.geomspace(1e-6, 10 * max(n_max, 10), 400))
+
+
+def check_kappa(kappa: float | None) -> float | None:
+    """Return a condition number, at least 1, or None."""
+    if kappa is None:
+        return None
+    kappa = check_number(kappa, "kappa")
+    if not kappa >= 1:
+        raise ValueError(f"kappa must be at least 1, a condition number; got {kappa:g}")
+    return kappa
 
 
 def check_penalty(lam: float) -> float:
@@ -202,10 +227,11 @@ def check_penalty(lam: float) -> float:
 class AdaptivePlan:
     r"""Everything public about a run of AdaOPS: how released numbers become parameters.
 
-    Basic: budget :math:`\varepsilon/3` and :math:`\delta/4` for the eigenvalue, :math:`\delta/4`
-    for the event that its bound fails, :math:`2\varepsilon/3` and :math:`\delta/2` for the draw.
-    With `release_norm`: :math:`\varepsilon/4` for each of eigenvalue and norm,
-    :math:`\varepsilon/2` for the draw, and :math:`\delta/5` for each of the five.
+    Each number released before the draw, the eigenvalue and with `release_norm` the norm, has a
+    noise of budget :math:`\varepsilon/3` and :math:`\delta/4` (of two: :math:`\varepsilon/4` and
+    :math:`\delta/5`), and as much of delta again for the event that its bound fails. The draw gets
+    what exact Gaussian composition leaves (`calibration` "joint"), or the rest of a sum of budgets:
+    :math:`2\varepsilon/3` and :math:`\delta/2`, or :math:`\varepsilon/2` and :math:`\delta/5`.
 
     Parameters
     ----------
@@ -221,10 +247,15 @@ class AdaptivePlan:
         Public guess of the norm of the coefficients: it steers the penalty, not the promise.
     release_norm : bool
         Release a bound on the norm of the coefficients too (AdaOPS-L).
+    calibration : {"joint", "simple"}
+        Whether releases and draw are composed as Gaussians, or by adding budgets.
+    kappa : float, optional
+        Largest acceptable condition number, at least 1. With it the penalty is the one of the
+        paper, :math:`\max\{0, N/(\kappa d)-\tilde\lambda\}`, not the one that minimizes a cost.
 
     Notes
     -----
-    Statement ``alg-adaops``, chapter *per_instance/adaops*.
+    Statements ``alg-adaops`` and ``thm-adaops-joint``, chapter *per_instance/adaops*.
 
     Examples
     --------
@@ -239,6 +270,8 @@ class AdaptivePlan:
     n_max: int
     norm_guess: float = 1.0
     release_norm: bool = False
+    calibration: str = "joint"
+    kappa: float | None = None
 
     def __post_init__(self) -> None:
         check_number(self.epsilon, "epsilon")
@@ -247,27 +280,41 @@ class AdaptivePlan:
         check_count(self.n_max, "n_max")
         check_norm(self.norm_guess)
         check_flag(self.release_norm, "release_norm")
+        check_choice(self.calibration, "calibration", CALIBRATIONS)
+        check_kappa(self.kappa)
+
+    @property
+    def released(self) -> int:
+        """How many numbers are released before the draw."""
+        return 1 + bool(self.release_norm)
+
+    @property
+    def share(self) -> tuple[float, float]:
+        """Budget (epsilon, delta) of the noise on each of them."""
+        return self.epsilon / (self.released + 2), self.delta / (self.released + 3)
 
     @property
     def scale(self) -> float:
         """Standard deviation of a Gaussian release of sensitivity 1 here."""
-        share, part = (4, 5) if self.release_norm else (3, 4)
-        return 1 / _mu(self.epsilon / share, self.delta / part)
+        return 1 / _mu(*self.share)
 
     @property
     def margin(self) -> float:
         """What a released number is shifted by, in units of its sensitivity, to be a bound."""
-        return 1 - self.scale * float(ndtri(self.delta / (5 if self.release_norm else 4)))
+        return 1 - self.scale * float(ndtri(self.share[1]))
 
     @property
     def draw(self) -> tuple[float, float]:
         """Budget (epsilon, delta) of the draw from the posterior."""
-        if self.release_norm:
-            return self.epsilon / 2, self.delta / 5
-        return 2 * self.epsilon / 3, self.delta / 2
+        epsilon, delta = self.share
+        if self.calibration == "simple":
+            return 2 * epsilon, (3 - self.released) * delta
+        tail = TAIL * self.delta
+        rest = self.delta - self.released * delta - tail  # bounds fail, and the draw's far tail
+        return _left(self.epsilon, rest, tail, self.released, _mu(epsilon, delta)), tail
 
     def penalty(self, eigenvalue: float) -> float:
-        r"""Penalty for a released bound on the smallest eigenvalue, on a fixed grid.
+        r"""Penalty for a released bound on the smallest eigenvalue.
 
         Parameters
         ----------
@@ -282,6 +329,17 @@ class AdaptivePlan:
         """
         bound = max(float(eigenvalue), 0.0)
         least = max(1.0 - bound, 0.0)
+        if self.kappa is None:
+            lam = self._cheapest(bound, least)
+        else:
+            lam = max(self.n_max / (self.kappa * self.d) - bound, least)
+        epsilon, delta = self.draw
+        while not max(ops_profile(epsilon, 1 / (bound + lam), 1e-6)) <= delta:
+            lam = max(2 * lam, 1.0)
+        return lam
+
+    def _cheapest(self, bound: float, least: float) -> float:
+        """Smallest sum of what the draw and what the penalty are expected to cost."""
         grid = least + _penalties(self.n_max)
         h = bound + grid
         residual = residual_bound(h, grid, self.n_max)
@@ -290,11 +348,7 @@ class AdaptivePlan:
             residual = np.minimum(residual, np.exp(np.minimum(released, np.log(residual))))
         mu = _mu(*self.draw)
         cost = self.d * residual**2 / (2 * mu**2 * h) + grid * self.norm_guess**2 / 2
-        lam = float(grid[np.argmin(cost)])
-        epsilon, delta = self.draw
-        while not max(ops_profile(epsilon, 1 / (bound + lam), 1e-6)) <= delta:
-            lam = max(2 * lam, 1.0)
-        return lam
+        return float(grid[np.argmin(cost)])
 
     def norm_sensitivity(self, h: float) -> float:
         r"""How far one person moves :math:`\log(1+\|\hat\theta\|)`: :math:`\log(1+1/h)`.

@@ -15,7 +15,7 @@ import pytest
 from support import ROOT
 
 from pdpbook.per_instance import ops_epsilon, ops_profile
-from pdpbook.personalized import pdp_weights
+from pdpbook.personalized import pdp_weights, threshold_budgets
 from pdpbook.ridge import loss_moments, weighted_ridge
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
@@ -111,6 +111,10 @@ def test_weights_noise_and_errors_are_those_of_the_package(ask, own):
     least = len(y) * budgets.min() / data["constant"]
     equal = weighted_ridge(X, y, data["lam"])
     assert found["shared"] ** 2 == pytest.approx(loss_moments(X, y, equal, least).mean, rel=EXACT)
+    level = threshold_budgets(budgets)
+    few = weighted_ridge(X, y, data["lam"], pdp_weights(level))
+    best = loss_moments(X, y, few, level.sum() / data["constant"]).mean
+    assert found["threshold"] ** 2 == pytest.approx(best, rel=EXACT)
     assert found["zero"] ** 2 == pytest.approx(np.mean(y**2), rel=EXACT)
 
 

@@ -3,7 +3,7 @@
 "use strict";
 
 window.explore = (() => {
-  const BLUE = "#0072B2", VERMILION = "#D55E00", GRAY = "#6F6F6F"; // of pdpbook.figures
+  const BLUE = "#0072B2", VERMILION = "#D55E00", GREEN = "#009E73", GRAY = "#6F6F6F"; // of pdpbook.figures
 
   function make(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -40,6 +40,7 @@ window.explore = (() => {
   const SHAPES = {
     circle: (x, y, r) => `M${x - r},${y}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0`,
     square: (x, y, r) => `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
+    triangle: (x, y, r) => `M${x},${y - r}l${r},${2 * r}h${-2 * r}z`,
   };
 
   // Axes with room for the keys above. An axis is {low, high, ticks, name, log}.
@@ -188,5 +189,5 @@ window.explore = (() => {
     }
   }
 
-  return { BLUE, VERMILION, GRAY, chart, choice, html, mount, ratios, short, slider, steps };
+  return { BLUE, VERMILION, GREEN, GRAY, chart, choice, html, mount, ratios, short, slider, steps };
 })();
