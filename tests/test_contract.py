@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROWS = pages.statements()
 CHAPTERS = pages.published()
 PROVED = {"prf:theorem", "prf:lemma", "prf:proposition", "prf:corollary"}
-FREE = ("fig-", "eq-", "ex-", "tab-", "own-")  # labels that need no row of their own
+FREE = ("fig-", "eq-", "ex-", "tab-")  # what may be named without a row, unless it is a box
 
 chapters = pytest.mark.parametrize("name", CHAPTERS)
 
@@ -85,20 +85,20 @@ def unmeasured(page, rows):
 
 
 def unknown(page, rows=ROWS):
-    """Labels that statements.csv does not have, or has in another chapter."""
+    """Boxes and labels that statements.csv does not have, or has in another chapter."""
     chapter = {row["label"]: row["chapter"] for row in rows}
     wrong = []
-    for label in page.boxes:
+    for label, box in page.boxes.items():
         if label in chapter and chapter[label] != page.name:
             wrong.append(f"{label} belongs in {chapter[label]}")
-        elif label not in chapter and not label.startswith(FREE):
+        elif label not in chapter and (box.directive[:4] == "prf:" or not label.startswith(FREE)):
             wrong.append(f"{label} is not in statements.csv")
     for label in [*page.measured, *page.falsified, *page.waived]:
         if label not in chapter:
             wrong.append(f"a cell speaks of {label}, which is not in statements.csv")
     # the builder numbers boxes without one, and two pages then claim the same number
     wrong += [
-        f"the box {box.title!r} has no label, such as own-{page.name.rpartition('/')[2]}-..."
+        f"the box {box.title!r} has no label; give it one, with a row in statements.csv"
         for box in page.directives
         if box.directive.startswith("prf:") and box.directive != "prf:proof" and not box.label
     ]
@@ -237,16 +237,17 @@ def good():
     ]
 
 
-def faults(cells, row=ROW):
-    """Everything the rules find on a page made of these cells."""
+def faults(cells, row=ROW, *others):
+    """Everything the rules find on a page made of these cells, for these rows."""
+    rows = [row, *others]
     notebook = v4.new_notebook(cells=cells)
     page = pages.read("p/c", notebook)
     return [
         *page.faults,
-        *misplaced(page, [row]),
-        *unproved(page, [row]),
-        *unmeasured(page, [row]),
-        *unknown(page, [row]),
+        *misplaced(page, rows),
+        *unproved(page, rows),
+        *unmeasured(page, rows),
+        *unknown(page, rows),
         *late_markers(notebook),
     ]
 
@@ -290,6 +291,14 @@ PLANTED = {
         [*good(), cell(":::{prf:remark} Nameless\n\ny\n:::")],
         "the box 'Nameless' has no label",
     ),
+    "label without a row": (
+        [*good(), cell(":::{prf:remark} R\n:label: own-c-r\n\ny\n:::")],
+        "own-c-r is not in statements.csv",
+    ),
+    "box named like an exercise": (
+        [*good(), cell(":::{prf:remark} R\n:label: ex-r\n\ny\n:::")],
+        "ex-r is not in statements.csv",
+    ),
     "made-up check": (
         [*good(), cell(CHECK.replace("thm-x", "thm-z"), CHECKED.replace("thm-x", "thm-z"))],
         "a cell speaks of thm-z",
@@ -317,8 +326,9 @@ def test_a_waiver_stands_for_a_falsifier_and_a_citation_for_a_proof():
 
 
 def test_a_lemma_may_stand_between_a_theorem_and_its_proof():
-    lemma = [cell(":::{prf:lemma} L\n:label: ex-l\n\ny\n:::"), cell(PROOF)]
-    assert faults([*good()[:2], *lemma, *good()[2:]]) == []
+    lemma = [cell(":::{prf:lemma} L\n:label: lem-l\n\ny\n:::"), cell(PROOF)]
+    row = ROW | {"label": "lem-l", "kind": "remark", "directive": "lemma"}  # no check is due
+    assert faults([*good()[:2], *lemma, *good()[2:]], ROW, row) == []
 
 
 def test_what_is_read_off_a_page():

@@ -72,7 +72,8 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
 
     Notes
     -----
-    Chapter *foundations/audits*; proofs there.
+    Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter *foundations/audits*. Each of
+    the two bounds gets half of the false alarms.
 
     Examples
     --------

@@ -39,6 +39,7 @@ class Rows:
 
     Notes
     -----
+    Statement ``prop-one-pass``, chapter *synthesis/at_scale*, says which sums PDP-OP needs.
     Results are added in the order of the blocks, whoever computed them and however often a worker
     was lost. They agree to rounding, not to the last bit: other blocks, or BLAS on an array that
     lies elsewhere in memory, round differently.

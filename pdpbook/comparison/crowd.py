@@ -173,6 +173,10 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
         For a mechanism whose promise is about adding or removing a record: a replaced record is
         one that leaves and one that comes (``fact-group``, chapter *per_instance/definitions*).
 
+    Notes
+    -----
+    Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*.
+
     Examples
     --------
     >>> epsilon, delta = half_budget(2.0)
@@ -197,6 +201,10 @@ def success_rate(promise: Promise) -> Any:
     -------
     float or ndarray
         One number, or one a person.
+
+    Notes
+    -----
+    Statement ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*.
 
     Examples
     --------

@@ -153,7 +153,8 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     Notes
     -----
     Rounding is to the nearest multiple, ties upward. Rounding ties to even would move
-    :math:`\tfrac12` and :math:`\tfrac32` by two steps for one. Chapter *synthesis/in_practice*.
+    :math:`\tfrac12` and :math:`\tfrac32` by two steps for one. Statement ``prop-grid-noise``,
+    chapter *synthesis/in_practice*.
 
     Examples
     --------
@@ -200,7 +201,7 @@ def grid_rate(
 
     Notes
     -----
-    Chapter *synthesis/in_practice*.
+    Statement ``prop-grid-noise``, chapter *synthesis/in_practice*.
 
     Examples
     --------
@@ -250,8 +251,8 @@ def grid_laplace(
 
     Notes
     -----
-    The release keeps :math:`\varepsilon_i` for everybody, exactly: chapter
-    *synthesis/in_practice*.
+    The release keeps :math:`\varepsilon_i` for everybody, exactly: statement ``prop-grid-noise``,
+    chapter *synthesis/in_practice*.
 
     Examples
     --------

@@ -175,7 +175,7 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
 
     Notes
     -----
-    Statement ``own-pac-ceiling`` (ours), chapter *pac/noise*. For calibration by mutual
+    Statement ``prop-pac-ceiling`` (ours), chapter *pac/noise*. For calibration by mutual
     information it asks for less noise than to count failures in the information.
 
     Examples
@@ -310,7 +310,7 @@ def certify_noise(
 
     Notes
     -----
-    Algorithm ``alg-pac-noise`` and statement ``own-pac-ceiling`` (ours), chapter
+    Algorithm ``alg-pac-noise`` and statement ``prop-pac-ceiling`` (ours), chapter
     *pac/noise*.
     """
     check_rng(rng)

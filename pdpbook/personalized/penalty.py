@@ -88,7 +88,8 @@ def prediction_error_bound(
 
     Notes
     -----
-    Chapter *personalized/accuracy*, section on choosing the penalty (ours). No record enters.
+    Statement ``prop-public-prediction-error`` (ours), chapter *personalized/accuracy*. No record
+    enters.
 
     Examples
     --------
@@ -140,8 +141,8 @@ def public_penalty(
 
     Notes
     -----
-    Chapter *personalized/accuracy*, section on choosing the penalty (ours). The choice costs no
-    budget: it is a function of public numbers.
+    Statement ``prop-public-prediction-error`` (ours), chapter *personalized/accuracy*. The choice
+    costs no budget: it is a function of public numbers.
 
     Examples
     --------

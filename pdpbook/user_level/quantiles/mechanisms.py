@@ -204,7 +204,7 @@ def bisection_law(
 
     Notes
     -----
-    Statement ``own-bisection-privacy``, chapter *user_level/quantiles*. O((n + 2**K) log n).
+    Statement ``prop-bisection-privacy``, chapter *user_level/quantiles*. O((n + 2**K) log n).
 
     Examples
     --------
@@ -265,7 +265,7 @@ def quantile_by_bisection(
 
     Notes
     -----
-    Statement ``own-bisection-privacy``, chapter *user_level/quantiles*: user l loses at most
+    Statement ``prop-bisection-privacy``, chapter *user_level/quantiles*: user l loses at most
     :math:`w_l/t\le\varepsilon_l`, a K-th of it by each answer.
 
     Examples
