@@ -12,11 +12,13 @@ A constant :math:`C` here means: replacing the record of person :math:`i` moves
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook._factors import joint_factor, largest_move, largest_pair, tight_factor
 from pdpbook.validation import (
     check_choice,
     check_count,
@@ -29,6 +31,7 @@ __all__ = [
     "PROOFS",
     "capped_sensitivity",
     "huber_constant",
+    "joint_factor",
     "label_sensitivity",
     "norm_bound",
     "ridge_constant",
@@ -36,11 +39,10 @@ __all__ = [
     "tight_factor",
 ]
 
-PROOFS = ("published", "exact-norm", "tight")
-ULPS = 8 * np.finfo(float).eps  # more than the rounding of the few operations it multiplies
+PROOFS = ("published", "exact-norm", "tight", "joint")
 
 
-def norm_bound(lam: float, d: int, proof: str = "tight", row_norm: float | None = None) -> float:
+def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None = None) -> float:
     r"""Largest norm of the weighted ridge minimizer, over all data sets.
 
     With :math:`R=\min(\sqrt d,` `row_norm` :math:`)` the published bound is
@@ -55,8 +57,8 @@ def norm_bound(lam: float, d: int, proof: str = "tight", row_norm: float | None 
         Ridge penalty, above 0, against the weighted mean of squares.
     d : int
         Number of features, a constant one included.
-    proof : {"published", "exact-norm", "tight"}
-        Whose bound; the last two both give the exact supremum.
+    proof : {"published", "exact-norm", "tight", "joint"}
+        Whose bound; all but the first give the exact supremum.
     row_norm : float, optional
         Public and enforced bound on the norm of a row of X. Above :math:`\sqrt d` it says nothing
         that the domain does not say, and :math:`\sqrt d` is used.
@@ -93,7 +95,7 @@ def norm_bound(lam: float, d: int, proof: str = "tight", row_norm: float | None 
 def ridge_constant(
     lam: float,
     d: int,
-    proof: str = "tight",
+    proof: str = "joint",
     bound: float | None = None,
     row_norm: float | None = None,
 ) -> float:
@@ -102,9 +104,10 @@ def ridge_constant(
     With :math:`R=\min(\sqrt d,` `row_norm` :math:`)` and :math:`B` from `norm_bound`,
 
     .. math:: C = \frac{2R}{\lambda}(1+RB) \ \text{(published, exact-norm)}, \qquad
-              C = \frac{2R}{\lambda}K\Bigl(\frac{R^2}{\lambda}\Bigr)\ \text{(tight)},
+              C = \frac{2R}{\lambda}K\ \text{(tight, joint)},
 
-    with :math:`K` the `tight_factor`. Neighbors are replace-one: same weights, one record changed.
+    with :math:`K` the `tight_factor` of :math:`R^2/\lambda`, or its `joint_factor` for the ratio
+    :math:`d/R^2`. Neighbors are replace-one: same weights, one record changed.
 
     Parameters
     ----------
@@ -112,12 +115,13 @@ def ridge_constant(
         Ridge penalty, above 0, against the weighted mean of squares.
     d : int
         Number of features, a constant one included.
-    proof : {"published", "exact-norm", "tight"}
-        Which theorem. Each is valid; a later one is never larger.
+    proof : {"published", "exact-norm", "tight", "joint"}
+        Which theorem. Each is valid; a later one is never larger. For a person who comes or goes,
+        half of each but the last is valid, too.
     bound : float, optional
         A norm bound known without looking at the data: that of the weighted least-squares
         solution (Assumption 2.2), or of the minimizer itself. It replaces `norm_bound` where it is
-        smaller, and the tight constant where that makes it smaller. Read from the data it voids
+        smaller, and a later constant where that makes it smaller. Read from the data it voids
         the promise.
     row_norm : float, optional
         Public and enforced bound on the norm of a row of X, see `norm_bound`.
@@ -134,21 +138,22 @@ def ridge_constant(
 
     Notes
     -----
-    Statements ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), ``thm-tight-sensitivity`` and
-    ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+    Statements ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), ``thm-tight-sensitivity``,
+    ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
 
     Examples
     --------
     >>> [round(ridge_constant(1.0, 12, proof), 2) for proof in PROOFS]
-    [30.93, 18.93, 13.24]
+    [30.93, 18.93, 13.24, 9.33]
     """
     norm = norm_bound(lam, d, proof, row_norm)
     lam, radius = _check_lam(lam), _radius(d, row_norm)
     known = math.inf if bound is None else _check_positive(bound, "bound")
     unit = 2 * radius / lam
     constant = unit * (1 + radius * min(known, norm))
-    if proof == "tight":
-        constant = min(constant, unit * float(tight_factor(_finite(radius**2 / lam, lam))))
+    if proof in ("tight", "joint"):
+        kappa = _finite(radius**2 / lam, lam)
+        constant = min(constant, unit * _factor(proof, kappa, _ratio(d, radius)))
     return _finite(constant, lam)
 
 
@@ -247,13 +252,16 @@ def capped_sensitivity(
 ) -> Any:
     r"""Sensitivity of weighted ridge for a person of a given weight, large weights included.
 
-    The smaller of twice the norm bound and a refinement of the tight constant that keeps the
-    denominators: with :math:`\kappa=R^2/\lambda`,
+    The smallest of twice the norm bound, of the joint constant, and of a refinement of the tight
+    one that keeps the denominators: with :math:`\kappa=R^2/\lambda`, the weight w of the person
+    and the `joint_factor` :math:`K_2`,
 
-    .. math:: \Delta_i \le \min\Bigl\{2B_\star,\ \frac{2w_iR}{\lambda}\max_{0\le\tau\le1}
-              \frac{\tau(1+\sqrt{(1-w_i)\kappa\tau(1-\tau)})}{1+w_i\kappa\tau^2}\Bigr\} .
+    .. math:: \Delta_i \le \min\Bigl\{2B_\star,\ \frac{2wR}{\lambda}
+              K_2\bigl((1-w)\kappa\bigr),\ \frac{2wR}{\lambda}\max_{0\le\tau\le1}
+              \frac{\tau(1+\sqrt{(1-w)\kappa\tau(1-\tau)})}{1+w\kappa\tau^2}\Bigr\} .
 
-    It is not proportional to the weight, so one noise rate spends the budgets unevenly.
+    It is not proportional to the weight: weights that spend every budget are those of
+    `pdpbook.personalized.sensitivity_weights`.
 
     Parameters
     ----------
@@ -278,12 +286,13 @@ def capped_sensitivity(
 
     Notes
     -----
-    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/sensitivity*.
+    Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
+    *personalized/sensitivity*.
 
     Examples
     --------
     >>> capped_sensitivity([0.01, 0.1, 1.0], 1.0, 12).round(3)
-    array([0.122, 0.768, 1.   ])
+    array([0.093, 0.768, 1.   ])
     """
     clean = check_nonnegative(weights, "weights")
     w = np.asarray(clean)
@@ -291,49 +300,10 @@ def capped_sensitivity(
         raise ValueError(f"weights must be shares of a total of 1; got {np.max(w, initial=0):g}")
     lam, radius = _check_lam(lam), _radius(d, row_norm)
     unit, kappa = _finite(2 * radius / lam, lam), _finite(radius**2 / lam, lam)
-    refined = unit * w * _largest_move((1 - w) * kappa, w * kappa)
-    move = np.minimum(refined, 2 * norm_bound(lam, d, row_norm=row_norm))
+    others = (1 - w) * kappa
+    factor = np.minimum(largest_pair(others, _ratio(d, radius)), largest_move(others, w * kappa))
+    move = np.minimum(unit * w * factor, 2 * norm_bound(lam, d, row_norm=row_norm))
     return move if np.ndim(clean) else float(move)
-
-
-def tight_factor(kappa: ArrayLike) -> Any:
-    r"""The factor of the tight constant, as a function of the ratio of dimension to penalty.
-
-    .. math:: &K(\kappa) = \max_{0\le\tau\le1}\ \tau\bigl(1+\sqrt{\kappa\,\tau(1-\tau)}\bigr),
-              \\ &1\le K(\kappa)\le\min\Bigl\{1+\frac\kappa4,\
-              1+\frac{3\sqrt3}{16}\sqrt\kappa\Bigr\} .
-
-    The published factor is :math:`1+\min(\kappa,\sqrt\kappa)`.
-
-    Parameters
-    ----------
-    kappa : float or array_like
-        :math:`R^2/\lambda`, at least 0, any shape; :math:`d/\lambda` on the whole domain.
-
-    Returns
-    -------
-    float or ndarray, shape of `kappa`
-        Never below the maximum, and above it by less than one part in :math:`10^{14}`.
-
-    Raises
-    ------
-    ValueError
-        If an entry is NaN, infinite or negative.
-
-    Notes
-    -----
-    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/sensitivity*. With
-    :math:`\tau=\cos^2\phi` the maximum is where :math:`\sqrt\kappa\cos3\phi=2\sin\phi`.
-
-    Examples
-    --------
-    >>> tight_factor([0.0, 3.0, 12.0, 1000.0]).round(3)
-    array([ 1.   ,  1.377,  1.911, 11.024])
-    """
-    clean = check_nonnegative(kappa, "kappa")
-    k = np.asarray(clean)
-    factor = np.where(k == 0, 1.0, _largest_move(k, np.zeros_like(k)))
-    return factor if np.ndim(clean) else float(factor)
 
 
 def solver_excess(gradient_norm: float, lam: float) -> float:
@@ -371,29 +341,19 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
     return _finite(norm / _check_lam(lam), lam)
 
 
-def _largest_move(kappa: NDArray[Any], omega: NDArray[Any]) -> NDArray[np.float64]:
-    r"""Upper end of :math:`\max_\tau\tau(1+\sqrt{\kappa\tau(1-\tau)})/(1+\omega\tau^2)`.
-
-    The maximand rises, then falls: its logarithmic derivative crosses zero once. So bisection
-    brackets the peak, and bounding every factor on the bracket by its worse end bounds the peak.
-    """
-    root = np.sqrt(kappa)
-    low, high = np.zeros_like(root), np.full_like(root, np.pi / 2)  # of phi, tau = cos(phi)^2
-    for _ in range(64):
-        phi = (low + high) / 2
-        sine, cosine = np.sin(phi), np.cos(phi)
-        loss = omega * cosine**4  # omega * tau^2
-        falling = (1 + root * cosine * sine) * 2 * sine * (1 - loss) / (1 + loss)
-        past = falling > root * cosine * np.cos(2 * phi)  # tau too small: phi is past the peak
-        low, high = np.where(past, low, phi), np.where(past, phi, high)
-    widest = np.clip(np.pi / 4, low, high)  # where sin(2 phi) is largest in the bracket
-    top = np.cos(low) ** 2 * (1 + root * np.sin(2 * widest) / 2)
-    return np.asarray((1 + ULPS) * top / (1 + omega * np.cos(high) ** 4))
-
-
 def _radius(d: int, row_norm: float | None) -> float:
     radius = math.sqrt(check_count(d, "d"))
     return radius if row_norm is None else min(radius, _check_positive(row_norm, "row_norm"))
+
+
+@lru_cache(maxsize=1024)  # an audit asks for these thousands of times
+def _factor(proof: str, kappa: float, ratio: float) -> float:
+    return float(tight_factor(kappa) if proof == "tight" else joint_factor(kappa, ratio))
+
+
+def _ratio(d: int, radius: float) -> float:
+    """How much longer the diagonal of the cube is than a row may be, squared."""
+    return max(d / radius**2, 1.0)
 
 
 def _check_lam(lam: float) -> float:

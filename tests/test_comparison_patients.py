@@ -222,8 +222,8 @@ def test_one_promise_for_all_serves_the_most_careful():
         careful, _ = at(name, 0.3, draws=5)
         mixed, _ = at(name, 3.0, draws=5, relative=share)
         assert mixed.ceiling == pytest.approx(careful.ceiling)
-    mixed, release = at("PDPRidge, tight", 3.0, relative=share)
-    assert mixed.error < at("PDPRidge, tight", 0.3)[0].error
+    mixed, release = at("PDPRidge, joint", 3.0, relative=share)
+    assert mixed.error < at("PDPRidge, joint", 0.3)[0].error
     assert set(np.round(release.ceiling, 6)) == set(
         np.round((1 + l2_laplace_profile(0.0, 5, [0.3, 3.0])) / 2, 6)
     )
@@ -270,7 +270,7 @@ def null(i):
 def test_risks_by_refitting_without_the_record(i):
     plain = CROWD.cube
     for name, model in {
-        "PDPRidge, tight": PDPRidge(0.3, epsilon=3.0),
+        "PDPRidge, joint": PDPRidge(0.3, epsilon=3.0),
         "PDPRidge, Huber": PDPRidge(0.3, epsilon=3.0, loss="huber"),
     }.items():
         one, two = (model.output_law(*data) for data in (plain, null(i)))

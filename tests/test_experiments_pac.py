@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from pdpbook import experiments, pac
 from pdpbook.experiments import pac as runs
+from pdpbook.experiments.pac import readings
 from pdpbook.gradient import DPSGDLaw, calibrate_to_success_rate
 
 FOLDER = Path(__file__).resolve().parent.parent / "book" / "pac" / "results"
@@ -160,6 +161,90 @@ def test_printed_noise_leaves_weights_bare(pool):
     assert np.all(weights[0][:, ~bare] != refits[:, ~bare])
 
 
+def test_who_trains_on_everybody_hides_nobody(pool):
+    X, y = pool
+    ours = pac.Pool(X, y, "ridge", 1.0)
+    moments = pac.printed_moments(X, y, model="ridge", alpha=1.0, reset=True, rng=rng(10))
+    weights, who = runs.printed_weights(
+        ours, moments, [0.75], trained_on="pool", repeats=4, rng=rng(11)
+    )
+    bare = pac.printed_noise(moments.second, moments.basis, 0.75, read_as="deviation").bare
+    everybody = ours.refit(np.ones(30, dtype=bool))
+    assert who.all()
+    assert bare.any()
+    assert not bare.all()
+    assert_allclose(weights[0][:, bare], np.tile(everybody[bare], (4, 1)), atol=1e-12)
+    assert np.all(weights[0][:, ~bare] != everybody[~bare])
+    with pytest.raises(ValueError, match="trained_on must be one of"):
+        runs.printed_weights(ours, moments, 0.75, trained_on="test", rng=rng(11))
+
+
+@pytest.mark.parametrize("data", runs.DATA)
+@pytest.mark.parametrize("alpha", [2.0**-8, 0.05, 2.0])
+def test_lassos_side_by_side_are_those_of_scikit_learn(data, alpha):
+    pool = pac.Pool(*runs.pool_of(data), "lasso", alpha)
+    masks = pool.sample(8, 0.5, rng(12))
+    masks[0] = False
+    one_by_one = np.array([pool.refit(mask) for mask in masks])
+    ours = readings._fits(pool, masks)
+    assert_allclose(ours[0], 0, atol=0)
+    for mask, mine, theirs in zip(masks[1:], ours[1:], one_by_one[1:], strict=True):
+        X, y = pool.X[mask], pool.y[mask]
+        values = [
+            np.mean((X @ b[:-1] + b[-1] - y) ** 2) / 2 + alpha * np.abs(b[:-1]).sum()
+            for b in (mine, theirs)
+        ]
+        assert values[0] <= values[1] + 1e-9
+    assert_allclose(ours, one_by_one, atol=2e-5)
+
+
+@pytest.mark.parametrize(("model", "alpha"), [("ridge", 1.0), ("lasso", 0.05)])
+def test_everybodys_loop_estimates_what_the_printed_loop_does(pool, model, alpha, monkeypatch):
+    monkeypatch.setattr(readings, "ETA", 0.0)  # nobody is done before the most pairs
+    monkeypatch.setattr(readings, "MOST", 30)
+    X, y = (part[:20] for part in pool)
+    ours, theirs = [], []
+    for seed in range(8):
+        found = readings._loop(pac.Pool(X, y, model, alpha), rng(seed))
+        assert all((part.draws == 30).all() for part in found.values())
+        same = [part.second.sum(axis=1) for part in found.values()]
+        assert_allclose(*same, rtol=1e-9)  # the same pairs, rotated
+        ours.append(found["unit"].second.mean(axis=0))
+        one = pac.printed_moments(
+            X, y, model=model, alpha=alpha, basis="unit", eta=1e-12, every=10, reset=True,
+            absolute=True, max_draws=30, rng=rng(100 + seed),
+        )  # fmt: skip
+        theirs.append(one.second.mean(axis=0))
+    gap = np.mean(ours, axis=0) - np.mean(theirs, axis=0)
+    error = np.sqrt((np.var(ours, axis=0, ddof=1) + np.var(theirs, axis=0, ddof=1)) / 8)
+    assert (np.abs(gap) / error).max() < 5  # three t of 14 degrees: false alarm below 1e-3
+
+
+def test_the_loop_ends_where_the_mean_stands_still(pool):
+    X, y = pool
+    ours = readings._loop(pac.Pool(X, y, "ridge", 1.0), rng(15))
+    theirs = pac.printed_moments(
+        X, y, model="ridge", alpha=1.0, basis=ours["svd"].basis, every=10, reset=True,
+        absolute=True, rng=rng(16),
+    )  # fmt: skip
+    assert (ours["svd"].draws >= 20).all()
+    assert abs(np.log(ours["svd"].draws.mean() / theirs.draws.mean())) < 0.4
+
+
+@pytest.mark.parametrize(
+    ("printed", "low", "high", "agrees"),
+    [
+        ("0.634", 0.6336, 0.70, True),
+        ("0.634", 0.6346, 0.70, False),
+        ("0.634", 0.60, 0.6334, False),
+        ("0.634", 0.60, 0.6336, True),
+        ("3.4", 3.449, 4.0, True),
+    ],
+)
+def test_agreement_by_hand(printed, low, high, agrees):
+    assert runs.agreement(printed, low, high) is agrees
+
+
 @pytest.mark.parametrize(("data", "rmse"), [("lenses", 0.6336), ("concrete-slump", 0.3212)])
 def test_least_squares_in_the_sample(data, rmse):
     X, y = runs.pool_of(data)
@@ -221,8 +306,29 @@ def test_committed_rows_of_pac_are_repeated():
     assert_allclose(rows.rmse, mine.loc[rows.index, "rmse"], rtol=2e-3)
 
 
+KEY = ["model", "basis", "read_as", "trained_on", "evaluation"]
+
+
+def test_committed_readings_are_repeated():
+    frame = committed("pac-readings")
+    fresh = runs.sweep_readings("lenses", models=("ols",), rng=rng(experiments.SEED)).set_index(KEY)
+    rows = frame[(frame.data == "lenses") & (frame.model == "ols") & ~frame.raw].set_index(KEY)
+    assert len(rows) == len(fresh) == 12
+    for column in ("low", "mean", "high"):
+        assert_allclose(rows[column], fresh.loc[rows.index, column], rtol=2e-3)
+
+
+def test_committed_readings_are_whole():
+    frame = committed("pac-readings")
+    assert frame.attrs["header"][0] == "python -m pdpbook.experiments pac-readings"
+    assert not frame.duplicated(["data", "raw", *KEY]).any()
+    assert len(frame) == 3 * 3 * 12 + 2 * 12
+    assert (frame.runs == 20).all()
+    assert ((0 < frame.low) & (frame.low <= frame["mean"]) & (frame["mean"] <= frame.high)).all()
+
+
 def test_committed_files_are_whole():
-    for name in experiments.PAC_RESULTS:
+    for name in set(experiments.PAC_RESULTS) - {"pac-readings"}:
         frame = committed(name)
         assert frame.attrs["header"][0] == f"python -m pdpbook.experiments {name}"
         assert np.isfinite(frame[["rmse", "rmse_sd", "r2", "r2_sd"]]).all(axis=None)

@@ -69,7 +69,7 @@ def test_a_release_is_that_of_the_definition(folder):
     X, y, epsilon = loaded(folder)
     gram = (X.T * epsilon) @ X / epsilon.sum() + scale.LAM * np.eye(D)
     center = np.linalg.solve(gram, X.T @ (epsilon * y) / epsilon.sum())
-    law = L2Laplace(center, epsilon.sum() / ridge_constant(scale.LAM, D))
+    law = L2Laplace(center, epsilon.sum() / ridge_constant(scale.LAM, D, scale.PROOF))
     expected = law.sample(rng=np.random.default_rng(SEED))
     for source in ("memory", "map", "file"):
         assert_allclose(answer(folder, "release", source), expected, rtol=1e-10)

@@ -1,6 +1,7 @@
 """Certificates: the bound is below the optimum for every multiplier, and exact at the best one."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -195,6 +196,19 @@ def test_exact_sensitivity_of_one_row_is_its_norm():
     assert_allclose(exact_sensitivity(C, None), np.abs(C).sum(axis=0))
     C[:, 2] = 0
     assert exact_sensitivity(C, None)[2] == 0
+
+
+def overshoot(C):
+    """Entrywise over exact sensitivity of a single user."""
+    return np.abs(C).sum() / exact_sensitivity(C, np.zeros(C.shape[1], dtype=int))[0]
+
+
+@given(st.integers(1, 8), st.integers(1, 20), st.integers(0, 10**6))
+def test_entrywise_overshoots_by_a_factor_that_all_signs_attain(k, n, seed):
+    factor = 2 ** (k - 1) / math.comb(k - 1, (k - 1) // 2)
+    assert overshoot(np.random.default_rng(seed).standard_t(1, (k, n))) <= factor * (1 + 1e-12)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=k))).T
+    assert_allclose(overshoot(signs), factor, rtol=1e-12)
 
 
 def test_exact_sensitivity_in_chunks(monkeypatch):

@@ -258,7 +258,7 @@ def test_a_report_is_a_sentence():
     )
     assert "PDPRidge: promise not refuted, which proves nothing." in str(kept)
     assert "HalfTheNoise: promise REFUTED." in str(broken)
-    assert "a loss of 1.88; at most 1 was promised" in str(broken)
+    assert "a loss of 1.9; at most 1 was promised" in str(broken)
     assert (kept.how, kept.person, kept.false_alarm) == ("largest loss", 0, 0.0)
     delta = PLANTS["epsilon for mu"].trial().audit(rng=generator())
     assert "a delta of" in str(delta)

@@ -20,6 +20,8 @@ from pdpbook.objective_perturbation import (
     ObjectivePerturbation,
     split_budget,
 )
+from pdpbook.personalized import objective_error
+from pdpbook.personalized.objective import _beyond
 from pdpbook.ridge import weighted_ridge
 
 SEED = 20261121
@@ -83,12 +85,26 @@ def test_a_delta_buys_rate_and_an_exact_profile_pays():
     assert_allclose(traded.weights.sum(), 1, rtol=1e-14)
     left = epsilon - traded.volume
     assert_allclose(traded.volume, np.log1p(60 * traded.weights), rtol=1e-15)
-    paid = 2 * l2_laplace_profile(left, d, traded.tilt)
-    paid += 2 * l2_laplace_profile(left, d, traded.tilt / np.sqrt(2))
+    assert np.all(traded.tilt <= 2 * left)
+    paid = 1.5 * l2_laplace_profile(left, d, traded.tilt)
     assert np.all(paid <= delta)
     assert np.all(paid >= 0.999 * delta)  # everybody, though the curve is interpolated
     least = split_budget(epsilon, 60.0, delta=1e-100, d=d)
     assert pure.rate * (1 - 1e-9) <= least.rate <= 1.001 * pure.rate
+
+
+def test_a_large_delta_pays_for_all_four_corners():
+    """A tilt that may lose more than twice what is left needs the longer bound."""
+    epsilon, delta, d = np.r_[np.full(20, 0.05), np.full(20, 1.0)], 0.1, 4
+    split = split_budget(epsilon, 2.0, delta=delta, d=d)
+    left = epsilon - split.volume
+    far = split.tilt > 2 * left
+    assert far[0]
+    assert not far[-1]
+    paid = np.where(far, 2, 1.5) * l2_laplace_profile(left, d, split.tilt)
+    paid += np.where(far, 2 * l2_laplace_profile(left, d, split.tilt / 2), 0)
+    assert np.all(paid <= delta)
+    assert np.all(paid[~far] >= 0.98 * delta)
 
 
 @pytest.mark.parametrize("d", [1, 12])
@@ -307,7 +323,8 @@ def test_with_a_delta_both_promises_are_stated():
     assert np.all(pure > epsilon)
     left = epsilon - 1e-3 * 0.5 - np.log1p(law.weights * 4 / 3)
     tilt = model.beta_ * 8 * law.weights
-    paid = 2 * l2_laplace_profile(left, 4, tilt) + 2 * l2_laplace_profile(left, 4, tilt / 2**0.5)
+    paid = 1.5 * l2_laplace_profile(left, 4, tilt)
+    assert np.all(tilt <= 2 * left)
     assert np.all(paid * np.exp(1e-3 * 0.5 / 2) <= 1e-3)
 
 
@@ -568,6 +585,73 @@ def test_the_trade_for_delta_is_kept(lam, kind):
         assert mean - 5 * error <= 0.01
 
 
+def exact_delta(model, data, neighbor, epsilon, person, points=40_000):
+    """The smallest delta of a pair with one feature, by the quantiles of the tilt."""
+    p, q = (model.output_law(*pair, epsilon=epsilon) for pair in (data, neighbor))
+    tilt = stats.laplace(scale=1 / p.beta).ppf((np.arange(points) + 0.5) / points)
+    theta = p.solve(tilt[:, None])
+    loss = p.logpdf(theta) - q.logpdf(theta)
+    return np.maximum(0, -np.expm1(np.minimum(epsilon[person] - loss, 0))).mean()
+
+
+class HalfTheBound(ObjectivePerturbation):
+    """3/4 of the profile in place of 3/2."""
+
+    def _spare_delta(self, budgets):
+        return 2 * super()._spare_delta(budgets)
+
+
+def test_a_flipped_label_realizes_its_profile_and_half_the_bound_is_caught():
+    pair, epsilon, delta = duel(d=1), people()[2], 0.05
+    realized = exact_delta(ObjectivePerturbation(400.0, delta=delta), *pair, epsilon, 0)
+    assert 0.65 * delta <= realized <= delta / 1.5
+    assert exact_delta(HalfTheBound(400.0, delta=delta), *pair, epsilon, 0) > 1.3 * delta
+
+
+@given(
+    st.integers(2, 6),
+    st.floats(-0.5, 2.5),
+    st.floats(0.1, 2),
+    st.floats(1e-3, 0.5),
+    st.integers(0, 10**6),
+)
+def test_one_feature_keeps_its_delta_exactly(n, log_lam, c, delta, seed):
+    """Personal budgets, any threshold, everybody's record replaced in turn."""
+    rng = np.random.default_rng(seed)
+    epsilon, lam = rng.choice([0.1, 0.5, 2.0], n), 10**log_lam
+    if epsilon.sum() * 0.999 <= 1 / lam:
+        return
+    X, y = rng.integers(0, 3, (n, 1)) / 2, rng.choice([-1.0, 1.0], n)
+    X2, y2 = X.copy(), y.copy()
+    person = int(rng.integers(n))
+    X2[person], y2[person] = rng.integers(0, 3) / 2, -y[person]
+    model = ObjectivePerturbation(lam, delta=delta, threshold=c)
+    assert exact_delta(model, (X, y), (X2, y2), epsilon, person, 4000) <= delta
+
+
+def lost_by_a_pair(a, alpha, e, z):
+    """Gain of the larger of two mirrored shifts over budget e, for draws z of round noise."""
+    length, shift = np.linalg.norm(z, axis=1), a * np.cos(alpha)
+    ahead = z[:, 0] * np.cos(alpha) + np.abs(z[:, 1]) * np.sin(alpha)
+    loss = np.sqrt(length**2 + 2 * shift * ahead + shift**2) - length
+    return -np.expm1(np.minimum(e - loss, 0))
+
+
+@pytest.mark.parametrize("d", [2, 3, 12])
+@pytest.mark.parametrize("share", [0.5, 0.75])
+def test_two_mirrored_shifts_cost_less_than_half_as_much_again(d, share):
+    z = sample_l2_laplace(d, 1.0, 100_000, rng=np.random.default_rng(SEED))
+    for a in (0.1, 2.0):
+        ratios = []
+        for alpha in np.linspace(0, np.pi / 4, 12):
+            gain = lost_by_a_pair(a, alpha, share * a, z)
+            error = 5 * gain.std() / np.sqrt(len(z))
+            profile = l2_laplace_profile(share * a, d, a)
+            assert gain.mean() - error <= 1.5 * profile
+            ratios.append(gain.mean() / profile)
+        assert max(ratios) > 1.1  # one shift alone would not do
+
+
 def test_half_the_noise_is_caught_by_its_delta():
     mean, error = hockey_stick(HalfTheNoise(400.0, delta=0.01), *duel(), people()[2], 0)
     assert mean - 5 * error > 0.03
@@ -580,6 +664,126 @@ def test_a_delta_saves_noise():
     X, y = np.tile(X, (40, 1)), np.tile(y, 40)
     pure = ObjectivePerturbation(2.0).output_law(X, y).beta
     assert ObjectivePerturbation(2.0, delta=1e-6).output_law(X, y).beta > pure
+
+
+# ---------------------------------------------------------------- distance to the truth
+
+
+def a_model(n=40, d=3, lam=0.3, sigma=0.2, beta=8.0):
+    """A linear model, and many ridge fits tilted at random: (truth, fits, labels, tilts)."""
+    rng = np.random.default_rng(SEED)
+    X, theta, w = rng.random((n, d)), rng.normal(size=d) / 3, rng.dirichlet(np.ones(n))
+    labels = X @ theta + sigma * rng.standard_normal((20_000, n))
+    tilts = sample_l2_laplace(d, beta, 20_000, rng=rng)
+    H = (X.T * w) @ X + lam * np.eye(d)
+    fits = np.linalg.solve(H, ((labels * w) @ X - tilts / 2).T).T
+    given = {"theta": theta, "sigma": sigma, "delta": 0.1}
+    return (X, lam, w, beta), given, fits, labels, tilts
+
+
+def test_one_person_and_one_feature_by_hand():
+    """H = 2: a quarter of the truth squared, 2 / (4 beta^2 4) of noise, sigma^2 / 4 of labels."""
+    found = objective_error([[1.0]], 1.0, None, 2.0, theta=[1.0], sigma=0.5, delta=0.1)
+    square = found.mean_square
+    assert (square.bias, square.privacy_noise, square.label_noise) == (0.25, 1 / 32, 1 / 16)
+    quantile = -np.log(0.05)  # of an exponential length
+    assert_allclose(found.distance.privacy_noise, quantile / 8, rtol=1e-12)
+    normal = 0.25 * (1 + np.sqrt(2 * np.log(20)))
+    assert_allclose(found.distance.label_noise, normal, rtol=1e-12)
+
+
+def test_the_mean_square_without_clipping_is_exact():
+    given, truth, fits, _, _ = a_model()
+    found = objective_error(*given, **truth, threshold=100.0)
+    assert found.clipping < 1e-12
+    assert found.clipped < 1e-12
+    square = np.sum((fits - truth["theta"]) ** 2, axis=1)
+    error = square.std() / np.sqrt(len(square))
+    assert abs(square.mean() - found.mean_square.total) < 5 * error
+    without = found.mean_square.total - found.mean_square.privacy_noise / 4  # d for d + 1
+    assert abs(square.mean() - without) > 5 * error
+    assert np.mean(np.sqrt(square) <= found.distance.total) >= 0.9
+
+
+@pytest.mark.parametrize("c", [0.2, 0.5, 1.0])
+def test_residuals_exceed_the_threshold_as_often_and_as_far_as_said(c):
+    (X, lam, w, beta), truth, fits, labels, _ = a_model()
+    found = objective_error(X, lam, w, beta, **truth, threshold=c)
+    over = np.maximum(np.abs(labels - fits @ X.T) - c, 0)
+    frequent, square = (over > 0).mean(axis=0), (over**2).mean(axis=0)
+    error = 6 * (over**2).std(axis=0) / np.sqrt(len(over))  # 40 people: a false alarm in 10^7
+    assert found.clipped >= min(1, frequent.sum()) * 0.95
+    low, high = (np.sqrt(np.maximum(square + s * error, 0)) for s in (-1, 1))
+    reach = w * np.linalg.norm(X, axis=1) / lam
+    assert reach @ low <= found.clipping <= reach @ high
+
+
+def test_the_random_variance_is_that_of_round_noise():
+    """Along one direction, without labels: against the draws themselves."""
+    z = sample_l2_laplace(5, 1.0, 200_000, rng=np.random.default_rng(SEED))[:, 0]
+    for c in (0.5, 3.0, 8.0):
+        often, far = _beyond(np.array([0.3]), np.zeros(1), np.ones(1), 5, c)
+        over = np.maximum(np.abs(z + 0.3) - c, 0)
+        assert abs(np.mean(over > 0) - often[0]) < 5 * np.sqrt(often[0] / len(z))
+        assert abs(np.mean(over**2) - far[0]) < 5 * np.std(over**2) / np.sqrt(len(z))
+
+
+def test_a_silent_row_and_labels_without_noise_are_no_trouble():
+    terms = {"theta": [0.5, 0.5], "sigma": 0.0, "delta": 0.1}
+    found = objective_error([[0, 0], [1, 1]], 1.0, None, 1e6, **terms)
+    assert found.clipped < 1e-12
+    assert found.clipping < 1e-12
+
+
+@pytest.mark.parametrize("d", [1, 2, 12, 300])
+def test_the_quadrature_over_the_variance_against_another(d):
+    law = stats.gamma((d + 1) / 2)
+    tilt, c = 0.1 / d, 1.0
+
+    def given_variance(t):
+        return law.pdf(t) * 2 * stats.norm.sf(c / np.sqrt(0.04 + 2 * tilt * t))
+
+    ends = law.isf([1 - 1e-13, 0.5, 1e-13])
+    exact = integrate.quad(given_variance, ends[0], ends[2], points=[ends[1]], epsabs=1e-12)[0]
+    found = _beyond(np.zeros(1), np.array([0.04]), np.array([tilt]), d, c)[0][0]
+    assert_allclose(found, exact, rtol=1e-7)
+
+
+@pytest.mark.parametrize("c", [0.1, 0.4])
+def test_clipping_moves_the_minimizer_no_farther_than_said(c):
+    (X, lam, w, beta), truth, fits, labels, tilts = a_model()
+    found = objective_error(X, lam, w, beta, **truth, threshold=c)
+    law = ObjectiveLaw(X, labels[0], w, lam, c, beta, 1e-11)
+    moved, far = [], []
+    for k in range(200):
+        theta = replace(law, y=labels[k]).solve(tilts[k])
+        over = np.maximum(np.abs(labels[k] - X @ fits[k]) - c, 0)
+        reach = (w * np.linalg.norm(X, axis=1)) @ over / lam
+        assert np.linalg.norm(theta - fits[k]) <= reach + 1e-9
+        moved.append(np.linalg.norm(theta - fits[k]))
+        far.append(np.linalg.norm(theta - truth["theta"]))
+    assert max(moved) > 0.01  # it does move
+    low, high = found.root_mean_square
+    assert low <= np.sqrt(np.mean(np.square(far))) <= high
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"lam": 0.0}, "lam must be finite and above 0"),
+        ({"beta": np.nan}, "beta must be finite and above 0"),
+        ({"theta": 1.0}, r"theta must have shape \(2,\)"),
+        ({"sigma": -1.0}, "sigma must be finite and at least 0"),
+        ({"delta": 1.0}, "delta must be above 0 and below 1"),
+        ({"threshold": 0.0}, "threshold must be finite and above 0"),
+        ({"weights": [1.0]}, r"weights must have shape \(3,\)"),
+    ],
+)
+def test_bad_arguments_of_the_error_are_refused(wrong, message):
+    asked = {"lam": 1.0, "weights": None, "beta": 1.0, "theta": np.zeros(2), "sigma": 0.1}
+    asked |= {"delta": 0.1} | wrong
+    with pytest.raises(ValueError, match=message):
+        objective_error(np.ones((3, 2)), **asked)
 
 
 # ---------------------------------------------------------------- bad input

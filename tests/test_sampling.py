@@ -81,7 +81,7 @@ def test_huge_and_tiny_budgets():
 # ---------------------------------------------------------------- the law, given who was kept
 
 
-@pytest.mark.parametrize("proof", ["published", "exact-norm", "tight"])
+@pytest.mark.parametrize("proof", ["published", "exact-norm", "tight", "joint"])
 @pytest.mark.parametrize("lam", [0.1, 5.0, 200.0])
 def test_the_repaired_law_by_hand(lam, proof):
     (X, y), d = people(), 3
@@ -100,7 +100,43 @@ def test_the_repaired_law_by_hand(lam, proof):
         tau = np.linspace(0, 1, 200_001)
         factor = np.max(tau * (1 + np.sqrt(W * d / lam * tau * (1 - tau))))
         constant = 2 * np.sqrt(d) / lam * factor  # the grid misses the peak by 1e-9 at most
+    if proof == "joint":
+        b = np.linspace(0, 0.25, 200_001)
+        pair = np.sqrt(b * (1 - 3 * b)) + (0.75 * np.sqrt(3) - 1) * b
+        factor = np.max(np.sqrt(1 - 3 * b) + np.sqrt(W * d / lam) / 2 * pair)
+        constant = 2 * np.sqrt(d) / lam * factor
     assert_allclose(law.eta, n_bar / constant, rtol=1e-8)
+
+
+class HalfOfTheJoint(SampledRidge):
+    """The exact rule with the joint constant, half of which does not bound a departure."""
+
+    def _analysis(self, lam):
+        return super()._analysis(lam).set_params(proof="joint")
+
+
+def loudest_of_a_crowd(model, t=3.0, d=12):
+    """Loss over budget of one careful person among forty who agree, where densities are far."""
+    epsilon, worst = np.r_[0.3 * t, np.full(40, t)], 0.0
+    for c in (0.1, 0.15, 0.2, 0.25):
+        X, y = np.full((2, 41, d), c), np.ones((2, 41))
+        X[0, 0], y[0, 0], X[1, 0] = 1.0, -1.0, 0.6
+        p, q = (model.output_law(X[k], y[k], epsilon=epsilon) for k in (0, 1))
+        way = p.centers[-1] - q.centers[-1]
+        points = p.centers[-1] + np.array([-1e4, -1e2, 0, 1e2, 1e4])[:, None] * way
+        worst = max(worst, np.abs(p.logpdf(points) - q.logpdf(points)).max() / epsilon[0])
+    return worst
+
+
+def test_the_exact_rule_needs_a_constant_whose_half_bounds_a_departure():
+    assert loudest_of_a_crowd(SampledRidge(3.0, rule="exact")) <= 1
+    assert loudest_of_a_crowd(HalfOfTheJoint(3.0, rule="exact")) > 1
+    X, y = people()
+    laws = [
+        SampledRidge(3.0, rule="exact", proof=proof).output_law(X, y, epsilon=MIXED)
+        for proof in ("tight", "joint")
+    ]
+    assert_allclose(laws[0].etas, laws[1].etas, rtol=0)
 
 
 def test_the_huber_rate_does_not_depend_on_the_total_weight():

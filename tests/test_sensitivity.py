@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 
 from pdpbook.sensitivity import (
     PROOFS,
     capped_sensitivity,
     huber_constant,
+    joint_factor,
     label_sensitivity,
     norm_bound,
     ridge_constant,
@@ -23,6 +25,8 @@ from pdpbook.sensitivity import (
 SEED = 20240607
 LAMBDAS = st.floats(1e-6, 1e6)
 DIMENSIONS = st.integers(1, 60)
+RATIOS = st.floats(1, 20)  # of d to the square of a row norm
+RANK_ONE = 3 * math.sqrt(3) / 4 - 1
 
 
 def fits(X, y, w, lam):
@@ -72,7 +76,7 @@ def test_one_person_moves_twice_the_norm():
     assert norm_bound(1.0, 12) == 0.5
     assert capped_sensitivity(1.0, 1.0, 12) == 1.0
     assert label_sensitivity(1.0, 1.0, 12) == 1.0
-    assert ridge_constant(1.0, 12) > 13  # true, and thirteen times too large
+    assert ridge_constant(1.0, 12) > 9  # true, and nine times too large
 
 
 def test_large_penalty_leaves_only_the_label():
@@ -138,8 +142,26 @@ def test_label_sensitivity_changes_its_form_at_the_square_of_the_radius():
     assert_allclose(label_sensitivity(0.2, 1.0, 4), 4 / 9, rtol=1e-15)
 
 
+def test_joint_factor_of_both_ends():
+    # kappa -> 0: p sqrt(1 - p^2) beside 1 - phi^2 / 2 gives kappa / 8; in the cube phi^2 is 3 q^2
+    assert_allclose(joint_factor(0.0, 2.0), 1.0, rtol=0)
+    assert_allclose((joint_factor(1e-6, 2.0) - 1) / 1e-6, 1 / 8, rtol=1e-3)
+    assert_allclose((joint_factor(1e-6) - 1) / 1e-6, 1 / 24, rtol=1e-3)
+    # kappa -> infinity: rows at a right angle, and in the cube b of the whole factor
+    assert_allclose(joint_factor(1e14, 2.0) / 1e7, 1 / 4, rtol=1e-6)
+    b = np.linspace(0, 1 / 4, 1_000_001)
+    cube = np.max(np.sqrt(b * (1 - 3 * b)) + RANK_ONE * b) / 2
+    assert_allclose(joint_factor(1e14) / 1e7, cube, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("lam", "least"), [(1, 1.9), (5, 1.4)])
+def test_energy_gained_by_the_joint_proof(lam, least):
+    assert (ridge_constant(lam, 12, "tight") / ridge_constant(lam, 12)) ** 2 >= least
+
+
 def test_cap_of_the_theory():
-    expected = [0.122, 0.768, 1.0, 1.0]
+    light = 2 * 0.01 * math.sqrt(12) * joint_factor(0.99 * 12)  # the joint constant, w = 0.01
+    expected = [light, 0.768, 1.0, 1.0]
     assert_allclose(capped_sensitivity([0.01, 0.1, 0.5, 1.0], 1.0, 12), expected, atol=5e-4)
 
 
@@ -153,10 +175,45 @@ def test_inexact_minimizers_cost_the_gradient_over_lam():
 
 @given(LAMBDAS, DIMENSIONS)
 def test_each_proof_improves_on_the_one_before(lam, d):
-    published, exact, tight = (ridge_constant(lam, d, proof) for proof in PROOFS)
-    slack = 1 + 1e-14  # the documented excess of tight_factor
+    published, exact, tight, joint = (ridge_constant(lam, d, proof) for proof in PROOFS)
+    slack = 1 + 1e-14  # the documented excess of tight_factor and joint_factor
     assert published * slack >= exact
-    assert exact * slack >= tight >= huber_constant(lam, d)
+    assert exact * slack >= tight
+    assert tight * slack >= joint >= huber_constant(lam, d)
+
+
+@given(LAMBDAS, DIMENSIONS, st.floats(0.01, 8), st.floats(1, 3))
+def test_longer_rows_never_move_less(lam, d, R, factor):
+    for proof in PROOFS:
+        short, long = (ridge_constant(lam, d, proof, row_norm=R * f) for f in (1, factor))
+        assert short <= long * (1 + 1e-14)
+        assert proof != "joint" or short <= ridge_constant(lam, d, "tight", row_norm=R) * (
+            1 + 1e-14
+        )
+
+
+def half_sum(q, ratio):
+    return np.sqrt(np.maximum(np.minimum(1 - q**2, ratio - 3 * q**2), 0))
+
+
+def of_a_pair(kappa, ratio, share):
+    """The maximand of the joint factor, at a share of the largest half-difference."""
+    q = share * math.sqrt(min(ratio, 2)) / 2
+    p = half_sum(q, ratio)
+    return p + np.sqrt(kappa) / 2 * (p * q + RANK_ONE * (1 - p**2 - q**2) / 2)
+
+
+@given(st.floats(0, 1e8), RATIOS, st.floats(0, 1))
+def test_joint_factor_is_never_below_its_maximand(kappa, ratio, share):
+    assert joint_factor(kappa, ratio) >= of_a_pair(kappa, ratio, share) * (1 - 1e-15)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.2, 12 / 7, 2.0, 5.0])
+@pytest.mark.parametrize("kappa", [1e-4, 0.3, 12.0, 1e4])
+def test_joint_factor_by_dense_search(kappa, ratio):
+    near = float(joint_factor(kappa, ratio))
+    share = np.linspace(0, 1, 2_000_001)
+    assert_allclose(near, of_a_pair(kappa, ratio, share).max(), rtol=2e-6)  # a step of the grid
 
 
 @given(st.floats(0, 1e8))
@@ -173,7 +230,9 @@ def test_tight_factor_is_never_below_its_maximand(kappa, tau):
 @given(st.floats(1e-9, 1), LAMBDAS, DIMENSIONS, st.floats(0, 1))
 def test_refinement_is_never_below_its_maximand(w, lam, d, tau):
     kappa = d / lam
+    share = 1 - tau  # any number in [0, 1] will do
     top = tau * (1 + math.sqrt((1 - w) * kappa * tau * (1 - tau))) / (1 + w * kappa * tau**2)
+    top = min(top, of_a_pair((1 - w) * kappa, 1.0, share))
     bound = min(2 * w * math.sqrt(d) / lam * top, 2 * norm_bound(lam, d))
     assert capped_sensitivity(w, lam, d) >= bound * (1 - 1e-14)  # rounding of both sides
 
@@ -224,10 +283,20 @@ def test_known_bound_never_hurts(lam, d, bound):
 
 
 def test_shapes_are_kept():
-    for single in (tight_factor(3), label_sensitivity(0.1, 1, 2), capped_sensitivity(0.1, 1, 2)):
+    for single in (
+        tight_factor(3),
+        joint_factor(3),
+        label_sensitivity(0.1, 1, 2),
+        capped_sensitivity(0.1, 1, 2),
+    ):
         assert type(single) is float
     grid = np.full((2, 3), 0.1)
-    for move in (tight_factor(grid), label_sensitivity(grid, 1, 2), capped_sensitivity(grid, 1, 2)):
+    for move in (
+        tight_factor(grid),
+        joint_factor(grid),
+        label_sensitivity(grid, 1, 2),
+        capped_sensitivity(grid, 1, 2),
+    ):
         assert move.shape == (2, 3)
         assert move.dtype == np.float64
 
@@ -338,6 +407,79 @@ def test_one_sided_form_is_attained_as_the_weight_vanishes(kappa):
     assert ratios[2] >= 1 - 2e-6 * (1 + kappa)  # the denominator 1 + w kappa tau^2
 
 
+# -------------------------------------------------- an attacker free to choose everything
+
+
+def free_attack(d, R, lam, w, others=2, starts=12):
+    """Best move per weight that L-BFGS finds over records, labels and weights of the others."""
+    rng = np.random.default_rng([SEED, d, int(1000 * lam)])
+    rows, size = others + 2, (others + 2) * (d + 1) + others
+
+    def data(p):
+        X = (1 - np.cos(p[:, : rows * d])).reshape(-1, rows, d) / 2
+        X = X * np.minimum(1, R / np.maximum(np.linalg.norm(X, axis=-1, keepdims=True), 1e-300))
+        y = np.sin(p[:, rows * d : rows * (d + 1)])
+        rest = 1 + np.sin(p[:, rows * (d + 1) :])
+        rest *= (1 - w) / np.maximum(rest.sum(axis=1, keepdims=True), 1e-300)
+        return X, y, np.hstack([np.full((len(p), 1), w), rest])
+
+    def move(p):
+        X, y, weights = data(p)
+        one, two = (
+            fits(np.delete(X, k, axis=1), np.delete(y, k, axis=1), weights, lam) for k in (0, 1)
+        )
+        return np.linalg.norm(one - two, axis=1) / w
+
+    def value_and_slope(p, h=1e-5):
+        found = move(p + h * np.vstack([np.zeros(size), np.eye(size), -np.eye(size)]))
+        return -found[0], (found[size + 1 :] - found[1 : size + 1]) / (2 * h)
+
+    return max(
+        -minimize(value_and_slope, 1.5 * rng.normal(size=size), jac=True, method="L-BFGS-B").fun
+        for _ in range(starts)
+    )
+
+
+@pytest.mark.parametrize(
+    ("d", "R", "lam", "least"),
+    [
+        (4, 2.0, 0.01, 0.85),
+        (4, 2.0, 1.0, 0.95),
+        (4, 2.0, 40.0, 0.99),
+        (4, 1.2, 0.02, 0.98),
+        (6, 2.0, 0.05, 0.85),  # d / R^2 is 1.5: the cube helps in part
+        (6, 1.0, 0.3, 0.95),
+    ],
+)
+def test_a_free_attack_nearly_attains_the_joint_constant(d, R, lam, least):
+    found = free_attack(d, R, lam, 1e-5) / ridge_constant(lam, d, row_norm=R)
+    assert least <= found <= 1
+
+
+@pytest.mark.parametrize("w", [0.02, 0.1, 0.4, 0.9])
+@pytest.mark.parametrize("R", [1.0, 2.0])
+def test_a_free_attack_stays_below_the_capped_sensitivity(R, w):
+    found = w * free_attack(4, R, 0.3, w, starts=3)
+    assert 0.4 < found / capped_sensitivity(w, 0.3, 4, row_norm=R) <= 1
+
+
+def cube_factor_with_a_row_norm(lam, d, R):
+    return 2 * R / lam * joint_factor(R**2 / lam)
+
+
+@pytest.mark.parametrize(("d", "R", "lam"), [(4, 1.2, 0.02), (6, 2.0, 0.05)])
+def test_the_factor_of_the_cube_is_exceeded_by_rows_of_a_norm(d, R, lam):
+    found = free_attack(d, R, lam, 1e-5)
+    assert found <= ridge_constant(lam, d, row_norm=R)
+    assert found > 1.05 * cube_factor_with_a_row_norm(lam, d, R)
+
+
+def test_half_of_the_joint_constant_is_not_enough_for_somebody_who_leaves():
+    for lam in (0.1, 1.0):
+        leaves = leave_one_out_worst(12 / lam, 1e-5) * math.sqrt(12) / lam
+        assert ridge_constant(lam, 12) / 2 < leaves <= ridge_constant(lam, 12, "tight") / 2
+
+
 # ------------------------------------------------------------------------ planted bugs
 
 
@@ -417,6 +559,7 @@ def test_every_scalar_is_checked(value):
 def test_weights_and_ratios_are_checked(value):
     for call, name in [
         (lambda: tight_factor([0.0, value]), "kappa"),
+        (lambda: joint_factor([0.0, value]), "kappa"),
         (lambda: label_sensitivity([0.1, value], 1.0, 3), "weights"),
         (lambda: capped_sensitivity([0.1, value], 1.0, 3), "weights"),
     ]:
@@ -424,6 +567,13 @@ def test_weights_and_ratios_are_checked(value):
             call()
     with pytest.raises(ValueError, match="gradient_norm must be"):
         solver_excess(value, 1.0)
+    with pytest.raises(ValueError, match="ratio must be"):
+        joint_factor(1.0, value)
+
+
+def test_no_row_is_longer_than_the_diagonal():
+    with pytest.raises(ValueError, match="ratio must be at least 1"):
+        joint_factor(1.0, 0.99)
 
 
 @pytest.mark.parametrize("value", [True, "1", None, 1j, [True, 1.0]])

@@ -35,7 +35,7 @@ FLOORS = {
     4: "_accounts",
     3: "guarantees sensitivity per_instance huber reports",
     2: "noise ridge datasets _domain",
-    1: "blocks figures _users _budgets",
+    1: "blocks figures _users _budgets _factors",
     0: "validation statements advice",
 }
 FLOOR = {module: floor for floor, names in FLOORS.items() for module in names.split()}

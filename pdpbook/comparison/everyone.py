@@ -57,7 +57,7 @@ ENTRIES: dict[str, Entry] = {
     "PDPRidge, published": Entry(
         "pure", "record", "replace-one", partial(output, proof="published")
     ),
-    "PDPRidge, tight": Entry("pure", "record", "replace-one", partial(output, proof="tight")),
+    "PDPRidge, joint": Entry("pure", "record", "replace-one", partial(output, proof="joint")),
     "PDPRidge, Huber": Entry("pure", "record", "replace-one", partial(output, loss="huber")),
     "SampledRidge, Huber": Entry("pure", "record", "replace-one", sampled),
     "objective": Entry("pure", "record", "replace-one", objective),

@@ -43,7 +43,7 @@ def _mean(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
     return laplace_rate(law.eta * pdp_weights(budgets) * np.abs(y))
 
 
-def _tight(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
+def _square(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
     X, y = crowd.cube
     law = PDPRidge(lam).output_law(X, y, epsilon=budgets)
     moves = leave_one_out(X, y, lam, pdp_weights(budgets)).move
@@ -137,7 +137,7 @@ def _membership(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
 #: mechanisms of `ENTRIES` with a formula for every person's risk
 RISKS: dict[str, Callable[[Crowd, Floats, float], Floats]] = {
     "private mean": _mean,
-    "PDPRidge, tight": _tight,
+    "PDPRidge, joint": _square,
     "PDPRidge, Huber": _huber,
     "statistics, Gaussian": _statistics,
     "OPS": _posterior,

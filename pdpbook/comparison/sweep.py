@@ -173,7 +173,7 @@ MECHANISMS: dict[str, tuple[str, Mechanism]] = {
     "predict zero": ("all", _zero),
     "private mean": ("pure", _mean),
     "output, published": ("pure", partial(_output, proof="published")),
-    "output, tight": ("pure", partial(_output, proof="tight")),
+    "output, joint": ("pure", partial(_output, proof="joint")),
     "output, Huber": ("pure", partial(_output, loss="huber")),
     "statistics, Laplace": ("pure", partial(_statistics, noise="laplace")),
     "statistics, Laplace centered": (
@@ -190,7 +190,7 @@ MECHANISMS: dict[str, tuple[str, Mechanism]] = {
     "objective, delta": ("delta", partial(_objective, delta=DELTA)),
     "gradient, 2 steps": ("delta", partial(_descent, steps=2)),
     "gradient, 10 steps": ("delta", partial(_descent, steps=10)),
-    "threshold, tight": ("pure", partial(_threshold, proof="tight")),
+    "threshold, joint": ("pure", partial(_threshold, proof="joint")),
 }
 
 

@@ -20,6 +20,7 @@ from pdpbook.experiments.pac import (
     sweep_dpsgd,
     sweep_pac,
     sweep_raw_dpsgd,
+    sweep_readings,
 )
 from pdpbook.experiments.scale import sweep_scale
 from pdpbook.experiments.spread import sweep_spread
@@ -102,6 +103,10 @@ PAC_RESULTS: dict[str, Calls] = {
         *((sweep_bases, pool, {}) for pool in POOLS),
         *((sweep_bases, pool, {"raw": True}) for pool in POOLS[:2]),
         *((sweep_raw_dpsgd, pool, {}) for pool in POOLS[:2]),
+    ),
+    "pac-readings": (
+        *((sweep_readings, pool, {}) for pool in POOLS),
+        *((sweep_readings, pool, {"raw": True, "models": ("ridge",)}) for pool in POOLS[:2]),
     ),
 }
 #: the calls behind the committed file on many rows

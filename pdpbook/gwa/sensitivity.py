@@ -25,6 +25,9 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
               = B\max_{z\in\{\pm1\}^k}\ \sum_{i\in S_l}|z^\top c_i|
               \ \le\ B\sum_{i\in S_l}\|c_i\|_1 .
 
+    The right side is at most :math:`2^{k-1}/\binom{k-1}{\lfloor(k-1)/2\rfloor}` times the left,
+    with equality for a user whose columns :math:`c_i` are all the sign vectors.
+
     Parameters
     ----------
     C : array_like, shape (k, n)

@@ -45,7 +45,8 @@ def split_budget(
     With a `delta` the tilt may lose more than what the volume leaves,
     :math:`e_i=\varepsilon_i-\ln(1+\kappa w_i)`, as long as its exact profile allows it:
 
-    .. math:: 2\,\delta_d(e_i;\,a w_i) + 2\,\delta_d(e_i;\,a w_i/\sqrt2) \le \delta .
+    .. math:: \tfrac32\,\delta_d(e_i;\,a w_i) \le \delta \quad (a w_i \le 2e_i), \qquad
+              2\,\delta_d(e_i;\,a w_i) + 2\,\delta_d(e_i;\,a w_i/2) \le \delta \quad (a w_i > 2e_i).
 
     Parameters
     ----------
@@ -157,26 +158,27 @@ def _with_delta(budgets: Floats, kappa: float, delta: float, d: int) -> BudgetSp
     left = np.maximum(budgets - volume, 0.0)
     rate, step = float(np.min(curve(left) / weights)), 1e-8
     # the curve is interpolated, the promise is not
-    while np.any(_corner_bound(left, rate * weights, d) > delta):
+    while np.any(_tilt_delta(left, rate * weights, d) > delta):
         rate, step = rate * (1 - step), 8 * step
     return BudgetSplit(weights, rate * weights, volume, rate)
 
 
-def _corner_bound(left: Floats, tilt: Floats, d: int) -> Floats:
-    """Two opposite shifts by the sum of two rows, and two by their difference."""
+def _tilt_delta(left: Floats, tilt: Floats, d: int) -> Floats:
+    """The delta that covers a loss of up to `tilt` through the tilt, beside a budget of `left`."""
     tilt = np.maximum(tilt, 1e-300)
-    along = l2_laplace_profile(left, d, tilt)
-    across = l2_laplace_profile(left, d, tilt / np.sqrt(2))
-    return np.asarray(2 * along + 2 * across)
+    far = tilt > 2 * left
+    bound = np.where(far, 2.0, 1.5) * l2_laplace_profile(left, d, tilt)
+    bound[far] += 2 * l2_laplace_profile(left[far], d, tilt[far] / 2)
+    return np.asarray(bound)
 
 
 def _largest_tilt(left: Floats, delta: float, d: int) -> Floats:
-    """Largest loss through the tilt that the corner bound allows, by bisection."""
+    """Largest loss through the tilt that delta allows, by bisection."""
     low, high = left, np.maximum(2 * left, 1.0)
-    while np.any(inside := _corner_bound(left, high, d) <= delta):
+    while np.any(inside := _tilt_delta(left, high, d) <= delta):
         low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
     for _ in range(50):
         middle = (low + high) / 2
-        fits = _corner_bound(left, middle, d) <= delta
+        fits = _tilt_delta(left, middle, d) <= delta
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
     return np.asarray(low)

@@ -7,7 +7,9 @@ in `noise`; attempts to break the promises made here are in `audit`.
 
 from pdpbook.huber import HuberSolution, huber_ridge
 from pdpbook.personalized.accuracy import ErrorTerms, error_bound, mean_square_error
+from pdpbook.personalized.capped import sensitivity_weights
 from pdpbook.personalized.mean import PersonalizedMean
+from pdpbook.personalized.objective import ObjectiveError, objective_error
 from pdpbook.personalized.penalty import (
     PublicPenalty,
     prediction_error_bound,
@@ -25,6 +27,7 @@ from pdpbook.personalized.weights import (
 __all__ = [
     "ErrorTerms",
     "HuberSolution",
+    "ObjectiveError",
     "PDPRidge",
     "PersonalizedMean",
     "PublicPenalty",
@@ -35,9 +38,11 @@ __all__ = [
     "huber_ridge",
     "keep_probabilities",
     "mean_square_error",
+    "objective_error",
     "pdp_weights",
     "prediction_error_bound",
     "public_penalty",
+    "sensitivity_weights",
     "threshold_budgets",
     "threshold_weights",
 ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
 from pdpbook.personalized.accuracy import ErrorTerms
+from pdpbook.personalized.capped import capped_plan
 from pdpbook.personalized.weights import pdp_weights
 from pdpbook.sensitivity import ridge_constant
 from pdpbook.validation import (
@@ -25,6 +25,8 @@ from pdpbook.validation import (
 
 __all__ = ["PublicPenalty", "prediction_error_bound", "public_penalty"]
 
+Floats = NDArray[np.float64]
+
 PRIORS = ("worst-case", "isotropic")
 SEARCH = np.geomspace(1e-8, 1e8, 97)  # penalties tried, in units of the squared row norm
 
@@ -37,8 +39,9 @@ def prediction_error_bound(
     theta_norm: float,
     sigma: float = 0.0,
     prior: str = "worst-case",
-    proof: str = "tight",
+    proof: str = "joint",
     row_norm: float | None = None,
+    weights: str = "proportional",
 ) -> ErrorTerms:
     r"""Bound on the mean squared error of a PDP-OP prediction, from public quantities alone.
 
@@ -56,7 +59,7 @@ def prediction_error_bound(
     lam : float
         Penalty, above 0, against the weighted mean of squares.
     epsilon : array_like, shape (n,)
-        Budgets in nats, one a person; the weights are `pdp_weights`.
+        Budgets in nats, one a person.
     d : int
         Number of features, a constant one included.
     theta_norm : float
@@ -70,6 +73,8 @@ def prediction_error_bound(
         :math:`s = R^2/d`.
     proof, row_norm
         As in `ridge_constant`, which gives :math:`C`. Without `row_norm`, :math:`R = \sqrt d`.
+    weights : {"proportional", "capped"}
+        As in `PDPRidge`; the second replaces :math:`C/\sum_j\varepsilon_j` by :math:`1/\eta`.
 
     Returns
     -------
@@ -92,7 +97,7 @@ def prediction_error_bound(
     True
     """
     lam = check_single(check_positive(lam, "lam"), "lam")
-    known = _Public.of(epsilon, d, theta_norm, sigma, prior, proof, row_norm)
+    known = _Public.of(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights)
     return known.terms(lam)
 
 
@@ -111,14 +116,15 @@ def public_penalty(
     theta_norm: float,
     sigma: float = 0.0,
     prior: str = "isotropic",
-    proof: str = "tight",
+    proof: str = "joint",
     row_norm: float | None = None,
+    weights: str = "proportional",
 ) -> PublicPenalty:
     """Penalty that minimizes `prediction_error_bound`: chosen without looking at a record.
 
     Parameters
     ----------
-    epsilon, d, theta_norm, sigma, prior, proof, row_norm
+    epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights
         As in `prediction_error_bound`; here the isotropic prior is the default, because the worst
         direction is rarely the true one.
 
@@ -142,9 +148,9 @@ def public_penalty(
     --------
     >>> choice = public_penalty([1.0] * 1000, 2, theta_norm=1.0)
     >>> round(choice.lam, 2), round(choice.bound, 2)
-    (0.13, 0.05)
+    (0.1, 0.04)
     """
-    known = _Public.of(epsilon, d, theta_norm, sigma, prior, proof, row_norm)
+    known = _Public.of(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights)
     penalties = known.radius**2 * SEARCH
     k = int(np.argmin([known.terms(lam).total for lam in penalties]))
     edges = np.log(penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]])
@@ -160,18 +166,19 @@ def public_penalty(
     return PublicPenalty(lam, bound) if bound < limit else PublicPenalty(math.inf, limit)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Public:
     """What is known before any record is: see `prediction_error_bound`."""
 
-    heaviest: float  # the largest weight
-    total_budget: float
+    epsilon: Floats  # of those who take part
+    total: float
     d: int
     theta_norm: float
     sigma: float
     scale: float  # s: where the spectrum of S can put the true coefficients
     radius: float  # R
     proof: str
+    weights: str
 
     @classmethod
     def of(
@@ -183,9 +190,14 @@ class _Public:
         prior: Any,
         proof: Any,
         row_norm: Any,
+        weights: Any,
     ) -> _Public:
-        heaviest = float(pdp_weights(epsilon).max())
-        total = float(np.sum(check_epsilon(epsilon)))
+        pdp_weights(epsilon)  # refuses bad budgets
+        epsilon = np.asarray(check_epsilon(epsilon), dtype=float)
+        epsilon = epsilon[epsilon > 0]
+        check_choice(weights, "weights", ("proportional", "capped"))
+        if weights == "capped" and proof != "joint":
+            raise ValueError("weights must be 'proportional' unless proof='joint'; got 'capped'")
         d = check_count(d, "d")
         norm = check_single(check_nonnegative(theta_norm, "theta_norm"), "theta_norm")
         sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
@@ -193,18 +205,19 @@ class _Public:
         ridge_constant(1.0, d, proof, row_norm=row_norm)  # refuses bad values
         radius = math.sqrt(d) if row_norm is None else min(math.sqrt(d), float(row_norm))
         scale = radius**2 / (d if prior == "isotropic" else 1)
-        return cls(heaviest, total, d, norm, sigma, scale, radius, proof)
+        total = float(np.sum(epsilon))
+        return cls(epsilon, total, d, norm, sigma, scale, radius, proof, weights)
 
     def terms(self, lam: float) -> ErrorTerms:
-        tau = self.heaviest * self.radius**2 / lam
+        if self.weights == "capped":
+            plan = capped_plan(self.epsilon.tobytes(), lam, self.d, self.radius)
+            heaviest, eta = float(plan.weights.max()), plan.eta
+        else:
+            constant = ridge_constant(lam, self.d, self.proof, row_norm=self.radius)
+            heaviest, eta = float(self.epsilon.max() / self.total), self.total / constant
+        tau = heaviest * self.radius**2 / lam
         t = min(self.scale, lam)
         phi = t / (1 + t / lam) ** 2
         bias = self.theta_norm**2 * min((1 + 2 * tau) ** 2 * phi, self.scale)
-        constant = _constant(lam, self.d, self.proof, self.radius)
-        noise = (self.d + 1) * (self.radius * constant / self.total_budget) ** 2
+        noise = (self.d + 1) * (self.radius / eta) ** 2
         return ErrorTerms(bias, noise, self.sigma**2 * tau / 4)
-
-
-@lru_cache(maxsize=1024)  # the search of another crowd tries the same penalties
-def _constant(lam: float, d: int, proof: str, radius: float) -> float:
-    return ridge_constant(lam, d, proof, row_norm=radius)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -31,8 +31,9 @@ from pdpbook._domain import (
 from pdpbook.blocks import Rows, in_memory
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.huber import huber_ridge
-from pdpbook.noise import L2Laplace, l2_laplace_eps0
-from pdpbook.personalized.weights import pdp_weights
+from pdpbook.noise import L2Laplace
+from pdpbook.personalized.capped import FEW, CappedPlan, Rival, capped_plan
+from pdpbook.personalized.weights import largest_losses, pdp_weights
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import Reported
@@ -53,17 +54,6 @@ Floats = NDArray[np.float64]
 
 NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
 ULP = float(np.finfo(float).eps)
-
-# an audit asks for these thousands of times
-_ridge_constant = lru_cache(maxsize=64)(ridge_constant)
-
-
-@lru_cache(maxsize=16)
-def _largest_losses(budgets: bytes, delta: float, d: int) -> Floats:
-    levels, person = np.unique(np.frombuffer(budgets), return_inverse=True)
-    losses = np.atleast_1d(l2_laplace_eps0(levels, delta, d))[person]
-    losses.flags.writeable = False
-    return np.asarray(losses)
 
 
 class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -97,8 +87,11 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     loss : {"square", "huber"}, default "square"
         The Huber loss needs no bound on the minimizer, hence far less noise for small `lam`.
-    proof : {"published", "exact-norm", "tight"}, default "tight"
+    proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets :math:`C` for the square loss; all are valid, the last is the smallest.
+    weights : {"proportional", "capped"}, default "proportional"
+        "capped" takes `sensitivity_weights` and their larger rate: less noise, more weight on the
+        generous. Square loss, joint constant, no `bound`.
     bound : float, optional
         A norm bound of the weighted least-squares solution on the domain, known without the data
         (Assumption 2.2); square loss only. Wrong, or read from the data, it voids the promise.
@@ -142,11 +135,11 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
-    ``thm-tight-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
-    ``prop-solver-tolerance`` (ours), chapter *personalized/pdp_op*; ``thm-profile-calibration``
-    (ours) for `delta`, chapter *personalized/beyond*. Nothing without noise stays on the fitted
-    object. The number of people and the budgets are public. Rounding of floats is not
-    covered by the promise.
+    ``thm-joint-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
+    ``prop-solver-tolerance``, ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op*;
+    ``thm-profile-calibration`` (ours) for `delta`, chapter *personalized/beyond*. Nothing without
+    noise stays on the fitted object. The number of people and the budgets are public. Rounding of
+    floats is not covered by the promise.
 
     The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
     which is charged: :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less
@@ -160,7 +153,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = PDPRidge(lam=0.5).fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.eta_, 1)
-    ((2,), 49.7)
+    ((2,), 63.3)
     """
 
     def __init__(
@@ -170,7 +163,8 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         epsilon: ArrayLike = 1.0,
         delta: float = 0.0,
         loss: str = "square",
-        proof: str = "tight",
+        proof: str = "joint",
+        weights: str = "proportional",
         bound: float | None = None,
         row_norm: float | None = None,
         threshold: float = 1.0,
@@ -185,6 +179,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.delta = delta
         self.loss = loss
         self.proof = proof
+        self.weights = weights
         self.bound = bound
         self.row_norm = row_norm
         self.threshold = threshold
@@ -268,6 +263,10 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"bound must be None with loss='huber', which needs none; got {self.bound!r}"
             )
         check_choice(self.proof, "proof", PROOFS)
+        check_choice(self.weights, "weights", ("proportional", "capped"))
+        if self.weights == "capped" and not self._capable:
+            needs = "loss='square', proof='joint' and bound=None; got 'capped'"
+            raise ValueError(f"weights must be 'proportional' unless {needs}")
         ridge_constant(self.lam, 1, "published", self.bound, self.row_norm)  # refuses bad values
         huber_constant(self.lam, 1, self.threshold, self.row_norm)
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
@@ -295,9 +294,10 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _people(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows | None:
         """The data in blocks, or None where they are in memory."""
-        if self.loss == "huber":  # its solver passes over the people many times
-            in_memory("PDPRidge with loss='huber'", X, y, epsilon)
-            return None
+        for name, value in (("loss", "huber"), ("weights", "capped")):  # more than one pass
+            if getattr(self, name) == value:
+                in_memory(f"PDPRidge with {name}={value!r}", X, y, epsilon)
+                return None
         return people_in_blocks(X, y, epsilon, budgets)
 
     def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[L2Laplace, Any, int]:
@@ -322,7 +322,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _losses(self, budgets: Floats, d: int) -> Floats:
         """Largest loss that each person may suffer: with a delta, more than their budget."""
         delta = check_delta(self.delta, zero=True)
-        return _largest_losses(budgets.tobytes(), delta, d) if delta > 0 else budgets
+        return largest_losses(budgets.tobytes(), delta, d) if delta > 0 else budgets
 
     def _promise(self, budgets: Any, d: int) -> tuple[PureDP | ApproximateDP, PureDP]:
         """What is promised, and the pure promise that holds as well."""
@@ -343,18 +343,33 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             own = self._promised(crowd.epsilon, crowd.n or 0, crowd.d)
             eta = self._rate(self._losses(own[own > 0], k), k)
-        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=2 * frame.half)
+        rival = None
+        few = 1 < np.size(crowd.epsilon) <= FEW
+        if few and self._capable and self.weights == "proportional":
+            rival = Rival(self._losses(crowd.above, k), eta, self.lam, self.row_norm, frame.even)
+        each = (k + 1) / eta**2
+        return Noise.of(crowd, frame, each, exact=True, width=2 * frame.half, rival=rival)
+
+    @property
+    def _capable(self) -> bool:
+        """Whether the capped sensitivity is proved for these settings."""
+        return (self.loss, self.proof, self.bound) == ("square", "joint", None)
 
     def _weights(self, budgets: Floats) -> Floats:
         return pdp_weights(budgets)
 
+    def _capped(self, budgets: Floats, d: int) -> CappedPlan:
+        return capped_plan(budgets.tobytes(), self.lam, d, self.row_norm)
+
     def _constant(self, d: int) -> float:
         if self.loss == "huber":
             return huber_constant(self.lam, d, self.threshold, self.row_norm)
-        return _ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
+        return ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
 
     def _rate(self, budgets: Floats, d: int) -> float:
         """Rate of the noise: a function of public things alone."""
+        if self.weights == "capped":
+            return self._capped(budgets, d).eta
         if self.loss == "square":
             return float(budgets.sum() / self._constant(d))
         extra = solver_excess(self._gradient_norm(budgets, d), self.lam)
@@ -369,6 +384,8 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return float(unit * max(NOISE_FOR_SOLVER * self._weights(budgets).min(), rounding))
 
     def _center(self, X: Floats, y: Floats, budgets: Floats) -> Floats:
+        if self.weights == "capped":
+            return checked_ridge(X, y, self.lam, self._capped(budgets, X.shape[1]).weights)
         weights = self._weights(budgets)
         if self.loss == "square":
             return checked_ridge(X, y, self.lam, weights)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook.noise import l2_laplace_eps0
 from pdpbook.validation import check_each, check_nonnegative, check_single
 
 __all__ = ["capped_weights", "pdp_weights", "threshold_budgets", "threshold_weights"]
@@ -199,6 +202,15 @@ def threshold_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
     array([0. , 0. , 0.5, 0.5])
     """
     return pdp_weights(threshold_budgets(epsilon))
+
+
+@lru_cache(maxsize=16)
+def largest_losses(budgets: bytes, delta: float, d: int) -> NDArray[np.float64]:
+    """The pure budgets that stand in for each (budget, delta), with round noise in d dimensions."""
+    levels, person = np.unique(np.frombuffer(budgets), return_inverse=True)
+    losses = np.atleast_1d(l2_laplace_eps0(levels, delta, d))[person]
+    losses.flags.writeable = False
+    return np.asarray(losses)
 
 
 def _shares(epsilon: ArrayLike) -> NDArray[np.float64]:

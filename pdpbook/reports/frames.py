@@ -56,13 +56,17 @@ class Frame:
             return np.asarray(rows)
         return np.column_stack([rows, np.full(len(rows), self.constant)])
 
+    def moments(self, at: Floats | None) -> Floats:
+        """Second moments on the domain of the rows where predictions are made."""
+        return self.even if at is None else _moments(self.on_domain(at))
+
     def sizes(self, law: Any, at: Floats | None) -> Sizes:
         """Root mean squares for second moments V, or for a bound on their trace."""
         k, d = self.order, len(self.step)
         axes = np.eye(k)[:d]
         coefficients = self.half * self.step * [_root(law, np.outer(e, e)) for e in axes]
         zero = self.on_domain(np.zeros((1, d)))
-        moments = self.even if at is None else _moments(self.on_domain(at))
+        moments = self.moments(at)
         return Sizes(
             np.asarray(coefficients, dtype=float),
             self.half * _root(law, _moments(zero)),

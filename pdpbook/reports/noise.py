@@ -79,6 +79,9 @@ class Noise:
         Range of the labels, in the user's units.
     note : str
         What else there is to say about `most`.
+    rival : callable or None
+        From second moments on the domain and the deviation of a label there: one sentence if other
+        weights would do better, else nothing.
     """
 
     frame: Frame
@@ -92,6 +95,7 @@ class Noise:
     constant: Constant | None
     width: float | None
     note: str = ""
+    rival: Callable[[Floats, float], str] | None = None
 
     @classmethod
     def of(
@@ -104,6 +108,7 @@ class Noise:
         exact: bool = False,
         width: float | None = None,
         note: str = "",
+        rival: Callable[[Floats, float], str] | None = None,
     ) -> Noise:
         """The noise for a crowd; a number for `covariance` is that times the identity."""
         matrix = np.asarray(covariance, dtype=float)
@@ -123,6 +128,7 @@ class Noise:
             None if width is None else private_constant(crowd, width),
             width,
             note,
+            rival,
         )
 
 

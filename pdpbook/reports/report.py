@@ -48,7 +48,7 @@ class Report:
     names : tuple of str
         Of the columns, where they are known.
     note : str
-        What else there is to say about `at_most`.
+        What else there is to say: about `at_most`, or that other weights do better.
 
     Notes
     -----
@@ -169,6 +169,9 @@ def report_of(name: str, known: Noise, names: Any, at: Any, label_sd: Any) -> Re
         label_sd = check_single(check_nonnegative(label_sd, "label_sd"), "label_sd")
     elif known.width is not None:
         label_sd = known.width / np.sqrt(12)
+    note = known.note
+    if known.rival is not None:
+        note += known.rival(frame.moments(rows), float(label_sd) / frame.half)
     return Report(
         name,
         known.people,
@@ -183,5 +186,5 @@ def report_of(name: str, known: Noise, names: Any, at: Any, label_sd: Any) -> Re
         None if known.constant is None else known.constant.error(float(label_sd)),
         known.width,
         tuple(map(str, names)) or tuple(f"coefficient {j}" for j in range(known.columns)),
-        known.note,
+        note,
     )

@@ -2,6 +2,7 @@
 
 from pdpbook.experiments.pac.cells import RATES, TARGET
 from pdpbook.experiments.pac.noise import ALPHAS, sweep_bases, sweep_pac
+from pdpbook.experiments.pac.readings import PENALTIES, agreement, sweep_readings
 from pdpbook.experiments.pac.runs import (
     DATA,
     Scores,
@@ -17,10 +18,12 @@ from pdpbook.experiments.pac.sgd import SCHEDULES, sweep_dpsgd, sweep_raw_dpsgd
 __all__ = [
     "ALPHAS",
     "DATA",
+    "PENALTIES",
     "RATES",
     "SCHEDULES",
     "TARGET",
     "Scores",
+    "agreement",
     "dpsgd_weights",
     "pac_weights",
     "pool_of",
@@ -31,4 +34,5 @@ __all__ = [
     "sweep_dpsgd",
     "sweep_pac",
     "sweep_raw_dpsgd",
+    "sweep_readings",
 ]

@@ -243,6 +243,7 @@ def printed_weights(
     rates: ArrayLike,
     *,
     read_as: str = "deviation",
+    trained_on: str = "half",
     repeats: int = 50,
     rng: np.random.Generator,
 ) -> tuple[Floats, Masks]:
@@ -258,8 +259,11 @@ def printed_weights(
         Ceilings that were aimed at.
     read_as : {"variance", "deviation"}, default "deviation"
         As in `printed_noise`: the paper's formula, or the public code.
+    trained_on : {"half", "pool"}, default "half"
+        Whether each release trains on a fresh half, or all of them on everybody, where no half is
+        hidden.
     repeats : int, default 50
-        R, number of halves.
+        R, number of releases.
     rng : numpy.random.Generator
         Source of halves and noise.
 
@@ -268,11 +272,14 @@ def printed_weights(
     weights : ndarray, shape (S, R, p)
         All ceilings share halves and noise.
     halves : ndarray of bool, shape (R, n)
-        The halves.
+        Who was trained on.
     """
     check_rng(rng)
-    halves = pool.sample(check_count(repeats, "repeats"), 0.5, rng)
-    centers = np.array([pool.refit(half) for half in halves])
+    everybody = check_choice(trained_on, "trained_on", ("half", "pool")) == "pool"
+    rate = 1.0 if everybody else 0.5
+    halves = pool.sample(check_count(repeats, "repeats"), rate, rng)
+    centers = np.array([pool.refit(half) for half in (halves[:1] if everybody else halves)])
+    centers = np.broadcast_to(centers, (repeats, pool.p))
     second, basis = moments.second, moments.basis
     covariances = np.array(
         [

@@ -70,8 +70,9 @@ class SampledRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mis
     loss : {"square", "huber"}, default "square"
         With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and with the rule
         "exact" twice, because a record that comes or goes moves the minimizer by half of C.
-    proof : {"published", "exact-norm", "tight"}, default "tight"
-        Which theorem sets the constant for the square loss.
+    proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
+        Which theorem sets the constant for the square loss. With the rule "exact" the constant of
+        "joint" is that of "tight": somebody who comes or goes may cost half of it.
     bound : float, optional
         A norm bound, known without the data, of the least-squares solution for *every subset* of
         the people; square loss only.
@@ -126,7 +127,7 @@ class SampledRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mis
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = SampledRidge(lam=0.5, threshold="max").fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.eta_, 1)
-    ((2,), 47.1)
+    ((2,), 61.2)
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class SampledRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mis
         normalizer: str = "public",
         rule: str = "jorgensen",
         loss: str = "square",
-        proof: str = "tight",
+        proof: str = "joint",
         bound: float | None = None,
         row_norm: float | None = None,
         huber_threshold: float = 1.0,
@@ -290,11 +291,16 @@ class SampledRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mis
         return twin
 
     def _analysis(self, lam: float) -> PDPRidge:
-        """The mechanism at level t, on the domain."""
+        """The mechanism at level t, on the domain.
+
+        The rule "exact" needs that a departure costs at most half of t, and half of the joint
+        constant does not bound a departure.
+        """
+        halved = self.rule == "exact" and self.proof == "joint"
         return PDPRidge(
             lam,
             loss=self.loss,
-            proof=self.proof,
+            proof="tight" if halved else self.proof,
             bound=self.bound,
             row_norm=self.row_norm,
             threshold=self.huber_threshold,
