@@ -184,18 +184,31 @@ def test_every_statement_names_who_had_it_first():
         assert set(row["paper"]) <= set("ABCD"), row["label"]
 
 
+def test_every_box_says_so_in_its_title():
+    known = reading.works((ROOT / "book" / "references.bib").read_text(encoding="utf-8"))
+    rows = {row["label"]: row for row in reading.statements()}
+    wrong = [
+        (label, box.title)
+        for page in reading.load().values()
+        for label, box in page.boxes.items()
+        if label in rows
+        and box.title.rpartition("; ")[2] != reading.attribution(rows[label], known)
+    ]
+    assert wrong == []
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [
         ({"source": "ours", "paper": "", "number": "-"}, "ours"),
-        ({"source": "warner1965randomized", "paper": "", "number": "-"}, "Warner (1965)"),
+        ({"source": "warner1965randomized", "paper": "", "number": "-"}, "after Warner 1965"),
         (
             {"source": "acharya2024personalized", "paper": "A", "number": "Thm.2.1, Alg.1"},
-            "Acharya et al. (2024), Theorem 2.1, Algorithm 1",
+            "Acharya et al. 2024, Theorem 2.1, Algorithm 1",
         ),
         (
             {"source": "dwork2006calibrating", "paper": "D", "number": "Thm.1"},
-            "Dwork et al. (2006)",
+            "after Dwork et al. 2006",
         ),
     ],
 )

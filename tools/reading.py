@@ -263,11 +263,14 @@ def attribution(row: dict[str, str], known: dict[str, tuple[str, str, str]]) -> 
     words = []
     for cited in row["source"].split():
         authors, year, _ = known[cited]
-        number = in_paper(row, own[cited]) if cited in own else ""
+        if cited not in own:
+            words.append(f"after {authors} {year}")
+            continue
+        number = in_paper(row, own[cited])
         for short, long in NUMBERED.items():
             number = re.sub(rf"\b{short}\. ?", f"{long} ", number)
-        words.append(f"{authors} ({year}), {number}".removesuffix(", "))
-    return " and ".join(words)
+        words.append(f"{authors} {year}, {number}")
+    return " and ".join(words).replace("and after", "and")
 
 
 def works(bibliography: str) -> dict[str, tuple[str, str, str]]:
