@@ -36,7 +36,8 @@ def table(public):
         ):
             row = model.report(n, 4, epsilon=epsilon).row()
             noise, constant = row["noise of a prediction"], row["error of a private constant"]
-            mechanism = f"`{row['mechanism']}(lam={model.lam:g})`"
+            loss = ', loss="huber"' if isinstance(model, PDPRidge) else ""
+            mechanism = f"`{row['mechanism']}(lam={model.lam:g}{loss})`"
             cells = f"{n:,}", row["columns"], row["budget"], mechanism, _round(noise)
             rows.append("| " + " | ".join(map(str, [*cells, _round(constant)])) + " |")
     return rows
