@@ -70,8 +70,8 @@ def errata(pages: dict[str, Page]) -> str:
         f"remarks, {len(noted)} of them on wording alone. Each quotes the paper; what is measured "
         f"stands below with the line of a chapter that shows it. {papers()}.\n",
         "Read them with care. We worked from texts of the papers, so a slip may be one of our "
-        "copy. Most are harmless, and the theorems stand; what breaks a promise of privacy says "
-        "so.\n",
+        "copy. Most are harmless, and the theorems stand; an entry says so where a promise of "
+        "privacy breaks.\n",
         "".join(f"- *{kind}* ({count[kind]}): {meaning}\n" for kind, meaning in KINDS.items()),
         f"Apart from these, at the end, stand {len(cautions)} *cautions*, which correct nobody.\n",
     ]
