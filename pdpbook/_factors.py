@@ -100,12 +100,12 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     """
     clean = check_nonnegative(kappa, "kappa")
     c = check_single(check_positive(ratio, "ratio"), "ratio")
-    if c < 1:
+    if c < 1 - 1e-12:
         raise ValueError(
             f"ratio must be at least 1, since no row is longer than sqrt(d); got {c:g}"
         )
     k = np.asarray(clean)
-    factor = np.where(k == 0, 1.0, largest_pair(k, c))
+    factor = np.where(k == 0, 1.0, largest_pair(k, max(c, 1.0)))
     return factor if np.ndim(clean) else float(factor)
 
 

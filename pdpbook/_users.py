@@ -37,6 +37,7 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
     `rows` are the arguments that have the same rows, such as X and y: a Series of labels must
     have the index of the first of them that has one.
     """
+    refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     if users is None:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
     refuse_masked(users, "users")
@@ -200,6 +201,7 @@ def check_row_epsilon(epsilon: Any, **rows: Any) -> Any:
             f"of its own, and there are no users that a mapping could name; got {len(epsilon)} keys"
         )
     refuse_other_index(epsilon, "epsilon", **rows)
+    refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     return epsilon.to_numpy() if isinstance(epsilon, pd.Series) else epsilon
 
 

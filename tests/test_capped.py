@@ -36,7 +36,9 @@ def spent(epsilon, lam, d, row_norm=None):
 # --------------------------------------------------------------------------- the equation
 
 
-@pytest.mark.parametrize(("lam", "d"), [(0.01, 3), (0.1, 12), (1.0, 1), (1.0, 12), (30.0, 4)])
+@pytest.mark.parametrize(
+    ("lam", "d"), [(1e-12, 2), (0.01, 3), (0.1, 12), (1.0, 1), (1.0, 12), (30.0, 4)]
+)
 @pytest.mark.parametrize("decades", [0.5, 2, 6])
 @pytest.mark.parametrize("n", [2, 3, 50])
 def test_every_budget_is_spent(n, decades, lam, d):

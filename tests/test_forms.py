@@ -306,6 +306,12 @@ def test_other_users_are_refused_by_name(model, case):
         fitted(model, X, 1.0, users)
 
 
+@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+def test_labels_in_another_order_than_the_rows_are_refused(model):
+    with pytest.raises(ValueError, match=r"^y must have the index of X"):
+        clone(model).fit(X, Y.sort_index(), epsilon=1.0)
+
+
 def test_functions_read_budgets_and_users_by_the_same_rule():
     y, given = FRAME["y"].clip(0, 1), {"bounds": (0, 1)}
     laws = [

@@ -69,7 +69,8 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
     Parameters
     ----------
     epsilon : float or array_like, default 1.0
-        Budget in nats; of several, everybody is kept the smallest. `fit` can be given others.
+        Budget in nats; of several, everybody is kept the smallest, which is public: it must not
+        depend on who is in the data. `fit` can be given others.
     delta : float, default 1e-5
         Failure probability in (0, 1).
     success_rate : float, optional

@@ -20,7 +20,7 @@ __all__ = ["sensitivity_weights"]
 
 Floats = NDArray[np.float64]
 
-WEIGHTS = np.geomspace(1e-8, 1.0, 301)  # below the first one the bound is linear
+LIGHT, STEPS = 1e-8, 301  # of a table of weights; below the first one the bound is linear
 NEWTON = 6  # steps from the table to the root
 HALVINGS = 60
 FEW = 100_000  # people for whom a report compares weights; more would take it minutes
@@ -88,16 +88,20 @@ class _Bound:
 
     def __init__(self, lam: float, d: int, row_norm: float | None):
         self.settings = lam, d, row_norm
-        moves = np.maximum.accumulate(self(WEIGHTS))
+        light = LIGHT
+        while self(light) >= self(1.0) / 2:  # a tiny penalty: the cap is reached before it
+            light *= LIGHT
+        table = np.geomspace(light, 1.0, STEPS)
+        moves = np.maximum.accumulate(self(table))
         self.cap = float(moves[-1])
         last = int(np.argmax(moves >= self.cap))
-        low, self.enough = WEIGHTS[last - 1], WEIGHTS[last]  # the least weight at the cap
+        low, self.enough = table[last - 1], table[last]  # the least weight at the cap
         for _ in range(7):
             between = np.linspace(low, self.enough, 101)
             k = max(int(np.argmax(self(between) >= self.cap)), 1)
             low, self.enough = between[k - 1], between[k]
         self.log_moves = np.log(np.append(moves[:last], self.cap))
-        self.log_weights = np.log(np.append(WEIGHTS[:last], self.enough))
+        self.log_weights = np.log(np.append(table[:last], self.enough))
 
     def __call__(self, weights: ArrayLike) -> Any:
         return capped_sensitivity(weights, *self.settings)

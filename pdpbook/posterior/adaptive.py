@@ -39,7 +39,8 @@ class AdaOPS(UnitBallRegressor):
         Public guess of the norm of the coefficients on the domain, above 0. It steers the
         penalty; a wrong guess costs accuracy, never privacy.
     epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody; of several the smallest is kept for all. Public.
+        Budget in nats, for everybody; of several the smallest is kept for all, and it is public:
+        it must not depend on who is in the data.
     delta : float, default 1e-6
         Failure probability of the budget, in (0, 1).
     n_max : int, default 100000

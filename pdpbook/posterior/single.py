@@ -37,7 +37,8 @@ class OnePosteriorSample(UnitBallRegressor):
     lam : float, default 100.0
         Penalty against the *sum* of squares on the domain, at least 1; scikit-learn's ``alpha``.
     epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody; of several the smallest is kept for all. Public.
+        Budget in nats, for everybody; of several the smallest is kept for all, and it is public:
+        it must not depend on who is in the data.
     delta : float, default 1e-6
         Failure probability of the budget, in (0, 1).
     n_max : int, default 100000

@@ -165,7 +165,8 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
     epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody; of several the smallest is kept for all. Public.
+        Budget in nats, for everybody; of several the smallest is kept for all, and it is public:
+        it must not depend on who is in the data.
     delta : float, default 1e-6
         Failure probability of the budget, in (0, 1).
     calibration : {"exact", "published"}, default "exact"
