@@ -2,16 +2,11 @@
 "use strict";
 
 explore.careful = (() => {
-  // Scale of the noise, in days: the mean distance by which it moves the average.
-  function scale({ width, copies }, budgets) {
-    return width / (copies * budgets.length * Math.min(...budgets));
-  }
-
-  // Everything the figure shows; the last of the budgets is yours.
-  function solve(data, own) {
-    const budgets = [...data.epsilon, own];
-    return { budgets, least: Math.min(...budgets), scale: scale(data, budgets),
-      without: scale(data, data.epsilon) };
+  // Everything the figure shows; the last of the budgets is yours. The scale of the noise, in
+  // days, is the mean distance by which it moves the average.
+  function solve({ epsilon, width, copies }, own) {
+    const budgets = [...epsilon, own], least = Math.min(...budgets);
+    return { budgets, least, scale: width / (copies * budgets.length * least) };
   }
 
   // The bell of the noise, with its peak at the middle: points to draw it through.
@@ -54,12 +49,12 @@ explore.careful = (() => {
         });
         curve.upright(3, { color: INK.soft, width: 1, dash: "3 3" });
         if (open) {
-          curve.line(bell(3, now.without, 2, 4), { color: INK.soft, dash: "5 4" });
-          curve.line(bell(3, now.scale, 2, 4), { color: INK.warm, width: 3 });
-          curve.name("with your group", 3.24, 4.6, { color: INK.warm });
-          curve.name("without", 3.24, 3.7, { color: INK.soft });
+          curve.line(bell(3, solve(data, 0.05).scale, 2, 4), { color: INK.soft, dash: "5 4" });
+          curve.line(bell(3, now.scale, 2, 4), { color: INK.blue, width: 3 });
+          curve.name(`your budget ${mine}`, 2.95, 5, { color: INK.blue }, "end");
+          curve.name("if it were 0.05", 2.85, 2.2, { color: INK.soft }, "end");
         } else {
-          curve.name("Guess first.", 3.1, 3.4, { color: INK.soft });
+          curve.name("Guess first.", 3.05, 3.4, { color: INK.soft });
         }
         return {
           charts: [bars, curve],
@@ -67,7 +62,7 @@ explore.careful = (() => {
             (given === 2 ? "Right. " : given < 3 ? "Not quite. " : "") +
             `At a budget of 0.1 the noise is ${at(0.1)} days on average; at 0.05 it is ${at(0.05)}, twice as much, ` +
             `for everyone. At yours, ${mine}, the smallest budget is ${now.least} and the noise is ` +
-            `${short(now.scale)} days. Without your group it would be ${short(now.without)}.`,
+            `${short(now.scale)} days.`,
           table: {
             caption: "Each group: its budget, and the budget that one common promise uses",
             head: ["group", "budget", "used"],

@@ -25,8 +25,8 @@ explore.game = (() => {
     for (let k = 0; k < ROUNDS; k += 1) {
       const done = k < past.length, right = done && past[k];
       parts.push(svg("rect", { x: left + k * each, y: 4, width: box, height: box, rx: 2,
-        fill: right ? INK.blue : "none", stroke: done ? (right ? INK.blue : INK.warm) : INK.soft }));
-      if (done && !right) parts.push(svg("path", { stroke: INK.warm, "stroke-width": 2,
+        fill: right ? INK.blue : "none", stroke: right ? INK.blue : INK.soft }));
+      if (done && !right) parts.push(svg("path", { stroke: INK.soft, "stroke-width": 2,
         d: `M${left + k * each + 3},7l${box - 6},${box - 6}m0,${6 - box}l${6 - box},${box - 6}` }));
     }
     const to = (share) => left + share * (width - 4), y = 44, right = past.filter(Boolean).length;
@@ -34,9 +34,9 @@ explore.game = (() => {
       svg("text", { x: to(share), y: at, "text-anchor": anchor, class: "explore-name", style: `fill:${color}` }, text);
     parts.push(svg("rect", { x: left, y, width: width - 4, height: 20, fill: "none", stroke: INK.soft }),
       svg("rect", { x: left, y, width: past.length ? (right / past.length) * (width - 4) : 0, height: 20, fill: INK.blue }),
-      svg("path", { d: `M${to(now.ceiling)},${y - 6}v32`, stroke: INK.warm, "stroke-width": 3 }),
+      svg("path", { d: `M${to(now.ceiling)},${y - 6}v32`, stroke: "currentColor", "stroke-width": 3 }),
       svg("path", { d: `M${to(0.5)},${y - 3}v26`, stroke: INK.soft, "stroke-width": 2, "stroke-dasharray": "3 2" }),
-      word(`ceiling ${(100 * now.ceiling).toFixed(1)} %`, Math.min(now.ceiling, 0.9), y + 42, now.ceiling > 0.8 ? "end" : "start", INK.warm),
+      word(`ceiling ${(100 * now.ceiling).toFixed(1)} %`, Math.min(now.ceiling, 0.9), y + 42, now.ceiling > 0.8 ? "end" : "start", "currentColor"),
       word("coin 50 %", 0.49, y + 42, "end", INK.soft));
     const of = `${right} of ${past.length} right, the ceiling is at ${(100 * now.ceiling).toFixed(1)} percent.`;
     return { stage: svg("svg", { width, height: 92, viewBox: `0 0 ${width} 92`, role: "img", "aria-label": of }, ...parts) };
@@ -72,19 +72,20 @@ explore.game = (() => {
         }
         const over = past.length === ROUNDS, right = past.filter(Boolean).length;
         again.hidden = !past.length;
+        if (over && buttons.includes(document.activeElement)) again.focus();
         for (const one of buttons) one.disabled = over;
         const axis = chart({
-          width, height: 150, x: { low: -0.12, high: 0.14, ticks: [-0.1, -0.05, 0, 0.05, 0.1], name: "published average (days a week)" },
+          width, height: 170, x: { low: -0.12, high: 0.14, ticks: [-0.1, -0.05, 0, 0.05, 0.1], name: "published average (days a week)" },
           y: { low: 0, high: 46, ticks: [], name: "how likely" },
           label: `A published average of ${current.result.toFixed(3)} days, on two hills: around 0 without you, around ${now.shift.toFixed(3)} with you.`,
         });
         const hill = (middle) => [...Array.from({ length: 241 }, (_, k) => -0.12 + 0.26 * k / 240), middle].sort((a, b) => a - b)
           .map((x) => [x, Math.exp(-Math.abs(x - middle) / now.scale) / (2 * now.scale)]);
         axis.line(hill(0), { color: INK.soft, dash: "5 4" });
-        axis.line(hill(now.shift), { color: INK.blue });
+        axis.line(hill(now.shift), { color: INK.warm });
         axis.name("without you", -0.115, 38, { color: INK.soft });
-        axis.name("with you", 0.135, 38, { color: INK.blue }, "end");
-        axis.mark(Math.min(Math.max(current.result, -0.119), 0.139), 2, { shape: "triangle", color: INK.warm });
+        axis.name("with you", 0.135, 38, { color: INK.warm }, "end");
+        axis.mark(Math.min(Math.max(current.result, -0.119), 0.139), 2, { shape: "triangle", color: INK.blue });
         const rate = `The best guesser is right in ${(100 * now.best).toFixed(1)} percent of the rounds in the long run; ` +
           `at a budget of ${mine} nobody can exceed ${(100 * now.ceiling).toFixed(1)} percent.`;
         const hoped = given >= 0 && given < 4 ? ` You had expected ${["10", "about 12", "about 16", "all 20"][given]}.` : "";
@@ -103,6 +104,6 @@ explore.game = (() => {
     };
   }
 
-  return { rates, noise, view };
+  return { rates, noise, round, view };
 })();
 explore.mount("game", explore.game.view);

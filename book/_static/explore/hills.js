@@ -26,9 +26,9 @@ explore.hills = (() => {
     const LOW = 2.9, HIGH = 3.1, TOP = 44;
     const results = Array.from({ length: 101 }, (_, k) => Number((LOW + k * 0.002).toFixed(3)));
     const who = choice({ label: "Whose answer changes",
-      options: ["you", ...[...data.names].reverse()] });
+      options: [...[...data.names].reverse(), "you"] });
     const result = slider({ label: "Published result", values: () => results, start: 3.03,
-      text: (v) => `${v.toFixed(3)} days` });
+      text: (v) => v.toFixed(3) });
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own,
       text: (v) => `ε = ${v}`, share: "own" });
     const ask = guess({ label: "For Zoe, at most:", options: ["1.1 times", "1.6 times", "2.7 times", "no limit"],
@@ -37,11 +37,11 @@ explore.hills = (() => {
       title: "Two hills: the results to expect after two answers of one member",
       controls: { ask, who, result, own },
       show({ ask: given, who: chosen, result: x, own: mine }, width) {
-        const index = chosen ? 5 - chosen : 5, name = chosen ? data.names[index] : "you";
+        const index = chosen < 5 ? 4 - chosen : 5, whose = chosen < 5 ? `${data.names[index]}'s` : "Your";
         const now = solve(data, mine, index), open = given >= 0, here = ratio(data, mine, index, x);
         const [high, low] = [3 + now.shift, 3].map((m) => Math.exp(-Math.abs(x - m) / now.scale) / (2 * now.scale));
         const lines = chart({
-          width, height: 270, x: { low: LOW, high: HIGH, ticks: [2.9, 2.95, 3, 3.05, 3.1], name: "published average (days a week)" },
+          width, height: 280, x: { low: LOW, high: HIGH, ticks: [2.9, 2.95, 3, 3.05, 3.1], name: "published average (days a week)" },
           y: { low: 0, high: TOP, ticks: [], name: "how likely" },
           label: "Two hills of one shape, a little apart. The sentence has the numbers.",
         });
@@ -62,8 +62,8 @@ explore.hills = (() => {
           charts: [lines],
           text: !open ? "The hill shows which results to expect if this member answers 0. Guess how far the answer 5 could push it." :
             (given === 2 ? "Right: for Zoe it is e, or 2.72. " : given < 4 ? "Not quite: for Zoe it is e, or 2.72. " : "") +
-            `One changed answer of ${name} moves the hill by ${short(now.budget)} of the noise. ` +
-            `A result of ${x.toFixed(3)} is ${times}. No result exceeds ${short(Math.exp(now.budget))} times.`,
+            `${whose} answer moves the hill by ${short(now.budget)} times the size of the noise. ` +
+            `A result of ${x.toFixed(3)} is ${times}. No result comes above ${short(Math.exp(now.budget))} times.`,
           table: {
             caption: "Each member: budget, largest move of the average in days, largest factor",
             head: ["member", "budget", "move", "factor"],

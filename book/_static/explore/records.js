@@ -31,7 +31,7 @@ explore.records = (() => {
     const { INK, chart, guess, ratios, short, slider, steps } = explore;
     const caps = [...new Set([...ratios(0.5, 80, 120).map((v) => Number(v.toPrecision(3))), 1, 20, 40, data.cap])]
       .sort((one, other) => one - other);
-    const cap = slider({ label: "Zoe's cap", values: () => caps, start: 20, text: (v) => `${short(v)} records` });
+    const cap = slider({ label: "Zoe's cap", values: () => caps, start: 20, text: (v) => short(v) });
     const mine = slider({ label: "Your records", values: () => [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40], start: data.mine,
       text: (v) => `${v} weeks` });
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own, text: (v) => `ε = ${v}`, share: "own" });
@@ -42,18 +42,19 @@ explore.records = (() => {
       controls: { ask, cap, mine, own },
       show({ ask: given, cap: h, mine: weeks, own: budget }, width) {
         const open = given >= 0, now = solve(data, budget, weeks, h), { sizes, budgets } = all(data, budget, weeks);
-        const top = best(data, budget, weeks), least = solve(data, budget, weeks, top);
+        const top = best(data, budget, weeks), gaps = [1, 8, 20, 40].map((v) => Math.abs(Math.log(top / v)));
+        const least = solve(data, budget, weeks, top);
         const bars = chart({
           width, height: 230, x: { low: 0.4, high: 6.6, ticks: [], name: "" },
-          y: { low: 0, high: 11, ticks: [0, 2, 4, 6, 8, 10], name: "records that count" },
+          y: { low: 0, high: 11.5, ticks: [0, 2, 4, 6, 8, 10], name: "records that count" },
           label: "Bars: the records of each member, filled as far as they count. The table has the numbers.",
         });
         sizes.forEach((s, k) => {
           const color = k === 5 ? INK.warm : INK.blue, counts = now.counts[k];
-          bars.bar(k + 1, 0.34, s, { fill: "none", color });
-          bars.bar(k + 1, 0.34, counts, { fill: color, color });
-          bars.dash(k + 1, h * budgets[k], { color: INK.soft });
-          bars.name(s > 10 ? `${short(counts)} of ${s}` : short(counts), k + 1, Math.min(s, 10) + 0.25, { color }, "middle");
+          bars.bar(k + 1, 0.34, Math.min(s, 10.2), { fill: "none", color });
+          bars.bar(k + 1, 0.34, Math.min(counts, 10.2), { fill: color, color });
+          bars.name(width > 480 ? `${short(counts)} of ${s}${s > 10 ? " ↑" : ""}` : short(counts), k + 1,
+            Math.min(s, 10.2) + 0.25, { color }, "middle");
           bars.name(names[k], k + 1, -1.2, { color: "currentColor" }, "middle");
         });
         const lines = chart({
@@ -68,11 +69,11 @@ explore.records = (() => {
           const points = ratios(0.5, 80, 160).map((v) => [v, solve(data, budget, weeks, v)]);
           const draw = (part, key) => lines.line(points.map(([v, one]) => [v, one[part]]), key);
           draw("records", { color: INK.soft, dash: "2 3" });
-          draw("noise", { color: INK.warm, dash: "7 4" });
+          draw("noise", { color: INK.soft, dash: "7 4" });
           draw("both", { color: INK.blue, width: 3 });
           lines.name("typical error", 0.55, points[0][1].both + 0.006, { color: INK.blue });
-          lines.name("from the records", 0.55, points[0][1].records - 0.0115, { color: INK.soft });
-          lines.name("from the noise", 0.55, points[0][1].noise - 0.0115, { color: INK.warm });
+          lines.name("from the records", 80, points.at(-1)[1].records - 0.0115, { color: INK.soft }, "end");
+          lines.name("from the noise", 0.55, points[0][1].noise - 0.0115, { color: INK.soft });
           lines.mark(top, least.both, { shape: "circle", color: INK.blue }, true);
           lines.mark(h, now.both, { shape: "circle", color: INK.blue });
         } else {
@@ -81,7 +82,7 @@ explore.records = (() => {
         return {
           charts: [bars, lines],
           text: !open ? "Each bar is one member's records, filled as far as they count. Guess, then move the cap." :
-            (given === 1 ? "Right for a budget of 0.5 and up to 4 records of yours: 8.33. " : given < 4 ? "Not quite. " : "") +
+            (given === gaps.indexOf(Math.min(...gaps)) ? "Right. " : given < 4 ? "Not quite. " : "") +
             `With Zoe's cap at ${short(h)}, and yours at ${short(h * budget)}, the typical error is ${now.both.toPrecision(2)} days ` +
             `(records ${now.records.toPrecision(2)}, noise ${now.noise.toPrecision(2)}). The best cap for Zoe is ${short(top)}, ` +
             `yours then is ${short(top * budget)}, and the error ${least.both.toPrecision(2)}.`,

@@ -26,8 +26,8 @@ explore.told = (() => {
         });
         lines.level(100, { color: INK.soft, dash: "6 4" });
         lines.name(`promised to you: ${mine}`, 0, 104, { color: INK.soft });
-        lines.upright(a, { color: INK.soft, width: 1, dash: "3 3" });
-        lines.name("the others", a, 84, { color: INK.soft }, a > 3.5 ? "end" : "start");
+        lines.line([[a, 0], [a, 94]], { color: INK.soft, width: 1, dash: "3 3" });
+        lines.name("the others", a > 3.5 ? a - 0.06 : a + 0.06, 84, { color: INK.soft }, a > 3.5 ? "end" : "start");
         if (open) {
           lines.line([[0, share(0)], [a, 0], [5, share(5)]], { color: INK.blue, width: 3 });
           lines.mark(x, share(x), { shape: "circle", color: INK.warm });

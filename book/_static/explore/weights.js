@@ -53,7 +53,7 @@ explore.weights = (() => {
         const left = 100 * now.threshold.shares.filter((s) => s === 0).length;
         const near = [1, 2, 4, 10].map((v) => Math.abs(Math.log(gain / v)));
         const right = given < 4 && near[given] === Math.min(...near);
-        const percent = (s) => `${(100 * s).toFixed(1)} %`;
+        const percent = (s) => (100 * s).toFixed(1);
         return {
           charts: [picture([
             { title: "The smallest budget for all", ...now.least },
@@ -67,9 +67,9 @@ explore.weights = (() => {
             `The best threshold needs ${short(now.threshold.scale)}` +
             (left ? ` and leaves ${left} of the 600 members out.` : " and leaves nobody out."),
           table: {
-            caption: "Share of each group in the average under each rule",
-            head: ["group", "budget", "smallest", "threshold", "own"],
-            rows: now.budgets.map((e, k) => [names[k], String(e), ...["least", "threshold", "own"].map((rule) => percent(now[rule].shares[k]))]),
+            caption: "Share of each group in the average under each rule, in percent",
+            head: ["group", "smallest", "threshold", "own"],
+            rows: names.map((name, k) => [name, ...["least", "threshold", "own"].map((rule) => percent(now[rule].shares[k]))]),
           },
         };
       },
