@@ -50,9 +50,9 @@ def chapter_map(pages: dict[str, Page]) -> str:
         for part in contents["parts"]
     }
     parts = {
-        caption: [one for one in names if one in cards]
+        caption: [one for one in names if one in pages]
         for caption, names in parts.items()
-        if any(one in cards for one in names)
+        if any(one in pages for one in names)
     }
     listed = [name for names in parts.values() for name in names]
     known = needs({n: [one for one in cards[n]["after"] if one in listed] for n in listed})
