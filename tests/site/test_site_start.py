@@ -362,5 +362,7 @@ def test_axe_finds_nothing(visit, scheme):
     for figure in panels(tab).values():
         guess(figure, 1)
         figure.locator("summary").click()
-    found = Axe().run(tab, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
+    levels = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+    # its own copy of the style sheets would ask for addresses that the page does not
+    found = Axe().run(tab, options={"runOnly": levels, "preload": False})
     assert not found.response["violations"], found.generate_report()
