@@ -197,7 +197,7 @@ class ObjectivePerturbation(Reported, RegressorMixin, BaseEstimator):  # type: i
         d = law.X.shape[1]
         eta = self._output_rate(smallest(budgets), law.gradient_norm)
         promise, pure = self._promise(budgets, d)
-        charge(account, promise, X)
+        charge(account, promise, X, pure=pure)
         theta = law.sample(rng=rng) + sample_l2_laplace(d, eta, rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds

@@ -227,7 +227,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
             law = self._law(rows, labels, budgets)
             n = len(rows)
         promise, pure = self._promise(budgets, len(law.center))
-        charge(account, promise, X)
+        charge(account, promise, X, pure=pure)
         theta = law.sample(rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, self.n_features_in_, self.bounds, self.y_bounds
