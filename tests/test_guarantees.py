@@ -481,3 +481,9 @@ def test_compose_refuses_and_says_what_is_missing():
 def test_every_relation_has_a_sentence():
     assert list(NEIGHBORS) == ["replace-one", "add-remove", "labels", "user", "user-labels"]
     assert all(phrase in str(PureDP(1, neighbors=name)) for name, phrase in NEIGHBORS.items())
+
+
+@pytest.mark.parametrize("name", NEIGHBORS)
+def test_a_promise_about_the_number_of_rows_says_that_a_refusal_tells_it(name):
+    said = str(PureDP(1, neighbors=name))
+    assert ("a refusal is not covered." in said) is (name == "add-remove")
