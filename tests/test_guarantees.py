@@ -306,7 +306,8 @@ def test_the_account_refuses_what_it_cannot_add():
         (
             PureDP(1, neighbors="add-remove"),
             "Each person is promised 1-differential privacy against adding or removing their "
-            "record.",
+            "record, as long as fit accepts the number of rows both ways: a refusal is not "
+            "covered.",
         ),
         (
             ApproximateDP([1, 1], 1e-6, neighbors="labels"),

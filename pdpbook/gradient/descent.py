@@ -19,6 +19,7 @@ from pdpbook._budgets import taking_part, where_above_zero
 from pdpbook._domain import (
     bound_rows,
     check_mapping,
+    check_sizes,
     data_of,
     features_to_domain,
     generator_from,
@@ -335,8 +336,7 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
         check_count(self.steps, "steps")
         check_choice(self.loss, "loss", ("huber", "square"))
         huber_constant(self.lam, 1, self.threshold, self.row_norm)  # refuses bad values
-        if self.clip_norm is not None:
-            check_single(check_positive(self.clip_norm, "clip_norm"), "clip_norm")
+        check_sizes(self, "clip_norm")
         if self.step_size is not None:
             step = check_single(check_positive(self.step_size, "step_size"), "step_size")
             if not step < 1 / self.lam:

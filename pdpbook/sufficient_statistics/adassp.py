@@ -15,6 +15,7 @@ from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
     check_number,
+    check_sizes,
     finite_part,
     generator_from,
     in_hand,
@@ -322,8 +323,7 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_delta(self.delta)
         check_delta(self.failure, "failure")
         check_choice(self.calibration, "calibration", ("exact", "published"))
-        if self.row_norm is not None:
-            check_number(self.row_norm, "row_norm")
+        check_sizes(self, "row_norm")
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
