@@ -340,7 +340,7 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if crowd.fitted or crowd.n is None:
             release = self.release_
         else:
-            release = self._law_of(crowd.n * frame.even, np.zeros(k), epsilon).center
+            release = self._law_of(crowd.n * frame.kept, np.zeros(k), epsilon).center
         gram, lam, _ = _system(release, k, sigma, self._shift(), float(self.failure))
         inverse = np.linalg.inv(gram + lam * np.eye(k))
         note = (

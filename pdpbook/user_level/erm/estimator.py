@@ -445,7 +445,7 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
             left = (1 - step * smoothness * values[:, None]) ** (steps - 1)
             return added * np.asarray((left.cumsum(axis=1) ** 2).sum(axis=1)) / (T + 1) ** 2
 
-        spread = through(frame.even, gain)
+        spread = through(frame.kept, gain)
         spread *= min(1.0, most / np.trace(spread))
         return Noise.of(crowd, frame, spread, most, width=width)
 
