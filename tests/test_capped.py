@@ -318,7 +318,7 @@ def test_the_advice_for_a_handful_of_people_holds_for_releases(epsilon, lam):
             row[k] = law.center @ Q @ law.center + (d + 1) * np.trace(Q) / law.eta**2
     ratio = np.sqrt(errors[1].mean() / errors[0].mean())
     note = PDPRidge(lam).report(5, d, epsilon=epsilon).note
-    assert bool(note) is (ratio < 0.99)
+    assert bool(note) == (ratio < 0.99)
     # two digits are printed, and the simulation is good to a few percent
     assert not note or abs(float(note.split("would be ")[1].split()[0]) / ratio - 1) < 0.1
 

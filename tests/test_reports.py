@@ -480,7 +480,7 @@ def test_what_cannot_be_reported_is_refused_by_name(call, message):
 SHORT = [
     ObjectivePerturbation(0.02, **UNITS),
     GradientDescentRidge(0.02, delta=1e-6, **UNITS),
-    OnePosteriorSample(2.0, n_max=4000, **UNITS),
+    OnePosteriorSample(20.0, n_max=4000, **UNITS),
     AdaOPS(n_max=4000, **UNITS),
 ]
 
