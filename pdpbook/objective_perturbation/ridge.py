@@ -27,7 +27,7 @@ from pdpbook._domain import (
 )
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
-from pdpbook.noise import L2Laplace
+from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget
 from pdpbook.objective_perturbation.law import ObjectiveLaw
 from pdpbook.reports.frames import cube_frame
@@ -197,9 +197,9 @@ class ObjectivePerturbation(Reported, RegressorMixin, BaseEstimator):  # type: i
         d = law.X.shape[1]
         eta = self._output_rate(smallest(budgets), law.gradient_norm)
         promise, pure = self._promise(budgets, d)
-        small, _ = L2Laplace(np.zeros(d), eta), L2Laplace(np.zeros(d), law.beta)  # refuse bad rates
+        L2Laplace(np.zeros(d), law.beta)  # refuses a bad rate
         charge(account, promise, X, pure=pure)
-        theta = law.sample(rng=rng) + small.sample(rng=rng)
+        theta = law.sample(rng=rng) + sample_l2_laplace(d, eta, rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds
         )
