@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn.base import clone
 from test_estimators import UNIFORM
 from test_harness import estimators
@@ -228,6 +229,21 @@ def test_of_several_budgets_the_smallest_would_tell_who_is_there(monkeypatch):
         told = delta_of(model, whole=epsilon, without=epsilon[1:])
         assert told > 0.5 > model.delta
         assert delta_of(model, whole=CAREFUL, without=CAREFUL) <= model.delta
+
+
+def test_what_the_noise_of_adassp_would_tell_in_closed_form(monkeypatch):
+    """Two centered normal laws in six dimensions: their lengths decide, and those are chi."""
+    monkeypatch.setattr("pdpbook.sufficient_statistics.adassp.one_budget", smallest)
+    X, y, epsilon = people(8)
+    X[0], y[0] = 0.0, 0.0
+    there = AdaSSP().output_law(X, y, epsilon=epsilon)
+    gone = AdaSSP().output_law(X[1:], y[1:], epsilon=epsilon[1:])
+    assert_allclose(there.center, gone.center, atol=1e-12)
+    a, b = there.scale[0], gone.scale[0]
+    edge = 2 * (CAREFUL + 6 * np.log(a / b)) / (b**-2 - a**-2)
+    exact = stats.chi2.sf(edge / a**2, 6) - np.exp(CAREFUL) * stats.chi2.sf(edge / b**2, 6)
+    assert exact > 0.998
+    assert exact - 0.1 < delta_of(AdaSSP(), whole=epsilon, without=epsilon[1:]) <= exact
 
 
 @pytest.mark.parametrize("model", LAWS, ids=str)
