@@ -72,10 +72,8 @@ def _wrapped(words: str, width: int) -> str:
     if "$" in words or "\n" in words or len(words) <= width:
         return words
     lines = len(textwrap.wrap(words, width))
-    return min(
-        (textwrap.fill(words, k) for k in range(width // 2, width + 1)),
-        key=lambda text: (max(text.count("\n") + 1 - lines, 0), max(map(len, text.split("\n")))),
-    )
+    narrow = (textwrap.wrap(words, k) for k in range(width // 2, width + 1))
+    return "\n".join(next(found for found in narrow if len(found) == lines))
 
 
 def _count(marks: Any) -> int:

@@ -18,7 +18,7 @@ from pdpbook.figures import THEME
 
 # With the link to the picture alone, which Sphinx puts around one that has a width.
 IMAGE = re.compile(
-    r'(?P<link><a\b[^>]*\bimage-reference\b[^>]*>\s*)?'
+    r"(?P<link><a\b[^>]*\bimage-reference\b[^>]*>\s*)?"
     r'<img\b[^>]*?\bsrc="(?P<src>[^"]*_images/[^"]+\.svg)"[^>]*>(?(link)\s*</a>)'
 )
 ALT = re.compile(r'\balt="([^"]*)"')
