@@ -8,11 +8,12 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 MANY = 1000  # marks, from which their picture is smaller than their list
-LINE, UPRIGHT = 44, 30  # letters that fit across a figure, and along its vertical axis
+LINE = 44  # letters of a legend beside its mark
 LEGEND = {
     "loc": "upper left",
     "borderaxespad": 0.2,
@@ -38,11 +39,12 @@ class _Roomy(ConstrainedLayoutEngine):
         if not self._done:
             self._done = True
             for ax in fig.axes:
-                ax.set_xlabel(_wrapped(ax.get_xlabel(), LINE))
-                ax.set_ylabel(_wrapped(ax.get_ylabel(), UPRIGHT))
                 for marks in (*ax.collections, *ax.lines):
                     marks.set_rasterized(_count(marks) > MANY)
             self._lift_legends(fig)
+            super().execute(fig)
+            for ax in fig.axes:
+                _break_names(ax, fig.bbox.height * self.get()["rect"][3])
         super().execute(fig)
 
     def _lift_legends(self, fig: Figure) -> None:
@@ -65,6 +67,20 @@ class _Roomy(ConstrainedLayoutEngine):
         taken = box.height / fig.dpi + 0.08
         fig.set_size_inches(wide, high + taken, forward=False)
         self.set(rect=(0, 0, 1, high / (high + taken)))
+
+
+def _break_names(ax: Axes, top: float) -> None:
+    """Break the name of an axis that leaves the figure, or climbs into its legend."""
+    frame, fig = ax.get_window_extent(), ax.get_figure(root=True)
+    for name, middle, end, is_upright in (
+        (ax.xaxis.label, (frame.x0 + frame.x1) / 2, fig.bbox.width, False),
+        (ax.yaxis.label, (frame.y0 + frame.y1) / 2, top, True),
+    ):
+        box, words = name.get_window_extent(), name.get_text()
+        length = box.height if is_upright else box.width
+        room = 2 * min(middle, end - middle)
+        if length > room:
+            name.set_text(_wrapped(words, int(len(words) * room / length)))
 
 
 def _wrapped(words: str, width: int) -> str:

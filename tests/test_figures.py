@@ -153,11 +153,11 @@ def test_panels_share_one_legend(drawn):
 def test_long_names_of_axes_break(drawn):
     def plot(ax):
         ax.set_xlabel("expected excess risk per person (half squared error)")
-        ax.set_ylabel("mean squared error on new people")
+        ax.set_ylabel("mean squared error on new people, per person")
 
     [ax] = drawn(plot).axes
     assert ax.get_xlabel() == "expected excess risk per\nperson (half squared error)"
-    assert ax.get_ylabel() == "mean squared error\non new people"
+    assert ax.get_ylabel() == "mean squared error on\nnew people, per person"
     for name, frame in ((ax.xaxis.label, ax.figure.bbox), (ax.yaxis.label, ax.figure.bbox)):
         box = name.get_window_extent()
         assert frame.x0 <= box.x0 < box.x1 <= frame.x1
