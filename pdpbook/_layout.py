@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 MANY = 1000  # marks, from which their picture is smaller than their list
+PANEL = 2.0  # inches, the height of one of several panels on each other
 LINE = 44  # letters of a legend beside its mark
 LEGEND = {
     "loc": "upper left",
@@ -30,8 +31,8 @@ def arrange(fig: Figure) -> None:
 
 
 class _Roomy(ConstrainedLayoutEngine):
-    """Legends stand above the plot, which keeps its size. Long names of axes break. A cloud of
-    points becomes a picture."""
+    """Legends stand above the plot, which keeps its size; rows of panels add to it. Long names of
+    axes break. A cloud of points becomes a picture."""
 
     _done = False
 
@@ -39,6 +40,8 @@ class _Roomy(ConstrainedLayoutEngine):
         if not self._done:
             self._done = True
             for ax in fig.axes:
+                if (rows := ax.get_gridspec().nrows) > 1:
+                    fig.set_figheight(PANEL * rows, forward=False)
                 for marks in (*ax.collections, *ax.lines):
                     marks.set_rasterized(_count(marks) > MANY)
             self._lift_legends(fig)

@@ -114,6 +114,7 @@ def plot(tmp_path_factory):
         ax.plot([1, 10, 100], [1, 2, 3], marker="o", label="a name")
         ax.fill_between([1, 100], 1, 2, color=figures.GREEN, alpha=0.3)
         ax.bar([3], [1], color=figures.PINK, edgecolor="white")
+        ax.axvline(5, color="black")
         ax.set(xscale="log", xlabel="rows & <more>", ylabel=r"$\varepsilon_0$ of all")
         figures.reference_line(ax, 2.5, "level 0.12345")
         ax.legend()
