@@ -49,13 +49,13 @@ COLORS = {"none", "currentColor", ON_COLOR} | {
 PAINT = {"fill", "stroke", "color", "stop-color"}
 FOREIGN = re.compile(r"https?:|@import|url\((?!#)|data:")
 # Words that leave the picture, or lie on others.
-PLACED = """() => {
-  const box = document.querySelector("svg").getBoundingClientRect(), found = [];
-  const words = [...document.querySelectorAll("text")].map(text =>
+PLACED = """picture => {
+  const box = picture.getBoundingClientRect(), found = [];
+  const words = [...picture.querySelectorAll("text")].map(text =>
     [text.textContent.trim(), text.getBoundingClientRect()]);
   words.forEach(([name, one], k) => {
-    if (one.left < box.left || one.right > box.right
-        || one.top < box.top || one.bottom > box.bottom)
+    if (one.left < box.left - 1 || one.right > box.right + 1
+        || one.top < box.top - 1 || one.bottom > box.bottom + 1)
       found.push(`"${name}" leaves the picture`);
     for (const [other, two] of words.slice(0, k))
       if (Math.min(one.right, two.right) - Math.max(one.left, two.left) > 1
@@ -161,7 +161,7 @@ def draw(tab, svg: str) -> list[str]:
     """Show a diagram as it is on a phone; the words that have no room."""
     wide, high = size(ElementTree.fromstring(svg))
     tab.set_content(PAGE % (checksum(svg), wide, high, INK, wide, svg))
-    return tab.evaluate(PLACED)
+    return tab.locator("svg").evaluate(PLACED)
 
 
 def main() -> int:
