@@ -139,6 +139,7 @@ CHECK = Cell("# check: thm-x\ncheck('thm-x', helper(2))", True)
     [
         ([CHECK, Cell("# falsify: thm-x\n1", True)], ["check", "falsify"]),
         ([Cell("import numpy as np\nfigures.use()", False)], ["setup"]),
+        ([Cell("import numpy as np\nfigures.use()\nprint(len(rows))", True)], ["setup"]),
         ([Cell("import numpy as np\nprint(np.pi)", True)], [""]),
         ([Cell("import numpy as np\ndef f():\n    pass", False)], [""]),
         ([Cell("fig, ax = plt.subplots()\nplt.show()", True)], ["figure"]),
@@ -153,12 +154,24 @@ CHECK = Cell("# check: thm-x\ncheck('thm-x', helper(2))", True)
             ],
             ["helper", "helper", "check"],
         ),
+        ([Cell("def test(x):\n    check('thm-x', x)\n\n\ny = 1", False), OPEN], ["helper"]),
         ([Cell("def helper(x):\n    return x\n\n\nassert helper(1)", False), CHECK], [""]),
         ([Cell("%matplotlib inline\nbroken (", False), OPEN], ["", ""]),
     ],
 )
 def test_kinds(cells, found):
     assert kinds(cells)[: len(found)] == found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_what_prints_a_label_folds(path):
+    cells = code_cells(path)
+    found = kinds([Cell(cell.source, bool(cell.outputs)) for cell in cells])
+    assert [
+        cell.id
+        for cell, kind in zip(cells, found, strict=True)
+        if not kind and (measured(shown(cell)) or re.search(r"\b(check|falsify)\(", cell.source))
+    ] == []
 
 
 def test_most_of_the_code_folds():

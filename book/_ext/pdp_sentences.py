@@ -20,6 +20,7 @@ LINE = re.compile(
     r"^[a-z][\w-]*  (.*\S) +(\S+)  (not )?(<=|>=|=) (\S+)(?: \(rtol (\S+)\))?$", re.M
 )  # as `pdpbook.statements` prints
 DRAWS = re.compile(r"\bplt\.\w+\(")
+TESTS = re.compile(r"^ +(?:check|falsify)\(", re.M)  # inside of a definition
 PLAIN = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr)
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef, ast.ClassDef)
 CLASS = re.compile(r"\b[A-Z]?(?:[A-Z][a-z]+){2,}\b")
@@ -90,9 +91,10 @@ def _kind(cell: Cell, body: list[ast.stmt]) -> str:
     if DRAWS.search(cell.source):
         return "figure"
     imports = [statement for statement in body if isinstance(statement, PLAIN[:2])]
-    if imports and not cell.prints and all(isinstance(statement, PLAIN) for statement in body):
+    bare = not cell.prints and all(isinstance(statement, PLAIN) for statement in body)
+    if imports and (bare or "figures.use()" in cell.source):
         return "setup"
-    return ""
+    return "helper" if TESTS.search(cell.source) and not cell.prints else ""
 
 
 def _made(tree: ast.Module) -> set[str]:
