@@ -3,11 +3,10 @@
 "use strict";
 
 window.explore ??= (() => { // a page with several figures names this file once for each
-  const BLUE = "#0072B2", VERMILION = "#D55E00", GREEN = "#009E73", GRAY = "#6F6F6F"; // of pdpbook.figures
-  const INK = { // these follow the theme that the reader chose
-    blue: "var(--fig-blue, #0072b2)", warm: "var(--fig-warm, #b84a00)",
-    soft: "var(--fig-soft, #6b737d)", on: "var(--fig-on, #fff)",
-  };
+  // The colors of pdpbook.figures, in the theme of the page.
+  const BLUE = "var(--fig-blue)", VERMILION = "var(--fig-warm)", GREEN = "var(--fig-green)",
+    GRAY = "var(--fig-soft)";
+  const INK = { blue: BLUE, warm: VERMILION, soft: GRAY, on: "var(--fig-on)" }; // on: words on a color
 
   function make(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
