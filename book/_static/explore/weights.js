@@ -68,7 +68,7 @@ explore.weights = (() => {
             (left ? ` and leaves ${left} of the 600 members out.` : " and leaves nobody out."),
           table: {
             caption: "Share of each group in the average under each rule, in percent",
-            head: ["group", "smallest", "threshold", "own"],
+            head: ["group", "same", "threshold", "own"],
             rows: names.map((name, k) => [name, ...["least", "threshold", "own"].map((rule) => percent(now[rule].shares[k]))]),
           },
         };
