@@ -17,8 +17,10 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from reading import ROOT, published
+
+sys.path.append(str(ROOT / "book" / "_ext"))  # what folds on the site
 from pdp_sentences import Cell, kinds
-from reading import published
 
 FENCE = re.compile(r"\s*(:{3,}|`{3,})(.*)")
 FOLDED = re.compile(r"\{(exercise|solution|dropdown|toggle)")
