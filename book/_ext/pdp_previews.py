@@ -2,7 +2,8 @@
 
 `s/<label>.html` shows the box of a statement and leads to its place, on whichever page that is by
 now. A link to a statement, to a word of the glossary or to a reference carries in `data-preview`
-the address of its text. On back matter a label is itself a link to the lasting address.
+the address of its text. The page of statements links to the lasting addresses, and so does every
+label in the back matter, in the ledger for instance.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 PAGE = Path(__file__).with_name("statement.html").read_text(encoding="utf-8")
 GLOSSARY, REFERENCES = "book/glossary.html", "book/back/bibliography.html"
+STATEMENTS = "book/back/statements.html"
 PROVED = {"theorem", "lemma", "proposition", "corollary"}
 HEAD = "link[rel=stylesheet], script[src*=mathjax], script[src*=preview]"
 
@@ -44,6 +46,8 @@ def mark_links(soup: BeautifulSoup, page: str, labels: dict[str, str]) -> None:
         where, place = target(page, link["href"])
         if labels.get(place) == where:
             link["data-preview"] = relative(page, lasting(place))
+            if page == STATEMENTS:
+                link["href"] = link["data-preview"]
         elif where == GLOSSARY and place.startswith("term-") or where == REFERENCES:
             link["data-preview"] = relative(page, where) + f"#{place}"
 
@@ -53,7 +57,7 @@ def rebase(part: Tag, page: str, to: str) -> None:
     for tag in part.find_all(lambda tag: tag.has_attr("href") or tag.has_attr("src")):
         name = "href" if tag.has_attr("href") else "src"
         if ":" not in tag[name] and not tag[name].startswith("//"):
-            where, place = target(page, tag[name].partition("?")[0])
+            where, place = target(page, tag[name])  # what follows a question mark stays there
             tag[name] = relative(to, where) + (f"#{place}" if place else "")
         if tag.has_attr("data-preview"):
             where, place = target(page, tag["data-preview"])
