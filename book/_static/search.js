@@ -10,7 +10,7 @@
   const LETTERS = { "ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": "eta", "μ": "mu",
     "ρ": "rho", "σ": "sigma", "γ": "gamma", "α": "alpha", "β": "beta", "κ": "kappa", "ℓ": "l" };
   const SAME = { eps: "epsilon", lam: "lambda", subsampling: "sampling", regularization: "penalty" };
-  const KINDS = { word: [1.25, "Glossary"], statement: [1.1, "Statement"], chapter: [1.2, "Chapter"],
+  const KINDS = { word: [0.95, "Glossary"], statement: [1.1, "Statement"], chapter: [1.2, "Chapter"],
     section: [0.75, "Section"], back: [0.3, "Reference"], code: [0.05, "Code"] };
   const FIELDS = [[12, 8], [8, 5], [1.2, 0.4]]; // title, names, text: the word, its beginning
   const SHOWN = 30;
@@ -42,14 +42,16 @@
     .then((rows) => {
       const common = new Map();
       const records = rows.map(([kind, title, address, where, keys, text]) => {
-        const fields = [title, keys, text].map(tokens);
+        const called = [title.replace(/^\w+ [\d.]+: /, "").replace(/^\d+\. /, "")].map(tokens);
+        if (kind === "chapter") called.push(tokens(address.match(/(\w+)\.html/)[1]));
+        const fields = [called.flat(), ...[keys, text].map(tokens)];
         const counts = fields.map((field) => {
           const count = new Map();
           for (const word of field) count.set(word, (count.get(word) ?? 0) + 1);
           return count;
         });
         for (const word of new Set(fields.flat())) common.set(word, (common.get(word) ?? 0) + 1);
-        return { kind, title, address, where, text, fields, counts };
+        return { kind, title, address, where, text, fields, counts, called };
       });
       return { records, common };
     });
@@ -71,10 +73,10 @@
       met += best > 0;
       sum += best * Math.log(1 + total / (1 + (common.get(word) ?? 0)));
     }
-    const length = record.fields[0].length - (record.kind === "statement" ? 2 : 0); // its number
-    const title = ` ${record.fields[0].join(" ")} `, phrase = ` ${words.join(" ")} `;
-    const whole = title.includes(phrase) ? 1.25 : 1;
-    const share = Math.min(1, named / Math.max(1, length));
+    const phrase = words.join(" ");
+    const exact = record.called.some((name) => name.join(" ") === phrase);
+    const whole = exact ? 2 : ` ${record.fields[0].join(" ")} `.includes(` ${phrase} `) ? 1.25 : 1;
+    const share = exact ? 1 : Math.min(1, named / Math.max(1, record.called[0].length));
     return sum * (met / words.length) ** 2 * (1 + share) * whole * KINDS[record.kind][0];
   };
 
