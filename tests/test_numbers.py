@@ -17,7 +17,9 @@ format: jb-book
 root: book/intro
 parts:
   - {caption: One, numbered: 1, chapters: [{file: book/a, sections: [{file: book/deep}]}]}
-  - {caption: Two, numbered: 1, chapters: [{file: book/b, sections: [{file: book/d1}, {file: book/d2}]}]}
+  - caption: Two
+    numbered: 1
+    chapters: [{file: book/b, sections: [{file: book/d1}, {file: book/d2}]}]
 """
 PAGE = """# Page {0}
 

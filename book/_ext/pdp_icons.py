@@ -32,7 +32,7 @@ def used(styles: Iterable[str], pages: Iterable[str]) -> set[int]:
 
 
 def cut_fonts(static: Path, pages: Iterable[str]) -> None:
-    """Leave in the fonts below `static` what is used; `pages` are the texts of pages and scripts."""
+    """Leave in the fonts what is used; `pages` are the texts of the pages and scripts."""
     styles = [file.read_text(encoding="utf-8") for file in static.rglob("*.css")]
     signs = used(styles, pages)
     for file in (static / FONTS).glob("*.woff2"):

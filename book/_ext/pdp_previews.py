@@ -33,7 +33,8 @@ def lasting(label: str) -> str:
 def target(page: str, href: str) -> tuple[str, str]:
     """The page of the site, and the place on it, to which a link on a page leads."""
     path, place = urldefrag(href)
-    return posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page, place
+    where = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
+    return where, place
 
 
 def relative(page: str, address: str) -> str:
@@ -48,7 +49,7 @@ def mark_links(soup: BeautifulSoup, page: str, labels: dict[str, str]) -> None:
             link["data-preview"] = relative(page, lasting(place))
             if page == STATEMENTS:
                 link["href"] = link["data-preview"]
-        elif where == GLOSSARY and place.startswith("term-") or where == REFERENCES:
+        elif (where == GLOSSARY and place.startswith("term-")) or where == REFERENCES:
             link["data-preview"] = relative(page, where) + f"#{place}"
 
 

@@ -29,7 +29,7 @@ LETTERS = {"ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": 
 # What is not prose: code, what it printed, what stands in a record of its own.
 # What is not prose: code, what it printed, what stands in a record of its own.
 SKIPPED_TAGS = {"nav", "table", "style", "script", "pre", "svg", "button"}
-SKIPPED = {"cell", "proof", "exercise", "solution", "toctree-wrapper", "headerlink", "eqno", "explore"}
+SKIPPED = {"cell", "proof", "exercise", "solution", "toctree-wrapper", "headerlink", "eqno"}
 FIELDS = ("kind", "title", "address", "where", "keys", "text")
 
 
@@ -76,9 +76,8 @@ def keys(title: str, *others: str) -> str:
     return " ".join([*others, initials(title), *named, *joined])
 
 
-def record(kind: str, title: str, address: str, text: str, names: str = "", where: str = "") -> dict:
-    return {"kind": kind, "title": title, "address": address, "text": text, "keys": names,
-            "where": where}  # fmt: skip
+def record(kind: str, title: str, address: str, text: str, names: str = "", where: str = ""):
+    return dict(zip(FIELDS, (kind, title, address, where, names, text), strict=True))
 
 
 def statements(soup: BeautifulSoup, page: str, chapter: str, named: dict) -> Iterator[dict]:
@@ -107,9 +106,9 @@ def objects(soup: BeautifulSoup, page: str) -> Iterator[dict]:
     for sig in soup.select("dt.sig[id]"):
         meaning = sig.find_next_sibling("dd")
         first = meaning.find("p") if meaning else None
-        name = sig["id"]
-        names = " ".join(re.split(r"[._]", name))
-        yield record("code", name, f"{page}#{name}", prose(first) if first else "", names, "Package")
+        name, text = sig["id"], prose(first) if first else ""
+        parts = " ".join(re.split(r"[._]", name))
+        yield record("code", name, f"{page}#{name}", text, parts, "Package")
 
 
 def sections(soup: BeautifulSoup, page: str, chapter: str, kind: str) -> Iterator[dict]:

@@ -82,7 +82,8 @@ def test_a_finger_opens_a_preview_and_then_follows_the_link(browser, address):
         link = tab.locator(LINKS["statement"][0]).first
         link.tap()
         box = tab.wait_for_selector(OPENED).bounding_box()
-        assert 0 <= box["x"] and box["x"] + box["width"] <= PHONE["width"]
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
         assert tab.url == address + PAGE
         tab.locator("h1").first.tap()
         closed(tab)
