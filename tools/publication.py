@@ -50,9 +50,8 @@ def addresses(home: str, pages: Mapping[str, BeautifulSoup]) -> Iterator[Row]:
             continue
         if name.startswith(LASTING):
             label = posixpath.basename(name).removesuffix(".html")
-            if [where for where in places if canonical(soup) == [f"{home}{where}#{label}"]] != [
-                where for where, others in places.items() if label in others
-            ]:
+            stands = [f"{home}{where}#{label}" for where, found in places.items() if label in found]
+            if len(stands) != 1 or canonical(soup) != stands:
                 yield name, "canonical", f"says {canonical(soup)}, which is not its place"
             continue
         onward = target(soup)
