@@ -32,6 +32,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 KEPT = ("pdpbook",)  # what `tools/form.py` reads
+PICTURE = re.compile("image/|application/pdf")
 DATA = ROOT.parent / "shared" / "data"
 
 
@@ -71,7 +72,7 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
         cell.metadata.pop("execution", None)
         cell.source = cell.source.strip("\n")
         for output in cell.get("outputs", []):
-            for kind in [k for k in output.get("data", {}) if k.startswith("image/")]:
+            for kind in [k for k in output.get("data", {}) if PICTURE.match(k)]:
                 del output.data[kind]
     return notebook
 
