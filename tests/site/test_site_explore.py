@@ -205,9 +205,9 @@ def test_the_still_picture_gives_way_and_stays_without_scripts(visit, name):
 
     figure = re.search('data-figure="(.*?)"', written(name))[1]
     plain = visit(name, java_script_enabled=False)
-    picture = plain.locator(f"#{figure} img")
+    picture = plain.locator(f"#{figure} svg.inline-figure")
     assert picture.is_visible()
-    assert len(picture.get_attribute("alt")) >= 60
+    assert len(picture.get_attribute("aria-label")) >= 60
     assert plain.get_by_text("the figure above has sliders").is_visible()
     assert not plain.locator(".explore").count()
 
