@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pdpbook._budgets import taking_part
+from pdpbook._budgets import one_budget, taking_part
 from pdpbook._users import check_row_epsilon
 from pdpbook.advice import CuratorWarning, advise
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
@@ -307,22 +307,33 @@ class BallSums(NamedTuple):
     gram: Floats
     moment: Floats
     n: int
-    epsilon: float  # the smallest budget above 0
+    epsilon: float  # the one budget above 0
 
 
 def ball_sums(people: Rows, budgets: Any, to_ball: Callable[[Floats, Floats], Any]) -> BallSums:
-    """Sums over blocks of people; `to_ball` maps rows and labels of a block to the domain."""
-    gram, moment, n, least = people.sum(partial(_ball_block, budgets, to_ball))
-    return BallSums(gram, moment, int(n), float(min(least)))
+    """Sums over blocks of people; `to_ball` maps rows and labels of a block to the domain.
+
+    Budgets that differ are refused: before any rows are read, where the budgets can be.
+    """
+    if people.whole and "epsilon" in people.names:
+        one_budget([level for part in people.select("epsilon").each(_level) for level in part])
+    gram, moment, n, levels = people.sum(partial(_ball_block, budgets, to_ball))
+    return BallSums(gram, moment, int(n), one_budget(levels))
+
+
+def _level(epsilon: Any) -> list[float]:
+    """The one budget above 0 of a block, if there is any."""
+    return [one_budget(epsilon)] if np.any(epsilon) else []
 
 
 def _ball_block(
     budgets: Any, to_ball: Callable[[Floats, Floats], Any], X: Any, y: Any, epsilon: Any = None
 ) -> tuple[Floats, Floats, int, list[float]]:
     own, _ = budgets_of(budgets, epsilon, len(y))
-    X, y, own = finite_part(X, y, own)
+    level = _level(own)
+    X, y, _ = finite_part(X, y, own)
     X, y = to_ball(X, y)
-    return X.T @ X, X.T @ y, len(y), [float(own.min(initial=np.inf))]
+    return X.T @ X, X.T @ y, len(y), level
 
 
 def note_width(estimator: Any, width: int) -> None:

@@ -64,6 +64,7 @@ NOT_BOUNDED = [
     AdaOPS(**UNITS, n_max=4000, release_norm=True, fit_intercept=True),
 ]
 MECHANISMS = EXACT + BOUNDED + NOT_BOUNDED
+UNIFORM = (OnePosteriorSample, AdaOPS, AdaSSP, DPSGDRegression)
 OF_SIZES = (WeightedMean, SampleLimitedMean, WeightedERM)
 OF_TABLE = (GWARegression, SampleLimitedRegression, TwoStageGWARegression)
 
@@ -84,6 +85,8 @@ class People:
         if model.get_params().get("loss") == "logistic":
             self.y = np.where(self.y < 50, -1, 1)
         epsilon = np.where(rng.random(n) < 0.3, 0.1, 1.0) if budget == "mixed" else budget
+        if isinstance(model, UNIFORM):  # one promise for all: the number that all agreed on
+            epsilon = np.min(epsilon)
         self.given = {"epsilon": epsilon}
         if users:
             sizes = np.concatenate([np.ones(n // 2, int), np.full(n // 10, 5)])
