@@ -21,6 +21,7 @@ from pdpbook.validation import (
     check_finite,
     check_inside,
     check_positive,
+    check_scale,
     check_some_epsilon,
     is_plain,
     refuse_masked,
@@ -83,7 +84,7 @@ def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:
     labels = inside(y, low, high, "y", "y_bounds", clip)
     if (low, high) == (-1, 1):
         return labels
-    return np.asarray(2 * ((labels - low) / width_of(low, high, "y_bounds")) - 1)
+    return np.asarray(2 * ((labels - low) / (high - low)) - 1)
 
 
 def features_to_domain(
@@ -94,7 +95,7 @@ def features_to_domain(
     X = inside(X, low, high, "X", "bounds", clip)
     if low.any() or (high != 1).any():
         X = X - low
-        X /= width_of(low, high, "bounds")
+        X /= high - low
     return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
 
 
@@ -180,7 +181,7 @@ def rows_to_ball(
     """Rows in the unit ball: bounds to [-1, 1]^d, a last column of ones on request, / row_norm."""
     low, high = check_bounds(bounds, "bounds", X.shape[1])
     X = inside(X, low, high, "X", "bounds", clip)
-    X = 2 * ((X - low) / width_of(low, high, "bounds")) - 1
+    X = 2 * ((X - low) / (high - low)) - 1
     X = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
     radius = ball_radius(X.shape[1], row_norm)
     X = bound_rows(X, radius, clip) / radius
@@ -188,8 +189,8 @@ def rows_to_ball(
 
 
 def ball_radius(d: int, row_norm: float | None) -> float:
-    """The public bound on the norm of a row between -1 and 1; the square root of d without one."""
-    return float(np.sqrt(d)) if row_norm is None else float(row_norm)
+    """The public bound on the norm of a row between -1 and 1: at most the square root of d."""
+    return float(np.sqrt(d)) if row_norm is None else min(float(row_norm), float(np.sqrt(d)))
 
 
 def ball_to_user_units(
@@ -224,16 +225,6 @@ def check_mapping(bounds: ArrayLike, y_bounds: ArrayLike, clip: Any, fit_interce
     check_flag(fit_intercept, "fit_intercept")
     check_bounds(y_bounds, "y_bounds")
     check_bounds(bounds, "bounds", np.shape(bounds)[0] if np.ndim(bounds) == 2 else None)
-
-
-def width_of(low: Any, high: Any, name: str) -> Any:
-    with np.errstate(over="ignore"):
-        width = high - low
-    if not np.all(width < np.inf):
-        raise ValueError(
-            f"{name} must have a finite width; got ({np.min(low):g}, {np.max(high):g})"
-        )
-    return width
 
 
 def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -372,6 +363,13 @@ def check_number(value: Any, name: str) -> float:
     if np.ndim(clean):
         raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
     return float(clean)
+
+
+def check_sizes(model: Any, *names: str) -> None:
+    """What noise may be proportional to, of the settings that are given."""
+    for name in names:
+        if getattr(model, name) is not None:
+            check_scale(getattr(model, name), name)
 
 
 def check_flag(value: Any, name: str) -> None:

@@ -18,6 +18,7 @@ from pdpbook._budgets import one_budget, taking_part
 from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
+    check_sizes,
     data_of,
     features_to_domain,
     generator_from,
@@ -44,6 +45,7 @@ from pdpbook.validation import (
     check_design,
     check_epsilon,
     check_positive,
+    check_scale,
     check_single,
 )
 
@@ -242,8 +244,9 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
         one_budget(budgets)
         check_delta(self.delta)
-        for name in ("learning_rate", "clip_norm"):
-            check_single(check_positive(getattr(self, name), name), name)
+        check_scale(self.learning_rate, "learning_rate")
+        check_scale(self.clip_norm, "clip_norm")
+        check_sizes(self, "noise_multiplier")
         for name in ("batch_size", "epochs"):
             check_count(getattr(self, name), name)
         if self.n_public is not None:

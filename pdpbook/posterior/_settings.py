@@ -16,7 +16,7 @@ from pdpbook._domain import (
     ball_sums,
     ball_to_user_units,
     check_mapping,
-    check_number,
+    check_sizes,
     finite_part,
     generator_from,
     in_hand,
@@ -162,8 +162,7 @@ class UnitBallRegressor(Reported, RegressorMixin, BaseEstimator):  # type: ignor
         one_budget(budgets)
         check_delta(self.delta)
         check_count(self.n_max, "n_max")
-        if self.row_norm is not None:
-            check_number(self.row_norm, "row_norm")
+        check_sizes(self, "row_norm")
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 

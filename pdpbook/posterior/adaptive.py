@@ -172,7 +172,7 @@ class AdaOPS(UnitBallRegressor):
             return Noise.of(crowd, frame, spread, spread, width=width, note=note)
         n = self.n_max if crowd.n is None else crowd.n
         epsilon = one_budget(crowd.epsilon)
-        law = self._law_of(n * frame.even, np.zeros(frame.order), epsilon)
+        law = self._law_of(n * frame.kept, np.zeros(frame.order), epsilon)
         lam, h = law.given(float(law.center[0]))
         head = [law.norm_law(lam, h)[0]] if self.release_norm else []
         gamma = float(law.plan.gamma(h, lam, *head))

@@ -141,7 +141,7 @@ class OnePosteriorSample(UnitBallRegressor):
         epsilon = one_budget(crowd.epsilon)
         gamma = _gamma(lam, epsilon, float(self.delta), int(self.n_max))
         n = 0 if crowd.n is None else crowd.n
-        spread = through(frame.even, lambda values: 1 / (gamma * (n * values + lam)))
+        spread = through(frame.kept, lambda values: 1 / (gamma * (n * values + lam)))
         most = np.eye(frame.order) / (gamma * lam)
         return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
 

@@ -15,6 +15,7 @@ from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
     check_number,
+    check_sizes,
     finite_part,
     generator_from,
     in_hand,
@@ -323,8 +324,7 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_delta(self.delta)
         check_delta(self.failure, "failure")
         check_choice(self.calibration, "calibration", ("exact", "published"))
-        if self.row_norm is not None:
-            check_number(self.row_norm, "row_norm")
+        check_sizes(self, "row_norm")
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
@@ -341,7 +341,7 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if crowd.fitted or crowd.n is None:
             release = self.release_
         else:
-            release = self._law_of(crowd.n * frame.even, np.zeros(k), epsilon).center
+            release = self._law_of(crowd.n * frame.kept, np.zeros(k), epsilon).center
         gram, lam, _ = _system(release, k, sigma, self._shift(), float(self.failure))
         inverse = np.linalg.inv(gram + lam * np.eye(k))
         note = (
