@@ -86,7 +86,7 @@ class Reported:
         `plan` is what `_noise` would have to compute anew.
         """
         self.noise_ = self._noise(crowd._replace(fitted=True), *plan)
-        one = self.guarantee_.neighbors == "add-remove"  # type: ignore[attr-defined]
+        one = getattr(self.guarantee_, "neighbors", "") == "add-remove"  # type: ignore[attr-defined]
         if one and not isinstance(crowd.epsilon, str):  # whether anybody is left out is not said
             level = f"{np.max(crowd.epsilon):g} nats, 0 for whoever takes no part"
             self.noise_ = replace(self.noise_, budget=level)
