@@ -44,8 +44,8 @@ window.explore = (() => {
   };
 
   // Axes with room for the keys above. An axis is {low, high, ticks, name, log}.
-  function chart({ width, height, x, y, label, keys = [] }) {
-    const left = 48, right = 12, top = 10 + 20 * keys.length, bottom = x.ticks.length ? 42 : 26;
+  function chart({ width, height, x, y, label, keys = [], left = 48 }) {
+    const right = 12, top = 10 + 20 * keys.length, bottom = x.ticks.length ? 42 : 26;
     const wide = width - left - right, high = height - top - bottom;
     const share = (axis, v) => {
       const of = axis.log ? Math.log : Number;
@@ -100,6 +100,9 @@ window.explore = (() => {
         front.append(svg("path", { d: `M${at(u) - 9},${to(v)}h18`, stroke: key.color }));
       },
       note: (text, u, v) => front.append(word(text, at(u), to(v) - 6)),
+      // The name of a curve, on the curve, in its color.
+      name: (text, u, v, { color }, anchor = "start") => front.append(
+        word(text, at(u), to(v), anchor, { style: `fill:${color}`, class: "explore-name" })),
     };
   }
 
@@ -158,7 +161,7 @@ window.explore = (() => {
   // {charts, text, table} of the current state.
   function mount(name, view) {
     for (const root of document.querySelectorAll(`[data-explore="${name}"]`)) {
-      const picture = document.getElementById(root.dataset.figure)?.querySelector("img");
+      const picture = document.getElementById(root.dataset.figure)?.querySelector("img, svg.inline-figure");
       if (!picture) continue;
       const { title, controls, show } = view(JSON.parse(root.querySelector("script").textContent));
       const stage = html("div"), words = html("output", { "aria-live": "polite" });
@@ -170,7 +173,10 @@ window.explore = (() => {
         const state = {};
         for (const [key, control] of Object.entries(controls)) state[key] = control.read(state);
         const { charts, text, table: numbers } = show(state, Math.max(stage.clientWidth, 260));
-        stage.replaceChildren(...charts.map((one) => one.stage));
+        charts.forEach(({ stage: now }, k) => { // a chart that stays keeps the pointer that drags it
+          if (!stage.children[k]) stage.append(now);
+          else if (stage.children[k] !== now) stage.children[k].replaceWith(now);
+        });
         words.textContent = text;
         fill(table, numbers);
       };
@@ -189,5 +195,5 @@ window.explore = (() => {
     }
   }
 
-  return { BLUE, VERMILION, GREEN, GRAY, chart, choice, html, mount, ratios, short, slider, steps };
+  return { BLUE, VERMILION, GREEN, GRAY, chart, choice, html, mount, ratios, short, slider, steps, svg };
 })();
