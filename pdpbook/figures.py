@@ -1,7 +1,9 @@
-"""Plot style of the book: one size, one palette, legible on white and on dark pages.
+"""Plot style of the book: pictures that are text and lines, in colors that follow the page's theme.
 
-Colors are those of Okabe and Ito that reach a contrast of 3:1 on both backgrounds; every series
-also has a marker of its own. Nothing is computed here.
+A figure is drawn once, as SVG, in the named colors below. `book/_ext/pdp_svg.py` puts it into the
+page and writes the variables of THEME in their place, so that the button for the theme switches it.
+Elsewhere (JupyterLab, a file, the PDF) it shows these colors on white. Every color reaches 4.5:1
+on white, so it can color words, too. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -17,21 +19,37 @@ from pdpbook import advice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 __all__ = [
     "BLUE",
     "GRAY",
     "GREEN",
+    "INK",
+    "PAPER",
     "PINK",
     "SERIES",
+    "THEME",
     "VERMILION",
     "Explorable",
+    "label",
     "reference_line",
     "use",
 ]
 
-BLUE, VERMILION, GREEN, PINK, GRAY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6F6F6F"
+INK, PAPER = "#1f2328", "#ffffff"  # words and axes; what is behind
+BLUE, VERMILION, GREEN, PINK, GRAY = "#0072b2", "#b84a00", "#00795a", "#a6437f", "#6b737d"
 SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PINK, "D"), (GRAY, "v"))
+THEME = {
+    INK: "currentColor",
+    PAPER: "var(--fig-paper)",
+    BLUE: "var(--fig-blue)",
+    VERMILION: "var(--fig-warm)",
+    GREEN: "var(--fig-green)",
+    PINK: "var(--fig-pink)",
+    GRAY: "var(--fig-soft)",
+}
+WIDTH = 4.2  # inches; 11 points are 12 px where it is as wide as a phone of 390 px
 
 
 def use() -> None:
@@ -41,24 +59,73 @@ def use() -> None:
     """
     import matplotlib as mpl
     from cycler import cycler
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     advice.silence()
 
     mpl.rcParams.update(
         {
-            "figure.figsize": (6.4, 3.6),
+            "figure.figsize": (WIDTH, 2.9),
             "figure.dpi": 144,
-            "figure.facecolor": "white",
-            "figure.constrained_layout.use": True,
+            "figure.facecolor": PAPER,
+            "figure.hooks": ["pdpbook._layout:arrange"],
+            "axes.facecolor": "none",
             "axes.prop_cycle": cycler(color=[color for color, _ in SERIES]),
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "font.size": 10,
+            "font.size": 11,
+            "axes.labelsize": 11,
+            "axes.titlesize": 11,
+            "xtick.labelsize": 10.5,
+            "ytick.labelsize": 10.5,
+            "xtick.minor.size": 0,
+            "ytick.minor.size": 0,
+            "legend.fontsize": 10.5,
             "legend.frameon": False,
             "lines.linewidth": 2,
-            "lines.markersize": 6,
+            "lines.markersize": 5,
+            "svg.fonttype": "none",  # text stays text
+            "svg.hashsalt": "pdpbook",  # the same file twice
         }
+        | dict.fromkeys(
+            [
+                "text.color",
+                "axes.labelcolor",
+                "axes.edgecolor",
+                "xtick.color",
+                "ytick.color",
+                "patch.edgecolor",
+                "hatch.color",
+            ],
+            INK,
+        )
     )
+    # SVG for pages and JupyterLab, PDF for LaTeX: MyST-NB takes the best that a builder can show.
+    set_matplotlib_formats("svg", "pdf", bbox_inches=None)
+
+
+def label(ax: Axes, x: float, y: float, words: str, color: str = INK, **more: Any) -> Text:
+    """Name a curve on the curve itself, in its color: no legend, nothing to look up.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to write.
+    x, y : float
+        Where the words begin, at half of their height, in units of the axes.
+    words : str
+        The name.
+    color : str, default the color of text
+        One of the colors of this module.
+    **more
+        Other properties of the text: ``ha="right"`` ends it there.
+
+    Returns
+    -------
+    matplotlib.text.Text
+        The words.
+    """
+    return ax.text(x, y, words, **{"color": color, "ha": "left", "va": "center", **more})
 
 
 def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> Axes:
@@ -80,8 +147,6 @@ def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> 
     matplotlib.axes.Axes
         `ax` itself.
     """
-    from matplotlib.patheffects import withStroke
-
     ax.axhline(height, color=color, linestyle="--", linewidth=1.5)
     ax.annotate(
         text,
@@ -91,8 +156,8 @@ def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> 
         textcoords="offset points",
         ha="right",
         color=color,
-        zorder=5,  # a curve may pass there: the name lies on it, in a white margin
-        path_effects=[withStroke(linewidth=3, foreground="white")],
+        zorder=5,  # a curve may pass there: the name lies on it, on a pale ground
+        bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0},
     )
     return ax
 

@@ -32,7 +32,7 @@ FLOORS = {
     6: "audit experiments published comparison",
     5: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
-    4: "_accounts",
+    4: "_accounts _layout",
     3: "guarantees sensitivity per_instance huber reports",
     2: "noise ridge datasets _domain",
     1: "blocks figures _users _budgets _factors",

@@ -31,6 +31,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+PICTURE = re.compile("image/|application/pdf")
 DATA = ROOT.parent / "shared" / "data"
 
 
@@ -69,7 +70,7 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
         cell.metadata.pop("execution", None)
         cell.source = cell.source.strip("\n")
         for output in cell.get("outputs", []):
-            for kind in [k for k in output.get("data", {}) if k.startswith("image/")]:
+            for kind in [k for k in output.get("data", {}) if PICTURE.match(k)]:
                 del output.data[kind]
     return notebook
 

@@ -1,0 +1,107 @@
+"""Puts SVG pictures into the page itself, where they see its colors and its fonts.
+
+An SVG behind <img> knows neither the theme that the reader chose nor the color of the text around
+it. In the page `currentColor` and CSS variables work. Runs after `pdp_html`, whose parser is slow
+on thousands of paths.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape, unescape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from pdpbook.figures import THEME
+
+# With the link to the picture alone, which Sphinx puts around one that has a width.
+IMAGE = re.compile(
+    r'(?P<link><a\b[^>]*\bimage-reference\b[^>]*>\s*)?'
+    r'<img\b[^>]*?\bsrc="(?P<src>[^"]*_images/[^"]+\.svg)"[^>]*>(?(link)\s*</a>)'
+)
+ALT = re.compile(r'\balt="([^"]*)"')
+ID = re.compile(r'(\bid="|\bhref="#|url\(#)([^")]+)')
+TAG = re.compile(r"<[^>]+>")
+
+
+def inline(svg: str, alt: str, prefix: str) -> str:
+    """The picture as part of a page: a name, ids of its own, no prolog."""
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.S)
+    if 'id="figure_1"' in svg:
+        svg = undraw(svg)
+    svg = ID.sub(rf"\1{prefix}\2", svg)
+    head, rest = svg.split(">", 1)
+    head = re.sub(r'\s(?:width|height|version|xmlns:xlink)="[^"]*"', "", head)
+    if named := re.search(r'aria-labelledby="([^"]*)"', head):
+        names = " ".join(prefix + name for name in named[1].split())
+        head = head.replace(named[0], f'aria-labelledby="{names}" class="inline-figure diagram"')
+    else:
+        head += f' role="img" aria-label="{escape(unescape(alt))}" class="inline-figure"'
+    return f"{head}>{rest}"
+
+
+def undraw(svg: str) -> str:
+    """A plot of matplotlib without its ground, its fonts and ids, in colors of the theme."""
+    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, count=1, flags=re.S)
+    svg = re.sub(r'<g id="patch_1">.*?</g>', "", svg, count=1, flags=re.S)
+    svg = svg.replace("xlink:href", "href")
+    used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
+    svg = re.sub(r'\sid="([^"]+)"', lambda m: m[0] if m[1] in used else "", svg)
+
+    def mend(tag: re.Match) -> str:
+        text = re.sub(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*", _size, tag[0])
+        text = re.sub(r"(\d\.\d\d)\d+", r"\1", text)  # of a point
+        for color, name in THEME.items():
+            text = text.replace(color, name)
+        text = re.sub(r'(?<=base64,)[^"]+', lambda data: "".join(data[0].split()), text)
+        return re.sub(r"\s+", " ", text)
+
+    svg = TAG.sub(mend, svg)
+    return re.sub(r">\s+<", "><", svg)
+
+
+def _size(font: re.Match) -> str:
+    return f"font-size: {font[1]}" if font[1] else ""
+
+
+def finish(app, exception) -> None:
+    """Replace the images of all pages; their files are then asked for by nobody."""
+    if exception or app.builder.format != "html":
+        return
+    done: set[Path] = set()
+    for page in Path(app.outdir).rglob("*.html"):
+        text, count = page.read_text(encoding="utf-8"), 0
+
+        def put(match: re.Match, page: Path = page) -> str:
+            nonlocal count
+            count += 1
+            file = (page.parent / match["src"]).resolve()
+            done.add(file)
+            alt = ALT.search(match[0])
+            return inline(file.read_text(encoding="utf-8"), alt[1] if alt else "", f"f{count}-")
+
+        new = IMAGE.sub(put, text)
+        if count:
+            page.write_text(new, encoding="utf-8")
+    for file in done:
+        file.unlink()
+
+
+class NaturalSize(SphinxPostTransform):
+    """On paper a plot has its own size: letters of 11 points."""
+
+    default_priority = 900
+    formats = ("latex",)
+
+    def run(self, **kwargs) -> None:
+        for image in self.document.findall(nodes.image):
+            if image["uri"].endswith(".pdf"):
+                image.attributes.pop("width", None)
+
+
+def setup(app) -> dict[str, bool]:
+    app.add_post_transform(NaturalSize)
+    app.connect("build-finished", finish, priority=950)  # after pdp_html
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

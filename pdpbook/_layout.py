@@ -1,0 +1,85 @@
+"""How a plot of `figures` is laid out: `figures.use` names `arrange` as a hook of matplotlib.
+
+Apart from `figures`, which is imported without matplotlib.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+MANY = 1000  # marks, from which their picture is smaller than their list
+LINE, UPRIGHT = 44, 30  # letters that fit across a figure, and along its vertical axis
+LEGEND = {
+    "loc": "upper left",
+    "borderaxespad": 0.2,
+    "borderpad": 0.2,
+    "columnspacing": 1.4,
+    "handlelength": 1.6,
+    "labelspacing": 0.35,
+}
+
+
+def arrange(fig: Figure) -> None:
+    """Give a new figure the layout of the book."""
+    fig.set_layout_engine(_Roomy())
+
+
+class _Roomy(ConstrainedLayoutEngine):
+    """Legends stand above the plot, which keeps its size. Long names of axes break. A cloud of
+    points becomes a picture."""
+
+    _done = False
+
+    def execute(self, fig: Figure) -> None:
+        if not self._done:
+            self._done = True
+            for ax in fig.axes:
+                ax.set_xlabel(_wrapped(ax.get_xlabel(), LINE))
+                ax.set_ylabel(_wrapped(ax.get_ylabel(), UPRIGHT))
+                for marks in (*ax.collections, *ax.lines):
+                    marks.set_rasterized(_count(marks) > MANY)
+            self._lift_legends(fig)
+        super().execute(fig)
+
+    def _lift_legends(self, fig: Figure) -> None:
+        """All legends as one, in as many columns as fit; the figure grows by its height."""
+        entries: dict[str, Any] = {}
+        for legend in [*fig.legends, *filter(None, (ax.get_legend() for ax in fig.axes))]:
+            for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+                entries.setdefault(_wrapped(text.get_text(), LINE), handle)
+            legend.remove()
+        if not entries:
+            return
+        wide, high = fig.get_size_inches()
+        for columns in (4, 3, 2, 1):
+            legend = fig.legend(entries.values(), entries, ncols=columns, **LEGEND)
+            box = legend.get_window_extent()
+            if box.width <= 0.98 * wide * fig.dpi or columns == 1:
+                break
+            legend.remove()
+        legend.set_in_layout(False)
+        taken = box.height / fig.dpi + 0.08
+        fig.set_size_inches(wide, high + taken, forward=False)
+        self.set(rect=(0, 0, 1, high / (high + taken)))
+
+
+def _wrapped(words: str, width: int) -> str:
+    """Long words in lines of about equal length; as they are with a formula or breaks in them."""
+    if "$" in words or "\n" in words or len(words) <= width:
+        return words
+    lines = len(textwrap.wrap(words, width))
+    return min(
+        (textwrap.fill(words, k) for k in range(width // 2, width + 1)),
+        key=lambda text: (max(text.count("\n") + 1 - lines, 0), max(map(len, text.split("\n")))),
+    )
+
+
+def _count(marks: Any) -> int:
+    """The marks that an artist draws one by one."""
+    if hasattr(marks, "get_offsets"):
+        return len(marks.get_offsets())
+    return len(marks.get_xdata()) if marks.get_marker() not in {"None", "", " "} else 0
