@@ -65,8 +65,8 @@ def sensitivity_weights(
     Notes
     -----
     Statement ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*. For many
-    people they are those of `pdp_weights`; `capped_weights` is something else, a cap on budgets that
-    trades noise for label noise.
+    people they are those of `pdp_weights`; `capped_weights` is something else, a cap on budgets
+    that trades noise for label noise.
 
     Examples
     --------
