@@ -8,11 +8,13 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 MANY = 1000  # marks, from which their picture is smaller than their list
-LINE, UPRIGHT = 44, 30  # letters that fit across a figure, and along its vertical axis
+PANEL = 2.0  # inches, the height of one of several panels on each other
+LINE = 44  # letters of a legend beside its mark
 LEGEND = {
     "loc": "upper left",
     "borderaxespad": 0.2,
@@ -29,8 +31,8 @@ def arrange(fig: Figure) -> None:
 
 
 class _Roomy(ConstrainedLayoutEngine):
-    """Legends stand above the plot, which keeps its size. Long names of axes break. A cloud of
-    points becomes a picture."""
+    """Legends stand above the plot, which keeps its size; rows of panels add to it. Long names of
+    axes break. A cloud of points becomes a picture."""
 
     _done = False
 
@@ -38,11 +40,14 @@ class _Roomy(ConstrainedLayoutEngine):
         if not self._done:
             self._done = True
             for ax in fig.axes:
-                ax.set_xlabel(_wrapped(ax.get_xlabel(), LINE))
-                ax.set_ylabel(_wrapped(ax.get_ylabel(), UPRIGHT))
+                if (rows := ax.get_gridspec().nrows) > 1:
+                    fig.set_figheight(PANEL * rows, forward=False)
                 for marks in (*ax.collections, *ax.lines):
                     marks.set_rasterized(_count(marks) > MANY)
             self._lift_legends(fig)
+            super().execute(fig)
+            for ax in fig.axes:
+                _break_names(ax, fig.bbox.height * self.get()["rect"][3])
         super().execute(fig)
 
     def _lift_legends(self, fig: Figure) -> None:
@@ -67,15 +72,27 @@ class _Roomy(ConstrainedLayoutEngine):
         self.set(rect=(0, 0, 1, high / (high + taken)))
 
 
+def _break_names(ax: Axes, top: float) -> None:
+    """Break the name of an axis that leaves the figure, or climbs into its legend."""
+    frame, fig = ax.get_window_extent(), ax.get_figure(root=True)
+    for name, middle, end, is_upright in (
+        (ax.xaxis.label, (frame.x0 + frame.x1) / 2, fig.bbox.width, False),
+        (ax.yaxis.label, (frame.y0 + frame.y1) / 2, top, True),
+    ):
+        box, words = name.get_window_extent(), name.get_text()
+        length = box.height if is_upright else box.width
+        room = 2 * min(middle, end - middle)
+        if length > room:
+            name.set_text(_wrapped(words, int(len(words) * room / length)))
+
+
 def _wrapped(words: str, width: int) -> str:
     """Long words in lines of about equal length; as they are with a formula or breaks in them."""
     if "$" in words or "\n" in words or len(words) <= width:
         return words
     lines = len(textwrap.wrap(words, width))
-    return min(
-        (textwrap.fill(words, k) for k in range(width // 2, width + 1)),
-        key=lambda text: (max(text.count("\n") + 1 - lines, 0), max(map(len, text.split("\n")))),
-    )
+    narrow = (textwrap.wrap(words, k) for k in range(width // 2, width + 1))
+    return "\n".join(next(found for found in narrow if len(found) == lines))
 
 
 def _count(marks: Any) -> int:

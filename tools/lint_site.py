@@ -39,6 +39,8 @@ STRAY = {
     "a traceback": r"Traceback \(most recent call last\)",
 }
 EVERYWHERE = {"a figure that was not drawn", "a traceback"}  # in outputs, too
+# A color that is not the second choice after a variable.
+LEFT_ALONE = re.compile(r"(?<!, )(?<!,)#[0-9a-f]{3,8}\b(?=[;\"'} ])")
 FETCHING = {"script", "img", "iframe", "source", "video", "audio", "embed", "object", "link"}
 FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "manifest"}
 
@@ -171,6 +173,15 @@ def images(site: Site, page: str) -> Iterator[str]:
         least = 20 if image.find_parent("article") else 4
         if len(alt) < least or re.search(r"\.(png|svg|jpe?g)$|_images/", alt):
             yield f"alt={alt!r} of {Path(image.get('src', '')).name} says too little"
+        if re.search(r"_images/.*\.svg", image.get("src", "")):
+            yield f"{Path(image['src']).name} does not stand in the page, whose colors it needs"
+    for picture in soup.select("svg.inline-figure"):
+        names = [soup.find(id=name) for name in picture.get("aria-labelledby", "").split()]
+        name = picture.get("aria-label") or " ".join(tag.get_text() for tag in names if tag)
+        if picture.get("role") != "img" or len(name.strip()) < 20:
+            yield f"an inlined picture is called {name!r}, which says too little"
+        for color in sorted(set(LEFT_ALONE.findall(picture.decode()))):
+            yield f"{color} in {name[:40]!r} does not follow the theme"
     for figure in content(soup).find_all("figure"):
         if not figure.select_one("img, svg, video, object"):
             yield f"figure {figure.get('id', '')} has no image"

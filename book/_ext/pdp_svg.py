@@ -16,9 +16,10 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from pdpbook.figures import THEME
 
+COLORS = {**THEME, "#000000": "currentColor"}
 # With the link to the picture alone, which Sphinx puts around one that has a width.
 IMAGE = re.compile(
-    r'(?P<link><a\b[^>]*\bimage-reference\b[^>]*>\s*)?'
+    r"(?P<link><a\b[^>]*\bimage-reference\b[^>]*>\s*)?"
     r'<img\b[^>]*?\bsrc="(?P<src>[^"]*_images/[^"]+\.svg)"[^>]*>(?(link)\s*</a>)'
 )
 ALT = re.compile(r'\balt="([^"]*)"')
@@ -53,7 +54,7 @@ def undraw(svg: str) -> str:
     def mend(tag: re.Match) -> str:
         text = re.sub(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*", _size, tag[0])
         text = re.sub(r"(\d\.\d\d)\d+", r"\1", text)  # of a point
-        for color, name in THEME.items():
+        for color, name in COLORS.items():
             text = text.replace(color, name)
         text = re.sub(r'(?<=base64,)[^"]+', lambda data: "".join(data[0].split()), text)
         return re.sub(r"\s+", " ", text)

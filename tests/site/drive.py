@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import lint_site
 from axe_playwright_python.sync_playwright import Axe
+from diagrams import PLACED
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
@@ -147,6 +148,8 @@ def drive(browser, address: str, page: str, files: set[str] | None = None) -> li
         files |= asked
     seen += [("formula", text) for text in tab.evaluate(RAW_TEX)]
     seen += [("overflow", what) for what in tab.evaluate(OVERFLOW)]
+    placed = tab.locator("article svg.inline-figure").evaluate_all(f"all => all.flatMap({PLACED})")
+    seen += [("picture", what) for what in placed]
     seen += [("cut", f"(phone) {what}") for what in tab.evaluate(CUT, False)]
     tab.set_viewport_size(DESKTOP)
     seen += [("cut", what) for what in tab.evaluate(CUT, True)]

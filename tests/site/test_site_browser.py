@@ -71,6 +71,8 @@ PLANTED = {
     "cut": "<article><span class='math' style='display: inline-block; width: 90px'><mjx-container>"
     "<mjx-math><i style='display: inline-block; width: 95px'>x</i></mjx-math></mjx-container>"
     "</span></article>",
+    "picture": "<article><svg class='inline-figure' role='img' aria-label='A' viewBox='0 0 99 50'>"
+    "<text x='5' y='20'>one word</text><text x='15' y='24'>another</text></svg></article>",
     "axe:image-alt": "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA='>",
     "axe:color-contrast": "<p style='color: #bbb; background: #fff'>Too pale to read.</p>",
 }

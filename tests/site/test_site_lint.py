@@ -16,6 +16,9 @@ GOOD = (
     " <a href='#a'>above</a> and <a href='https://example.org/x#y'>elsewhere</a>).</p>"
     "<h2>A section</h2><pre>:::{note} $x$ **kw ??</pre><h3>A part</h3><h2>Another</h2>"
     "<figure><img src='p.png' alt='A curve that falls from one to zero'></figure>"
+    "<figure><svg role='img' class='inline-figure' aria-label='A curve that falls, and its label'>"
+    "<defs><path id='f1-m0' d='M0 0'/></defs><use href='#f1-m0' style='fill: currentColor'/>"
+    "<path style='fill: var(--fig-blue, #0072b2)' clip-path='url(#f1-m0)'/></svg></figure>"
 )
 PLANTED = {  # rule, what it says, body
     "dollar": ("stray", "dollar", "<p>The bound $x + 1$ holds.</p>"),
@@ -39,6 +42,23 @@ PLANTED = {  # rule, what it says, body
     "empty alt": ("image", "too little", "<img src='p.png' alt=''>"),
     "short alt": ("image", "too little", "<img src='p.png' alt='a plot'>"),
     "file as alt": ("image", "too little", "<img src='p.png' alt='../../_images/0123456789.png'>"),
+    "unnamed picture": ("image", "too little", "<svg class='inline-figure' role='img'></svg>"),
+    "picture without a role": (
+        "image",
+        "too little",
+        "<svg class='inline-figure' aria-label='A curve that falls, and its label'></svg>",
+    ),
+    "picture outside": (
+        "image",
+        "does not stand in the page",
+        "<img src='_images/a.svg' alt='A curve that falls from one to zero'>",
+    ),
+    "color of its own": (
+        "image",
+        "#bdbdbd in 'A curve that falls, and its label' does not follow the theme",
+        "<svg role='img' class='inline-figure' aria-label='A curve that falls, and its label'>"
+        "<path style='fill: #bdbdbd; stroke: none'/></svg>",
+    ),
     "empty figure": ("image", "no image", "<figure id='f'><figcaption>c</figcaption></figure>"),
     "second h1": ("heading", "2 h1", "<h1>Again</h1>"),
     "skipped level": ("heading", "h3 after h1", "<h3>Deep</h3>"),

@@ -25,7 +25,8 @@ def test_every_icon_is_drawn(browser, address):
 UNSEEN = """() => {
   for (const folded of document.querySelectorAll("article details")) folded.open = true;
   document.getAnimations().forEach(animation => animation.finish());
-  const text = "p:not(.collapsed), li, pre, td, th, h1, h2, h3, figcaption, summary, dt, dd, img";
+  const text = "p:not(.collapsed), li, pre, td, th, h1, h2, h3, figcaption, summary, dt, dd, " +
+    "img, svg.inline-figure";
   return [...document.querySelectorAll("article :is(" + text + ")")]
     .filter(element => element.innerText?.trim() !== "" || element.matches("img"))
     .filter(element => !element.checkVisibility({visibilityProperty: true, opacityProperty: true}))

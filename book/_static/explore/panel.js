@@ -3,7 +3,9 @@
 "use strict";
 
 window.explore = (() => {
-  const BLUE = "#0072B2", VERMILION = "#D55E00", GREEN = "#009E73", GRAY = "#6F6F6F"; // of pdpbook.figures
+  // The colors of pdpbook.figures, in the theme of the page.
+  const BLUE = "var(--fig-blue)", VERMILION = "var(--fig-warm)", GREEN = "var(--fig-green)",
+    GRAY = "var(--fig-soft)";
 
   function make(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
