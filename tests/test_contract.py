@@ -171,7 +171,7 @@ def test_no_statement_stands_outside_a_chapter(path):
 
 @pytest.mark.parametrize("name", pages.PAGES)
 def test_generated_pages_are_up_to_date(name):
-    path = ROOT / "book" / "back" / f"{name}.md"
+    path = ROOT / "book" / pages.place(name)
     made = pages.PAGES[name](pages.load())
     assert path.read_text(encoding="utf-8") == made, f"run tools/pages.py to renew {path.name}"
 

@@ -7,9 +7,10 @@
 off docstrings and tests, `back/errata.md` and `back/published.md` off `errata.yml` and
 `published.yml` and the evidence that they name, `back/benchmarks.md` off the records in
 `benchmarks/`, `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter
-off `teaching.md`, `teaching.yml` and the exercises. With `--check` nothing is written: the exit
-code is 1 when a page or a cell is out of date. The ledger refuses a check or falsifier cell that
-printed no line of its label; errata and published refuse evidence that no chapter prints any more.
+off `teaching.md`, `teaching.yml` and the exercises, the map of the chapters off `teaching.yml`.
+With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
+ledger refuses a check or falsifier cell that printed no line of its label; errata and published
+refuse evidence that no chapter prints any more.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import re
 import sys
 from functools import partial
 
+from chapter_map import chapter_map
 from evidence import errata, published_numbers
 from functions import functions, modules, named, runs
 from guide import instructors, write_last_cells
@@ -65,6 +67,7 @@ __all__ = [
     "main",
     "markers",
     "modules",
+    "place",
     "printed",
     "published",
     "read",
@@ -249,8 +252,14 @@ PAGES = {
     "functions": functions,
     "runs": runs,
     "instructors": instructors,
+    "_static/diagrams/map.svg": chapter_map,
     **{f"api/{m.removeprefix('pdpbook.')}": partial(reference, m) for m in modules()},
 }
+
+
+def place(name: str) -> str:
+    """Where a page stands in the book; the map of the chapters is a picture."""
+    return name if "." in name else f"back/{name}.md"
 
 
 def main(arguments: list[str]) -> int:
@@ -261,7 +270,7 @@ def main(arguments: list[str]) -> int:
     pages, checking = load(), "--check" in arguments
     code = write_last_cells(pages, check=checking)
     for name, make in PAGES.items():
-        path = ROOT / "book" / "back" / f"{name}.md"
+        path = ROOT / "book" / place(name)
         shown = path.relative_to(ROOT)
         try:
             text = make(pages)
@@ -274,7 +283,7 @@ def main(arguments: list[str]) -> int:
             code = code if same else 1
             print(f"{shown}: {'up to date' if same else 'out of date; run tools/pages.py'}")
         else:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(f"{shown}: {'as it was' if same else 'written'}")
     return code
