@@ -36,7 +36,7 @@ explore.budget = (() => {
   // Five bars; the one that may change has a grip, which is dragged or moved by the slider above.
   function bars(data, set) {
     const { svg, short } = explore;
-    const height = 190, top = 16, foot = 44, left = 60, right = 16, high = height - top - foot;
+    const height = 176, top = 16, foot = 44, left = 60, right = 16, high = height - top - foot;
     const to = (v) => top + high * (1 - v);
     const stage = svg("svg", { height, role: "img" }), holder = { stage };
     const move = (event) => {
@@ -92,7 +92,7 @@ explore.budget = (() => {
   // Three wedges on one scale: with a probability of 80 percent the published line lies in it.
   function wedges(now, width, open) {
     const { svg, short } = explore;
-    const height = 216, top = 42, foot = 42, left = 48, right = 8, low = -0.6, up = 1.8;
+    const height = 206, top = 42, foot = 42, left = 48, right = 8, low = -0.6, up = 1.8;
     const high = height - top - foot, gap = 10, step = (width - left - right) / 3;
     const to = (v) => top + high * (up - v) / (up - low);
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
