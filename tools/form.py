@@ -113,9 +113,14 @@ def _order(source: str) -> list[str]:
     return [kind for _, kind in sorted(found)]
 
 
+def mark(notebook: NotebookNode) -> str:
+    """What a page says it is: `core`, `depth`, or nothing if it was not converted."""
+    return str(notebook.metadata.get("pdpbook", {}).get("form", ""))
+
+
 def converted(notebook: NotebookNode) -> bool:
     """Whether the limits of a core chapter hold for this page."""
-    return bool(notebook.metadata.get("pdpbook", {}).get("form") == "core")
+    return mark(notebook) == "core"
 
 
 # --- in the browser -------------------------------------------------------------------------------

@@ -203,6 +203,10 @@ class Book:
             one.content.cells.append(text(f"## Works cited\n\n{entries}", CITED))
         nbformat.write(one.content, one.path)
 
+    def _opens(self, file: str) -> bool:
+        """Whether a page is a notebook, which those of the package are not."""
+        return file.removeprefix("book/") in self.notebooks
+
     def contents(self) -> NotebookNode:
         """The table of contents, as links."""
 
@@ -217,7 +221,10 @@ class Book:
         lines = ["# Contents", "", entry(self.toc["root"])]
         for part in self.toc["parts"]:
             lines += ["", f"## {part['caption']}", ""]
-            lines += [entry(chapter["file"]) for chapter in part["chapters"]]
+            for chapter in part["chapters"]:
+                lines.append(entry(chapter["file"]))
+                below = [section["file"] for section in chapter.get("sections", [])]
+                lines += [f"  {entry(file)}" for file in below if self._opens(file)]
         cells = [text("\n".join(lines), CONTENTS)]
         return v4.new_notebook(cells=cells, metadata=METADATA)
 
