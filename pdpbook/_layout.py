@@ -12,10 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+__all__: list[str] = []  # for matplotlib, by name
+
 MANY = 1000  # marks, from which their picture is smaller than their list
 PANEL = 2.0  # inches, the height of one of several panels on each other
 LINE = 44  # letters of a legend beside its mark
-LEGEND = {
+LEGEND: dict[str, Any] = {
     "loc": "upper left",
     "borderaxespad": 0.2,
     "borderpad": 0.2,
@@ -40,14 +42,15 @@ class _Roomy(ConstrainedLayoutEngine):
         if not self._done:
             self._done = True
             for ax in fig.axes:
-                if (rows := ax.get_gridspec().nrows) > 1:
-                    fig.set_figheight(PANEL * rows, forward=False)
+                grid = ax.get_gridspec()
+                if grid and grid.nrows > 1:
+                    fig.set_figheight(PANEL * grid.nrows, forward=False)
                 for marks in (*ax.collections, *ax.lines):
                     marks.set_rasterized(_count(marks) > MANY)
             self._lift_legends(fig)
             super().execute(fig)
             for ax in fig.axes:
-                _break_names(ax, fig.bbox.height * self.get()["rect"][3])
+                _break_names(fig, ax, fig.bbox.height * self.get()["rect"][3])
         super().execute(fig)
 
     def _lift_legends(self, fig: Figure) -> None:
@@ -72,9 +75,9 @@ class _Roomy(ConstrainedLayoutEngine):
         self.set(rect=(0, 0, 1, high / (high + taken)))
 
 
-def _break_names(ax: Axes, top: float) -> None:
+def _break_names(fig: Figure, ax: Axes, top: float) -> None:
     """Break the name of an axis that leaves the figure, or climbs into its legend."""
-    frame, fig = ax.get_window_extent(), ax.get_figure(root=True)
+    frame = ax.get_window_extent()
     for name, middle, end, is_upright in (
         (ax.xaxis.label, (frame.x0 + frame.x1) / 2, fig.bbox.width, False),
         (ax.yaxis.label, (frame.y0 + frame.y1) / 2, top, True),

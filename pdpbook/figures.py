@@ -86,22 +86,17 @@ def use() -> None:
             "lines.markersize": 5,
             "svg.fonttype": "none",  # text stays text
             "svg.hashsalt": "pdpbook",  # the same file twice
+            "text.color": INK,
+            "axes.labelcolor": INK,
+            "axes.edgecolor": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
+            "patch.edgecolor": INK,
+            "hatch.color": INK,
         }
-        | dict.fromkeys(
-            [
-                "text.color",
-                "axes.labelcolor",
-                "axes.edgecolor",
-                "xtick.color",
-                "ytick.color",
-                "patch.edgecolor",
-                "hatch.color",
-            ],
-            INK,
-        )
     )
     # SVG for pages and JupyterLab, PDF for LaTeX: MyST-NB takes the best that a builder can show.
-    set_matplotlib_formats("svg", "pdf", bbox_inches=None)
+    set_matplotlib_formats("svg", "pdf", bbox_inches=None)  # type: ignore[no-untyped-call]
 
 
 def label(ax: Axes, x: float, y: float, words: str, color: str = INK, **more: Any) -> Text:

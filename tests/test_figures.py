@@ -148,6 +148,8 @@ def test_panels_share_one_legend(drawn):
     fig = drawn(named("one", "two"), rows=2)
     assert len(fig.legends) == 1
     assert len(fig.legends[0].get_texts()) == 2
+    assert fig.get_size_inches()[0] == figures.WIDTH
+    assert 4 < fig.get_size_inches()[1] < 4.5  # two panels of 2 inches, and the legend
 
 
 def test_long_names_of_axes_break(drawn):

@@ -49,7 +49,7 @@ def not_canonical(notebook):
         for output in cell.outputs:
             if output.output_type == "error" or output.get("name") == "stderr":
                 wrong.append(f"cell {cell.id} committed an error, a warning or stderr")
-            if any(kind.startswith("image/") for kind in output.get("data", {})):
+            if any(re.match("image/|application/pdf", kind) for kind in output.get("data", {})):
                 wrong.append(f"cell {cell.id} committed an image")
     wrong += [
         f"cell id {cell.id!r} is not made of words"
@@ -451,6 +451,7 @@ PLANTED = [
     ),
     (not_canonical, lambda nb: nb.metadata.update(author="me"), "not in canonical form"),
     (not_canonical, output("display_data", data={"image/png": "AAAA"}), "committed an image"),
+    (not_canonical, output("display_data", data={"application/pdf": "AA"}), "committed an image"),
     (not_canonical, output("stream", name="stderr", text="Warning"), "a warning or stderr"),
     (not_canonical, output("error", ename="E", evalue="", traceback=[]), "committed an error"),
     (too_long, code("\n".join("x" * 26)), "26 lines, more than 25"),
@@ -536,7 +537,8 @@ def test_headings_in_code_are_no_headings():
 
 def test_canonical_form_is_reached_in_one_step():
     notebook = good()
-    notebook.cells[1].outputs += [v4.new_output("display_data", data={"image/png": "AAAA"})]
+    for kind in ("image/png", "image/svg+xml", "application/pdf"):
+        notebook.cells[1].outputs += [v4.new_output("display_data", data={kind: "AAAA"})]
     notebook.cells[1].metadata["execution"] = {"iopub.status.busy": "now"}
     notebook.cells[1].id, notebook.cells[3].id = "title", "0a1b2c3d"
     once = notebooks.canonical(notebook)
