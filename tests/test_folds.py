@@ -145,6 +145,10 @@ CHECK = Cell("# check: thm-x\ncheck('thm-x', helper(2))", True)
         ([Cell("fig, ax = plt.subplots()\nplt.show()", True)], ["figure"]),
         ([Cell("def helper(x):\n    return x", False), CHECK], ["helper", "check"]),
         ([Cell("def helper(x):\n    return x", False), CHECK, Cell("helper(1)", True)], [""]),
+        (
+            [Cell("def line(ax):\n    pass", False), Cell("line(plt.gca())\nplt.show()", True)],
+            ["helper", "figure"],
+        ),
         ([Cell("def other(x):\n    return x", False), CHECK], [""]),
         (
             [

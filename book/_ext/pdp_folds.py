@@ -20,7 +20,7 @@ from sphinx.util import logging
 
 OWN = {"aside", "breaks", "check", "minimal", "remove-input", "remove-output"}
 EXERCISES = "book/exercises/"  # there the code is what one reads
-LINKS = {"setup": "Set-up code", "helper": "Code that the tests share"}
+LINKS = {"setup": "Set-up code", "helper": "Helper code"}
 FIGURE, DATA = "Code of the figure", "Code and numbers of the figure"
 HIDE = "Hide the code"
 

@@ -3,7 +3,7 @@
 A cell `# check: label` or `# falsify: label` prints one line for each thing that it measured; a
 reader wants to know what was tested, how close it was, and what the test would notice. That is one
 sentence, made of the printed lines alone, without the label. What else folds is told by rules:
-set-up, code that draws, and definitions that only checks use.
+set-up, code that draws, and definitions that only folded cells use.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def kinds(cells: Sequence[Cell]) -> list[str]:
             continue
         if all(isinstance(statement, DEFINITIONS) for statement in trees[k].body):
             users = {found[j] for j in range(k + 1, len(cells)) if made[k] & used[j]}
-            if users and users <= {*CHECKS, "helper"}:
+            if users and users <= {*CHECKS, "figure", "helper"}:
                 found[k] = "helper"
     return found
 
