@@ -103,8 +103,9 @@ explore.budget = (() => {
         word(short(v), left - 8, to(v) + 4, "end"));
     stage.append(word("faster by (minutes)", -(top + high / 2), 14, "middle", { transform: "rotate(-90)" }),
       word("part of the training attended", left + 1.5 * step, height - 4));
-    [["smallest for all", now.minimum, SOFT], ["best threshold", now.threshold, WARM],
-      ["own weights", now.own, BLUE]].forEach(([name, rule, color], k) => {
+    const names = width > 480 ? ["smallest for all", "best threshold", "own weights"]
+      : ["smallest", "threshold", "own"];
+    [[names[0], now.minimum, SOFT], [names[1], now.threshold, WARM], [names[2], now.own, BLUE]].forEach(([name, rule, color], k) => {
       const x = left + step * k, wide = step - gap;
       const inner = svg("svg", { x, y: top, width: wide, height: high }); // clips
       const at = (v) => to(v) - top, reach = REACH * rule.noise;
@@ -114,7 +115,7 @@ explore.budget = (() => {
         svg("path", { d: `M0,${at(0)}L${wide},${at(rule.slope)}`, stroke: color, "stroke-width": 2.5 }));
       stage.append(inner,
         svg("path", { d: `M${x},${top}V${top + high}M${x},${to(0)}h${wide}`, class: "explore-axis" }),
-        word("0", x, top + high + 18), word("1", x + wide, top + high + 18),
+        word("0", x, top + high + 18, "start"), word("1", x + wide, top + high + 18, "end"),
         word(name, x + wide / 2, 16, "middle", { style: `fill:${color}`, class: "explore-name" }),
         word(open ? `noise ${short(rule.noise)}` : "?", x + wide / 2, 34, "middle", { style: `fill:${color}` }));
     });
