@@ -4,10 +4,11 @@
 explore.budget = (() => {
   const sum = (list) => list.reduce((total, v) => total + v, 0);
 
-  // One level for all who reach it, 0 for the others: the level with the largest sum.
+  // One level for all who reach it, 0 for the others: the level with the largest sum,
+  // and of two such the one that leaves out fewer.
   function threshold(budgets) {
     const sorted = [...budgets].sort((a, b) => b - a);
-    const [, level] = sorted.map((e, k) => [(k + 1) * e, e]).reduce((a, b) => b[0] > a[0] ? b : a);
+    const [, level] = sorted.map((e, k) => [(k + 1) * e, e]).reduce((a, b) => b[0] >= a[0] ? b : a);
     return budgets.map((e) => e >= level ? level : 0);
   }
 
@@ -181,10 +182,10 @@ explore.budget = (() => {
             `${short(now.minimum.noise)}, ${than("minimum", own)}. ${name}'s group has ` +
             `${short(100 * now.own.shares[data.who])} percent of the weight.`,
           table: {
-            caption: `Each group of ${data.copies}: budget, what a member loses at most under the three rules, own weight`,
-            head: ["group", "budget", "smallest", "threshold", "own", "weight"],
-            rows: data.names.map((n, k) => [n, short(now.budgets[k]), short(now.minimum.used[k]),
-              short(now.threshold.used[k]), short(now.own.used[k]),
+            caption: `Each group of ${data.copies}: budget, which is what a member loses at most with own ` +
+              `weights; the same at the best threshold; own weight of the group`,
+            head: ["group", "budget", "threshold", "weight"],
+            rows: data.names.map((n, k) => [n, short(now.budgets[k]), short(now.threshold.used[k]),
               `${(100 * now.own.shares[k]).toFixed(1)} %`]),
           },
         };
