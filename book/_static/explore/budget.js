@@ -35,7 +35,7 @@ explore.budget = (() => {
     explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
 
   // Five bars; the one that may change has a grip, which is dragged or moved by the slider above.
-  function bars(data, set) {
+  function bars(data, set, done) {
     const { svg, short } = explore;
     const height = 176, top = 16, foot = 44, left = 60, right = 16, high = height - top - foot;
     const to = (v) => top + high * (1 - v);
@@ -53,7 +53,10 @@ explore.budget = (() => {
       if (event.target.closest(".explore-grip")) event.preventDefault();
     }, { passive: false });
     for (const name of ["pointerup", "pointercancel"])
-      stage.addEventListener(name, () => stage.removeEventListener("pointermove", move));
+      stage.addEventListener(name, (event) => {
+        if (stage.hasPointerCapture(event.pointerId)) done();
+        stage.removeEventListener("pointermove", move);
+      });
     // Made once: a finger that drags must not lose what it touched.
     const area = svg("rect", { y: -18, height: 36, fill: "transparent" });
     const knob = svg("g", {}, svg("circle", { r: 11, fill: WARM }),
@@ -153,13 +156,11 @@ explore.budget = (() => {
       budget.input.value = gaps.indexOf(Math.min(...gaps));
       budget.input.dispatchEvent(new Event("input"));
     };
-    const picture = bars(data, set), guess = question(data, set);
+    const guess = question(data, set);
+    const picture = bars(data, set, () => budget.input.dispatchEvent(new Event("change")));
     budget.input.addEventListener("change", () => { // who tries the slider has made a guess, too
       guess.open = true;
       guess.input.dispatchEvent(new Event("input"));
-    });
-    picture.stage.addEventListener("pointerup", (event) => {
-      if (event.target.closest(".explore-grip")) budget.input.dispatchEvent(new Event("change"));
     });
     const than = (rule, own) => {
       const ratio = solve(data, own)[rule].noise / before[rule].noise, by = Math.round(100 * (ratio - 1));
