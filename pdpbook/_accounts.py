@@ -36,11 +36,25 @@ def check_account(account: Any) -> None:
 
 
 def charge(
-    account: BudgetAccount | None, promise: Promise, X: Any, users: Users | None = None
+    account: BudgetAccount | None,
+    promise: Promise,
+    X: Any,
+    users: Users | None = None,
+    *,
+    pure: PureDP | None = None,
 ) -> None:
-    """Spend what is about to be promised to the people of X, or to users; or raise."""
+    """Spend what is about to be promised to the people of X, or to users; or raise.
+
+    `pure` is a pure promise that holds as well.
+    """
     if account is None:
         return
+    if pure is not None and promise is not pure:
+        promise._refuse(
+            PureDP,
+            "; an account adds up pure promises alone. A larger one holds as well: fit without "
+            "account, and before you publish spend model.pure_guarantee_ on it",
+        )
     by_label = users is not None and users.named
     if account.people is not None:
         account.spend(promise, people=_labels(X, users if by_label else None))

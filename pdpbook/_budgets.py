@@ -3,6 +3,10 @@
 A budget of 0 means weight 0. A solver that stops early is charged to the smallest budget, so that
 a tiny one would cost everybody else far more than it brings: that person gets weight 0, too, and
 is promised 0.
+
+A mechanism with one promise under add-remove neighbors refuses budgets that differ. The smallest of
+several would change with whoever is the most careful, and the noise would tell whether they are
+there.
 """
 
 from __future__ import annotations
@@ -31,8 +35,29 @@ def taking_part(X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, Flo
     return (X, y, own) if part.all() else (X[part], y[part], own[part])
 
 
+def one_budget(budgets: Any, name: str = "epsilon") -> float:
+    """The one budget of all who take part; budgets above 0 that differ are refused.
+
+    A budget of 0 is no other budget: the release is that of the same data without the person.
+    """
+    own = np.atleast_1d(budgets)
+    above = own[own > 0]
+    if not above.size:
+        raise ValueError(f"{name} must be above 0 for somebody; got 0 for all")
+    low, high = float(above.min()), float(above.max())
+    if low != high:
+        raise ValueError(
+            f"{name} must be one number for all who take part, as here everybody has the same "
+            f"promise; got budgets from {low:.6g} to {high:.6g}. The least or any other function "
+            "of them would tell who is in the data. Pass the public number t that all agreed on, "
+            f"or np.where({name} >= t, t, 0), which leaves out whoever asks for less; or take a "
+            "mechanism with a promise each, such as PDPRidge"
+        )
+    return low
+
+
 def smallest(budgets: Any) -> float:
-    """The smallest budget above 0, which a mechanism with one promise for all keeps."""
+    """The smallest budget above 0, where all budgets are public and so is who has them."""
     own = np.atleast_1d(budgets)
     return float(own[own > 0].min())
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pdpbook._budgets import taking_part
+from pdpbook._budgets import one_budget, taking_part
 from pdpbook._users import check_row_epsilon
 from pdpbook.advice import CuratorWarning, advise
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
@@ -21,6 +21,7 @@ from pdpbook.validation import (
     check_finite,
     check_inside,
     check_positive,
+    check_scale,
     check_some_epsilon,
     is_plain,
     refuse_masked,
@@ -83,7 +84,7 @@ def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:
     labels = inside(y, low, high, "y", "y_bounds", clip)
     if (low, high) == (-1, 1):
         return labels
-    return np.asarray(2 * ((labels - low) / width_of(low, high, "y_bounds")) - 1)
+    return np.asarray(2 * ((labels - low) / (high - low)) - 1)
 
 
 def features_to_domain(
@@ -94,7 +95,7 @@ def features_to_domain(
     X = inside(X, low, high, "X", "bounds", clip)
     if low.any() or (high != 1).any():
         X = X - low
-        X /= width_of(low, high, "bounds")
+        X /= high - low
     return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
 
 
@@ -180,7 +181,7 @@ def rows_to_ball(
     """Rows in the unit ball: bounds to [-1, 1]^d, a last column of ones on request, / row_norm."""
     low, high = check_bounds(bounds, "bounds", X.shape[1])
     X = inside(X, low, high, "X", "bounds", clip)
-    X = 2 * ((X - low) / width_of(low, high, "bounds")) - 1
+    X = 2 * ((X - low) / (high - low)) - 1
     X = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
     radius = ball_radius(X.shape[1], row_norm)
     X = bound_rows(X, radius, clip) / radius
@@ -188,8 +189,8 @@ def rows_to_ball(
 
 
 def ball_radius(d: int, row_norm: float | None) -> float:
-    """The public bound on the norm of a row between -1 and 1; the square root of d without one."""
-    return float(np.sqrt(d)) if row_norm is None else float(row_norm)
+    """The public bound on the norm of a row between -1 and 1: at most the square root of d."""
+    return float(np.sqrt(d)) if row_norm is None else min(float(row_norm), float(np.sqrt(d)))
 
 
 def ball_to_user_units(
@@ -224,16 +225,6 @@ def check_mapping(bounds: ArrayLike, y_bounds: ArrayLike, clip: Any, fit_interce
     check_flag(fit_intercept, "fit_intercept")
     check_bounds(y_bounds, "y_bounds")
     check_bounds(bounds, "bounds", np.shape(bounds)[0] if np.ndim(bounds) == 2 else None)
-
-
-def width_of(low: Any, high: Any, name: str) -> Any:
-    with np.errstate(over="ignore"):
-        width = high - low
-    if not np.all(width < np.inf):
-        raise ValueError(
-            f"{name} must have a finite width; got ({np.min(low):g}, {np.max(high):g})"
-        )
-    return width
 
 
 def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -307,22 +298,33 @@ class BallSums(NamedTuple):
     gram: Floats
     moment: Floats
     n: int
-    epsilon: float  # the smallest budget above 0
+    epsilon: float  # the one budget above 0
 
 
 def ball_sums(people: Rows, budgets: Any, to_ball: Callable[[Floats, Floats], Any]) -> BallSums:
-    """Sums over blocks of people; `to_ball` maps rows and labels of a block to the domain."""
-    gram, moment, n, least = people.sum(partial(_ball_block, budgets, to_ball))
-    return BallSums(gram, moment, int(n), float(min(least)))
+    """Sums over blocks of people; `to_ball` maps rows and labels of a block to the domain.
+
+    Budgets that differ are refused: before any rows are read, where the budgets can be.
+    """
+    if people.whole and "epsilon" in people.names:
+        one_budget([level for part in people.select("epsilon").each(_level) for level in part])
+    gram, moment, n, levels = people.sum(partial(_ball_block, budgets, to_ball))
+    return BallSums(gram, moment, int(n), one_budget(levels))
+
+
+def _level(epsilon: Any) -> list[float]:
+    """The one budget above 0 of a block, if there is any."""
+    return [one_budget(epsilon)] if np.any(epsilon) else []
 
 
 def _ball_block(
     budgets: Any, to_ball: Callable[[Floats, Floats], Any], X: Any, y: Any, epsilon: Any = None
 ) -> tuple[Floats, Floats, int, list[float]]:
     own, _ = budgets_of(budgets, epsilon, len(y))
-    X, y, own = finite_part(X, y, own)
+    level = _level(own)
+    X, y, _ = finite_part(X, y, own)
     X, y = to_ball(X, y)
-    return X.T @ X, X.T @ y, len(y), [float(own.min(initial=np.inf))]
+    return X.T @ X, X.T @ y, len(y), level
 
 
 def note_width(estimator: Any, width: int) -> None:
@@ -361,6 +363,13 @@ def check_number(value: Any, name: str) -> float:
     if np.ndim(clean):
         raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
     return float(clean)
+
+
+def check_sizes(model: Any, *names: str) -> None:
+    """What noise may be proportional to, of the settings that are given."""
+    for name in names:
+        if getattr(model, name) is not None:
+            check_scale(getattr(model, name), name)
 
 
 def check_flag(value: Any, name: str) -> None:

@@ -63,12 +63,12 @@ def tight_factor(kappa: ArrayLike) -> Any:
 def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     r"""The factor of the joint constant: both records of a person are bounded together.
 
-    .. math:: &K_2(\kappa,c) = \max_q\ p + \frac{\sqrt\kappa}2\Bigl(pq
+    .. math:: &K_2(\kappa,a) = \max_q\ p + \frac{\sqrt\kappa}2\Bigl(pq
               + \bigl(\tfrac{3\sqrt3}4-1\bigr)\frac{1-p^2-q^2}2\Bigr), \\
-              &p^2 = \min\{1-q^2,\ c-3q^2\}, \qquad 0\le q\le\tfrac12\sqrt{\min\{c,2\}} .
+              &p^2 = \min\{1-q^2,\ a-3q^2\}, \qquad 0\le q\le\tfrac12\sqrt{\min\{a,2\}} .
 
-    On the whole domain c is 1; a row norm R below :math:`\sqrt d` makes it :math:`d/R^2`, and the
-    factor larger. From :math:`c=2` on the cube no longer helps, and the factor is
+    On the whole domain a is 1; a row norm R below :math:`\sqrt d` makes it :math:`d/R^2`, and the
+    factor larger. From :math:`a=2` on the cube no longer helps, and the factor is
     :math:`\max_{\phi\le\pi/4}\cos\phi\,(1+\frac{\sqrt\kappa}2\sin\phi)`.
 
     Parameters
@@ -76,7 +76,7 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     kappa : float or array_like
         :math:`R^2/\lambda`, at least 0, any shape.
     ratio : float, default 1.0
-        :math:`c=d/R^2`, at least 1.
+        :math:`a=d/R^2`, at least 1.
 
     Returns
     -------
@@ -99,13 +99,13 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     array([1.   , 1.114, 1.347, 6.079])
     """
     clean = check_nonnegative(kappa, "kappa")
-    c = check_single(check_positive(ratio, "ratio"), "ratio")
-    if c < 1 - 1e-12:
+    a = check_single(check_positive(ratio, "ratio"), "ratio")
+    if a < 1 - 1e-12:
         raise ValueError(
-            f"ratio must be at least 1, since no row is longer than sqrt(d); got {c:g}"
+            f"ratio must be at least 1, since no row is longer than sqrt(d); got {a:g}"
         )
     k = np.asarray(clean)
-    factor = np.where(k == 0, 1.0, largest_pair(k, max(c, 1.0)))
+    factor = np.where(k == 0, 1.0, largest_pair(k, max(a, 1.0)))
     return factor if np.ndim(clean) else float(factor)
 
 

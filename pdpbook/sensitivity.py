@@ -23,7 +23,7 @@ from pdpbook.validation import (
     check_choice,
     check_count,
     check_nonnegative,
-    check_positive,
+    check_scale,
     check_single,
 )
 
@@ -148,7 +148,7 @@ def ridge_constant(
     """
     norm = norm_bound(lam, d, proof, row_norm)
     lam, radius = _check_lam(lam), _radius(d, row_norm)
-    known = math.inf if bound is None else _check_positive(bound, "bound")
+    known = math.inf if bound is None else check_scale(bound, "bound")
     unit = 2 * radius / lam
     constant = unit * (1 + radius * min(known, norm))
     if proof in ("tight", "joint"):
@@ -200,7 +200,7 @@ def huber_constant(
     6.93
     """
     lam, radius = _check_lam(lam), _radius(d, row_norm)
-    return _finite(2 * radius * _check_positive(threshold, "threshold") / lam, lam)
+    return _finite(2 * radius * check_scale(threshold, "threshold") / lam, lam)
 
 
 def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | None = None) -> Any:
@@ -343,7 +343,7 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
 
 def _radius(d: int, row_norm: float | None) -> float:
     radius = math.sqrt(check_count(d, "d"))
-    return radius if row_norm is None else min(radius, _check_positive(row_norm, "row_norm"))
+    return radius if row_norm is None else min(radius, check_scale(row_norm, "row_norm"))
 
 
 @lru_cache(maxsize=1024)  # an audit asks for these thousands of times
@@ -358,7 +358,7 @@ def _ratio(d: int, radius: float) -> float:
 
 def _check_lam(lam: float) -> float:
     try:
-        return _check_positive(lam, "lam")
+        return check_scale(lam, "lam")
     except ValueError as error:
         if np.ndim(lam) or not lam <= 0:
             raise
@@ -366,10 +366,6 @@ def _check_lam(lam: float) -> float:
             f"{error}. Output perturbation without regularization has no guarantee: "
             "one person could move the fit without limit"
         ) from None
-
-
-def _check_positive(value: float, name: str) -> float:
-    return check_single(check_positive(value, name), name)
 
 
 def _finite(quantity: float, lam: float) -> float:

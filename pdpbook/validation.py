@@ -25,13 +25,14 @@ __all__ = [
     "check_nonnegative",
     "check_positive",
     "check_rng",
+    "check_scale",
     "check_single",
     "check_weights",
 ]
 
 Floats = NDArray[np.float64]
 
-LEAST_BUDGET = 1e-100  # the noise of less is no float, or its square is not
+LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
 
 
 def check_positive(value: ArrayLike, name: str) -> Any:
@@ -54,6 +55,16 @@ def check_single(value: Any, name: str) -> float:
     if np.ndim(value):
         raise ValueError(f"{name} must be a single number; got shape {np.shape(value)}")
     return float(value)
+
+
+def check_scale(value: Any, name: str, *, zero: bool = False) -> float:
+    """Return a single number that noise may be proportional to: from `LEAST` to `MOST`, or 0."""
+    clean = check_single((check_nonnegative if zero else check_positive)(value, name), name)
+    if not (LEAST <= clean <= MOST or (zero and clean == 0)):
+        raise ValueError(
+            f"{name} must lie in [{LEAST:g}, {MOST:g}], or the noise is no number; got {clean:g}"
+        )
+    return clean
 
 
 def check_probability(value: ArrayLike, name: str) -> Any:
@@ -82,10 +93,10 @@ def check_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon
     With `n`, as a new array of shape (n,), one a row.
     """
     budgets = check_each(epsilon, n, name)
-    if np.max(budgets) < LEAST_BUDGET:
-        raise ValueError(
-            f"{name} must be at least {LEAST_BUDGET:g} for somebody; got {np.max(budgets):g}"
-        )
+    if np.max(budgets) < LEAST:
+        raise ValueError(f"{name} must be at least {LEAST:g} for somebody; got {np.max(budgets):g}")
+    if np.max(budgets) > MOST:
+        raise ValueError(f"{name} must be at most {MOST:g}; got {np.max(budgets):g}")
     return budgets
 
 
@@ -173,7 +184,7 @@ def check_bounds(bounds: ArrayLike, name: str, d: int | None = None) -> tuple[An
     """
     if isinstance(bounds, tuple) and [type(edge) for edge in bounds] == [float, float]:
         low, high = bounds
-        if -np.inf < low < high < np.inf:  # a shortcut: every fit asks six times
+        if LEAST <= high - low <= MOST:  # a shortcut: every fit asks six times
             return (low, high) if d is None else (np.full(d, low), np.full(d, high))
     clean = np.asarray(_numbers(bounds, name, np.isfinite, "finite"))
     allowed = ((2,),) if d is None else ((2,), (d, 2))
@@ -185,6 +196,13 @@ def check_bounds(bounds: ArrayLike, name: str, d: int | None = None) -> tuple[An
         where = "" if clean.ndim == 1 else f" in column {int(np.flatnonzero(~(low < high))[0])}"
         pair = clean if clean.ndim == 1 else clean[~(low < high)][0]
         raise ValueError(f"{name} must have low < high; got ({pair[0]:g}, {pair[1]:g}){where}")
+    with np.errstate(over="ignore"):
+        width = high - low
+    if not (np.min(width) >= LEAST and np.max(width) <= MOST):
+        raise ValueError(
+            f"{name} must have a finite width, from {LEAST:g} to {MOST:g}; "
+            f"got ({np.min(low):g}, {np.max(high):g})"
+        )
     if d is None:
         return float(low), float(high)
     return np.full(d, low), np.full(d, high)

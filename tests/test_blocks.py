@@ -51,6 +51,7 @@ def people(n=N, d=D, seed=5):
 
 X, Y, EPSILON = people()
 COLUMNS = {"X": X, "y": Y, "epsilon": EPSILON}
+AGREED = {**COLUMNS, "epsilon": np.full(N, EPSILON.min())}  # one public budget
 
 
 def cut(columns, size=CUT):
@@ -296,24 +297,30 @@ MODELS = [
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 
 
+def columns_of(model):
+    """The people, with one budget for all where there is one promise for all."""
+    return AGREED if isinstance(model, (AdaSSP, OnePosteriorSample, AdaOPS)) else COLUMNS
+
+
 @every_model
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_seed_releases_the_same_from_every_kind(make, model, kind):
-    model = clone(model).set_params(random_state=7)
-    expected = clone(model).fit(X, Y, epsilon=EPSILON)
-    rows = make(kind, COLUMNS)
+    model, columns = clone(model).set_params(random_state=7), columns_of(model)
+    expected = clone(model).fit(X, Y, epsilon=columns["epsilon"])
+    rows = make(kind, columns)
     assert_same_release(clone(model).fit(rows), expected)
-    law, exact = model.output_law(rows), model.output_law(X, Y, epsilon=EPSILON)
+    law, exact = model.output_law(rows), model.output_law(X, Y, epsilon=columns["epsilon"])
     assert_allclose(law.center, exact.center, rtol=EXACT, atol=1e-12)
 
 
 @every_model
 @pytest.mark.parametrize("fault", ["forgotten", "twice"])
 def test_planted_faults_are_caught_in_every_release(model, fault):
-    good = list(cut(COLUMNS))
+    columns = columns_of(model)
+    good = list(cut(columns))
     wrong = good[:1] + good[2:] if fault == "forgotten" else good[:2] + good[1:]
     model = clone(model).set_params(random_state=7)
-    expected = clone(model).fit(X, Y, epsilon=EPSILON)
+    expected = clone(model).fit(X, Y, epsilon=columns["epsilon"])
     assert_same_release(clone(model).fit(Rows.from_blocks(good, tuple(COLUMNS))), expected)
     with pytest.raises(AssertionError):
         assert_same_release(clone(model).fit(Rows.from_blocks(wrong, tuple(COLUMNS))), expected)
@@ -321,7 +328,7 @@ def test_planted_faults_are_caught_in_every_release(model, fault):
 
 def test_more_rows_than_were_announced_are_refused_in_blocks(make):
     with pytest.raises(ValueError, match="at most n_max = 1099 rows; got 1100"):
-        OnePosteriorSample(n_max=N - 1, bounds=(0, 1)).fit(make("list", COLUMNS))
+        OnePosteriorSample(n_max=N - 1, bounds=(0, 1)).fit(make("list", AGREED))
 
 
 @every_model
@@ -775,13 +782,17 @@ EVERY = {  # a name of its own, the columns, how often they are read at least, a
 }
 EVERYBODY = {**COLUMNS, "weights": EPSILON, "members": X[:, 0] < 0.5}
 EVERYBODY["users"] = np.random.default_rng(3).integers(0, 60, N)
+ONE_PROMISE = [
+    f"{type(model).__name__} {k}" for k, model in enumerate(MODELS) if columns_of(model) is AGREED
+]
 of_every = pytest.mark.parametrize("name", EVERY)
 of_several = pytest.mark.parametrize("name", [name for name in EVERY if EVERY[name][1] > 1])
 
 
 def everybody(name):
     """The columns that a function reads."""
-    return {column: EVERYBODY[column] for column in EVERY[name][0]}
+    of_all = EVERYBODY | (AGREED if name in ONE_PROMISE else {})
+    return {column: of_all[column] for column in EVERY[name][0]}
 
 
 def assert_same(got, expected):

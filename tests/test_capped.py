@@ -305,6 +305,24 @@ def test_the_ratio_in_the_report_by_hand():
     assert f"would be {ratio:.2g} times" in report.note
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "lam"), [([100, 150, 200, 250, 300], 0.01), ([200, 200, 200, 200, 600], 0.1)]
+)
+def test_the_advice_for_a_handful_of_people_holds_for_releases(epsilon, lam):
+    d, rng, Q = 3, np.random.default_rng(SEED), np.full((3, 3), 1 / 4) + np.eye(3) / 12
+    errors = np.zeros((2, 1500))
+    for k in range(1500):
+        X, y = rng.random((5, d)), rng.uniform(-1, 1, 5)
+        for row, weights in zip(errors, ("proportional", "capped"), strict=True):
+            law = PDPRidge(lam, weights=weights).output_law(X, y, epsilon=epsilon)
+            row[k] = law.center @ Q @ law.center + (d + 1) * np.trace(Q) / law.eta**2
+    ratio = np.sqrt(errors[1].mean() / errors[0].mean())
+    note = PDPRidge(lam).report(5, d, epsilon=epsilon).note
+    assert bool(note) == (ratio < 0.99)
+    # two digits are printed, and the simulation is good to a few percent
+    assert not note or abs(float(note.split("would be ")[1].split()[0]) / ratio - 1) < 0.1
+
+
 def test_the_sentence_survives_a_pickle():
     X, y = np.full((30, 2), 0.5), np.zeros(30)
     model = PDPRidge(0.5, epsilon=np.geomspace(0.01, 1, 30)).fit(X, y)

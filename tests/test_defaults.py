@@ -1,23 +1,25 @@
 """Edges that every mechanism shares: its defaults, budgets of 0, tiny budgets, too few people."""
 
 import warnings
+from types import NoneType
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from test_estimators import MECHANISMS, UNIFORM
+from test_estimators import MECHANISMS, UNIFORM, agreed
 from test_forms import WITH_USERS
 from test_harness import estimators
 
 from pdpbook._budgets import worth_taking
 from pdpbook.audit import audit_mechanism
 from pdpbook.blocks import Rows
+from pdpbook.guarantees import BudgetAccount
 from pdpbook.gwa import GWARegression, TwoStageGWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
-from pdpbook.posterior import AdaOPS
+from pdpbook.posterior import AdaOPS, OnePosteriorSample
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean, quantile_law
 
@@ -41,7 +43,7 @@ def test_every_estimator_fits_at_its_defaults(kind):
 @pytest.mark.parametrize("model", MECHANISMS, ids=str)
 def test_whoever_has_a_budget_of_0_takes_no_part(model):
     X, y, epsilon = people()
-    none = np.arange(60) % 5 == 0
+    epsilon, none = agreed(model, epsilon), np.arange(60) % 5 == 0
     model = clone(model).set_params(random_state=2)
     one = clone(model).fit(X, y, epsilon=np.where(none, 0.0, epsilon))
     other = clone(model).fit(X[~none], y[~none], epsilon=epsilon[~none])
@@ -103,6 +105,7 @@ def test_a_budget_of_0_is_kept_by_the_exact_law(model):
 @pytest.mark.parametrize("model", MECHANISMS, ids=str)
 def test_whoever_takes_no_part_is_not_even_looked_at(model):
     X, y, epsilon = people()
+    epsilon = agreed(model, epsilon)
     epsilon[7] = 0.0
     rest = np.arange(60) != 7
     model = clone(model).set_params(random_state=2)
@@ -324,6 +327,46 @@ def test_wild_budgets_are_served_or_refused_by_name(model, epsilon):
             assert str(error).startswith(("epsilon must", "lam must")), str(error)  # noqa: PT017
         else:
             assert np.isfinite(one.predict(X)).all()
+
+
+SIZES = {
+    "lam": (1e-200, 1e200),
+    "row_norm": (1e-170, 1e170),
+    "threshold": (1e-300, 1e300),
+    "clip_norm": (1e-200, 1e200),
+    "radius": (1e-200, 1e200),
+    "learning_rate": (1e-200, 1e200),
+    "epsilon": (1e-200, 1e300, 1e308),
+    "y_bounds": ((-1e200, 1e200), (0.0, 1e-200)),
+    "bounds": ((-1e200, 1e200), (0.0, 1e-200)),
+}
+WILD = [
+    pytest.param(model, {name: value}, id=f"{model}, {name}={value}")
+    for model in MECHANISMS
+    for name, values in SIZES.items()
+    for value in values
+    if name in model.get_params() and isinstance(model.get_params()[name], (float, tuple, NoneType))
+]
+
+
+@pytest.mark.parametrize(("model", "wild"), WILD)
+def test_sizes_that_leave_no_noise_are_refused_by_name_and_charge_nothing(model, wild):
+    X, y, _ = people()
+    (name,) = wild
+    account = BudgetAccount(1e307, neighbors=clone(model).fit(X, y).guarantee_.neighbors)
+    for given in ({"account": account}, {}):
+        with pytest.raises(ValueError, match=rf"^{name} must (lie in|have a finite width|be at)"):
+            clone(model).set_params(**wild).fit(X, y, **given)
+    assert account.spent == 0
+
+
+@pytest.mark.parametrize("kind", [OnePosteriorSample, AdaOPS, AdaSSP])
+def test_a_row_norm_beyond_every_row_is_as_none(kind):
+    X, y, _ = people()
+    fits = [kind(row_norm=R, random_state=0).fit(X, y) for R in (None, 1.5, 1e8)]
+    for fit in fits[1:]:
+        assert_array_equal(fit.coef_, fits[0].coef_)
+        assert fit.report().noise.prediction == fits[0].report().noise.prediction
 
 
 @pytest.mark.parametrize("sigma2", [None, 1e-12, 1e-6])

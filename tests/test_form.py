@@ -42,7 +42,9 @@ A hint.
 
 
 def page(*cells):
-    return v4.new_notebook(cells=list(cells))
+    return v4.new_notebook(
+        cells=[nbformat.NotebookNode({**cell, "id": f"{k}"}) for k, cell in enumerate(cells)]
+    )
 
 
 FIGURE = v4.new_markdown_cell(":::{figure} ../_static/diagrams/one.*\nA picture.\n:::")

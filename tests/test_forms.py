@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from test_estimators import MECHANISMS, UNIFORM, assert_promised
+from test_estimators import MECHANISMS, UNIFORM, agreed, assert_promised
 
 from pdpbook.audit import audit_mechanism
 from pdpbook.blocks import Rows
@@ -54,15 +54,15 @@ def table():
 FRAME = table()
 X, Y = FRAME[["age", "size"]], FRAME["y"]
 PLAIN = {"X": X.to_numpy(), "y": Y.to_numpy()}
-BY_ROW = {  # name: rows, epsilon
-    "list": (PLAIN["X"], FRAME["eps"].tolist()),
-    "tuple": (PLAIN["X"], tuple(FRAME["eps"])),
-    "column": (X, FRAME["eps"]),
-    "column beside an array": (PLAIN["X"], FRAME["eps"]),
-    "array beside a frame": (X, FRAME["eps"].to_numpy()),
-    "nullable column": (X, FRAME["eps"].astype("Float64")),
-    "Polars": (PLAIN["X"], pl.Series("eps", FRAME["eps"].to_numpy())),
-    "Polars beside a frame": (X, pl.Series("eps", FRAME["eps"].to_numpy())),
+BY_ROW = {  # name: rows, and what makes epsilon of a column
+    "list": (PLAIN["X"], pd.Series.tolist),
+    "tuple": (PLAIN["X"], tuple),
+    "column": (X, pd.Series.copy),
+    "column beside an array": (PLAIN["X"], pd.Series.copy),
+    "array beside a frame": (X, pd.Series.to_numpy),
+    "nullable column": (X, lambda column: column.astype("Float64")),
+    "Polars": (PLAIN["X"], lambda column: pl.Series("eps", column.to_numpy())),
+    "Polars beside a frame": (X, lambda column: pl.Series("eps", column.to_numpy())),
 }
 OF_EACH = FRAME.groupby("user")["eps"].first()
 BY_USER = {
@@ -81,6 +81,11 @@ USERS = {
     "Polars": (X, pl.Series(FRAME["user"].to_numpy())),
     "categories": (X, FRAME["user"].astype("category")),
 }
+
+
+def budgets_of(model):
+    """The column of budgets that goes with the table; one budget in it where it must be one."""
+    return pd.Series(agreed(model, FRAME["eps"].to_numpy()), FRAME.index, name="eps")
 
 
 def fitted(model, rows, epsilon, users=None, in_constructor=False):
@@ -108,10 +113,10 @@ def assert_same_release(model, other):
 @pytest.mark.parametrize("form", BY_ROW)
 @pytest.mark.parametrize("model", MECHANISMS, ids=str)
 def test_one_value_a_row_is_read_by_position(model, form, in_constructor):
-    rows, epsilon = BY_ROW[form]
-    model_of = fitted(model, rows, epsilon, in_constructor=in_constructor)
-    assert_same_release(model_of, fitted(model, PLAIN["X"], FRAME["eps"].to_numpy()))
-    assert_promised(model_of, FRAME["eps"].to_numpy())
+    (rows, made), own = BY_ROW[form], budgets_of(model)
+    model_of = fitted(model, rows, made(own), in_constructor=in_constructor)
+    assert_same_release(model_of, fitted(model, PLAIN["X"], own.to_numpy()))
+    assert_promised(model_of, own.to_numpy())
 
 
 @pytest.mark.parametrize("form", ["float", "int", "numpy"])
@@ -158,8 +163,7 @@ def neighbor(model, data, who):
 @pytest.mark.parametrize("form", ["column", "Polars", "list", "nullable column"])
 @pytest.mark.parametrize("model", [m for m in MECHANISMS if not isinstance(m, UNIFORM)], ids=str)
 def test_a_budget_a_row_is_kept_by_the_exact_law(model, form):
-    _, epsilon = BY_ROW[form]
-    epsilon = epsilon.iloc[:FEW] if isinstance(epsilon, pd.Series) else epsilon[:FEW]
+    epsilon = BY_ROW[form][1](FRAME["eps"].iloc[:FEW])
     few, own = {name: part[:FEW] for name, part in PLAIN.items()}, FRAME["eps"].to_numpy()[:FEW]
     one = clone(model).fit(few["X"], few["y"], epsilon=epsilon)
     assert_promised(one, own)
@@ -204,30 +208,36 @@ def replaced(series, at, value):
     return out
 
 
-REFUSED = {  # epsilon, given X as a frame
-    "shuffled index": (FRAME["eps"].sort_index(), ValueError, "^epsilon must have the index of X"),
-    "fresh index": (
-        FRAME["eps"].reset_index(drop=True),
-        ValueError,
-        "^epsilon must have the index of X",
+INDEX, SHAPE = "^epsilon must have the index of X", "^epsilon must .*(shape|of length)"
+REFUSED = {  # what makes epsilon of a column, given X as a frame
+    "shuffled index": (pd.Series.sort_index, ValueError, INDEX),
+    "fresh index": (lambda eps: eps.reset_index(drop=True), ValueError, INDEX),
+    "too short": (lambda eps: eps.iloc[1:], ValueError, SHAPE),
+    "masked": (
+        lambda eps: hidden(eps.to_numpy()),
+        TypeError,
+        "^epsilon must not be a masked array",
     ),
-    "too short": (FRAME["eps"].iloc[1:], ValueError, "^epsilon must"),
-    "masked": (hidden(FRAME["eps"].to_numpy()), TypeError, "^epsilon must not be a masked array"),
-    "strings": (FRAME["eps"].astype(str), TypeError, "^epsilon must be a number or an array"),
-    "object": (replaced(FRAME["eps"], 3, "1.0"), TypeError, "^epsilon must be a number or"),
-    "booleans": ([True] * N, TypeError, "^epsilon must be a number or an array"),
-    "missing": (FRAME["eps"].mask(FRAME["user"] == 3), ValueError, r"^epsilon must be finite"),
-    "empty": ([], ValueError, "^epsilon must"),
-    "empty Series": (pd.Series([], dtype=float), ValueError, "^epsilon must"),
-    "a table": (FRAME[["eps"]], ValueError, "^epsilon must"),
-    "negative": (-FRAME["eps"], ValueError, "^epsilon must be finite"),
+    "strings": (lambda eps: eps.astype(str), TypeError, "^epsilon must be a number or an array"),
+    "object": (lambda eps: replaced(eps, 3, "1.0"), TypeError, "^epsilon must be a number or"),
+    "booleans": (lambda eps: [True] * N, TypeError, "^epsilon must be a number or an array"),
+    "missing": (
+        lambda eps: eps.mask(FRAME["user"] == 3),
+        ValueError,
+        r"^epsilon must be finite",
+    ),
+    "empty": (lambda eps: [], ValueError, SHAPE),
+    "empty Series": (lambda eps: pd.Series([], dtype=float), ValueError, SHAPE),
+    "a table": (pd.Series.to_frame, ValueError, SHAPE),
+    "negative": (lambda eps: -eps, ValueError, "^epsilon must be finite"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("model", MECHANISMS, ids=str)
 def test_other_budgets_are_refused_by_name(model, case):
-    epsilon, error, message = REFUSED[case]
+    made, error, message = REFUSED[case]
+    epsilon = made(budgets_of(model))
     for in_constructor in (False, True):
         with pytest.raises(error, match=message):
             fitted(model, X, epsilon, in_constructor=in_constructor)

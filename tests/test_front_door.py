@@ -20,6 +20,7 @@ from pdpbook.advice import SAID, Advice, CuratorWarning, PublicNumbersWarning, s
 from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.gwa import GWARegression
+from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.user_level import WeightedMean
@@ -82,6 +83,19 @@ def test_an_account_of_pure_budgets_takes_no_other_promise(model):
     with pytest.raises(TypeError, match=r"^cannot turn .* into PureDP: no theorem does"):
         clone(model).fit(X, y, account=account)
     assert account.spent == 0
+
+
+@pytest.mark.parametrize("kind", [PDPRidge, ObjectivePerturbation])
+def test_an_account_is_told_of_the_pure_promise_beside_one_with_a_delta(kind):
+    X, y, _ = people()
+    account = BudgetAccount(np.full(60, 9.0), neighbors="replace-one")
+    with pytest.raises(TypeError, match=r"spend model\.pure_guarantee_ on it$"):
+        kind(delta=1e-6).fit(X, y, account=account)
+    assert not account.spent.any()
+    model = kind(delta=1e-6).fit(X, y)
+    account.spend(model.pure_guarantee_)
+    assert_array_equal(account.spent, model.pure_guarantee_.epsilon)
+    assert (account.spent > 1.0).all()
 
 
 @pytest.mark.parametrize("model", [m for m in WITH_USERS if is_pure(m)], ids=str)

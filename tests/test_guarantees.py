@@ -306,7 +306,8 @@ def test_the_account_refuses_what_it_cannot_add():
         (
             PureDP(1, neighbors="add-remove"),
             "Each person is promised 1-differential privacy against adding or removing their "
-            "record.",
+            "record, as long as fit accepts the number of rows both ways: a refusal is not "
+            "covered.",
         ),
         (
             ApproximateDP([1, 1], 1e-6, neighbors="labels"),
@@ -481,3 +482,9 @@ def test_compose_refuses_and_says_what_is_missing():
 def test_every_relation_has_a_sentence():
     assert list(NEIGHBORS) == ["replace-one", "add-remove", "labels", "user", "user-labels"]
     assert all(phrase in str(PureDP(1, neighbors=name)) for name, phrase in NEIGHBORS.items())
+
+
+@pytest.mark.parametrize("name", NEIGHBORS)
+def test_a_promise_about_the_number_of_rows_says_that_a_refusal_tells_it(name):
+    said = str(PureDP(1, neighbors=name))
+    assert ("a refusal is not covered." in said) is (name == "add-remove")

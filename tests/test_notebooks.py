@@ -413,7 +413,7 @@ EXERCISE = "\n\n::::{exercise} One\n:::{dropdown} Hint\nWords.\n:::\n::::"
 SENTENCE = "Tested in 1,000 cases: it is 0.5. The test notices half the noise (2 times)."
 
 
-def tested(sentence, second="falsify: thm-x"):
+def wrongly(sentence, broken="thm-x"):
     """A check with its sentence, and its counterexample."""
 
     def change(notebook):
@@ -421,14 +421,14 @@ def tested(sentence, second="falsify: thm-x"):
         cells[1].source = "# check: thm-x\nsolve(1000)"
         cells[1].outputs[0].text = "thm-x  largest loss       0.5  <= 1\n"
         cells[1].metadata.update(tags=["check"], mystnb={"code_prompt_show": sentence})
-        cells[2].source = f"# {second}\nplt.show()"
+        cells[2].source = f"# falsify: {broken}\nplt.show()"
         cells[2].outputs = [v4.new_output("stream", name="stdout", text="thm-x  half  2  not <= 1")]
 
     return change
 
 
 def test_a_sentence_that_quotes_its_cells_passes():
-    assert unquoted(planted(tested(SENTENCE))) == []
+    assert unquoted(planted(wrongly(SENTENCE))) == []
 
 
 @pytest.mark.parametrize("rule", [*RULES, unprinted], ids=identifier)
@@ -503,9 +503,9 @@ PLANTED = [
     (incomplete, formed("core"), "not one cell with the tag 'minimal'"),
     (incomplete, formed("core"), "0 exercises, not 4 to 6"),
     (incomplete, formed("core", EXERCISE), "no hint or no solution: ::::{exercise} One"),
-    (unquoted, tested("Tested: it is 0.5."), "does not say what was tested and what is noti"),
-    (unquoted, tested(SENTENCE, "falsify: thm-y"), "not followed by its counterexample"),
-    (unquoted, tested(SENTENCE.replace("0.5", "0.6")), "says 0.6, which is neither printed"),
+    (unquoted, wrongly("Tested: it is 0.5."), "does not say what was tested and what is noti"),
+    (unquoted, wrongly(SENTENCE, "thm-y"), "not followed by its counterexample"),
+    (unquoted, wrongly(SENTENCE.replace("0.5", "0.6")), "says 0.6, which is neither printed"),
     (incomplete, words("word " * 4600), "words, not 1200 to 4500"),
     (incomplete, words("`code` " * 1500 + "$x$ " * 1500), "words, not 1200 to 4500"),
 ]

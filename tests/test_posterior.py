@@ -126,13 +126,13 @@ SETTINGS = [{}, {"kappa": 5.0}, {"calibration": "simple"}]
 @pytest.mark.parametrize("strength", [0.0, 3.0, 40.0, 400.0])
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_the_whole_mechanism_keeps_its_budget_on_worst_pairs(strength, release_norm, settings):
-    n = 1000
-    plan = AdaptivePlan(1.0, 1e-2, 1, n, release_norm=release_norm, **settings)
-    moment = np.sqrt(strength * n)  # every label 1
-    without = AdaptiveLaw([[strength]], [moment], plan)
-    joined = AdaptiveLaw([[strength + 1]], [moment - 1], plan)
-    add, remove = adaptive_profile(1.0, without, joined, [1.0], -1.0)
-    assert 0 <= min(add, remove) <= max(add, remove) <= plan.delta
+    n = 1000  # with the newcomer: `fit` refuses more
+    model = AdaOPS(delta=1e-2, n_max=n, release_norm=release_norm, **settings)
+    X, y = np.full((n - 1, 1), np.sqrt(strength / (n - 1))), np.ones(n - 1)
+    more = np.append(X, [[1.0]], axis=0), np.append(y, -1.0)
+    laws = model.output_law(X, y), model.output_law(*more)
+    add, remove = adaptive_profile(1.0, *laws, [1.0], -1.0)
+    assert 0 <= min(add, remove) <= max(add, remove) <= model.delta
 
 
 class Greedy(AdaptivePlan):
@@ -176,7 +176,7 @@ def test_a_bound_for_the_larger_data_set_alone_is_caught(calibration):
     worst = dict.fromkeys((AdaptivePlan, WithoutTheUnit), 0.0)
     for kind, weight in product(worst, (0.5, 1.5, 3.0)):
         plan = kind(200.0, 0.3, 1, 1000, calibration=calibration)
-        moment = np.sqrt(1000 * weight)
+        moment = np.sqrt(999 * weight)
         without, joined = (AdaptiveLaw([[weight + k]], [moment - k], plan) for k in (0, 1))
         found = adaptive_profile(200.0, without, joined, [1.0], -1.0)
         worst[kind] = max(worst[kind], *found)
@@ -460,10 +460,10 @@ def test_lam_is_against_the_sum_of_squares(people):
     assert_allclose(law.center, ridge.coef_, rtol=1e-10)
 
 
-def test_everybody_is_kept_the_smallest_budget(people):
+def test_everybody_is_kept_the_public_budget(people):
     X, y = people
-    epsilon = np.linspace(0.5, 2, len(y))
-    assert AdaOPS(n_max=500).fit(X, y, epsilon=epsilon).guarantee_.epsilon == 0.5
+    for epsilon in (0.5, np.full(len(y), 0.5), np.where(np.arange(len(y)) < 9, 0.0, 0.5)):
+        assert AdaOPS(n_max=500).fit(X, y, epsilon=epsilon).guarantee_.epsilon == 0.5
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ NOT_BOUNDED = [
     AdaOPS(**UNITS, n_max=4000, release_norm=True, fit_intercept=True),
 ]
 MECHANISMS = EXACT + BOUNDED + NOT_BOUNDED
+UNIFORM = (OnePosteriorSample, AdaOPS, AdaSSP, DPSGDRegression)
 OF_SIZES = (WeightedMean, SampleLimitedMean, WeightedERM)
 OF_TABLE = (GWARegression, SampleLimitedRegression, TwoStageGWARegression)
 
@@ -84,6 +85,8 @@ class People:
         if model.get_params().get("loss") == "logistic":
             self.y = np.where(self.y < 50, -1, 1)
         epsilon = np.where(rng.random(n) < 0.3, 0.1, 1.0) if budget == "mixed" else budget
+        if isinstance(model, UNIFORM):  # one promise for all: the number that all agreed on
+            epsilon = np.min(epsilon)
         self.given = {"epsilon": epsilon}
         if users:
             sizes = np.concatenate([np.ones(n // 2, int), np.full(n // 10, 5)])
@@ -183,7 +186,7 @@ class People:
             ),
         )
         half = 1.0 if self.model.get_params().get("loss") == "logistic" else 50.0
-        radius = np.sqrt(theta.shape[1])
+        radius = self.model.get_params().get("row_norm") or np.sqrt(theta.shape[1])
         if cube or isinstance(self.model, DPSGDRegression):
             radius = 1.0
         unit, origin = (HIGH - LOW, LOW) if cube else ((HIGH - LOW) / 2, (HIGH + LOW) / 2)
@@ -473,3 +476,30 @@ def test_the_report_reads_as_a_table():
 def test_what_cannot_be_reported_is_refused_by_name(call, message):
     with pytest.raises((ValueError, TypeError, NotFittedError), match=message):
         call()
+
+
+# ---------------------------------------------------------------- what a public number leaves out
+
+SHORT = [
+    ObjectivePerturbation(0.02, **UNITS),
+    GradientDescentRidge(0.02, delta=1e-6, **UNITS),
+    OnePosteriorSample(20.0, n_max=4000, **UNITS),
+    AdaOPS(n_max=4000, **UNITS),
+]
+
+
+@pytest.mark.parametrize("row_norm", [0.1, 0.4])
+@pytest.mark.parametrize("model", SHORT, ids=ids)
+def test_a_report_before_a_fit_knows_of_rows_that_are_shortened(model, row_norm):
+    people = People(clone(model).set_params(row_norm=row_norm, clip=True), 4000, 4.0)
+    drawn = np.sqrt(people.squares(people.noise(500)).mean())
+    assert drawn / 1.25 < people.report().noise.prediction < 1.25 * drawn
+
+
+@pytest.mark.parametrize("model", NOT_BOUNDED, ids=ids)
+def test_a_promise_for_all_is_0_for_whoever_takes_no_part(model):
+    people = People(model, 200, 2.0)
+    one = people.model.fit(people.X, people.y, epsilon=np.full(200, 2.0))
+    assert one.report().budget == "2 nats, 0 for whoever takes no part"
+    left_out = np.where(np.arange(200) < 20, 0.0, 2.0)
+    assert clone(one).fit(people.X, people.y, epsilon=left_out).report().budget == one.noise_.budget

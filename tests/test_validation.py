@@ -352,8 +352,12 @@ def test_delta_is_a_probability_and_zero_only_on_request(delta):
 @given(BUDGETS)
 def test_budgets_pass_one_for_each_or_one_for_everybody(values):
     n = len(values)
-    if values.max() < v.LEAST_BUDGET:
+    if values.max() < v.LEAST:
         with pytest.raises(ValueError, match=r"^epsilon must be at least 1e-100 for some"):
+            v.check_epsilon(values, n)
+        return
+    if values.max() > v.MOST:
+        with pytest.raises(ValueError, match=r"^epsilon must be at most 1e\+100; got"):
             v.check_epsilon(values, n)
         return
     assert_array_equal(v.check_epsilon(values), values)
@@ -393,6 +397,10 @@ def test_no_weights_are_equal_weights(n):
 def test_bounds_come_back_as_two_edges(a, b, d):
     low, high = sorted([a, b])
     if low == high:
+        return
+    if not v.LEAST <= high - low <= v.MOST:
+        with pytest.raises(ValueError, match=r"^bounds must have a finite width, from 1e-100 to"):
+            v.check_bounds((low, high), "bounds")
         return
     assert v.check_bounds((low, high), "bounds") == (low, high)
     for bounds in [(low, high), [(low, high)] * d]:

@@ -150,10 +150,8 @@ def _cards(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
 def last_cell(page: Chapter, teaching: Teaching, exercises: list[Exercise]) -> str:
     """Links to the exercises that train a chapter, each with the objective it trains.
 
-    A core chapter has exercises of its own; there one sentence is enough.
+    A core chapter has exercises of its own, and folds this list.
     """
-    if page.core and (mine := [_link(one) for one in exercises if page.name in one.chapters]):
-        return _wrapped(f"**Graded exercises:** {', '.join(mine)}.")
     lines = []
     for one in exercises:
         if page.name in one.chapters:
@@ -172,6 +170,8 @@ def last_cell(page: Chapter, teaching: Teaching, exercises: list[Exercise]) -> s
                 f"[{title}](../exercises/{assignment}.ipynb). To discuss instead: *{question}*"
             )
         )
+    if page.core:
+        return ":::{dropdown} Graded exercises\n" + "\n".join(lines) + "\n:::"
     return "## Graded exercises\n\n" + "\n".join(lines)
 
 

@@ -111,8 +111,9 @@ def compare_patients(
     names : sequence of str, optional
         Some of `ENTRIES`; by default all.
     relative : array_like, shape (n,), optional
-        What each person's budget is multiplied by. Mechanisms with one promise for everybody keep
-        the smallest; clinics, that of their most careful patient. By default 1 for everybody.
+        What each person's budget is multiplied by; public, as all budgets are here. Mechanisms
+        with one promise for everybody are given the smallest as a number that all agreed on;
+        clinics, that of their most careful patient. By default 1 for everybody.
     draws : int, default 100
         Releases of every mechanism without a closed form; three times as many for PAC privacy, a
         third for the slow ones, the fit for clinics and the sampled fit.

@@ -19,6 +19,7 @@ from pdpbook._budgets import taking_part, where_above_zero
 from pdpbook._domain import (
     bound_rows,
     check_mapping,
+    check_sizes,
     data_of,
     features_to_domain,
     generator_from,
@@ -335,8 +336,7 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
         check_count(self.steps, "steps")
         check_choice(self.loss, "loss", ("huber", "square"))
         huber_constant(self.lam, 1, self.threshold, self.row_norm)  # refuses bad values
-        if self.clip_norm is not None:
-            check_single(check_positive(self.clip_norm, "clip_norm"), "clip_norm")
+        check_sizes(self, "clip_norm")
         if self.step_size is not None:
             step = check_single(check_positive(self.step_size, "step_size"), "step_size")
             if not step < 1 / self.lam:
@@ -378,7 +378,7 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
         the mean square grows by :math:`q^2` and :math:`k\gamma^2\sigma^2` each time; where no
         residual is clipped, along an eigenvector of the rows by :math:`(1-2\gamma(\lambda+s))^2`.
         """
-        frame = cube_frame(self, crowd.d)
+        frame = cube_frame(self, crowd.d, self.row_norm)
         k, step, lam = frame.order, self._step(frame.order), float(self.lam)
         sigma = self.sigma_ if crowd.fitted else self._sigma(self._mu(crowd.above), k)
         added = (step * sigma) ** 2
@@ -388,7 +388,7 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
             return added * powers((1 - 2 * step * (values + lam)) ** 2, self.steps)
 
         bound = k * added * float(powers(most**2, self.steps))
-        return Noise.of(crowd, frame, through(frame.even, gain), bound, width=2 * frame.half)
+        return Noise.of(crowd, frame, through(frame.kept, gain), bound, width=2 * frame.half)
 
     def _mu(self, budgets: Floats) -> Floats:
         levels, person = np.unique(budgets, return_inverse=True)

@@ -14,10 +14,11 @@ from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook._accounts import charge, check_account
-from pdpbook._budgets import smallest, taking_part
+from pdpbook._budgets import one_budget, taking_part
 from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
+    check_sizes,
     data_of,
     features_to_domain,
     generator_from,
@@ -44,6 +45,7 @@ from pdpbook.validation import (
     check_design,
     check_epsilon,
     check_positive,
+    check_scale,
     check_single,
 )
 
@@ -69,8 +71,8 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
     Parameters
     ----------
     epsilon : float or array_like, default 1.0
-        Budget in nats; of several, everybody is kept the smallest, which is public: it must not
-        depend on who is in the data. `fit` can be given others.
+        Budget in nats, for everybody: a public number, chosen without looking at who is in the
+        data. One each must be the same, or 0 for whoever takes no part.
     delta : float, default 1e-5
         Failure probability in (0, 1).
     success_rate : float, optional
@@ -184,7 +186,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         y : array_like, shape (n,)
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
+            The public budget in nats, or one each: the same for all, or 0 for whoever takes no
             part. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
@@ -214,7 +216,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         if self.n_public is None:
             crowd = Crowd(rows.shape[1], check_epsilon(budgets, len(rows)), len(rows))
         else:  # how many there are is not public
-            crowd = Crowd(rows.shape[1], smallest(budgets), self.n_public)
+            crowd = Crowd(rows.shape[1], one_budget(budgets), self.n_public)
         self._keep_noise(crowd)
         return self
 
@@ -240,9 +242,11 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
         budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        one_budget(budgets)
         check_delta(self.delta)
-        for name in ("learning_rate", "clip_norm"):
-            check_single(check_positive(getattr(self, name), name), name)
+        check_scale(self.learning_rate, "learning_rate")
+        check_scale(self.clip_norm, "clip_norm")
+        check_sizes(self, "noise_multiplier")
         for name in ("batch_size", "epochs"):
             check_count(getattr(self, name), name)
         if self.n_public is not None:
@@ -261,7 +265,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
     def _law(self, X: Floats, y: Floats, budgets: Any) -> DPSGDLaw:
         X, y, budgets = taking_part(X, y, budgets)
         rate, steps = self._schedule(len(y))
-        sigma = self._multiplier(smallest(budgets), rate, steps)
+        sigma = self._multiplier(one_budget(budgets), rate, steps)
         X = 2 * features_to_domain(X, self.bounds, self.clip) - 1
         if self.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
@@ -303,7 +307,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
             q, T, sigma = self.sample_rate_, self.steps_, self.noise_multiplier_
         else:
             q, T = self._schedule(len(crowd.above))
-            sigma = self._multiplier(smallest(crowd.epsilon), q, T)
+            sigma = self._multiplier(one_budget(crowd.epsilon), q, T)
         b = self.batch_size
         added = (rate * sigma * C / b) ** 2
         batch = stats.binom(round(b / q), q)
@@ -331,7 +335,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
     def _promise(self, law: DPSGDLaw, budgets: Any) -> ApproximateDP:
         if self.success_rate is not None:
             return ApproximateDP(0.0, 2 * self.success_rate - 1, neighbors="add-remove")
-        epsilon = smallest(budgets)
+        epsilon = one_budget(budgets)
         if self.noise_multiplier is not None:
             run = law.noise_multiplier, law.sample_rate, law.steps
             epsilon = dpsgd_epsilon(*run, self.delta, accountant=self.accountant)

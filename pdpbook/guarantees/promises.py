@@ -33,7 +33,8 @@ __all__ = [
 
 NEIGHBORS = {
     "replace-one": "replacing their record",
-    "add-remove": "adding or removing their record",
+    "add-remove": "adding or removing their record, as long as fit accepts the number of rows "
+    "both ways: a refusal is not covered",
     "labels": "replacing their label",
     "user": "replacing all of their records",
     "user-labels": "replacing all of their labels",

@@ -23,7 +23,6 @@ from pdpbook._domain import (
     labels_of,
     predictions,
     table_of,
-    width_of,
 )
 from pdpbook._users import (
     Users,
@@ -44,8 +43,7 @@ from pdpbook.validation import (
     check_delta,
     check_design,
     check_finite,
-    check_nonnegative,
-    check_single,
+    check_scale,
 )
 
 __all__: list[str] = []  # for the estimators of this folder
@@ -281,13 +279,14 @@ class LabelPrivateRegression(ReportedOfTable, RegressorMixin, BaseEstimator):  #
         return budgets
 
     def _width(self) -> float:
-        return float(width_of(*check_bounds(self.y_bounds, "y_bounds"), "y_bounds"))
+        low, high = check_bounds(self.y_bounds, "y_bounds")
+        return float(high - low)
 
     def _sigma2(self) -> float:
         """Variance of the labels around the line: steers the weights, carries no privacy."""
         if self.sigma2 is None:
             return self._width() ** 2 / 12
-        return check_single(check_nonnegative(self.sigma2, "sigma2"), "sigma2")
+        return check_scale(self.sigma2, "sigma2", zero=True)
 
     def _rows(self, X: Floats) -> Floats:
         return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X

@@ -21,7 +21,7 @@ from pdpbook.gwa._release import (
     plan_release,
 )
 from pdpbook.gwa.solver import gwa_weights
-from pdpbook.validation import check_choice, check_count, check_positive, check_single
+from pdpbook.validation import check_choice, check_count, check_positive, check_scale, check_single
 
 __all__ = ["GWARegression", "SampleLimitedRegression", "prediction_root"]
 
@@ -162,7 +162,7 @@ class GWARegression(LabelPrivateRegression):
         check_choice(self.objective, "objective", OBJECTIVES)
         check_single(check_positive(self.tol, "tol"), "tol")
         if self.prior is not None:
-            check_single(check_positive(self.prior, "prior"), "prior")
+            check_scale(self.prior, "prior")
         exact = check_choice(self.sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
         if exact and self.delta != 0:
             raise ValueError("sensitivity must be 'entrywise' with delta above 0, Gaussian noise")

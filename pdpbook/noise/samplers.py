@@ -18,7 +18,7 @@ __all__ = ["L2Laplace", "l2_laplace_radius", "round_to_grid", "sample_l2_laplace
 
 Floats = NDArray[np.float64]
 
-LEAST_RATE = 1e-300  # below it lengths overflow
+RATES = 1e-150, 1e150  # beyond them the square of a length is no number
 
 
 def sample_l2_laplace(
@@ -83,9 +83,11 @@ def _shape(size: Any) -> tuple[int, ...]:
 
 def _rate(eta: Any) -> float:
     rate = check_single(check_positive(eta, "eta"), "eta")
-    if not rate >= LEAST_RATE:
+    low, high = RATES
+    if not low <= rate <= high:
         raise ValueError(
-            f"eta must be at least {LEAST_RATE:g}, or the noise is infinite; got {rate:g}"
+            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {rate:g}, "
+            "which follows from epsilon, lam and the domain"
         )
     return rate
 

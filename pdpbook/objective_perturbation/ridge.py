@@ -27,7 +27,7 @@ from pdpbook._domain import (
 )
 from pdpbook.blocks import in_memory
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
-from pdpbook.noise import sample_l2_laplace
+from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget
 from pdpbook.objective_perturbation.law import ObjectiveLaw
 from pdpbook.reports.frames import cube_frame
@@ -197,7 +197,8 @@ class ObjectivePerturbation(Reported, RegressorMixin, BaseEstimator):  # type: i
         d = law.X.shape[1]
         eta = self._output_rate(smallest(budgets), law.gradient_norm)
         promise, pure = self._promise(budgets, d)
-        charge(account, promise, X)
+        L2Laplace(np.zeros(d), law.beta)  # refuses a bad rate
+        charge(account, promise, X, pure=pure)
         theta = law.sample(rng=rng) + sample_l2_laplace(d, eta, rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, rows.shape[1], self.bounds, self.y_bounds
@@ -290,7 +291,7 @@ class ObjectivePerturbation(Reported, RegressorMixin, BaseEstimator):  # type: i
         most :math:`\|b\|/(2\lambda)`; where all losses are curved, with S the second moments of
         the rows, by :math:`(S+\lambda I)^{-1}b/2`. The small noise on the output comes on top.
         """
-        frame = cube_frame(self, crowd.d)
+        frame = cube_frame(self, crowd.d, self.row_norm)
         k, lam = frame.order, float(self.lam)
         if crowd.fitted:
             beta, eta = self.beta_, self.eta_
@@ -300,7 +301,7 @@ class ObjectivePerturbation(Reported, RegressorMixin, BaseEstimator):  # type: i
             beta = self._beta(self._split(own, k), k)
             eta = self._output_rate(float(own.min()), self._gradient_norm(beta, k))
         tilt, small = (k + 1) / beta**2, (k + 1) / eta**2
-        spread = through(frame.even, lambda values: tilt / (2 * (values + lam)) ** 2 + small)
+        spread = through(frame.kept, lambda values: tilt / (2 * (values + lam)) ** 2 + small)
         most = k * (tilt / (2 * lam) ** 2 + small)
         return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
 

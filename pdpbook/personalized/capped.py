@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.personalized.weights import pdp_weights
+from pdpbook.reports.frames import EVEN, even_rows
 from pdpbook.sensitivity import capped_sensitivity
 from pdpbook.validation import check_each
 
@@ -24,6 +25,7 @@ LIGHT, STEPS = 1e-8, 301  # of a table of weights; below the first one the bound
 NEWTON = 6  # steps from the table to the root
 HALVINGS = 60
 FEW = 100_000  # people for whom a report compares weights; more would take it minutes
+CROWDS = 400  # made-up crowds, of few people each, behind an expected error
 WORTH_A_WORD = 0.99  # of the error with weights in proportion
 
 
@@ -176,26 +178,35 @@ class Rival:
     eta: float
     lam: float
     row_norm: float | None
-    even: Floats  #: second moments of the rows to come
+    d: int  #: columns of X
+    constant: float | None  #: the constant feature, if there is one
 
     def __call__(self, moments: Floats, label_sd: float) -> str:
         r"""One sentence where the capped weights are better, or nothing.
 
-        With S the moments of the rows and Q those where predictions are made the noise of privacy
-        and that of the labels, of variance :math:`\sigma^2`, come to
+        With Q the moments where predictions are made and :math:`A=\sum_iw_ix_ix_i^\top+\lambda I`
+        the noise of privacy and that of the labels, of variance :math:`\sigma^2`, come to
 
-        .. math:: \frac{d+1}{\eta^2}\operatorname{tr}Q + \sigma^2\|w\|^2
-                  \operatorname{tr}\bigl(Q(S+\lambda I)^{-1}S(S+\lambda I)^{-1}\bigr) .
+        .. math:: \frac{d+1}{\eta^2}\operatorname{tr}Q + \sigma^2\,\mathbb E
+                  \sum_iw_i^2\,x_i^\top A^{-1}QA^{-1}x_i ,
+
+        where the mean over rows that are spread evenly is taken over made-up ones.
         """
-        k = len(self.even)
-        inverse = np.linalg.inv(self.even + self.lam * np.eye(k))
-        labels = label_sd**2 * np.trace(moments @ inverse @ self.even @ inverse)
+        k, n = len(moments), len(self.budgets)
         plan = capped_plan(self.budgets.tobytes(), self.lam, k, self.row_norm)
+        crowds = [
+            even_rows(n, self.d, 0.0, self.constant, self.row_norm, seed)
+            for seed in range(min(max(EVEN // n, 1), CROWDS))
+        ]
 
         def error(weights: Floats, eta: float) -> float:
-            return float(
-                np.sqrt((k + 1) / eta**2 * np.trace(moments) + labels * (weights @ weights))
-            )
+            labels = 0.0
+            for X in crowds:
+                weighted = X.T * weights
+                spread = np.linalg.solve(weighted @ X + self.lam * np.eye(k), weighted)
+                labels += float(np.vdot(moments @ spread, spread)) / len(crowds)
+            noise = (k + 1) / eta**2 * float(np.trace(moments))
+            return float(np.sqrt(noise + label_sd**2 * labels))
 
         ours, theirs = error(pdp_weights(self.budgets), self.eta), error(*plan)
         if not theirs <= WORTH_A_WORD * ours:

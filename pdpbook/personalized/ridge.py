@@ -227,7 +227,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
             law = self._law(rows, labels, budgets)
             n = len(rows)
         promise, pure = self._promise(budgets, len(law.center))
-        charge(account, promise, X)
+        charge(account, promise, X, pure=pure)
         theta = law.sample(rng=rng)
         self.coef_, self.intercept_ = to_user_units(
             theta, self.n_features_in_, self.bounds, self.y_bounds
@@ -346,7 +346,8 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rival = None
         few = 1 < np.size(crowd.epsilon) <= FEW
         if few and self._capable and self.weights == "proportional":
-            rival = Rival(self._losses(crowd.above, k), eta, self.lam, self.row_norm, frame.even)
+            losses = self._losses(crowd.above, k)
+            rival = Rival(losses, eta, self.lam, self.row_norm, crowd.d, frame.constant)
         each = (k + 1) / eta**2
         return Noise.of(crowd, frame, each, exact=True, width=2 * frame.half, rival=rival)
 

@@ -124,7 +124,8 @@ def threshold_budgets(epsilon: ArrayLike) -> NDArray[np.float64]:
     ----------
     epsilon : array_like, shape (n,)
         Budgets in nats, finite and at least 0, above 0 for somebody. Public: where they are not,
-        neither is the threshold.
+        neither is the threshold. Under add-remove neighbors fix a threshold beforehand instead:
+        this one moves with whoever comes or leaves.
 
     Returns
     -------

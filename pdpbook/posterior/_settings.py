@@ -10,13 +10,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook._accounts import charge, check_account
-from pdpbook._budgets import smallest, taking_part
+from pdpbook._budgets import one_budget, taking_part
 from pdpbook._domain import (
     BallSums,
     ball_sums,
     ball_to_user_units,
     check_mapping,
-    check_number,
+    check_sizes,
     finite_part,
     generator_from,
     in_hand,
@@ -67,7 +67,7 @@ class UnitBallRegressor(Reported, RegressorMixin, BaseEstimator):  # type: ignor
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
+            The public budget in nats, or one each: the same for all, or 0 for whoever takes no
             part. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
@@ -85,17 +85,17 @@ class UnitBallRegressor(Reported, RegressorMixin, BaseEstimator):  # type: ignor
             sums = self._sums(people, budgets)
             refuse_few(sums.n)
             note_width(self, len(sums.moment) - bool(self.fit_intercept))
-            law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
+            law, level = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
         else:
             rows = table_of(self, X)
             part = finite_part(rows, labels_of(rows, y), budgets)
-            design, labels, least = self._to_domain(*part)
-            law = self._law(design, labels, least)
-        promise = ApproximateDP(least, self.delta, neighbors="add-remove")
+            design, labels, level = self._to_domain(*part)
+            law = self._law(design, labels, level)
+        promise = ApproximateDP(level, self.delta, neighbors="add-remove")
         charge(account, promise, X)
-        self._release(law, least, rng)
+        self._release(law, level, rng)
         self.guarantee_ = promise
-        self._keep_noise(Crowd(self.n_features_in_, least))  # the number of people is not public
+        self._keep_noise(Crowd(self.n_features_in_, level))  # the number of people is not public
         return self
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
@@ -159,10 +159,10 @@ class UnitBallRegressor(Reported, RegressorMixin, BaseEstimator):  # type: ignor
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
         budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        one_budget(budgets)
         check_delta(self.delta)
         check_count(self.n_max, "n_max")
-        if self.row_norm is not None:
-            check_number(self.row_norm, "row_norm")
+        check_sizes(self, "row_norm")
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
@@ -173,7 +173,7 @@ class UnitBallRegressor(Reported, RegressorMixin, BaseEstimator):  # type: ignor
     def _to_domain(self, X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, float]:
         X, y, budgets = taking_part(X, y, budgets)
         self._check_number_of_rows(len(X))
-        return *self._map(X, y), smallest(budgets)
+        return *self._map(X, y), one_budget(budgets)
 
     def _check_number_of_rows(self, n: int) -> None:
         if n > self.n_max:

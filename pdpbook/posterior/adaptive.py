@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook._budgets import smallest
+from pdpbook._budgets import one_budget
 from pdpbook._domain import check_flag
 from pdpbook.posterior._settings import UnitBallRegressor
 from pdpbook.posterior.calibration import CALIBRATIONS, AdaptivePlan, check_kappa, check_norm
@@ -39,8 +39,8 @@ class AdaOPS(UnitBallRegressor):
         Public guess of the norm of the coefficients on the domain, above 0. It steers the
         penalty; a wrong guess costs accuracy, never privacy.
     epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody; of several the smallest is kept for all, and it is public:
-        it must not depend on who is in the data.
+        Budget in nats, for everybody: a public number, chosen without looking at who is in the
+        data. One each must be the same, or 0 for whoever takes no part.
     delta : float, default 1e-6
         Failure probability of the budget, in (0, 1).
     n_max : int, default 100000
@@ -171,8 +171,8 @@ class AdaOPS(UnitBallRegressor):
             note = f"The bound fails with a chance below delta = {self.delta:g}."
             return Noise.of(crowd, frame, spread, spread, width=width, note=note)
         n = self.n_max if crowd.n is None else crowd.n
-        epsilon = smallest(crowd.epsilon)
-        law = self._law_of(n * frame.even, np.zeros(frame.order), epsilon)
+        epsilon = one_budget(crowd.epsilon)
+        law = self._law_of(n * frame.kept, np.zeros(frame.order), epsilon)
         lam, h = law.given(float(law.center[0]))
         head = [law.norm_law(lam, h)[0]] if self.release_norm else []
         gamma = float(law.plan.gamma(h, lam, *head))

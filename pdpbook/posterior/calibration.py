@@ -18,6 +18,7 @@ from pdpbook.validation import (
     check_delta,
     check_positive,
     check_probability,
+    check_scale,
 )
 
 __all__ = ["AdaptivePlan", "largest_scaled_residual", "residual_bound", "worst_case_gamma"]
@@ -217,7 +218,7 @@ def check_kappa(kappa: float | None) -> float | None:
 
 
 def check_penalty(lam: float) -> float:
-    lam = check_number(lam, "lam")
+    lam = check_scale(lam, "lam")
     if not lam >= 1:
         raise ValueError(f"lam must be at least 1, against the sum of squares; got {lam:g}")
     return lam

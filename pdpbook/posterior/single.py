@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook._budgets import smallest
+from pdpbook._budgets import one_budget
 from pdpbook.posterior._settings import UnitBallRegressor
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
 from pdpbook.posterior.laws import PosteriorLaw
@@ -37,8 +37,8 @@ class OnePosteriorSample(UnitBallRegressor):
     lam : float, default 100.0
         Penalty against the *sum* of squares on the domain, at least 1; scikit-learn's ``alpha``.
     epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody; of several the smallest is kept for all, and it is public:
-        it must not depend on who is in the data.
+        Budget in nats, for everybody: a public number, chosen without looking at who is in the
+        data. One each must be the same, or 0 for whoever takes no part.
     delta : float, default 1e-6
         Failure probability of the budget, in (0, 1).
     n_max : int, default 100000
@@ -138,10 +138,10 @@ class OnePosteriorSample(UnitBallRegressor):
         fit: the number of people is not.
         """
         frame, lam = ball_frame(self, crowd.d, self.row_norm), float(self.lam)
-        epsilon = smallest(crowd.epsilon)
+        epsilon = one_budget(crowd.epsilon)
         gamma = _gamma(lam, epsilon, float(self.delta), int(self.n_max))
         n = 0 if crowd.n is None else crowd.n
-        spread = through(frame.even, lambda values: 1 / (gamma * (n * values + lam)))
+        spread = through(frame.kept, lambda values: 1 / (gamma * (n * values + lam)))
         most = np.eye(frame.order) / (gamma * lam)
         return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
 

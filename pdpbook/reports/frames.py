@@ -43,6 +43,7 @@ class Frame:
     half: float  #: units of a prediction per unit on the domain
     even: Floats  #: second moments of rows spread evenly, or of the public rows
     rows: str  #: which ones these are
+    kept: Floats  #: second moments of the same rows, shortened to the row norm: the data
 
     @property
     def order(self) -> int:
@@ -91,15 +92,20 @@ def _evenly(mean: Floats, variance: Floats, constant: float | None) -> Floats:
     return np.asarray(np.outer(mean, mean) + np.diag(variance))
 
 
+EVEN = 4096  # of them stand for all where their moments have no closed form
 EVENLY = "rows spread evenly within the bounds"
 
 
-def cube_frame(model: Any, d: int) -> Frame:
+def cube_frame(model: Any, d: int, row_norm: float | None = None) -> Frame:
     """Rows in [0, 1]^d, labels in [-1, 1]."""
     low, high = check_bounds(model.bounds, "bounds", d)
     constant = 1.0 if model.fit_intercept else None
     even = _evenly(np.full(d, 1 / 2), np.full(d, 1 / 12), constant)
-    return Frame(low, 1 / (high - low), 0.0, constant, width_of_labels(model) / 2, even, EVENLY)
+    half = width_of_labels(model) / 2
+    kept = even
+    if row_norm is not None and row_norm**2 < len(even):
+        kept = _moments(even_rows(EVEN, d, 0.0, constant, row_norm))
+    return Frame(low, 1 / (high - low), 0.0, constant, half, even, EVENLY, kept)
 
 
 def ball_frame(
@@ -111,7 +117,22 @@ def ball_frame(
     constant = 1 / radius if model.fit_intercept else None
     even = _evenly(np.zeros(d), np.full(d, 1 / (3 * radius**2)), constant)
     half = width_of_labels(model) / 2 if half is None else half
-    return Frame(low, 2 / (radius * (high - low)), -1 / radius, constant, half, even, EVENLY)
+    kept = even
+    if radius**2 < len(even):
+        kept = _moments(even_rows(EVEN, d, -1.0, constant, radius) / radius)
+    return Frame(low, 2 / (radius * (high - low)), -1 / radius, constant, half, even, EVENLY, kept)
+
+
+def even_rows(
+    count: int, d: int, low: float, constant: float | None, row_norm: float | None, seed: int = 0
+) -> Floats:
+    """Rows spread evenly over [low, 1]^d, those that are longer than `row_norm` shortened."""
+    rows = low + (1 - low) * np.random.default_rng(seed).random((count, d))
+    if constant is not None:
+        rows = np.column_stack([rows, np.ones(count)])
+    if row_norm is not None:
+        rows *= np.minimum(1.0, row_norm / np.linalg.norm(rows, axis=1))[:, None]
+    return np.asarray(rows)
 
 
 def table_frame(X: Floats, fit_intercept: bool, *, centered: bool = False) -> Frame:
@@ -119,12 +140,14 @@ def table_frame(X: Floats, fit_intercept: bool, *, centered: bool = False) -> Fr
     d, constant = X.shape[1], 1.0 if fit_intercept else None
     low = X.mean(axis=0) if centered else np.zeros(d)
     rows = np.column_stack([X - low, np.ones(len(X))]) if fit_intercept else X - low
-    return Frame(low, np.ones(d), 0.0, constant, 1.0, _moments(rows), "the public rows of X")
+    even = _moments(rows)
+    return Frame(low, np.ones(d), 0.0, constant, 1.0, even, "the public rows of X", even)
 
 
 def mean_frame(half: float) -> Frame:
     """No rows at all: one number for everybody."""
-    return Frame(np.empty(0), np.empty(0), 0.0, 1.0, half, np.ones((1, 1)), "any rows")
+    even = np.ones((1, 1))
+    return Frame(np.empty(0), np.empty(0), 0.0, 1.0, half, even, "any rows", even)
 
 
 def width_of_labels(model: Any) -> float:

@@ -167,7 +167,8 @@ def private_constant(crowd: Crowd, width: float) -> Constant:
         each = crowd.n / len(epsilon)  # people behind one entry
         total = float(epsilon.sum() * each)
         squares = float(np.vdot(epsilon, epsilon) * each) / total**2
-        return Constant(1 + squares, 2 * (width / total) ** 2)
+        scale = width / total
+        return Constant(1 + squares, 2 * scale * scale)  # a power raises where this is inf
     epsilon, sizes = crowd.part.epsilon, crowd.part.users.sizes
     tau = epsilon / epsilon.max()
     price = epsilon.max() ** 2 / 24  # the variance of an even label over 2 (B / epsilon)^2
@@ -180,7 +181,7 @@ def private_constant(crowd: Crowd, width: float) -> Constant:
     share = np.minimum(sizes, h * tau)
     weights = share / share.sum()
     scale = width * np.max(weights / epsilon)
-    return Constant(1 + float((weights**2 / sizes).sum()), float(2 * scale**2))
+    return Constant(1 + float((weights**2 / sizes).sum()), float(2 * scale * scale))
 
 
 def through(moments: Floats, gain: Callable[[Floats], Floats]) -> Floats:

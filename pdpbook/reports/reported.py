@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,10 @@ class Reported:
         `plan` is what `_noise` would have to compute anew.
         """
         self.noise_ = self._noise(crowd._replace(fitted=True), *plan)
+        one = self.guarantee_.neighbors == "add-remove"  # type: ignore[attr-defined]
+        if one and not isinstance(crowd.epsilon, str):  # whether anybody is left out is not said
+            level = f"{np.max(crowd.epsilon):g} nats, 0 for whoever takes no part"
+            self.noise_ = replace(self.noise_, budget=level)
         moved = self.noise_.frame.sizes(self.noise_.covariance, None).prediction
         width = self.noise_.width
         if width is not None and not moved <= width:

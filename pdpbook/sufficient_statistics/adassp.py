@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook._accounts import charge, check_account
-from pdpbook._budgets import smallest, taking_part
+from pdpbook._budgets import one_budget, taking_part
 from pdpbook._domain import (
     ball_sums,
     ball_to_user_units,
     check_mapping,
     check_number,
+    check_sizes,
     finite_part,
     generator_from,
     in_hand,
@@ -165,8 +166,8 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
     epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody; of several the smallest is kept for all, and it is public:
-        it must not depend on who is in the data.
+        Budget in nats, for everybody: a public number, chosen without looking at who is in the
+        data. One each must be the same, or 0 for whoever takes no part.
     delta : float, default 1e-6
         Failure probability of the budget, in (0, 1).
     calibration : {"exact", "published"}, default "exact"
@@ -258,7 +259,7 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array_like, shape (n,)
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; everybody is kept the smallest above 0, and whoever has 0 takes no
+            The public budget in nats, or one each: the same for all, or 0 for whoever takes no
             part. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
@@ -275,15 +276,15 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
             sums = ball_sums(people, budgets, self._map)
             refuse_few(sums.n)
-            law, least = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
+            law, level = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
             note_width(self, len(sums.moment) - bool(self.fit_intercept))
         else:
             rows = table_of(self, X)
             law = self._law(*finite_part(rows, labels_of(rows, y), budgets))
-            least = smallest(check_epsilon(budgets, len(rows)))
+            level = one_budget(budgets)
         sigma = float(law.scale[0])
         if self.calibration == "exact":  # the number itself: no rounding on the way
-            mu = float(gaussian_mu(least, self.delta))
+            mu = float(gaussian_mu(level, self.delta))
         else:
             mu = float(np.sqrt(3) / sigma)
         promise = GaussianDP(mu, neighbors="add-remove")
@@ -298,7 +299,7 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_, self.intercept_ = ball_to_user_units(
             theta, self.n_features_in_, self.bounds, self.y_bounds, self.row_norm
         )
-        self._keep_noise(Crowd(self.n_features_in_, least))  # the number of people is not public
+        self._keep_noise(Crowd(self.n_features_in_, level))  # the number of people is not public
         return self
 
     def predict(self, X: Any) -> Any:
@@ -319,11 +320,11 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
         budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        one_budget(budgets)
         check_delta(self.delta)
         check_delta(self.failure, "failure")
         check_choice(self.calibration, "calibration", ("exact", "published"))
-        if self.row_norm is not None:
-            check_number(self.row_norm, "row_norm")
+        check_sizes(self, "row_norm")
         check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
         return budgets
 
@@ -335,12 +336,12 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         takes the place of the rows'.
         """
         frame = ball_frame(self, crowd.d, self.row_norm)
-        k, epsilon = frame.order, smallest(crowd.epsilon)
+        k, epsilon = frame.order, one_budget(crowd.epsilon)
         sigma = adassp_scale(epsilon, self.delta, self.calibration)
         if crowd.fitted or crowd.n is None:
             release = self.release_
         else:
-            release = self._law_of(crowd.n * frame.even, np.zeros(k), epsilon).center
+            release = self._law_of(crowd.n * frame.kept, np.zeros(k), epsilon).center
         gram, lam, _ = _system(release, k, sigma, self._shift(), float(self.failure))
         inverse = np.linalg.inv(gram + lam * np.eye(k))
         note = (
@@ -356,7 +357,7 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
         X, y, budgets = taking_part(X, y, budgets)
         X, y = self._map(X, y)
-        return self._law_of(X.T @ X, X.T @ y, smallest(budgets))
+        return self._law_of(X.T @ X, X.T @ y, one_budget(budgets))
 
     def _map(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         rows = rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept)

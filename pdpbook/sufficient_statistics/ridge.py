@@ -15,7 +15,7 @@ from pdpbook._budgets import taking_part, where_above_zero
 from pdpbook._domain import (
     budgets_of,
     check_mapping,
-    check_number,
+    check_sizes,
     features_to_domain,
     finite_part,
     generator_from,
@@ -49,6 +49,7 @@ from pdpbook.validation import (
     check_design,
     check_epsilon,
     check_positive,
+    check_scale,
 )
 
 __all__ = ["RidgePath", "SufficientStatisticsRidge"]
@@ -300,7 +301,8 @@ class SufficientStatisticsRidge(Reported, RegressorMixin, BaseEstimator):  # typ
     def _check_settings(self, epsilon: ArrayLike | None) -> Any:
         """Everything that can be refused before the data are touched."""
         budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
-        check_number(self.lam, "lam")
+        check_scale(self.lam, "lam")
+        check_sizes(self, "scale")
         label_scale(1, self.noise, self.centered, self.scale)  # refuses bad values
         delta = check_delta(self.delta, zero=True)
         if self.noise == "gaussian" and delta == 0:

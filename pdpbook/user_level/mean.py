@@ -22,7 +22,6 @@ from pdpbook._domain import (
     labels_of,
     refuse_few,
     row_count,
-    width_of,
 )
 from pdpbook._users import (
     Part,
@@ -43,9 +42,8 @@ from pdpbook.validation import (
     check_bounds,
     check_choice,
     check_count,
-    check_nonnegative,
     check_positive,
-    check_single,
+    check_scale,
 )
 
 __all__ = ["SampleLimitedMean", "WeightedMean"]
@@ -183,7 +181,8 @@ class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore
             return float(np.float64(sigma2) / unit / unit / 2)
 
     def _width(self) -> float:
-        return float(width_of(*check_bounds(self.y_bounds, "y_bounds"), "y_bounds"))
+        low, high = check_bounds(self.y_bounds, "y_bounds")
+        return float(high - low)
 
     def _data(
         self, X: ArrayLike, y: ArrayLike, users: ArrayLike | None, settings: Any
@@ -204,7 +203,7 @@ class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore
         check_flag(self.clip, "clip")
         self._width()
         if self.sigma2 is not None:
-            check_single(check_nonnegative(self.sigma2, "sigma2"), "sigma2")
+            check_scale(self.sigma2, "sigma2", zero=True)
         return budgets
 
     def __sklearn_tags__(self) -> Any:

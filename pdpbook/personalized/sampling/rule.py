@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from pdpbook._domain import check_number
-from pdpbook.validation import check_choice, check_epsilon
+from pdpbook.validation import check_choice, check_each
 
 __all__ = ["keep_probabilities"]
 
@@ -61,7 +61,7 @@ def keep_probabilities(
     >>> keep_probabilities([0.1, 0.5, 1.0], "max").round(4)
     array([0.0612, 0.3775, 1.    ])
     """
-    budgets = np.atleast_1d(check_epsilon(epsilon))
+    budgets = np.atleast_1d(check_each(epsilon, None, "epsilon"))
     check_choice(rule, "rule", ("jorgensen", "exact"))
     t = level(budgets, threshold)
     small = np.minimum(budgets, t)

@@ -18,6 +18,7 @@ from pdpbook._budgets import worth_taking
 from pdpbook._domain import (
     ball_to_user_units,
     check_mapping,
+    check_sizes,
     finite_data,
     generator_from,
     labels_of,
@@ -47,7 +48,7 @@ from pdpbook.validation import (
     check_count,
     check_delta,
     check_nonnegative,
-    check_positive,
+    check_scale,
     check_single,
     refuse_masked,
 )
@@ -332,9 +333,9 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
             )
         if delta > 0 and self.optimizer == "output":
             raise ValueError(f"delta must be 0 with optimizer='output'; got {delta:g}")
-        for name in ("radius", "lam", "step_size", "clip_norm", "row_norm"):
-            if name in ("radius", "lam") or getattr(self, name) is not None:
-                check_single(check_positive(getattr(self, name), name), name)
+        check_scale(self.radius, "radius")
+        check_scale(self.lam, "lam")
+        check_sizes(self, "step_size", "clip_norm", "row_norm")
         if self.clip_norm is not None and self.optimizer == "output":
             raise ValueError("clip_norm must be None with optimizer='output': nothing is clipped")
         if self.steps is not None:
@@ -444,7 +445,7 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
             left = (1 - step * smoothness * values[:, None]) ** (steps - 1)
             return added * np.asarray((left.cumsum(axis=1) ** 2).sum(axis=1)) / (T + 1) ** 2
 
-        spread = through(frame.even, gain)
+        spread = through(frame.kept, gain)
         spread *= min(1.0, most / np.trace(spread))
         return Noise.of(crowd, frame, spread, most, width=width)
 
