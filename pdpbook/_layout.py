@@ -39,19 +39,20 @@ class _Roomy(ConstrainedLayoutEngine):
     _done = False
 
     def execute(self, fig: Figure) -> None:
-        if not self._done:
-            self._done = True
-            for ax in fig.axes:
-                grid = ax.get_gridspec()
-                if grid and grid.nrows > 1:
-                    fig.set_figheight(PANEL * grid.nrows, forward=False)
-                for marks in (*ax.collections, *ax.lines):
-                    marks.set_rasterized(_count(marks) > MANY)
-            self._lift_legends(fig)
-            super().execute(fig)
-            for ax in fig.axes:
-                _break_names(fig, ax, fig.bbox.height * self.get()["rect"][3])
+        if self._done:  # drawn once more, for another format
+            return
+        self._done = True
+        for ax in fig.axes:
+            grid = ax.get_gridspec()
+            if grid and grid.nrows > 1:
+                fig.set_figheight(PANEL * grid.nrows, forward=False)
+            for marks in (*ax.collections, *ax.lines):
+                marks.set_rasterized(_count(marks) > MANY)
+        self._lift_legends(fig)
         super().execute(fig)
+        top = fig.bbox.height * self.get()["rect"][3]
+        if any([_break_names(fig, ax, top) for ax in fig.axes]):
+            super().execute(fig)
 
     def _lift_legends(self, fig: Figure) -> None:
         """All legends as one, in as many columns as fit; the figure grows by its height."""
@@ -75,8 +76,9 @@ class _Roomy(ConstrainedLayoutEngine):
         self.set(rect=(0, 0, 1, high / (high + taken)))
 
 
-def _break_names(fig: Figure, ax: Axes, top: float) -> None:
+def _break_names(fig: Figure, ax: Axes, top: float) -> bool:
     """Break the name of an axis that leaves the figure, or climbs into its legend."""
+    broken = False
     frame = ax.get_window_extent()
     for name, middle, end, is_upright in (
         (ax.xaxis.label, (frame.x0 + frame.x1) / 2, fig.bbox.width, False),
@@ -87,6 +89,8 @@ def _break_names(fig: Figure, ax: Axes, top: float) -> None:
         room = 2 * min(middle, end - middle)
         if length > room:
             name.set_text(_wrapped(words, int(len(words) * room / length)))
+            broken = True
+    return broken
 
 
 def _wrapped(words: str, width: int) -> str:

@@ -54,6 +54,8 @@ PLANTED = {
     "inline style": ('x="5" y', 'style="x:1" x="5" y', "attribute style"),
     "script": ("<style>", "<script>1</script><style>", "<script> is not for diagrams"),
     "event": ('x="5" y', 'onclick="x()" x="5" y', "attribute onclick"),
+    "link in an image": ("<g font", '<a href="a/b.html"/><g font', 'no role="group"'),
+    "link elsewhere": ("<g font", '<a href="//x.org/a"/><g font', "attribute href"),
     "image": ("<style>", '<image href="data:x"/><style>', "something from elsewhere: data:"),
     "font": ("<style>", "<style>@import 'x';", "something from elsewhere: @import"),
     "address": ("fill:none", "fill:url(x.svg#a)", "something from elsewhere: url("),

@@ -15,16 +15,15 @@ from reading import ROOT, Page
 WIDTH, STEP, TOP = 381, 22, 8  # units of the drawing; a part begins with a line of its own
 TEXT, ARCS = 20, 262  # where the names begin, and where the arcs do
 HEAD = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" \
-aria-labelledby="map-t map-d" font-family="system-ui, sans-serif">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="group" \
+aria-labelledby="map-t map-d" fill="currentColor">
 <title id="map-t">Which chapter builds on which</title>
 <desc id="map-d">{words}</desc>
 <style>
-text{{fill:currentColor}}
 .map-arc{{fill:none;stroke:var(--fig-soft,#6b737d);stroke-width:1.25;stroke-opacity:.6}}
 .map-dot{{fill:var(--fig-soft,#6b737d)}}
-a:hover~.map-arc,a:focus~.map-arc{{stroke:var(--fig-warm,#b84a00);stroke-width:2.5;stroke-opacity:1}}
-a:hover text,a:focus text{{text-decoration:underline}}
+.map-link:hover~.map-arc,.map-link:focus~.map-arc{{stroke:var(--fig-warm,#b84a00);stroke-width:2.5;stroke-opacity:1}}
+.map-link:hover text,.map-link:focus text{{text-decoration:underline}}
 </style>
 """
 
@@ -61,7 +60,9 @@ def chapter_map(pages: dict[str, Page]) -> str:
     line, place = 0, {}
     drawn = []
     for caption, names in parts.items():
-        drawn.append(_text(0, TOP + (line + 0.5) * STEP, caption, 'font-weight="600"'))
+        drawn.append(
+            _text(0, TOP + (line + 0.5) * STEP, caption, 'font-size="14" font-weight="600"')
+        )
         line += 1
         for name in names:
             place[name] = TOP + (line + 0.5) * STEP
@@ -69,10 +70,10 @@ def chapter_map(pages: dict[str, Page]) -> str:
         line += 0.4
     for name in listed:
         at = place[name]
-        label = _text(TEXT, at, title[name], 'font-size="13"')
+        label = _text(TEXT, at, title[name], 'font-size="13.2"')
         arcs = "".join(_arc(at, place[one]) for one in known[name])
         dot = f'<circle class="map-dot" cx="{ARCS}" cy="{at - 4.5:g}" r="2.5"/>'
-        drawn.append(f'<g><a href="{name}.html">{label}</a>{arcs}{dot}</g>')
+        drawn.append(f'<g><a class="map-link" href="{name}.html">{label}</a>{arcs}{dot}</g>')
     words = " ".join(
         f"{title[name]} builds on {' and '.join(title[one] for one in known[name])}."
         for name in listed

@@ -16,7 +16,7 @@ committed, so that only who draws needs Chromium; its title is the checksum of i
 Rules: a title and a description; a viewBox from 0 0, no size; letters that are 11.5 px high on a
 phone; colors of `pdpbook.figures` only, each as var(--fig-..., #...); classes of a prefix of its
 own, since the style holds in all of the page; nothing from elsewhere; no words outside of the
-picture or on each other.
+picture or on each other. One with links to pages (`tools/chapter_map.py`) is a group, not an image.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FOLDER = ROOT / "book" / "_static" / "diagrams"
 PHONE, LEAST = 334, 11.5  # pixels: a figure on a screen of 390, and its letters
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 ELEMENTS = set(
-    "svg title desc style g path rect circle ellipse line polyline polygon text tspan".split()
+    "svg title desc style g path rect circle ellipse line polyline polygon text tspan a".split()
 )
 ON_COLOR = "var(--fig-on, #fff)"  # words on a filled shape
 COLORS = {"none", "currentColor", ON_COLOR} | {
@@ -47,6 +47,7 @@ COLORS = {"none", "currentColor", ON_COLOR} | {
     if color != INK
 }
 PAINT = {"fill", "stroke", "color", "stop-color"}
+OWN = re.compile(r"\.[\w-]+(:hover|:focus)?([ ~>]+(\.[\w-]+|text))?")  # selectors
 FOREIGN = re.compile(r"https?:|@import|url\((?!#)|data:")
 # Words that leave the picture, or lie on others.
 PLACED = """picture => {
@@ -94,7 +95,7 @@ def faults(svg: str) -> Iterator[str]:
     if len(prefixes) > 1:
         yield f"more than one prefix of classes: {', '.join(sorted(prefixes))}"
     for selectors, body in rules:
-        if not re.fullmatch(r"\.[\w-]+(\s*,\s*\.[\w-]+)*", selectors):
+        if not all(OWN.fullmatch(one.strip()) for one in selectors.split(",")):
             yield f"styles more than classes of its own: {selectors}"
         for name, value in re.findall(r"([\w-]+)\s*:\s*([^;]+)", body):
             yield from _paint(name, value)
@@ -107,7 +108,7 @@ def faults(svg: str) -> Iterator[str]:
             yield f"<{tag}> is not for diagrams"
         for name, value in node.attrib.items():
             yield from _paint(name, value)
-            if name == "style" or name.startswith("on") or "href" in name:
+            if name == "style" or name.startswith("on") or ("href" in name and not leads(value)):
                 yield f"attribute {name} is not for diagrams"
         for name in node.get("class", "").split():
             if name not in known:
@@ -116,14 +117,20 @@ def faults(svg: str) -> Iterator[str]:
             yield from _letters(node, parents, size(root)[0])
 
 
+def leads(address: str) -> bool:
+    """Whether this is a page of the book."""
+    return bool(re.fullmatch(r"[\w/]+\.html", address))
+
+
 def _frame(root: ElementTree.Element) -> Iterator[str]:
     if not all(size(root)):
         yield "no viewBox from 0 0"
     for name in ("width", "height"):
         if name in root.attrib:
             yield f"{name} on the root: the page decides"
-    if root.get("role") != "img":
-        yield 'no role="img"'
+    role = "img" if root.find(f".//{NAMESPACE}a") is None else "group"
+    if root.get("role") != role:
+        yield f'no role="{role}"'
     for name, least in (("title", 10), ("desc", 60)):
         node = root.find(NAMESPACE + name)
         if node is None or len(" ".join((node.text or "").split())) < least:

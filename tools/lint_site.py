@@ -178,7 +178,8 @@ def images(site: Site, page: str) -> Iterator[str]:
     for picture in soup.select("svg.inline-figure"):
         names = [soup.find(id=name) for name in picture.get("aria-labelledby", "").split()]
         name = picture.get("aria-label") or " ".join(tag.get_text() for tag in names if tag)
-        if picture.get("role") != "img" or len(name.strip()) < 20:
+        role = "group" if picture.find("a") else "img"
+        if picture.get("role") != role or len(name.strip()) < 20:
             yield f"an inlined picture is called {name!r}, which says too little"
         for color in sorted(set(LEFT_ALONE.findall(picture.decode()))):
             yield f"{color} in {name[:40]!r} does not follow the theme"
