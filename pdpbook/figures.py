@@ -173,6 +173,8 @@ class Explorable:
         Name of the figure, ``fig-...``.
     data : dict
         What the script computes from: numbers, strings, lists and arrays, all finite.
+    root : str, default "../../"
+        From the page to the root of the site: two folders up from a chapter, book/<part>/<chapter>.
 
     Raises
     ------
@@ -185,6 +187,7 @@ class Explorable:
     script: str
     figure: str
     data: dict[str, Any]
+    root: str = "../../"
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z]+", self.script):
@@ -201,7 +204,7 @@ class Explorable:
         return "On the web page of the book the figure above has sliders."
 
     def _repr_html_(self) -> str:
-        folder = "../../_static/explore/"  # from a chapter: book/<part>/<chapter>.html
+        folder = f"{self.root}_static/explore/"
         return "\n".join(
             [
                 f'<div data-explore="{self.script}" data-figure="{self.figure}">',

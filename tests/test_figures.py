@@ -215,6 +215,9 @@ def test_an_explorable_holds_its_data_and_one_sentence():
     assert f"<p>{shown!r}</p>" in html
     assert 'data-explore="limit" data-figure="fig-a-b"' in html
     assert "On the web page" in repr(shown)
+    assert 'src="../../_static/explore/limit.js"' in html
+    nearer = figures.Explorable("limit", "fig-a-b", data, root="../")._repr_html_()
+    assert nearer == html.replace("../../_static", "../_static")
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,18 @@ def test_what_a_reader_changed_stays(tmp_path):
     assert "mine = 1" in [cell.source for cell in nbformat.read(path, as_version=4).cells]
 
 
+def test_the_source_of_what_folds_on_the_site_is_collapsed(prepared):
+    path = prepared / "personalized" / "pdp_op.ipynb"
+    code = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+    hidden = {c.id for c in code if c.metadata.get("jupyter", {}).get("source_hidden")}
+    assert {c.id for c in code if re.match("# (check|falsify):", c.source)} < hidden
+    assert {c.id for c in code if "plt.show()" in c.source} < hidden
+    assert code[0].id in hidden
+    assert next(c.id for c in code if c.source.startswith("def pdp_op(")) not in hidden
+    exercises = nbformat.read(prepared / "exercises" / "personalized.ipynb", as_version=4)
+    assert not any("jupyter" in c.metadata for c in exercises.cells)
+
+
 def test_a_page_ends_with_the_works_it_cites(prepared):
     source = texts(prepared / "foundations" / "coins.ipynb")
     cited = set(

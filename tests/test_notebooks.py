@@ -13,6 +13,7 @@ import itertools
 import re
 from pathlib import Path
 
+import form
 import nbformat
 import notebooks
 import pages
@@ -203,17 +204,66 @@ def disordered(notebook):
     return wrong
 
 
+SECTIONS = {"": ("Summary", "Notation"), "core": ("Exercises", "Summary"), "depth": ("Summary",)}
+
+
 def incomplete(notebook):
-    """A chapter's length, and the sections that every chapter has."""
-    text = markdown(notebook)
+    """A chapter's length, and the sections that every page of its form has."""
+    text, kind = markdown(notebook), form.mark(notebook)
+    if kind not in SECTIONS:
+        return [f"its form is {kind!r}, not one of {', '.join(filter(None, SECTIONS))}"]
     wrong = [
         f"there is no section {section!r}"
-        for section in ("Summary", "Notation")
+        for section in SECTIONS[kind]
         if not re.search(rf"^## {section}\b", text, re.M)
     ]
     count = len(re.findall(r"[A-Za-z][\w'-]*", prose(notebook)))
     if count not in WORDS:
         wrong.append(f"{count} words, not {WORDS[0]} to {WORDS[-1]}")
+    if kind == "core":
+        wrong += _unlike_a_core_chapter(notebook, text)
+    return wrong
+
+
+def _unlike_a_core_chapter(notebook, text):
+    """What a core chapter has once; `tests/test_form.py` measures the rest."""
+    wrong = []
+    if text.count("{dropdown} For readers of the paper") != 1:
+        wrong.append("there is not one folded box 'For readers of the paper'")
+    if sum("minimal" in cell.metadata.get("tags", []) for cell in code_cells(notebook)) != 1:
+        wrong.append("there is not one cell with the tag 'minimal'")
+    exercises = re.findall(r"^::::\{exercise\}.*?^::::$", text, re.M | re.S)
+    for exercise in exercises:
+        if not re.search(r":::\{dropdown\} Hint\n.*:::\{dropdown\} Solution\n", exercise, re.S):
+            wrong.append(f"an exercise has no hint or no solution: {exercise.splitlines()[0]}")
+    if len(exercises) not in range(4, 7):
+        wrong.append(f"{len(exercises)} exercises, not 4 to 6")
+    return wrong
+
+
+AMOUNT = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+
+
+def unquoted(notebook):
+    """Sentences of checks whose numbers their cells neither print nor set."""
+    wrong, cells = [], code_cells(notebook)
+    for cell, after in zip(cells, [*cells[1:], None], strict=True):
+        if "check" not in cell.metadata.get("tags", []):
+            continue
+        said = cell.metadata.get("mystnb", {}).get("code_prompt_show", "")
+        if not re.fullmatch(r"Tested.*\. The test notices .*\.", said):
+            wrong.append(f"check {cell.id} does not say what was tested and what is noticed")
+        checked = {name for kind, name in pages.markers(cell.source) if kind == "check"}
+        broken = {name for kind, name in pages.markers(after.source if after else "")}
+        if not checked or checked != broken:
+            wrong.append(f"check {cell.id} is not followed by its counterexample")
+            continue
+        known = "".join(one.source + pages.printed(one) for one in (cell, after))
+        wrong += [
+            f"check {cell.id} says {number}, which is neither printed nor set"
+            for number in AMOUNT.findall(said)
+            if not re.search(rf"(?<![\d.]){re.escape(number.replace(',', ''))}(?!\d|\.\d)", known)
+        ]
     return wrong
 
 
@@ -253,6 +303,7 @@ RULES = [
     unsaid,
     disordered,
     misrendered,
+    unquoted,
 ]
 CHAPTERS = pages.published()
 
@@ -350,6 +401,36 @@ def alt(text):
     return lambda nb: nb.cells[2].metadata["mystnb"]["image"].update(alt=text)
 
 
+def formed(kind, more=""):
+    def change(notebook):
+        notebook.metadata["pdpbook"] = {"form": kind}
+        notebook.cells[3].source += more
+
+    return change
+
+
+EXERCISE = "\n\n::::{exercise} One\n:::{dropdown} Hint\nWords.\n:::\n::::"
+SENTENCE = "Tested in 1,000 cases: it is 0.5. The test notices half the noise (2 times)."
+
+
+def wrongly(sentence, broken="thm-x"):
+    """A check with its sentence, and its counterexample."""
+
+    def change(notebook):
+        cells = notebook.cells
+        cells[1].source = "# check: thm-x\nsolve(1000)"
+        cells[1].outputs[0].text = "thm-x  largest loss       0.5  <= 1\n"
+        cells[1].metadata.update(tags=["check"], mystnb={"code_prompt_show": sentence})
+        cells[2].source = f"# falsify: {broken}\nplt.show()"
+        cells[2].outputs = [v4.new_output("stream", name="stdout", text="thm-x  half  2  not <= 1")]
+
+    return change
+
+
+def test_a_sentence_that_quotes_its_cells_passes():
+    assert unquoted(planted(wrongly(SENTENCE))) == []
+
+
 @pytest.mark.parametrize("rule", [*RULES, unprinted], ids=identifier)
 def test_a_good_notebook_passes(rule):
     assert rule(good()) == []
@@ -416,6 +497,15 @@ PLANTED = [
     (incomplete, words("## Notation\n\nWords."), "there is no section 'Summary'"),
     (incomplete, words("## Summary\n\nWords."), "there is no section 'Notation'"),
     (incomplete, words("word " * 1100), "words, not 1200 to 4500"),
+    (incomplete, formed("long"), "its form is 'long', not one of core, depth"),
+    (incomplete, formed("core"), "there is no section 'Exercises'"),
+    (incomplete, formed("core"), "not one folded box 'For readers of the paper'"),
+    (incomplete, formed("core"), "not one cell with the tag 'minimal'"),
+    (incomplete, formed("core"), "0 exercises, not 4 to 6"),
+    (incomplete, formed("core", EXERCISE), "no hint or no solution: ::::{exercise} One"),
+    (unquoted, wrongly("Tested: it is 0.5."), "does not say what was tested and what is noti"),
+    (unquoted, wrongly(SENTENCE, "thm-y"), "not followed by its counterexample"),
+    (unquoted, wrongly(SENTENCE.replace("0.5", "0.6")), "says 0.6, which is neither printed"),
     (incomplete, words("word " * 4600), "words, not 1200 to 4500"),
     (incomplete, words("`code` " * 1500 + "$x$ " * 1500), "words, not 1200 to 4500"),
 ]

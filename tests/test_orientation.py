@@ -6,9 +6,11 @@ import importlib.util
 import re
 from pathlib import Path
 
+import form
 import nbformat
 import pages
 import pytest
+import yaml
 from docutils import nodes
 from sphinx import addnodes
 
@@ -26,8 +28,25 @@ def needed(opening):
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_what_a_chapter_needs_is_linked_at_its_top(name):
-    first = nbformat.read(CHAPTERS[name], as_version=4).cells[0].source
-    assert needed(first)
+    """A core chapter says what it needs where it needs it; a depth page leads to its chapter."""
+    notebook = nbformat.read(CHAPTERS[name], as_version=4)
+    first, kind = notebook.cells[0].source, form.mark(notebook)
+    if kind == "depth":
+        assert f"]({above(f'book/{name}').rpartition('/')[2]}.ipynb)" in first
+    elif kind != "core":
+        assert needed(first)
+
+
+def above(page):
+    """The chapter under which the table of contents has this page."""
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    [found] = [
+        chapter["file"]
+        for part in contents["parts"]
+        for chapter in part["chapters"]
+        if page in [section["file"] for section in chapter.get("sections", [])]
+    ]
+    return found
 
 
 @pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)

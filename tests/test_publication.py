@@ -199,6 +199,10 @@ AWAY = (
     "<meta http-equiv='refresh' content='0; url=book/one.html'>"
     "<link rel='canonical' href='{home}book/one.html'>"
 )
+BOX = "<div class='proof' id='thm-x'></div>"
+LASTING = (
+    "<meta name='robots' content='noindex'><link rel='canonical' href='{home}book/one.html#thm-x'>"
+)
 NOT_FOUND = "<a href='{home}book/one.html'>x</a><link href='data:,'>"
 
 
@@ -206,6 +210,8 @@ NOT_FOUND = "<a href='{home}book/one.html'>x</a><link href='data:,'>"
 def site(tmp_path):
     """A right site: file -> text."""
     files = {name: PAGE.format(home=HOME, name=name) for name in ("book/one.html", "search.html")}
+    files["book/one.html"] += BOX
+    files["s/thm-x.html"] = LASTING.format(home=HOME)
     files |= {"index.html": AWAY.format(home=HOME), "404.html": NOT_FOUND.format(home=HOME)}
     listed = "".join(f"<loc>{HOME}{name}</loc>" for name in ("book/one.html", "search.html"))
     files |= {"sitemap.xml": listed, "robots.txt": f"Sitemap: {HOME}sitemap.xml", "c.png": "x"}
@@ -231,6 +237,11 @@ def test_a_right_site_has_no_fault(site):
         ("book/one.html", "rel='canonical'", "", "book/one.html", "canonical"),
         ("search.html", "b/search", "b/find", "search.html", "canonical"),
         ("index.html", "b/book/one", "b/book/two", "index.html", "canonical"),
+        ("s/thm-x.html", "#thm-x", "#thm-y", "s/thm-x.html", "canonical"),
+        ("s/thm-x.html", "book/one", "search", "s/thm-x.html", "canonical"),
+        ("s/thm-x.html", "noindex", "index", "sitemap.xml", "sitemap"),
+        ("book/one.html", "thm-x", "thm-y", "s/thm-y.html", "canonical"),
+        ("book/one.html", "thm-x", "thm-y", "s/thm-x.html", "canonical"),
         ("index.html", "url=book/one", "url=book/two", "index.html", "redirect"),
         ("index.html", "book/one.html", "index.html", "index.html", "redirect"),
         ("sitemap.xml", f"<loc>{HOME}search.html</loc>", "", "sitemap.xml", "sitemap"),

@@ -16,6 +16,7 @@ import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from notebooks import ROOT, at_once, run
+from reading import files
 
 CACHE = ROOT / "_build" / ".jupyter_cache"
 
@@ -23,7 +24,7 @@ CACHE = ROOT / "_build" / ".jupyter_cache"
 def pages() -> list[Path]:
     """The notebooks that the table of contents names."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    names = [toc["root"], *(c["file"] for part in toc["parts"] for c in part["chapters"])]
+    names = [toc["root"], *files(toc)]
     return [path for path in (ROOT / f"{name}.ipynb" for name in names) if path.is_file()]
 
 

@@ -17,7 +17,10 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from reading import published
+from reading import ROOT, published
+
+sys.path.append(str(ROOT / "book" / "_ext"))  # what folds on the site
+from pdp_sentences import Cell, kinds
 
 FENCE = re.compile(r"\s*(:{3,}|`{3,})(.*)")
 FOLDED = re.compile(r"\{(exercise|solution|dropdown|toggle)")
@@ -77,11 +80,15 @@ def form(notebook: NotebookNode) -> Form:
     """Measure a notebook."""
     gaps, lengths, order = [0], [], []
     text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    folds = iter(kinds([Cell(cell.source, bool(cell.outputs)) for cell in code]))
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            hidden = HIDDEN & set(cell.metadata.get("tags", []))
+            tags = set(cell.metadata.get("tags", []))
+            folds_by_rule = next(folds) and "minimal" not in tags
+            folded = HIDDEN & tags or folds_by_rule
             lines = len(cell.source.splitlines())
-            if not hidden and lines:
+            if not folded and lines:
                 lengths.append(lines)
                 order.append("code")
             moves = "Explorable(" in cell.source
@@ -113,9 +120,14 @@ def _order(source: str) -> list[str]:
     return [kind for _, kind in sorted(found)]
 
 
+def mark(notebook: NotebookNode) -> str:
+    """What a page says it is: `core`, `depth`, or nothing if it was not converted."""
+    return str(notebook.metadata.get("pdpbook", {}).get("form", ""))
+
+
 def converted(notebook: NotebookNode) -> bool:
     """Whether the limits of a core chapter hold for this page."""
-    return bool(notebook.metadata.get("pdpbook", {}).get("form") == "core")
+    return mark(notebook) == "core"
 
 
 # --- in the browser -------------------------------------------------------------------------------

@@ -132,7 +132,8 @@ def _cards(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
         parts.append("**Students will be able to**\n")
         parts.append("".join(f"- {_small(one).rstrip('.')}\n" for one in page.objectives))
         after = ", ".join(_doc(n) for n in card["after"]) or "no other chapter"
-        parts.append(f"**Before it:** {after}. The page asks for {_small(page.needed)}\n")
+        asks = f" The page asks for {_small(page.needed)}" if page.needed else ""
+        parts.append(f"**Before it:** {after}.{asks}\n")
         if mine:
             parts.append(f"**Exercises:** {', '.join(_link(one) for one in mine)}.\n")
         parts.append("**What students say, and why it is wrong**\n")
@@ -147,7 +148,10 @@ def _cards(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
 
 
 def last_cell(page: Chapter, teaching: Teaching, exercises: list[Exercise]) -> str:
-    """Links to the exercises that train a chapter, each with the objective it trains."""
+    """Links to the exercises that train a chapter, each with the objective it trains.
+
+    A core chapter has exercises of its own, and folds this list.
+    """
     lines = []
     for one in exercises:
         if page.name in one.chapters:
@@ -166,6 +170,8 @@ def last_cell(page: Chapter, teaching: Teaching, exercises: list[Exercise]) -> s
                 f"[{title}](../exercises/{assignment}.ipynb). To discuss instead: *{question}*"
             )
         )
+    if page.core:
+        return ":::{dropdown} Graded exercises\n" + "\n".join(lines) + "\n:::"
     return "## Graded exercises\n\n" + "\n".join(lines)
 
 

@@ -6,9 +6,10 @@ FOLDER/book is what JupyterLab opens: `.` in Binder, where the checkout is throw
 a copy made here, for `make lab`. Within a page JupyterLab's MyST finds labels itself. It knows no
 other notebook and no bibliography; so statements of other pages become links to their cells,
 citations read as author and year and lead to the works cited at the end of the page, and links to
-pages without a notebook lead to the site. Exercises open the student's version, as they do there.
-Every page gets a line that leads to `contents.ipynb`, made from `_toc.yml`, and back to its page on
-the site. What was prepared before is left as it is.
+pages without a notebook lead to the site. A cell that folds on the site has its source collapsed;
+what it printed is shown. Exercises open the student's version, as they do there. Every page gets a
+line that leads to `contents.ipynb`, made from `_toc.yml`, and back to its page on the site. What
+was prepared before is left as it is.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ import nbformat
 import yaml
 from nbformat import NotebookNode, v4
 from reading import LINK, ROLE, ROOT, Page, Refused, read, works
+
+sys.path.append(str(ROOT / "book" / "_ext"))  # what folds on the site
+from pdp_sentences import Cell, kinds
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -183,6 +187,12 @@ class Book:
                 cell.source = self.prepared(one, cell.source)
                 if not cell.metadata.get("nbgrader", {}).get("solution"):
                     cell.metadata.editable = False
+        if not one.name.startswith("exercises/"):
+            code = [cell for cell in cells if cell.cell_type == "code"]
+            found = kinds([Cell(cell.source, bool(cell.outputs)) for cell in code])
+            for cell, kind in zip(code, found, strict=True):
+                if kind:
+                    cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
         where = (
             f"[Contents]({self.to(one.name, CONTENTS)}) · "
             f"[this page on the site]({self.site(one.name.replace(STUDENT, 'exercises/'))})"
@@ -192,6 +202,10 @@ class Book:
             entries = "\n".join(f"- {work}" for work in works)
             one.content.cells.append(text(f"## Works cited\n\n{entries}", CITED))
         nbformat.write(one.content, one.path)
+
+    def _opens(self, file: str) -> bool:
+        """Whether a page is a notebook, which those of the package are not."""
+        return file.removeprefix("book/") in self.notebooks
 
     def contents(self) -> NotebookNode:
         """The table of contents, as links."""
@@ -207,7 +221,10 @@ class Book:
         lines = ["# Contents", "", entry(self.toc["root"])]
         for part in self.toc["parts"]:
             lines += ["", f"## {part['caption']}", ""]
-            lines += [entry(chapter["file"]) for chapter in part["chapters"]]
+            for chapter in part["chapters"]:
+                lines.append(entry(chapter["file"]))
+                below = [section["file"] for section in chapter.get("sections", [])]
+                lines += [f"  {entry(file)}" for file in below if self._opens(file)]
         cells = [text("\n".join(lines), CONTENTS)]
         return v4.new_notebook(cells=cells, metadata=METADATA)
 

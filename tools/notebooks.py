@@ -31,6 +31,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+KEPT = ("pdpbook",)  # what `tools/form.py` reads
 PICTURE = re.compile("image/|application/pdf")
 DATA = ROOT.parent / "shared" / "data"
 
@@ -57,7 +58,8 @@ def word(cell: NotebookNode) -> str:
 
 def canonical(notebook: NotebookNode) -> NotebookNode:
     """The committed form of an executed notebook; applying it twice changes nothing."""
-    notebook.metadata = NotebookNode(METADATA)
+    kept = {k: notebook.metadata[k] for k in KEPT if k in notebook.metadata}
+    notebook.metadata = NotebookNode(METADATA | kept)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen: set[str] = set()
     for cell in notebook.cells:

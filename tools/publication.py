@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 
 from bs4 import BeautifulSoup
 
+LASTING = "s/"  # the pages of single statements, made by book/_ext/pdp_previews.py
 NOT_FOUND = "404.html"  # served for any address that is not there, so it has none of its own
 CARD = {"og:image", "og:image:alt", "og:title", "og:description", "og:url", "twitter:card"}
 Row = tuple[str, str, str]
@@ -29,10 +30,29 @@ def target(soup: BeautifulSoup) -> str | None:
     return match[1] if match else None
 
 
+def hidden(soup: BeautifulSoup) -> bool:
+    """Whether the page asks machines to leave it out."""
+    return bool(soup.select_one('meta[name=robots][content*="noindex"]'))
+
+
 def addresses(home: str, pages: Mapping[str, BeautifulSoup]) -> Iterator[Row]:
-    """Every page names its own address, and a page that moved the new one."""
+    """Every page names its own address, a page that moved the new one, a statement its place."""
+    places = {
+        name: {str(box["id"]) for box in soup.select("div.proof[id]")}
+        for name, soup in pages.items()
+        if not name.startswith(LASTING)
+    }
+    for label in {label for found in places.values() for label in found}:
+        if f"{LASTING}{label}.html" not in pages:
+            yield f"{LASTING}{label}.html", "canonical", "was not built: a statement has no address"
     for name, soup in pages.items():
         if name == NOT_FOUND:
+            continue
+        if name.startswith(LASTING):
+            label = posixpath.basename(name).removesuffix(".html")
+            stands = [f"{home}{where}#{label}" for where, found in places.items() if label in found]
+            if len(stands) != 1 or canonical(soup) != stands:
+                yield name, "canonical", f"says {canonical(soup)}, which is not its place"
             continue
         onward = target(soup)
         goal = posixpath.normpath(posixpath.join(posixpath.dirname(name), onward or name))
@@ -48,7 +68,9 @@ def sitemap(folder: Path, home: str, pages: Mapping[str, BeautifulSoup]) -> Iter
     file = folder / "sitemap.xml"
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     listed = re.findall(r"<loc>\s*([^<\s]+)\s*</loc>", text)
-    standing = {home + name for name, soup in pages.items() if not target(soup)}
+    standing = {
+        home + name for name, soup in pages.items() if not target(soup) and not hidden(soup)
+    }
     standing.discard(home + NOT_FOUND)
     for address in sorted(standing ^ set(listed)):
         lost = "is not in" if address in standing else "has no page, but is in"

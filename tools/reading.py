@@ -121,21 +121,22 @@ def published() -> dict[str, Path]:
     rows, toc = statements(), ROOT / "_toc.yml"
     parts, names = {row["part"] for row in rows}, [row["chapter"] for row in rows]
     if toc.is_file():
-        listed = [n[5:] for n in _files(yaml.safe_load(toc.read_text(encoding="utf-8")))]
+        listed = [n[5:] for n in files(yaml.safe_load(toc.read_text(encoding="utf-8")))]
         names = [n for n in names if n in listed]
         names += [n for n in listed if n.count("/") == 1 and n.partition("/")[0] in parts]
     found = {n: ROOT / "book" / f"{n}.ipynb" for n in dict.fromkeys(names)}
     return {n: path for n, path in found.items() if path.is_file()}
 
 
-def _files(node: object) -> Iterator[str]:
+def files(node: object) -> Iterator[str]:
+    """The pages that a table of contents names, in its order, sections after their chapter."""
     if isinstance(node, dict):
         if isinstance(node.get("file"), str):
             yield node["file"].removesuffix(".ipynb")
         node = list(node.values())
     if isinstance(node, list):
         for part in node:
-            yield from _files(part)
+            yield from files(part)
 
 
 def load() -> dict[str, Page]:

@@ -1,7 +1,9 @@
 """What instructors need to know about the chapters and the exercises, and whether it fits together.
 
 Claims, objectives, minutes, points and kinds are read off the notebooks. Cards, syllabi and the
-objective that each exercise trains are `book/teaching.yml`. `tools/guide.py` writes about them.
+objective that each exercise trains are `book/teaching.yml`; the card of a core chapter has its
+objectives and minutes, too. A depth page belongs to its chapter and has no card. `tools/guide.py`
+writes about them.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from typing import Any
 
 import nbformat
 import yaml
+from form import mark
 from nbformat import NotebookNode
-from reading import REFERENCE, ROOT, Refused, published, statements, words
+from reading import REFERENCE, ROOT, Refused, files, published, statements, words
 
 from pdpbook.exercises import ASSIGNMENTS
 
@@ -24,13 +27,15 @@ EXERCISE = re.compile(
     r"(?: · (?P<kind>warm-up|core|attack) · trains\s(?P<trains>(?:.+\n?)+))?",
     re.M,
 )
+CARD = ("difficulty", "after", "misconceptions", "discuss")
+OF_CORE = ("minutes", "objectives")  # which other chapters say at their top
 DECIMAL = re.compile(r"\d+\.\d+")
 Teaching = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """What the top of a chapter says about it."""
+    """What the top of a chapter, or the card of a core chapter, says about it."""
 
     name: str
     title: str
@@ -39,6 +44,7 @@ class Chapter:
     minutes: int
     needed: str
     text: str
+    core: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,10 +63,16 @@ class Exercise:
 # --- what the notebooks say -----------------------------------------------------------------------
 
 
-def chapter(name: str, notebook: NotebookNode) -> Chapter:
+def chapter(name: str, notebook: NotebookNode, card: dict[str, Any] | None = None) -> Chapter:
     """Title, claim, objectives, minutes and needs of a chapter."""
     text = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     top = re.match(r"# +(.+)\n\s*((?:[^#\n].*\n)+)", text)
+    if mark(notebook) == "core":
+        if not (top and card and card.keys() >= set(OF_CORE)):
+            raise Refused(f"book/{name}.ipynb or its card has no claim, objectives or minutes")
+        return Chapter(
+            name, top[1], flat(top[2]), card["objectives"], card["minutes"], "", text, core=True
+        )
     able = re.search(r"^## What you will be able to do\n(.*?)^Time: ", text, re.M | re.S)
     time = re.search(r"^Time: (\d+) minutes\. Needed: (.+?)(?=\n\n|\Z)", text, re.M | re.S)
     if not (top and able and time):
@@ -87,9 +99,14 @@ def load() -> tuple[Teaching, dict[str, Chapter], list[Exercise]]:
     """The YAML file, the chapters in the order of the contents, and all exercises."""
     teaching = yaml.safe_load((ROOT / "book" / "teaching.yml").read_text(encoding="utf-8"))
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    listed = [page["file"] for part in contents["parts"] for page in part["chapters"]]
+    listed = list(files(contents))
     ordered = sorted(published().items(), key=lambda item: listed.index(f"book/{item[0]}"))
-    chapters = {name: chapter(name, nbformat.read(p, as_version=4)) for name, p in ordered}
+    read = {name: nbformat.read(path, as_version=4) for name, path in ordered}
+    chapters = {
+        name: chapter(name, notebook, teaching["cards"].get(name))
+        for name, notebook in read.items()
+        if mark(notebook) != "depth"
+    }
     paths = {name: ROOT / "book" / "exercises" / f"{name}.ipynb" for name in ASSIGNMENTS}
     found = [
         one
@@ -123,8 +140,9 @@ def faults(
 
 def _card_faults(card: dict[str, Any], page: Chapter, names: list[str]) -> list[str]:
     wrong = []
-    if set(card) != {"difficulty", "after", "misconceptions", "discuss"}:
-        return [f"must have difficulty, after, misconceptions, discuss; got {', '.join(card)}"]
+    fields = CARD + (OF_CORE if page.core else ())
+    if set(card) != set(fields):
+        return [f"must have {', '.join(fields)}; got {', '.join(card)}"]
     if card["difficulty"] not in (1, 2, 3):
         wrong.append("difficulty must be 1, 2 or 3")
     if len(card["misconceptions"]) not in (2, 3) or len(card["discuss"]) != 2:

@@ -69,6 +69,10 @@ def is_dropdown(node: nodes.Node) -> bool:
     return isinstance(node, nodes.container) and node.get("design_component") == "dropdown"
 
 
+def is_check(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and "sentence" in node
+
+
 class Paper(SphinxPostTransform):
     """Makes of the assembled pages a book."""
 
@@ -93,6 +97,9 @@ class Paper(SphinxPostTransform):
             if match := HINT.search(node.astext()):
                 name = nodes.Text(unescape(match[1]))
                 node.replace_self(box("pdpaside", [name], list(paragraphs(match[2]))))
+        for node in list(self.document.findall(is_check)):
+            tick = tex(r"\texttt{✓}~")
+            node.insert(0, nodes.paragraph("", "", tick, nodes.Text(node["sentence"])))
         for node in list(self.document.findall(nodes.table)):
             fit(node)
         self.flatten_cards()

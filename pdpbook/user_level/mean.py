@@ -345,7 +345,8 @@ class SampleLimitedMean(_UserMean):
 
     Notes
     -----
-    Statements ``claim-sample-limit`` and ``thm-personal-users``, chapter *user_level/mean*.
+    Statements ``claim-sample-limit``, chapter *user_level/mean_limits*, and
+    ``thm-personal-users``, chapter *user_level/mean*.
 
     Examples
     --------

@@ -180,7 +180,8 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 
     Notes
     -----
-    Statement ``claim-sample-limit``, chapter *user_level/mean*. O((m + k) log m) for k thresholds.
+    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. O((m + k) log m) for k
+    thresholds.
 
     Examples
     --------
@@ -225,8 +226,8 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
 
     Notes
     -----
-    Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean*. The ratio
-    is at most 2, and at most 25/16 for real thresholds. Time O(m log m).
+    Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*. The
+    ratio is at most 2, and at most 25/16 for real thresholds. Time O(m log m).
 
     Examples
     --------
@@ -293,7 +294,7 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
 
     Notes
     -----
-    Statement ``claim-sample-limit``, chapter *user_level/mean*.
+    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*.
 
     Examples
     --------

@@ -15,10 +15,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("PDPBOOK_SITE") or ROOT / "_build" / "html").resolve()
 
-# Bytes, packed: a first visit, and what a later page asks for besides what all pages share and the
-# browser keeps: the index of the search, and _static with the fonts of formulas.
-FIRST, LATER = 1_500_000, 150_000
-SHARED = ("_static/", "searchindex.js")
+# Bytes, packed: a first visit, before the reader does anything; and what a later page asks for
+# besides _static, which all pages share and the browser keeps, with the fonts of formulas.
+FIRST, LATER = 700_000, 150_000
+SHARED = "_static/"
 PACKED = {".png", ".jpg", ".woff", ".woff2", ".ico", ".pdf", ".zip"}
 
 

@@ -23,7 +23,8 @@ SCRIPTS = ROOT / "book" / "_static" / "explore"
 PAGES = {
     "budget": "book/personalized/pdp_op",
     "profile": "book/per_instance/ops",
-    "limit": "book/user_level/mean",
+    "limit": "book/user_level/mean_limits",
+    "mean": "book/user_level/mean",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -150,6 +151,23 @@ def test_limits_and_variances_are_those_of_the_package(ask, sizes, tradeoff):
     )
 
 
+@pytest.mark.parametrize("epsilon", [0.15, 0.2, 0.5, 1.0, 5.0])
+def test_levels_and_errors_are_those_of_the_package(ask, epsilon):
+    data = data_of("mean")
+    sizes, kappa = np.repeat(data["sizes"], data["copies"]), 2 * (data["width"] / epsilon) ** 2
+    exact = tradeoff_weights(sizes, data["sigma2"] / kappa)
+    [found] = ask("mean.best", [[data["sizes"], data["copies"], data["sigma2"] / kappa]])
+    assert found == pytest.approx(exact.h, rel=EXACT)
+    for h in (0.3, 2.0, exact.h, 7.5, 40.0):
+        [errors] = ask("mean.errors", [[h, data, epsilon]])
+        weights = np.minimum(sizes, h) / np.minimum(sizes, h).sum()
+        records = data["sigma2"] * (weights**2 / sizes).sum()
+        assert errors["records"] ** 2 == pytest.approx(records, rel=EXACT)
+        assert errors["noise"] ** 2 == pytest.approx(kappa * weights.max() ** 2, rel=EXACT)
+        both = kappa * tradeoff_value(weights, sizes, data["sigma2"] / kappa)
+        assert errors["both"] ** 2 == pytest.approx(both, rel=EXACT)
+
+
 def test_small_scripts_that_ask_nobody():
     for name in ["panel", *PAGES]:
         text = (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
@@ -223,6 +241,8 @@ def test_a_page_loads_its_own_script_only(visit, name):
 @every_figure
 def test_every_control_answers_to_the_keyboard_and_has_a_name(visit, name):
     tab = visit(name)
+    if name == "mean":  # which says nothing before a guess
+        tab.get_by_role("button", name="about 10").click()
     for slider in tab.locator(".explore input[type=range]").all():
         assert slider.evaluate("one => one.labels.length") == 1
         slider.focus()
@@ -287,12 +307,93 @@ def test_the_profile_says_the_epsilon_of_the_package(visit):
     assert number(pattern, said(tab)) == float(f"{ops_epsilon(1e-6, 1e-3, 0.0):.3g}")
 
 
+def test_a_guess_comes_before_the_answer(visit):
+    tab = visit("mean")
+    answer = tab.get_by_role("button", name="Go to the best level")
+    assert "Choose one" in said(tab)
+    assert not answer.is_visible()
+    guess = tab.get_by_role("button", name="about 10")
+    guess.focus()
+    tab.keyboard.press("Enter")
+    assert guess.get_attribute("aria-pressed") == "true"
+    data = data_of("mean")
+    sizes = np.repeat(data["sizes"], data["copies"])
+    for epsilon in (0.5, 0.15):
+        kappa = 2 * (data["width"] / epsilon) ** 2
+        exact = tradeoff_weights(sizes, data["sigma2"] / kappa)
+        assert number(r"The best level, ([\d.]+),", said(tab)) == float(f"{exact.h:.3g}")
+        least = np.sqrt(kappa * exact.value)
+        assert number(r"has an error of ([\d.]+);", said(tab)) == float(f"{least:.2g}")
+        answer.click()
+        assert "yours is the same, or almost" in said(tab)
+        tab.get_by_role("slider", name="Privacy budget").focus()
+        tab.keyboard.press("Home")
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_the_level_is_dragged(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("mean", viewport=size, has_touch=touch, is_mobile=touch)
+    tab.get_by_role("button", name="about 3").click()
+    grip = tab.locator(".explore-grip circle")
+    grip.scroll_into_view_if_needed()
+    box, before = grip.bounding_box(), number(r"Level ([\d.]+),", said(tab))
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    if touch:
+        send = tab.context.new_cdp_session(tab).send
+        event = "Input.dispatchTouchEvent"
+        send(event, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        for k in range(0, 40, 4):
+            send(event, {"type": "touchMove", "touchPoints": [{"x": x, "y": y - k}]})
+        send(event, {"type": "touchEnd", "touchPoints": []})
+    else:
+        tab.mouse.move(x, y)
+        tab.mouse.down()
+        tab.mouse.move(x - 5, y - 36, steps=12)
+        tab.mouse.up()
+    after = number(r"Level ([\d.]+),", said(tab))
+    assert after > before + 1
+    if not touch:
+        tab.mouse.move(x - 5, y + 40)
+        assert number(r"Level ([\d.]+),", said(tab)) == after
+
+
+STRUCK = """() => {
+  const found = [], range = document.querySelectorAll(".explore input[type=range]")[1];
+  for (range.value = 0; ; range.value = +range.value + 1) {
+    range.dispatchEvent(new Event("input"));
+    const chart = document.querySelectorAll(".explore > div > svg")[1];
+    for (const name of chart.querySelectorAll(".explore-name"))
+      for (const line of chart.querySelectorAll("svg path")) {
+        if (line.getAttribute("d").match(/V/)) continue;
+        const box = name.getBoundingClientRect(), whole = line.getTotalLength();
+        const matrix = line.getScreenCTM();
+        for (let s = 0; s < whole; s += 2) {
+          const at = line.getPointAtLength(s).matrixTransform(matrix);
+          if (at.x > box.left && at.x < box.right && at.y > box.top + 3 && at.y < box.bottom - 3) {
+            found.push([range.getAttribute("aria-valuetext"), name.textContent]);
+            break;
+          }
+        }
+      }
+    if (range.value === range.max) return found;
+  }
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_curve_strikes_a_name_through(visit, width):
+    tab = visit("mean", viewport={"width": width, "height": 900})
+    tab.get_by_role("button", name="about 3").click()
+    assert tab.evaluate(STRUCK) == []
+
+
 def test_another_crowd_has_other_limits(visit):
     tab = visit("limit")
     assert number(r"weighting is ([\d.]+) rows", said(tab)) == 7.05
     assert number(r"for discarding it is (\d+)", said(tab)) == 11
     crowd = data_of("limit")["crowds"][1]["sizes"]
-    tab.get_by_label("People").select_option(index=1)
+    tab.get_by_label("People", exact=True).select_option(index=1)
     for epsilon in (3.0, 0.1):
         exact = tradeoff_weights(crowd, epsilon**2 / 8).h
         assert number(r"weighting is ([\d.]+) rows", said(tab)) == float(f"{exact:.3g}")

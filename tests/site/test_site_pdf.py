@@ -158,6 +158,12 @@ def test_every_statement_with_the_number_of_the_site(tex, articles):
     assert boxes == shown
 
 
+def test_every_check_with_its_sentence(tex, articles):
+    checks = sum(len(page.select("div.cell.tag_check")) for page in articles.values())
+    found = re.findall(r"\\texttt\{✓\}~\s*(?:Tested|The test notices)", tex)
+    assert len(found) == checks > 200
+
+
 def test_every_figure_and_proof_of_the_site(tex, articles):
     figures = {tag["id"] for page in articles.values() for tag in page.select("figure[id^=fig-]")}
     labels = set(re.findall(r"\\label\{\\detokenize\{[^}:]+:(fig-[^}]+)\}\}", tex))

@@ -2,10 +2,11 @@
 // Without the picture to replace (in JupyterLab, say) nothing happens.
 "use strict";
 
-window.explore = (() => {
+window.explore ??= (() => { // a page with several figures names this file once for each
   // The colors of pdpbook.figures, in the theme of the page.
   const BLUE = "var(--fig-blue)", VERMILION = "var(--fig-warm)", GREEN = "var(--fig-green)",
     GRAY = "var(--fig-soft)";
+  const INK = { blue: BLUE, warm: VERMILION, soft: GRAY, on: "var(--fig-on)" }; // on: words on a color
 
   function make(element, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -114,10 +115,22 @@ window.explore = (() => {
 
   let count = 0;
 
+  const shared = {}; // sliders of one name, which move together all over the page
+
   // A slider over a list of values, which may depend on the controls above it.
-  function slider({ label, values, start, text }) {
+  function slider({ label, values, start, text, share }) {
     const id = `explore-${(count += 1)}`;
     const input = html("input", { type: "range", id, min: 0, step: 1 });
+    if (share) {
+      const all = (shared[share] ??= []);
+      all.push(input);
+      input.addEventListener("input", () => {
+        for (const other of all.filter((one) => one.value !== input.value)) {
+          other.value = input.value;
+          other.dispatchEvent(new Event("input"));
+        }
+      });
+    }
     const shown = html("span", { class: "explore-value", "aria-hidden": "true" });
     let list = [];
     return {
@@ -148,6 +161,28 @@ window.explore = (() => {
       input,
       read: () => input.selectedIndex,
     };
+  }
+
+  // Buttons that ask for a guess: `read` gives the place of the one pressed, -1 before, and
+  // the number of options once somebody tries the sliders `also` instead.
+  function guess({ label, options, also = [] }) {
+    const row = html("fieldset", { class: "explore-control explore-press explore-guess" },
+      html("legend", {}, label));
+    let given = -1;
+    const give = (k) => {
+      given = k;
+      buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(j === k)));
+      row.dispatchEvent(new Event("input"));
+    };
+    const buttons = options.map((name, k) => {
+      const press = html("button", { type: "button", "aria-pressed": "false" }, name);
+      press.addEventListener("click", () => give(k));
+      return press;
+    });
+    row.append(...buttons);
+    for (const { input } of also)
+      input.addEventListener("change", () => given < 0 && give(options.length));
+    return { row, input: row, read: () => given };
   }
 
   function fill(table, { caption, head, rows }) {
@@ -197,5 +232,7 @@ window.explore = (() => {
     }
   }
 
-  return { BLUE, VERMILION, GREEN, GRAY, chart, choice, html, mount, ratios, short, slider, steps, svg };
+  return {
+    BLUE, VERMILION, GREEN, GRAY, INK, chart, choice, guess, html, mount, ratios, short, slider, steps, svg,
+  };
 })();

@@ -1,0 +1,101 @@
+// Many records: a cap for each person, in proportion to the budget, and the error that follows.
+"use strict";
+
+explore.records = (() => {
+  const sum = (list) => list.reduce((total, v) => total + v, 0);
+  const all = (data, own, mine) => ({ sizes: [...data.sizes, mine], budgets: [...data.epsilon, own] });
+
+  // How many records of each member count, and the typical errors: see thm-personal-users.
+  function solve(data, own, mine, cap) {
+    const { sizes, budgets } = all(data, own, mine);
+    const counts = sizes.map((s, k) => Math.min(s, cap * budgets[k])), n = data.copies * sum(counts);
+    const records = Math.sqrt(data.sigma2 * data.copies * sum(counts.map((r, k) => r * r / sizes[k]))) / n;
+    const noise = Math.SQRT2 * data.width * Math.max(...counts.map((r, k) => r / budgets[k])) / n;
+    return { counts, records, noise, both: Math.hypot(records, noise) };
+  }
+
+  // The cap of least error: the largest of these fractions.
+  function best(data, own, mine) {
+    const { sizes, budgets } = all(data, own, mine);
+    const factor = data.copies * data.sigma2 / (2 * data.width ** 2);
+    let found = 0, linear = 0, square = 0;
+    for (const k of sizes.map((_, j) => j).sort((i, j) => sizes[j] / budgets[j] - sizes[i] / budgets[i])) {
+      linear += budgets[k];
+      square += budgets[k] ** 2 / sizes[k];
+      found = Math.max(found, factor * linear / (1 + factor * square));
+    }
+    return found;
+  }
+
+  function view(data) {
+    const { INK, chart, guess, ratios, short, slider, steps } = explore;
+    const caps = [...new Set([...ratios(0.5, 80, 120).map((v) => Number(v.toPrecision(3))), 1, 20, 40, data.cap])]
+      .sort((one, other) => one - other);
+    const cap = slider({ label: "Zoe's cap", values: () => caps, start: 20, text: (v) => short(v) });
+    const mine = slider({ label: "Your records", values: () => [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40], start: data.mine,
+      text: (v) => `${v} weeks` });
+    const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own, text: (v) => `ε = ${v}`, share: "own" });
+    const ask = guess({ label: "Of Zoe's 40, count:", options: ["1", "about 8", "20", "all 40"], also: [cap, mine, own] });
+    const names = [...data.names, "you"];
+    return {
+      title: "How many records of each member count, and the error of the average",
+      controls: { ask, cap, mine, own },
+      show({ ask: given, cap: h, mine: weeks, own: budget }, width) {
+        const open = given >= 0, now = solve(data, budget, weeks, h), { sizes, budgets } = all(data, budget, weeks);
+        const top = best(data, budget, weeks), gaps = [1, 8, 20, 40].map((v) => Math.abs(Math.log(top / v)));
+        const least = solve(data, budget, weeks, top);
+        const bars = chart({
+          width, height: 230, x: { low: 0.4, high: 6.6, ticks: [], name: "" },
+          y: { low: 0, high: 11.5, ticks: [0, 2, 4, 6, 8, 10], name: "records that count" },
+          label: "Bars: the records of each member, filled as far as they count. The table has the numbers.",
+        });
+        sizes.forEach((s, k) => {
+          const color = k === 5 ? INK.warm : INK.blue, counts = now.counts[k];
+          bars.bar(k + 1, 0.34, Math.min(s, 10.2), { fill: "none", color });
+          bars.bar(k + 1, 0.34, Math.min(counts, 10.2), { fill: color, color });
+          bars.name(width > 480 ? `${short(counts)} of ${s}${s > 10 ? " ↑" : ""}` : short(counts), k + 1,
+            Math.min(s, 10.2) + 0.25, { color }, "middle");
+          bars.name(names[k], k + 1, -1.2, { color: "currentColor" }, "middle");
+        });
+        const lines = chart({
+          width, height: 220, left: 56,
+          x: { low: 0.5, high: 80, log: true, ticks: [0.5, 1, 2, 5, 10, 20, 40, 80], name: "Zoe's cap (records)" },
+          y: { low: 0, high: 0.1, ticks: [0, 0.02, 0.04, 0.06, 0.08, 0.1], name: "error (days)" },
+          label: open ? "A valley: the typical error against the cap, with its two parts. The sentence has the numbers."
+            : "Empty axes. The curves are drawn after your guess.",
+        });
+        lines.upright(h, { color: INK.soft, width: 1 });
+        if (open) {
+          const points = ratios(0.5, 80, 160).map((v) => [v, solve(data, budget, weeks, v)]);
+          const draw = (part, key) => lines.line(points.map(([v, one]) => [v, one[part]]), key);
+          draw("records", { color: INK.soft, dash: "2 3" });
+          draw("noise", { color: INK.soft, dash: "7 4" });
+          draw("both", { color: INK.blue, width: 3 });
+          lines.name("typical error", 0.55, points[0][1].both + 0.006, { color: INK.blue });
+          lines.name("from the records", 80, points.at(-1)[1].records - 0.0115, { color: INK.soft }, "end");
+          lines.name("from the noise", 0.55, points[0][1].noise - 0.0115, { color: INK.soft });
+          lines.mark(top, least.both, { shape: "circle", color: INK.blue }, true);
+          lines.mark(h, now.both, { shape: "circle", color: INK.blue });
+        } else {
+          lines.name("Guess first, then the curves appear.", 0.55, 0.05, { color: INK.soft });
+        }
+        return {
+          charts: [bars, lines],
+          text: !open ? "Each bar is one member's records, filled as far as they count. Guess, then move the cap." :
+            (given === gaps.indexOf(Math.min(...gaps)) ? "Right. " : given < 4 ? "Not quite. " : "") +
+            `With Zoe's cap at ${short(h)}, and yours at ${short(h * budget)}, the typical error is ${now.both.toPrecision(2)} days ` +
+            `(records ${now.records.toPrecision(2)}, noise ${now.noise.toPrecision(2)}). The best cap for Zoe is ${short(top)}, ` +
+            `yours then is ${short(top * budget)}, and the error ${least.both.toPrecision(2)}.`,
+          table: {
+            caption: "Each member: records, budget, and records that count",
+            head: ["member", "records", "budget", "count for"],
+            rows: sizes.map((s, k) => [names[k], String(s), String(budgets[k]), short(now.counts[k])]),
+          },
+        };
+      },
+    };
+  }
+
+  return { solve, best, view };
+})();
+explore.mount("records", explore.records.view);

@@ -1,0 +1,182 @@
+// Shows a statement, a word of the glossary or a reference beside the link that leads to it.
+//
+// By mouse and by keyboard it opens when the pointer or the focus rests on the link, and stays while
+// either is on the link or in the preview; Escape closes it. A finger opens it with a first tap and
+// follows the link with a second one; a tap elsewhere closes it. The text is fetched from the site
+// when it is first asked for.
+(() => {
+  const OPEN = 250, CLOSE = 300, GAP = 8; // milliseconds, pixels
+  const pages = new Map();
+  const box = document.createElement("div");
+  let shown = null, timer = 0;
+
+  const linkAt = (event) => event.target.closest?.("a[data-preview]");
+  const inside = (node) => node && (box.contains(node) || shown?.contains(node));
+
+  const page = (address) => {
+    if (!pages.has(address)) {
+      const fetched = fetch(address).then(async (answer) => {
+        if (!answer.ok) throw new Error(`${answer.status}`);
+        return new DOMParser().parseFromString(await answer.text(), "text/html");
+      });
+      fetched.catch(() => pages.delete(address));
+      pages.set(address, fetched);
+    }
+    return pages.get(address);
+  };
+
+  // What a link shows: a boxed statement, a word with its meaning, an entry of the bibliography.
+  const excerpt = async (address) => {
+    const [path, place] = address.split("#");
+    const from = await page(path);
+    const found = place ? from.getElementById(decodeURIComponent(place))
+      : from.querySelector("div.proof");
+    const parts = [];
+    if (found?.tagName === "DT") {
+      let part = found;
+      while (part && part.tagName !== "DD") part = part.nextElementSibling;
+      const word = document.createElement("p");
+      word.className = "preview-word";
+      word.append(...found.cloneNode(true).childNodes);
+      parts.push(word, ...(part ? part.cloneNode(true).childNodes : []));
+    } else if (found) {
+      parts.push(found.cloneNode(true));
+    }
+    const body = document.createElement("div");
+    body.append(...parts);
+    body.querySelectorAll(".headerlink, .label, .backrefs").forEach((one) => one.remove());
+    for (const one of body.querySelectorAll("[id]")) one.removeAttribute("id");
+    for (const one of body.querySelectorAll("[href]"))
+      one.href = new URL(one.getAttribute("href"), path);
+    for (const one of body.querySelectorAll("[data-preview]")) delete one.dataset.preview;
+    return { body, from, path };
+  };
+
+  // A page without formulas did not load what sets them; the page of the excerpt says where it is.
+  const typeset = async (from, path) => {
+    if (!box.querySelector(".math")) return;
+    if (!window.MathJax?.startup) {
+      for (const script of from.querySelectorAll("head script")) {
+        const source = script.getAttribute("src");
+        if (!(source ?? script.textContent).match(/mathjax\/|window\.MathJax/)) continue;
+        const copy = document.createElement("script");
+        copy.textContent = script.textContent;
+        if (source) copy.src = new URL(source, path);
+        document.head.append(copy);
+        if (source) await new Promise((done) => { copy.onload = copy.onerror = done; });
+      }
+    }
+    await window.MathJax?.startup?.promise;
+    await window.MathJax?.typesetPromise?.([box]);
+  };
+
+  // What scrolls can be reached by the keyboard.
+  const reach = (root) => {
+    for (const one of [root, ...root.querySelectorAll("mjx-container, pre, div.math")])
+      if (one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1) {
+        const style = getComputedStyle(one);
+        if (/auto|scroll/.test(style.overflowX + style.overflowY)) one.tabIndex = 0;
+      }
+  };
+
+  const place = (link, point) => {
+    const lines = [...link.getClientRects()];
+    const line = lines.find((one) => point && point.y >= one.top && point.y <= one.bottom)
+      ?? lines[0];
+    if (!line) return;
+    const below = innerHeight - line.bottom, above = line.top;
+    box.style.maxHeight = `${Math.max(120, Math.max(below, above) - 2 * GAP)}px`;
+    const { width, height } = box.getBoundingClientRect();
+    const left = Math.max(GAP, Math.min(line.left, document.documentElement.clientWidth - width - GAP));
+    const top = height + GAP <= below || below >= above ? line.bottom + 2 : line.top - height - 2;
+    box.style.left = `${left + scrollX}px`;
+    box.style.top = `${top + scrollY}px`;
+  };
+
+  const hide = () => {
+    clearTimeout(timer);
+    if (!shown) return;
+    if (box.contains(document.activeElement)) shown.focus({ preventScroll: true });
+    shown.removeAttribute("aria-details");
+    shown = null;
+    box.hidePopover();
+    box.replaceChildren();
+  };
+
+  const show = async (link, point) => {
+    clearTimeout(timer);
+    if (shown === link) return;
+    hide();
+    shown = link;
+    link.removeAttribute("title"); // the browser would show its own
+    try {
+      const { body, from, path } = await excerpt(new URL(link.dataset.preview, location.href).href);
+      if (shown !== link || !body.childNodes.length) return;
+      const onward = document.createElement("a");
+      onward.href = link.href;
+      onward.textContent = "Go there";
+      onward.className = "preview-onward";
+      box.replaceChildren(body, onward);
+      box.setAttribute("aria-label", `Preview: ${link.textContent.trim()}`);
+      link.setAttribute("aria-details", box.id);
+      box.showPopover({ source: link });
+      place(link, point);
+      await typeset(from, path);
+      if (shown !== link) return;
+      place(link, point);
+      reach(box);
+    } catch {
+      if (shown === link) hide(); // offline: the link itself is still there
+    }
+  };
+
+  const later = (what, wait) => {
+    clearTimeout(timer);
+    timer = setTimeout(what, wait);
+  };
+
+  const start = () => {
+    const lasting = document.querySelector("main.lasting");
+    if (lasting) addEventListener("load", async () => {
+      await window.MathJax?.startup?.promise;
+      reach(lasting);
+    });
+    if (!box.showPopover || !document.querySelector("a[data-preview]")) return;
+    Object.assign(box, { id: "preview", className: "preview bd-article", popover: "manual" });
+    box.setAttribute("role", "note");
+    document.body.append(box);
+    document.addEventListener("pointerover", (event) => {
+      if (event.pointerType === "touch") return;
+      const link = linkAt(event);
+      if (inside(event.target)) clearTimeout(timer);
+      else if (link) later(() => show(link, { y: event.clientY }), OPEN);
+    });
+    document.addEventListener("pointerout", (event) => {
+      if (event.pointerType === "touch" || inside(event.relatedTarget)) return;
+      if (shown && inside(document.activeElement)) clearTimeout(timer); // the focus holds it
+      else if (linkAt(event) || inside(event.target)) later(hide, CLOSE);
+    });
+    document.addEventListener("focusin", (event) => {
+      const link = linkAt(event);
+      if (link && link.matches(":focus-visible")) later(() => show(link), OPEN);
+      else if (shown && !inside(event.target)) later(hide, 0);
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") hide();
+    });
+    let finger = false;
+    document.addEventListener("pointerdown", (event) => {
+      finger = event.pointerType === "touch";
+      if (shown && !inside(event.target)) hide();
+    }, true);
+    document.addEventListener("click", (event) => {
+      const link = linkAt(event);
+      if (link && finger && shown !== link) {
+        event.preventDefault();
+        show(link, { y: event.clientY });
+      }
+    });
+  };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+  else start();
+})();

@@ -1,0 +1,107 @@
+"""Folded cells on the built pages: one sentence or link, one click, by keyboard, the log below.
+
+The words are held against the committed outputs in `tests/test_folds.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import re
+
+import nbformat
+import notebooks
+import pytest
+from bs4 import BeautifulSoup, SoupStrainer
+from pdp_sentences import label
+from support import ROOT
+
+PAGES = [p for p in notebooks.sources() if p.parent.name not in {"exercises", "book"}]
+CHECK = "div.cell.tag_check"
+NAMES = "collapsed", "expanded"  # the two titles of a fold
+with (ROOT / "book" / "statements.csv").open(encoding="utf-8", newline="") as file:
+    LABELS = [re.escape(row["label"]) for row in csv.DictReader(file)]
+LABEL = re.compile(rf"(?<![\w-])({'|'.join(LABELS)})(?![\w-])")
+SPOKEN = "see definition def-pac-privacy"  # what the package says in an error
+
+
+@pytest.fixture(scope="module", params=PAGES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def page(request, folder):
+    """A notebook, and the article of its page."""
+    built = (folder / request.param.relative_to(ROOT)).with_suffix(".html")
+    only = SoupStrainer("article")
+    text = built.read_text(encoding="utf-8")
+    return request.param, BeautifulSoup(text, "html.parser", parse_only=only)
+
+
+def test_every_check_is_under_a_sentence_and_keeps_its_log(page):
+    path, article = page
+    folds = article.select(f"{CHECK} > details.hide, div.cell.tag_breaks > details.hide")
+    codes = [code.get_text() for fold in folds for code in fold.select("div.cell_input pre")]
+    logs = "\n".join(log.get_text() for fold in folds for log in fold.select(".cell_output pre"))
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code" and label(cell.source):
+            assert any(cell.source.strip() in code for code in codes), cell.id
+            for output in cell.outputs:
+                assert output.get("text", "").strip() in logs, cell.id
+    for fold in article.select(f"{CHECK} > details.hide"):
+        shown, hidden = (fold.select_one(f"summary > p.{name}") for name in NAMES)
+        assert shown.get_text() == hidden.get_text()
+        assert re.match(r"Tested|The test notices", shown.get_text())
+
+
+def test_no_statement_is_shown_by_its_label(page):
+    article = copy.copy(page[1])
+    for folded in article.select("details.hide > :not(summary), a.headerlink"):
+        folded.decompose()
+    text = " ".join(article.get_text(" ").split()).replace(SPOKEN, "")
+    assert LABEL.findall(text) == []
+    assert not re.search("[✗✘❌]", text)
+
+
+def test_figures_stay_and_their_code_folds(page):
+    for cell in page[1].select("div.cell:has(figure)"):
+        assert not cell.select("details figure")
+        assert not cell.select(":scope > .cell_input, :scope > .cell_output > .stream")
+        assert cell.select_one("details.hide > summary") or "explore" in str(cell)
+
+
+def test_a_check_opens_by_click_and_by_keyboard(browser, address):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(address + "book/personalized/pdp_op.html")
+        fold = tab.locator(f"{CHECK} > details").first
+        log = fold.locator(".cell_output").first
+        assert not log.is_visible()
+        fold.locator("summary").click()
+        assert log.is_visible()
+        assert "lem-loss-ratio" in log.inner_text()
+        fold.locator("summary").press("Enter")
+        assert not log.is_visible()
+        tab.keyboard.press("Space")
+        assert log.is_visible()
+        assert fold.locator("summary > p:visible").count() == 1
+
+
+def test_the_sidebar_shows_the_part_that_is_read(browser, address):
+    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
+        tab = context.new_page()
+        tab.goto(address + "book/personalized/pdp_op.html")
+        parts = tab.locator(".bd-links details.part")
+        assert parts.count() > 5
+        opened = tab.locator(".bd-links details.part[open]")
+        assert opened.count() == 1
+        assert opened.locator("a.current").is_visible()
+        other = tab.locator(".bd-links details.part:not([open])").first
+        assert not other.locator("a").first.is_visible()
+        other.locator("summary").press("Enter")
+        assert opened.count() == 2
+
+
+def test_on_paper_the_sentence_stays(browser, address):
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = context.new_page()
+        tab.goto(address + "book/personalized/pdp_op.html")
+        tab.emulate_media(media="print")
+        assert tab.locator(f"{CHECK} summary > p.collapsed").first.is_visible()
+        assert not tab.locator("div.cell.tag_aside summary").first.is_visible()
