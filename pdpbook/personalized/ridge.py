@@ -278,7 +278,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         budgets = np.asarray(check_budgets(budgets, n, "epsilon"))
         d += bool(self.fit_intercept)
         if self.loss == "square":
-            self._check_penalty(np.count_nonzero(budgets), d)
+            self._check_penalty(int(np.count_nonzero(budgets)), d)
             return np.asarray(budgets)
         free = self._constant(d) / self._losses(budgets[budgets > 0], d).sum()
 
