@@ -87,7 +87,7 @@ def finish(app, exception) -> None:
         if count:
             page.write_text(new, encoding="utf-8")
     for file in done:
-        file.unlink()
+        file.unlink(missing_ok=True)
 
 
 class NaturalSize(SphinxPostTransform):

@@ -66,9 +66,9 @@ def sensitivity_weights(
 
     Notes
     -----
-    Statement ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op*. For many people
-    they are those of `pdp_weights`; `capped_weights` is something else, a cap on budgets that
-    trades noise for label noise.
+    Statement ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*. For many
+    people they are those of `pdp_weights`; `capped_weights` is something else, a cap on budgets
+    that trades noise for label noise.
 
     Examples
     --------

@@ -137,10 +137,10 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
     ``thm-joint-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
-    ``prop-solver-tolerance``, ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op*;
-    ``thm-profile-calibration`` (ours) for `delta`, chapter *personalized/beyond*. Nothing without
-    noise stays on the fitted object. The number of people and the budgets are public. Rounding of
-    floats is not covered by the promise.
+    ``prop-solver-tolerance``, chapter *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours),
+    chapter *personalized/pdp_op_data*; ``thm-profile-calibration`` (ours) for `delta`, chapter
+    *personalized/beyond*. Nothing without noise stays on the fitted object. The number of people
+    and the budgets are public. Rounding of floats is not covered by the promise.
 
     The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
     which is charged: :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less

@@ -15,8 +15,7 @@ import pytest
 from support import ROOT
 
 from pdpbook.per_instance import ops_epsilon, ops_profile
-from pdpbook.personalized import pdp_weights, threshold_budgets
-from pdpbook.ridge import loss_moments, weighted_ridge
+from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
@@ -96,27 +95,31 @@ def test_the_participant_s_leverage_would_be_noticed(ask):
     assert abs(found["add"] / ops_profile(1.0, 0.5, 2.0).add - 1) > 0.1
 
 
-@pytest.mark.parametrize("own", [0.01, 0.041, 0.3, 1.0, 5.0])
-def test_weights_noise_and_errors_are_those_of_the_package(ask, own):
+def crowd_of(data, own):
+    """The 1,800 budgets of the chapter, with that of one group changed."""
+    budgets = [own if k == data["who"] else e for k, e in enumerate(data["budgets"])]
+    return np.repeat(budgets, data["copies"])
+
+
+@pytest.mark.parametrize("own", [0.01, 0.1, 0.2, 0.25, 0.6, 1.0])
+def test_noise_weights_and_slopes_are_those_of_the_package(ask, own):
     data = data_of("budget")
-    X, y = np.array(data["X"]), np.array(data["y"])
+    x = np.tile(np.arange(0.5, 360) / 360, 5)
+    y = 0.8 * x + np.random.default_rng(1).uniform(-0.2, 0.2, 1800)
     [found] = ask("budget.solve", [[data, own]])
-    budgets = np.array([own, *data["epsilon"][1:]])
-    weights, eta = pdp_weights(budgets), budgets.sum() / data["constant"]
-    np.testing.assert_allclose(found["weights"], weights, rtol=EXACT)
-    np.testing.assert_allclose([found["eta"], found["noise"]], [eta, 2 / eta], rtol=EXACT)
-    theta = weighted_ridge(X, y, data["lam"], weights)
-    people = [loss_moments(X[[i]], y[[i]], theta, eta).mean for i in range(len(y))]
-    np.testing.assert_allclose(np.square(found["people"]), people, rtol=EXACT)
-    assert found["all"] ** 2 == pytest.approx(loss_moments(X, y, theta, eta).mean, rel=EXACT)
-    least = len(y) * budgets.min() / data["constant"]
-    equal = weighted_ridge(X, y, data["lam"])
-    assert found["shared"] ** 2 == pytest.approx(loss_moments(X, y, equal, least).mean, rel=EXACT)
-    level = threshold_budgets(budgets)
-    few = weighted_ridge(X, y, data["lam"], pdp_weights(level))
-    best = loss_moments(X, y, few, level.sum() / data["constant"]).mean
-    assert found["threshold"] ** 2 == pytest.approx(best, rel=EXACT)
-    assert found["zero"] ** 2 == pytest.approx(np.mean(y**2), rel=EXACT)
+    budgets = crowd_of(data, own)
+    for name, used in {
+        "own": budgets,
+        "threshold": threshold_budgets(budgets),
+        "minimum": np.full(1800, budgets.min()),
+    }.items():
+        law = PDPRidge(data["lam"], proof="published").output_law(x[:, None], y, epsilon=used)
+        rule = found[name]
+        assert rule["noise"] == pytest.approx(1 / law.eta, rel=EXACT)
+        assert rule["slope"] == pytest.approx(law.center[0], rel=EXACT)
+        np.testing.assert_allclose(rule["used"], used[::360], rtol=EXACT)
+        shares = pdp_weights(used).reshape(5, 360).sum(axis=1)
+        np.testing.assert_allclose(rule["shares"], shares, rtol=EXACT)
 
 
 CROWDS = [
@@ -241,8 +244,8 @@ def test_a_page_loads_its_own_script_only(visit, name):
 @every_figure
 def test_every_control_answers_to_the_keyboard_and_has_a_name(visit, name):
     tab = visit(name)
-    if name == "mean":  # which says nothing before a guess
-        tab.get_by_role("button", name="about 10").click()
+    for guess in tab.locator(".explore-guess button").all()[2:3]:  # some say nothing before a guess
+        guess.click()
     for slider in tab.locator(".explore input[type=range]").all():
         assert slider.evaluate("one => one.labels.length") == 1
         slider.focus()
@@ -278,21 +281,41 @@ def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
         assert part.get_attribute("role") != "img" or part.get_attribute("aria-label")
 
 
+NOISE = r"own weights has mean length ([\d.]+)"
+
+
+def test_a_guess_shows_the_wedges_and_how_long_the_noise_is(visit):
+    tab = visit("budget")
+    assert tab.locator(".explore svg[role=img]").nth(1).locator("path[fill-opacity]").count() == 0
+    guess = tab.get_by_role("button", name="twice as long")
+    guess.focus()
+    tab.keyboard.press("Enter")
+    assert guess.get_attribute("aria-pressed") == "true"
+    assert tab.locator(".explore svg[role=img]").nth(1).locator("path[fill-opacity]").count() == 3
+    assert number(NOISE, said(tab)) == float(f"{72 / crowd_of(data_of('budget'), 0.01).sum():.3g}")
+    assert "5 percent longer" in said(tab)
+    assert "10 times as long" in said(tab)
+    assert "leaves out Ben, Chi, Dora" in said(tab)
+
+
 def test_a_budget_dragged_by_mouse(visit):
     tab = visit("budget")
-    assert number(r"budget of ([\d.]+) nats", said(tab)) == 0.3
-    slider = tab.get_by_role("slider", name="Your budget")
-    slider.scroll_into_view_if_needed()
-    box = slider.bounding_box()
-    middle = box["y"] + box["height"] / 2
-    tab.mouse.move(box["x"] + box["width"] / 2, middle)
+    slider = tab.get_by_role("slider", name="Chi's budget")
+    assert slider.get_attribute("aria-valuetext") == "0.1"
+    grip = tab.locator(".explore-grip circle")
+    grip.scroll_into_view_if_needed()
+    box = grip.bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    tab.mouse.move(*middle)
     tab.mouse.down()
-    tab.mouse.move(box["x"] + box["width"] - 2, middle, steps=5)
+    tab.mouse.move(middle[0], middle[1] - 60, steps=5)
     tab.mouse.up()
-    own = number(r"budget of ([\d.]+) nats", said(tab))
-    assert own > 3
-    weights = pdp_weights([own, *data_of("budget")["epsilon"][1:]])
-    assert number(r"weigh ([\d.]+) percent", said(tab)) == float(f"{100 * weights[0]:.3g}")
+    own = float(slider.get_attribute("aria-valuetext"))
+    assert 0.4 < own < 0.9
+    text = said(tab)
+    assert number(NOISE, text) == float(f"{72 / crowd_of(data_of('budget'), own).sum():.3g}")
+    tab.mouse.move(middle[0], middle[1])  # let go: the bar stays
+    assert said(tab) == text
 
 
 def test_the_profile_says_the_epsilon_of_the_package(visit):

@@ -1,108 +1,193 @@
-// Your budget among others: weights, noise and everybody's expected error as one budget moves.
+// One budget among five groups: what each rule uses of the budgets, and the line it can publish.
 "use strict";
 
 explore.budget = (() => {
   const sum = (list) => list.reduce((total, v) => total + v, 0);
 
-  // Ridge for two features: the minimizer of sum w (y - x theta)^2 + lam |theta|^2.
-  function fit({ X, y, lam }, weights) {
-    let a = lam, b = 0, c = lam, p = 0, q = 0;
-    X.forEach(([u, v], i) => {
-      a += weights[i] * u * u;
-      b += weights[i] * u * v;
-      c += weights[i] * v * v;
-      p += weights[i] * u * y[i];
-      q += weights[i] * v * y[i];
-    });
-    const det = a * c - b * b;
-    return [(c * p - b * q) / det, (a * q - b * p) / det];
-  }
-
-  // Expected squared error of each person, over noise of rate eta: one row of loss_moments.
-  function errors({ X, y }, theta, eta) {
-    return X.map(([u, v], i) =>
-      (y[i] - u * theta[0] - v * theta[1]) ** 2 + 3 / eta ** 2 * (u * u + v * v));
-  }
-
-  const root = (squares) => Math.sqrt(sum(squares) / squares.length);
-
-  // One level for all who reach it, 0 for the others: the level with the largest sum.
+  // One level for all who reach it, 0 for the others: the level with the largest sum,
+  // and of two such the one that leaves out fewer.
   function threshold(budgets) {
     const sorted = [...budgets].sort((a, b) => b - a);
-    const [, level] = sorted.map((e, k) => [(k + 1) * e, e]).reduce((a, b) => b[0] > a[0] ? b : a);
+    const [, level] = sorted.map((e, k) => [(k + 1) * e, e]).reduce((a, b) => b[0] >= a[0] ? b : a);
     return budgets.map((e) => e >= level ? level : 0);
   }
 
-  // Everything the figure shows. Person 0 is you; the others keep the budgets of the data.
+  // Each rule: what it uses of every budget, weights in percent of a group, slope, mean noise.
+  // Groups have the same size, so the best threshold is found among five budgets.
   function solve(data, own) {
-    const budgets = [own, ...data.epsilon.slice(1)], n = budgets.length, total = sum(budgets);
-    const weights = budgets.map((e) => e / total), eta = total / data.constant;
-    const squares = errors(data, fit(data, weights), eta);
-    const least = n * Math.min(...budgets) / data.constant;
-    const equal = fit(data, budgets.map(() => 1 / n));
-    const level = threshold(budgets), part = sum(level);
-    const few = fit(data, level.map((e) => e / part));
-    return {
-      budgets, weights, eta, noise: 2 / eta,
-      people: squares.map(Math.sqrt), all: root(squares),
-      shared: root(errors(data, equal, least)), sharedEta: least,
-      threshold: root(errors(data, few, part / data.constant)),
-      zero: root(data.y.map((v) => v * v)),
+    const budgets = data.budgets.map((e, k) => k === data.who ? own : e);
+    const rule = (used) => {
+      const total = sum(used), shares = used.map((e) => e / total);
+      const mean = (list) => sum(list.map((v, k) => shares[k] * v));
+      return { used, shares, slope: mean(data.xy) / (mean(data.xx) + data.lam),
+        noise: data.constant / (data.copies * total) };
     };
+    const least = Math.min(...budgets);
+    return { budgets, minimum: rule(budgets.map(() => least)),
+      threshold: rule(threshold(budgets)), own: rule(budgets) };
+  }
+
+  const BLUE = "var(--fig-blue, #0072b2)", WARM = "var(--fig-warm, #b84a00)";
+  const SOFT = "var(--fig-soft, #6b737d)";
+  const REACH = Math.log(5); // a Laplace variable of mean length 1 stays within it in 80 percent
+
+  const word = (text, x, y, anchor = "middle", more = {}) =>
+    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
+
+  // Five bars; the one that may change has a grip, which is dragged or moved by the slider above.
+  function bars(data, set, done) {
+    const { svg, short } = explore;
+    const height = 176, top = 16, foot = 44, left = 60, right = 16, high = height - top - foot;
+    const to = (v) => top + high * (1 - v);
+    const stage = svg("svg", { height, role: "img" }), holder = { stage };
+    const move = (event) => {
+      set((top + high - (event.clientY - stage.getBoundingClientRect().top)) / high);
+      event.preventDefault();
+    };
+    stage.addEventListener("pointerdown", (event) => {
+      if (!event.target.closest(".explore-grip")) return;
+      stage.setPointerCapture(event.pointerId);
+      stage.addEventListener("pointermove", move);
+    });
+    stage.addEventListener("touchstart", (event) => { // else the browser scrolls and cancels the drag
+      if (event.target.closest(".explore-grip")) event.preventDefault();
+    }, { passive: false });
+    for (const name of ["pointerup", "pointercancel"])
+      stage.addEventListener(name, (event) => {
+        if (stage.hasPointerCapture(event.pointerId)) done();
+        stage.removeEventListener("pointermove", move);
+      });
+    // Made once: a finger that drags must not lose what it touched.
+    const area = svg("rect", { y: -18, height: 36, fill: "transparent" });
+    const knob = svg("g", {}, svg("circle", { r: 11, fill: WARM }),
+      svg("path", { d: "M-4,-2.5l4,-4l4,4M-4,2.5l4,4l4,-4", fill: "none",
+        stroke: "var(--fig-on, #fff)", "stroke-width": 1.6 }));
+    const grip = svg("g", { class: "explore-grip" }, area, knob), drawing = svg("g");
+    stage.append(drawing, grip);
+    holder.draw = (now, width) => {
+      stage.setAttribute("width", width);
+      stage.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      stage.setAttribute("aria-label",
+        `Five bars, the budgets: ${data.names.map((n, k) => `${n} ${short(now.budgets[k])}`).join(", ")}.`);
+      const step = (width - left - right) / data.names.length, wide = Math.min(step * 0.62, 84);
+      const marks = [
+        svg("path", { d: `M${left},${to(1)}V${to(0)}H${width - right}`, class: "explore-axis" }),
+        word("budget", -(top + high / 2), 14, "middle", { transform: "rotate(-90)" })];
+      for (const v of [0, 0.5, 1])
+        marks.push(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
+          word(short(v), left - 8, to(v) + 4, "end"));
+      now.budgets.forEach((e, k) => {
+        const mid = left + step * (k + 0.5);
+        marks.push(
+          svg("rect", { x: mid - wide / 2, y: to(e), width: wide, height: to(0) - to(e), fill: BLUE }),
+          word(data.names[k], mid, height - foot + 18, "middle", { "font-weight": 600 }),
+          word(short(e), mid, height - foot + 36));
+      });
+      const mid = left + step * (data.who + 0.5);
+      drawing.replaceChildren(...marks);
+      area.setAttribute("x", -wide / 2);
+      area.setAttribute("width", wide);
+      grip.setAttribute("transform", `translate(${mid} ${to(now.budgets[data.who])})`);
+      return holder;
+    };
+    return holder;
+  }
+
+  // Three wedges on one scale: with a probability of 80 percent the published line lies in it.
+  function wedges(now, width, open) {
+    const { svg, short } = explore;
+    const height = 206, top = 42, foot = 42, left = 48, right = 8, low = -0.6, up = 1.8;
+    const high = height - top - foot, gap = 10, step = (width - left - right) / 3;
+    const to = (v) => top + high * (up - v) / (up - low);
+    const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+      "aria-label": open ? "Three wedges around a rising line. The sentence has the numbers."
+        : "Empty axes. The lines are drawn after your guess." });
+    for (const v of [0, 1])
+      stage.append(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
+        word(short(v), left - 8, to(v) + 4, "end"));
+    stage.append(word("faster by (minutes)", -(top + high / 2), 14, "middle", { transform: "rotate(-90)" }),
+      word("part of the training attended", left + 1.5 * step, height - 4));
+    const names = width > 480 ? ["smallest for all", "best threshold", "own weights"]
+      : ["smallest", "threshold", "own"];
+    [[names[0], now.minimum, SOFT], [names[1], now.threshold, WARM], [names[2], now.own, BLUE]].forEach(([name, rule, color], k) => {
+      const x = left + step * k, wide = step - gap;
+      const inner = svg("svg", { x, y: top, width: wide, height: high }); // clips
+      const at = (v) => to(v) - top, reach = REACH * rule.noise;
+      if (open) inner.append(
+        svg("path", { d: `M0,${at(0)}L${wide},${at(rule.slope + reach)}V${at(rule.slope - reach)}z`,
+          fill: color, "fill-opacity": 0.3 }),
+        svg("path", { d: `M0,${at(0)}L${wide},${at(rule.slope)}`, stroke: color, "stroke-width": 2.5 }));
+      stage.append(inner,
+        svg("path", { d: `M${x},${top}V${top + high}M${x},${to(0)}h${wide}`, class: "explore-axis" }),
+        word("0", x, top + high + 18, "start"), word("1", x + wide, top + high + 18, "end"),
+        word(name, x + wide / 2, 16, "middle", { style: `fill:${color}`, class: "explore-name" }),
+        word(open ? `noise ${short(rule.noise)}` : "?", x + wide / 2, 34, "middle", { style: `fill:${color}` }));
+    });
+    return { stage };
+  }
+
+  // Buttons that ask for a guess. The wedges are shown after it.
+  function question(data, set) {
+    const { html } = explore;
+    const row = html("fieldset", { class: "explore-control explore-press explore-guess" },
+      html("legend", {}, "The noise becomes:"));
+    const asked = { row, input: row, open: false, read: () => asked.open };
+    const buttons = data.guesses.map((name) => {
+      const press = html("button", { type: "button", "aria-pressed": "false" }, name);
+      press.addEventListener("click", () => {
+        for (const one of buttons) one.setAttribute("aria-pressed", String(one === press));
+        asked.open = true;
+        set(data.asked);
+      });
+      return press;
+    });
+    row.append(...buttons);
+    return asked;
   }
 
   function view(data) {
-    const { BLUE, VERMILION, GREEN, GRAY, chart, ratios, short, slider, steps } = explore;
-    const people = data.epsilon.length;
-    const curve = ratios(0.01, 5, 80).map((own) => [own, solve(data, own)]);
-    const own = { text: "personal weights", color: BLUE, shape: "circle" };
-    const shared = { text: "smallest budget for all", color: VERMILION, shape: "square" };
-    const best = { text: "best threshold", color: GREEN, shape: "triangle" };
-    const zero = { text: "predict zero for everybody", color: GRAY, dash: "6 4" };
-    const you = { fill: BLUE, color: BLUE }, others = { fill: GRAY, color: GRAY };
+    const { html, short, slider, steps } = explore;
+    const name = data.names[data.who], start = data.budgets[data.who];
+    const values = steps(0.01, 1), before = solve(data, start);
+    const budget = slider({ label: `${name}'s budget`, values: () => values, start,
+      text: (v) => String(v) });
+    const set = (v) => {
+      const gaps = values.map((one) => Math.abs(one - v));
+      budget.input.value = gaps.indexOf(Math.min(...gaps));
+      budget.input.dispatchEvent(new Event("input"));
+    };
+    const guess = question(data, set);
+    const picture = bars(data, set, () => budget.input.dispatchEvent(new Event("change")));
+    budget.input.addEventListener("change", () => { // who tries the slider has made a guess, too
+      guess.open = true;
+      guess.input.dispatchEvent(new Event("input"));
+    });
+    const than = (rule, own) => {
+      const ratio = solve(data, own)[rule].noise / before[rule].noise, by = Math.round(100 * (ratio - 1));
+      if (ratio > 1.995) return `${short(ratio)} times as long as before`;
+      return by === 0 ? "as long as before" : `${Math.abs(by)} percent ${by > 0 ? "longer" : "shorter"}`;
+    };
     return {
-      title: "Your budget among others",
-      controls: {
-        own: slider({ label: "Your budget", values: () => steps(0.01, 5), start: data.epsilon[0],
-          text: (v) => `${v} nats` }),
-      },
-      show(state, width) {
-        const now = solve(data, state.own), share = 100 * now.weights[0];
-        const bars = chart({
-          width, height: 170, label: "Bars: the weight of each person. The table has the numbers.",
-          x: { low: 0, high: people + 1, ticks: [], name: `you, and ${people - 1} others` },
-          y: { low: 0, high: 30, ticks: [0, 10, 20, 30], name: "weight (percent)" },
-        });
-        now.weights.forEach((w, i) => bars.bar(i + 1, 0.36, 100 * w, i ? others : you));
-        bars.note("you", 1, share);
-        const lines = chart({
-          width, height: 310,
-          label: "Lines: the expected error of all against your budget. The sentence has the numbers.",
-          x: { low: 0.01, high: 5, ticks: [0.01, 0.1, 1, 5], name: "your budget (nats)", log: true },
-          y: { low: 0.1, high: 30, ticks: [0.1, 1, 10], name: "expected error", log: true },
-          keys: [own, shared, best, zero],
-        });
-        lines.line(curve.map(([e, one]) => [e, one.shared]), shared);
-        lines.line(curve.map(([e, one]) => [e, one.threshold]), best);
-        lines.line(curve.map(([e, one]) => [e, one.all]), own);
-        lines.level(now.zero, zero);
-        now.people.forEach((v) => lines.dash(state.own, v, own));
-        lines.mark(state.own, now.shared, shared);
-        lines.mark(state.own, now.threshold, best);
-        lines.mark(state.own, now.all, own);
+      title: "One budget, and the line that three rules publish",
+      controls: { guess, own: budget },
+      show({ guess: open, own }, width) {
+        const now = solve(data, own);
+        const left = data.names.filter((_, k) => !now.threshold.used[k]);
         return {
-          charts: [bars, lines],
-          text: `With a budget of ${short(state.own)} nats you weigh ${short(share)} percent. ` +
-            `The noise has rate ${short(now.eta)} and mean length ${short(now.noise)}. ` +
-            `The root mean square error to expect over all is ${short(now.all)} with personal ` +
-            `weights, ${short(now.shared)} if all lived on the smallest budget, ` +
-            `${short(now.threshold)} with the best threshold, and ` +
-            `${short(now.zero)} if zero were predicted for everybody.`,
+          charts: [picture.draw(now, width), wedges(now, width, open)],
+          text: !open ? `${name}'s budget is ${short(own)}. What happens to the noise at ${data.asked}?` :
+            `At ${name}'s budget ${short(own)} the noise of own weights has mean length ` +
+            `${short(now.own.noise)}, ${than("own", own)}; of the best threshold ` +
+            `${short(now.threshold.noise)}, ${than("threshold", own)}` +
+            `${left.length ? ` (it leaves out ${left.join(", ")})` : ""}; of the smallest budget for all ` +
+            `${short(now.minimum.noise)}, ${than("minimum", own)}. ${name}'s group has ` +
+            `${short(100 * now.own.shares[data.who])} percent of the weight.`,
           table: {
-            caption: "Each person: budget in nats, weight in percent, expected error",
-            head: ["person", "budget", "weight", "error"],
-            rows: now.budgets.map((e, i) => [i ? String(i + 1) : "you", short(e),
-              short(100 * now.weights[i]), short(now.people[i])]),
+            caption: `Each group of ${data.copies}: budget, which is what a member loses at most with own ` +
+              `weights; the same at the best threshold; own weight of the group`,
+            head: ["group", "budget", "threshold", "weight"],
+            rows: data.names.map((n, k) => [n, short(now.budgets[k]), short(now.threshold.used[k]),
+              `${(100 * now.own.shares[k]).toFixed(1)} %`]),
           },
         };
       },
