@@ -88,6 +88,31 @@ def test_the_penalty_vanishes_on_strong_data_and_is_ridge_otherwise(people):
         assert_allclose(theta, expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("calibration", ["exact", "published"])
+def test_fit_lowers_the_eigenvalue_by_its_shift(people, calibration):
+    # the published shift is the published scale without its 3 / epsilon
+    (X, y), lams = people, []
+    for seed in range(5):
+        model = AdaSSP(calibration=calibration, epsilon=2.0, row_norm=2.0, random_state=seed)
+        model.set_params(y_bounds=(-0.9, 0.9)).fit(X, y)
+        sigma, released = model.noise_scale_, model.release_
+        shift = 3.0 if calibration == "exact" else 2.0 * sigma / 3
+        gram = np.zeros((3, 3))
+        gram[np.triu_indices(3)] = released[1:7]
+        gram += np.triu(gram, 1).T
+        lam = sigma * np.sqrt(3 * np.log(18 / 0.05)) - max(released[0] - shift * sigma, 0)
+        lam = max(lam, 0)
+        lams.append(lam)
+        theta = np.linalg.solve(gram + lam * np.eye(3), released[7:])
+        assert_allclose(model.coef_, theta * 0.9 / np.sqrt(3), rtol=1e-9)
+        assert_allclose(
+            model.report().noise.prediction,
+            0.9 * sigma * np.linalg.norm(np.linalg.inv(gram + lam * np.eye(3))) / 3,
+            rtol=1e-9,
+        )
+    assert any(0 < lam < 4 * sigma for lam in lams)  # the eigenvalue counts
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [

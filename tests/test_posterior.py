@@ -49,8 +49,8 @@ def test_the_largest_residual_keeps_the_budget_and_no_larger_one_does(leverage):
     assert max(ops_profile(1.0, leverage, rho * (1 + 1e-6))) > 1e-5
 
 
-def test_the_largest_residual_is_gaussian_in_the_limit():
-    mu = 1e-10
+@pytest.mark.parametrize("mu", [1e-10, 1e-200])
+def test_the_largest_residual_is_gaussian_in_the_limit(mu):
     rho = float(largest_scaled_residual(0.7, 1e-6, mu))
     assert_allclose(rho * np.sqrt(mu), gaussian_mu(0.7, 1e-6), rtol=1e-3)
 
@@ -71,6 +71,16 @@ def test_the_residual_bound_is_attained_and_holds_on_random_data():
         h = np.linalg.eigvalsh(H)[0]
         assert 1 + np.linalg.norm(theta) <= 1 + np.sqrt(30 / h) + 1e-12
         assert 1 + np.abs(sphere(50, 2, rng) @ theta).max() <= residual_bound(h, lam, 30) + 1e-12
+
+
+@pytest.mark.parametrize("lam", [1.0, 10.0, 300.0])
+@pytest.mark.parametrize("least", [0.0, 0.3, 2.0])
+def test_the_residual_bound_is_the_largest_over_all_data_of_that_weight(lam, least):
+    """Equal rows of weight S = `least` penalties or more: what they fit peaks at S = lam."""
+    n, S = 10**5, lam * np.append(least, np.geomspace(max(least, 1e-3), 1e3, 100_001))
+    assert_allclose(
+        residual_bound((1 + least) * lam, lam, n), 1 + np.max(np.sqrt(n * S) / (S + lam)), rtol=1e-7
+    )
 
 
 @pytest.mark.parametrize("lam", [20.0, 100.0, 5000.0])
@@ -160,6 +170,16 @@ def test_the_joint_profile_agrees_with_simulation(release_norm):
     for epsilon, delta in zip([0.0, 0.3], exact, strict=True):
         gain = np.maximum(0, 1 - np.exp(epsilon - loss))
         assert abs(gain.mean() - delta) < 5 * gain.std() / np.sqrt(1500)  # false alarm 1e-6
+
+
+@pytest.mark.parametrize("release_norm", [False, True])
+@pytest.mark.parametrize("weight", [0.5, 2.0, 8.0])
+def test_both_directions_are_the_total_variation_at_epsilon_0(weight, release_norm):
+    plan = AdaptivePlan(2.0, 0.2, 1, 50, release_norm=release_norm)
+    without, joined = (AdaptiveLaw([[weight + k]], [weight - k], plan) for k in (0, 1))
+    add, remove = adaptive_profile(0.0, without, joined, [1.0], -1.0)
+    assert_allclose(add, remove, rtol=1e-6)  # quadrature
+    assert 0.05 < add < 0.95
 
 
 class WithoutTheUnit(AdaptivePlan):
@@ -348,6 +368,21 @@ def test_kappa_is_the_penalty_of_the_paper():
     assert_allclose(model.lam_ + max(model.release_[0], 0.0), 100.0)
 
 
+@pytest.mark.parametrize("n_max", [1000, 10**6])
+@pytest.mark.parametrize("norm_guess", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("bound", [100.0, 1000.0])  # no penalty is needed for the budget
+def test_the_penalty_costs_hardly_more_than_the_best_one(n_max, norm_guess, bound):
+    """Half a squared length of the draw's noise and half the penalty's pull, as expected."""
+    plan = AdaptivePlan(1.0, 1e-6, 4, n_max, norm_guess=norm_guess)
+
+    def cost(lam):
+        mu, residual = gaussian_mu(*plan.draw), residual_bound(bound + lam, lam, n_max)
+        return 4 * (residual / mu) ** 2 / (2 * (bound + lam)) + lam * norm_guess**2 / 2
+
+    best = min(cost(np.append(0.0, np.geomspace(1e-9, 1e12, 20_001))))
+    assert cost(plan.penalty(bound)) < 1.02 * best
+
+
 def test_no_penalty_on_benign_data_and_at_least_weight_one_on_flat_ones():
     plan = AdaptivePlan(1.0, 1e-6, 5, 100_000)
     assert plan.penalty(20_000.0) == 0
@@ -421,6 +456,18 @@ def test_a_certificate_fails_as_often_as_it_says_where_it_is_tight():
     wrong = (got.ex_ante < true) | (got.ex_post < loss)
     assert failure / 2 < wrong.mean() < 1.2 * failure
     assert abs((got.ex_ante < true).mean() - failure / 2) < 6 * np.sqrt(0.09 / n)
+
+
+@pytest.mark.parametrize("m", [1e-6, 0.1, 1.0])
+@pytest.mark.parametrize("residual", [1.0, 3.0])
+def test_a_certificate_is_exact_at_the_edge_of_what_it_covers(m, residual):
+    """Where the draw lies as far on one side as it may, both losses are the certificate's."""
+    t = -ndtri(0.1)
+    seen = residual - t * np.sqrt(m / (1 + m))  # scaled residuals of a row of length 1
+    got = posterior_certificate([[1.0]], [seen], [0.0], gamma=1.0, h=1 / m, failure=0.2)
+    loss = (seen**2 - (1 + m) * residual**2 - np.log1p(m)) / 2  # of the two densities there
+    assert_allclose(got.ex_post[0], -loss, rtol=1e-9)
+    assert_allclose(got.ex_ante[0], ops_epsilon(1e-6, m, (1 + m) * residual), rtol=1e-9)
 
 
 def test_certificate_of_a_fitted_estimator(people):

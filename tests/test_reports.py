@@ -18,7 +18,7 @@ from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegre
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
-from pdpbook.posterior import AdaOPS, OnePosteriorSample
+from pdpbook.posterior import AdaOPS, OnePosteriorSample, worst_case_gamma
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
 from pdpbook.sufficient_statistics.constants import matrix_and_moment
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
@@ -494,6 +494,18 @@ def test_a_report_before_a_fit_knows_of_rows_that_are_shortened(model, row_norm)
     people = People(clone(model).set_params(row_norm=row_norm, clip=True), 4000, 4.0)
     drawn = np.sqrt(people.squares(people.noise(500)).mean())
     assert drawn / 1.25 < people.report().noise.prediction < 1.25 * drawn
+
+
+@pytest.mark.parametrize("d", [2, 3, 6, 12])
+def test_no_row_is_shortened_to_a_norm_that_always_holds(d):
+    gamma, cube = worst_case_gamma(20.0, 1.0, 1e-6, 4000), []
+    for row_norm in (None, np.sqrt(d)):
+        ball = OnePosteriorSample(20.0, n_max=4000, row_norm=row_norm).report(900, d)
+        # 1 / 3 in every direction, over the squared norm
+        assert_allclose(ball.noise.prediction**2, 1 / 3 / (gamma * (900 / (3 * d) + 20)), rtol=1e-9)
+        model = GradientDescentRidge(0.02, delta=1e-6, row_norm=row_norm)
+        cube.append(model.report(900, d).noise.prediction)
+    assert_allclose(cube[0], cube[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", NOT_BOUNDED, ids=ids)

@@ -1,6 +1,7 @@
 """Weighted fits: constants, solver, the law of the gradients, what one user can show, bad input."""
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from pdpbook.user_level import (
     tradeoff_weights,
     user_volume,
 )
+from pdpbook.user_level.erm import descent
 
 SEED = 20261121
 DELTA = 1e-5
@@ -58,6 +60,7 @@ def test_constants_by_hand():
     assert_allclose(convergence_constant(100, 1, 1.0 - 1e-16), K, rtol=1e-14)
     assert_allclose(erm_tradeoff(100, 1, rho=0.5), K**2 / 8, rtol=1e-14)
     assert_allclose(descent_bound(2, 0.5, 3, lipschitz=2, radius=3), 6 * 1.0, rtol=1e-14)
+    assert_allclose(descent_bound(2, 0.5, 3), 1.0, rtol=1e-14)
     assert_allclose(user_volume(0.4, 0.1, 1), np.log(5), rtol=1e-14)
 
 
@@ -170,6 +173,38 @@ def test_one_step_by_hand():
     assert_allclose(law.release(law.center), [0.5 * 0.125 / 2], rtol=1e-14)
     rho = calibrate_rho(1.0, DELTA)
     assert_allclose(law.sigma, 0.5 * np.sqrt(2 / rho), rtol=1e-14)
+
+
+def test_the_noise_is_for_the_largest_slope():
+    X, y, users = rows_of()
+    score, labels = np.linspace(-3, 3, 601), np.linspace(-1, 1, 201)[:, None]
+    model = model_of("squared", steps=4, epsilon=2.0).fit(X, y, users=users)
+    cap = max(model.weights_) / np.sqrt(calibrate_rho(2.0, DELTA))
+    assert_allclose(
+        model.noise_scale_, np.abs(score - labels).max() * cap * np.sqrt(2 * 4), rtol=1e-12
+    )
+
+
+def test_the_number_of_steps_is_the_least_that_reaches_the_bound():
+    # so many that steps do not matter any more: (1 + 2 d T t^2) / (T + 1) is at most 4 d t^2
+    X, y, users = rows_of(np.full(30, 2))
+    for epsilon, most in ((0.5, 1), (2.0, 30), (5.0, 200), (200.0, 1000)):
+        model = model_of(epsilon=epsilon).fit(X, y, users=users)
+        cap = max(model.weights_) / np.sqrt(calibrate_rho(epsilon, DELTA))
+        enough = [T for T in range(1, 1001) if 1 <= 2 * 3 * T * cap**2]
+        assert model.steps_ == min([*enough, 1000])
+        assert model.steps_ <= most
+    assert model.steps_ == 1000
+
+
+@pytest.mark.parametrize("most", [1, 100, 10**7])
+def test_memory_is_spared_without_a_change(most, monkeypatch):
+    X, y, users = rows_of()
+    law = model_of(steps=2).output_law(X, y, users=users)
+    points = np.random.default_rng(SEED).normal(size=(50, 3))
+    single = [law.gradient(point) for point in points]
+    monkeypatch.setattr(descent, "BLOCK", most)
+    assert_allclose(law.gradient(points), single, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -387,7 +422,81 @@ def test_what_users_spend_is_in_proportion_to_their_weights():
         assert_allclose(ratio, ratio[0], rtol=1e-6)  # a solver's share is the same for all
 
 
+@pytest.mark.parametrize("accounting", ["zcdp", "gaussian"])
+def test_a_clipped_user_spends_what_the_exposure_says(accounting):
+    # gradients of full length on both sides: the loss is Gaussian, of variance 2 rho = mu^2
+    sizes = [6, 1, 2, 3]
+    settings = {"accounting": accounting, "clip_norm": 0.02, "tradeoff": np.inf, "steps": 4}
+    model = model_of(**settings, epsilon=2.0)
+    X, y, users = rows_of(sizes, 2)
+    exposure = model.fit(X, y, users=users).exposure_
+    for user in range(4):
+        laws = []
+        for end in (-1.0, 1.0):
+            Z, z = X.copy(), y.copy()
+            Z[users == user], z[users == user] = [1.0, 0.0], end
+            laws.append(model.output_law(Z, z, users=users))
+        rho = drift(*laws) / 2
+        spent = rho if accounting == "zcdp" else np.sqrt(2 * rho)
+        assert_allclose(spent, exposure[user], rtol=1e-9)
+
+
+# ---------------------------------------------------------------- what the report says of descent
+
+
+def corners():
+    """Rows with the second moments of rows spread evenly, one to a user; in [-1, 1]^3."""
+    return np.array(list(product([-1.0, 1.0], repeat=3))) / np.sqrt(3)
+
+
+def test_the_estimate_of_descent_is_exact_on_even_rows_inside_the_ball():
+    """There it is linear: a noise n_j moves the average by the sum of later powers of A."""
+    X, T = np.repeat(corners(), 40, axis=0), 25
+    model = WeightedERM(epsilon=8.0, delta=DELTA, steps=T, radius=2.0)
+    law = model.output_law(X, np.zeros(320), users=np.arange(320))
+    A = np.eye(3) - law.step_size * law.X.T @ (law.row_weights[:, None] * law.X)
+    moved = [
+        law.step_size * sum(np.linalg.matrix_power(A, k - j) for k in range(j, T)) / (T + 1)
+        for j in range(T)
+    ]
+    V = law.sigma**2 * sum(B @ B.T for B in moved)
+    report = model.report(d=3, users=np.ones(320, int), epsilon=8.0)
+    assert_allclose(report.noise.prediction, np.sqrt(np.trace(V) / 9), rtol=1e-9)
+    assert report.noise.prediction < report.at_most.prediction
+
+
+@pytest.mark.parametrize("step_size", [None, 0.5, 50.0])
+@pytest.mark.parametrize("clip_norm", [None, 0.3])
+def test_the_bound_of_descent_is_the_mean_over_its_iterates(step_size, clip_norm):
+    T, R = 6, 1.5
+    model = WeightedERM(
+        delta=DELTA, steps=T, radius=R, step_size=step_size, clip_norm=clip_norm, epsilon=4.0
+    )
+    X, users = np.zeros((20, 3)), np.arange(20)
+    law = model.output_law(X, np.zeros(20), users=users)
+    far = [0.0]  # the start is where it is
+    for k in range(1, T + 1):
+        walk = k * 3 * (law.step_size * law.sigma) ** 2
+        far.append(4 * R**2 if clip_norm or law.step_size > 2 else min(walk, 4 * R**2))
+    report = model.report(d=3, users=np.ones(20, int), epsilon=4.0)
+    # a prediction is at a row whose second moments are a ninth in every direction
+    assert_allclose(report.at_most.prediction, np.sqrt(np.mean(far) / 9), rtol=1e-12)
+    assert report.noise.prediction <= report.at_most.prediction * (1 + 1e-12)
+
+
 # ---------------------------------------------------------------- the estimator
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e3, 1e7])
+def test_output_perturbation_is_weighted_ridge_whatever_the_penalty(lam):
+    X, y, users = rows_of()
+    model = model_of("squared", optimizer="output", lam=lam)
+    law = model.output_law(X, y, users=users)
+    w = model.fit(X, y, users=users).weights_
+    c = (w / SIZES)[users]
+    ridge = np.linalg.solve(X.T @ (c[:, None] * X) + lam * np.eye(3), X.T @ (c * y))
+    assert_allclose(law.center, ridge, rtol=1e-3)
+    assert_allclose(model.noise_scale_, 2 * 4 * max(w) / lam, rtol=1e-3)  # the solver costs little
 
 
 def test_promises_by_optimizer():

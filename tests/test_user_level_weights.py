@@ -263,7 +263,7 @@ def test_planted_roots_are_caught(bug):
         ([[1, 2]], "sizes must have shape"),
         ([1, 0], r"sizes must be finite and above 0; got sizes\[1\] = 0"),
         ([1, 2.5], r"sizes must be whole numbers up to 2\*\*53; got sizes\[1\] = 2.5"),
-        ([2.0**60], "sizes must be whole numbers"),
+        ([1, 2.0**60], r"sizes must be whole numbers up to 2\*\*53; got sizes\[1\] = 1.15292e\+18"),
         ([1, np.nan], "sizes must be finite"),
     ],
 )
@@ -271,6 +271,12 @@ def test_planted_roots_are_caught(bug):
 def test_bad_sizes(function, sizes, message):
     with pytest.raises(ValueError, match=message):
         function(sizes, 1.0)
+
+
+def test_the_largest_size_is_served():
+    best = tradeoff_weights([1, 2.0**53], np.inf)
+    assert_allclose(best.weights, [2.0**-53, 1], rtol=1e-15)
+    assert sample_limit([2.0**53], 0.0).value == 1
 
 
 @pytest.mark.parametrize("tradeoff", [-1.0, np.nan, -np.inf, [1.0, 2.0]])

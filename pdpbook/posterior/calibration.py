@@ -27,7 +27,6 @@ Floats = NDArray[np.float64]
 
 CELLS = 2000  # of the search over the strength of the data along one direction
 HALVINGS = 60
-DOUBLINGS = 200
 CALIBRATIONS = ("joint", "simple")
 TAIL = 1 / 20  # of delta: where the draw has heavier tails than the Gaussian it is compared with
 
@@ -84,10 +83,7 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
 
     low = np.where(keeps(np.zeros(leverage.shape)), 0.0, np.nan)
     high = np.ones(leverage.shape)
-    for _ in range(DOUBLINGS):
-        more = keeps(high) & ~np.isnan(low)
-        if not more.any():
-            break
+    while (more := keeps(high) & ~np.isnan(low)).any():  # it ends: delta is below 1
         low, high = np.where(more, high, low), np.where(more, 2 * high, high)
     for _ in range(HALVINGS):
         middle = (low + high) / 2

@@ -103,7 +103,7 @@ def cube_frame(model: Any, d: int, row_norm: float | None = None) -> Frame:
     even = _evenly(np.full(d, 1 / 2), np.full(d, 1 / 12), constant)
     half = width_of_labels(model) / 2
     kept = even
-    if row_norm is not None and row_norm**2 < len(even):
+    if row_norm is not None and row_norm < np.sqrt(len(even)):
         kept = _moments(even_rows(EVEN, d, 0.0, constant, row_norm))
     return Frame(low, 1 / (high - low), 0.0, constant, half, even, EVENLY, kept)
 
@@ -118,7 +118,7 @@ def ball_frame(
     even = _evenly(np.zeros(d), np.full(d, 1 / (3 * radius**2)), constant)
     half = width_of_labels(model) / 2 if half is None else half
     kept = even
-    if radius**2 < len(even):
+    if radius < np.sqrt(len(even)):
         kept = _moments(even_rows(EVEN, d, -1.0, constant, radius) / radius)
     return Frame(low, 2 / (radius * (high - low)), -1 / radius, constant, half, even, EVENLY, kept)
 

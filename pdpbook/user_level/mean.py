@@ -108,11 +108,12 @@ class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore
         refuse_few(len(owners.codes))
         plan = self._plan(part.users, part.epsilon)
         scale = self._noise_scale(plan.row_weights, part.users, part.epsilon)
-        law = self._law(plan, labels - self._origin(), scale)
+        low, _ = check_bounds(self.y_bounds, "y_bounds")  # far from 0 nothing is lost to rounding
+        law = self._law(plan, labels - low, scale)
         promise = PureDP(epsilon=budgets, neighbors="user")
         charge(account, promise, X, owners)
         self.noise_scale_ = scale
-        self.mean_ = self._origin() + float(law.sample(rng=rng)[0])
+        self.mean_ = float(low + law.sample(rng=rng)[0])
         shares = self._contributions(plan.row_weights, part.users)
         self.exposure_ = part.everybody(self._width() * shares / self.noise_scale_)
         self.guarantee_ = promise
@@ -167,11 +168,6 @@ class _UserMean(ReportedOfUsers, RegressorMixin, BaseEstimator):  # type: ignore
 
     def _law(self, plan: _Plan, labels: Floats, scale: float) -> ProductLaw:
         return ProductLaw(np.array([plan.row_weights @ labels]), np.array([scale]))
-
-    def _origin(self) -> float:
-        """Where labels are measured from, so that far from 0 nothing is lost to rounding."""
-        low, high = check_bounds(self.y_bounds, "y_bounds")
-        return float(low + (high - low) / 2)
 
     def _tradeoff(self, epsilon: float) -> float:
         """A of the objective: the variance of a label over that of the noise at weight 1."""

@@ -105,8 +105,7 @@ class QuantileLaw:
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
         """Draw a float, or an array of shape (size,)."""
         many = None if size is None else check_count(size, "size", minimum=0)
-        mass = self.masses
-        at = check_rng(rng).choice(len(mass), many, p=mass / mass.sum())
+        at = check_rng(rng).choice(len(self.edges) - 1, many, p=self.masses)
         left, right = self.edges[at], self.edges[at + 1]
         draws = left + (right - left) * rng.random(many)
         return float(draws) if many is None else draws
