@@ -183,7 +183,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         ----------
         X : array_like, shape (n, d)
             One row a person, inside `bounds`.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             The public budget in nats, or one each: the same for all, or 0 for whoever takes no
