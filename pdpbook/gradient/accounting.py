@@ -310,7 +310,7 @@ def _smallest(excess: Callable[[float], float], everybody: float) -> float:
             kept = min(kept, float(np.exp(log_sigma)))
         return value
 
-    brentq(seen, np.log(low), np.log(kept), xtol=CLOSE / 2, rtol=1e-12)
+    brentq(seen, np.log(low), np.log(kept), xtol=CLOSE / 2)
     return kept
 
 

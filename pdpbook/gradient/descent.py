@@ -144,7 +144,7 @@ class DescentLaw:
         for k in range(self.steps):
             theta = self.next_mean(theta) + noise[k]
             path[k] = theta
-        return np.asarray(path.swapaxes(0, 1).reshape(noise.shape[1], -1))
+        return np.asarray(path.swapaxes(0, 1).reshape(noise.shape[1], self.steps * noise.shape[2]))
 
     def _clip(self, residuals: Floats) -> Floats:
         return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))
