@@ -311,7 +311,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         b = self.batch_size
         added = (rate * sigma * C / b) ** 2
         batch = stats.binom(round(b / q), q)
-        sizes = np.arange(int(batch.ppf(1e-18)), int(batch.isf(1e-18)) + 1)
+        sizes = np.arange(int(batch.isf(1e-18)) + 1)
         stretch = np.maximum(1.0, (2 * rate * k * sizes / b - 1) ** 2)
         growth = float(batch.pmf(sizes) @ stretch)
         with np.errstate(over="ignore"):
