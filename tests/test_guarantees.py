@@ -95,11 +95,10 @@ def test_profile_is_convex_in_e_to_the_epsilon(kind, a, b):
 def test_a_promise_of_any_size_has_its_epsilon(size):
     """However little it protects: only a failure probability of its own cannot be got rid of."""
     delta = 1e-3
-    pure = PureDP(size, **ONE).to_approximate(delta)  # 1 - e^(epsilon - size), but for e^-size
+    # delta is 1 - e^(epsilon - size) but for e^-size, and Phi(mu / 2 - epsilon / mu) but for 1 / mu
+    pure = PureDP(size, **ONE).to_approximate(delta)
     assert_allclose(pure.epsilon, size + np.log1p(-delta), rtol=1e-14)
-    gauss = GaussianDP(size, **ONE).to_approximate(
-        delta
-    )  # Phi(mu / 2 - epsilon / mu), but for 1 / mu
+    gauss = GaussianDP(size, **ONE).to_approximate(delta)
     assert_allclose(gauss.epsilon, size**2 / 2 + size * norm.isf(delta), rtol=1e-4)
     several = ZeroConcentratedDP(size, **ONE).to_approximate(delta)
     assert several.epsilon > size
