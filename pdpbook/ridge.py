@@ -259,19 +259,43 @@ def loss_moments(
     return LossMoments(float(mean), float(variance))
 
 
+def refuse_lost_penalty(lam: float, n: int, d: int, row_norm: float | None) -> None:
+    """Refuse a penalty that rounding may lose, judged from public numbers alone.
+
+    Rows of norm at most R with weights that sum to 1, on top of sqrt(lam) I, have singular values
+    from sqrt(lam) to sqrt(R^2 + lam). At this ratio `_check_rank` passes whatever the data are.
+    """
+    radius = min(np.sqrt(d), np.inf if row_norm is None else row_norm)  # rows of the unit cube
+    least = (6 * (n + d) * np.finfo(float).eps * radius) ** 2
+    if not lam > least:
+        raise ValueError(
+            f"lam must be above {least:.3g} with {n} people, {d} columns and rows of norm up to "
+            f"{radius:.3g}, or rounding may lose it; got {lam:g}"
+        )
+
+
 def ridge_in_blocks(
-    rows: Rows, lam: float, prepare: Prepare, *, mean: bool = True, reader: str
+    rows: Rows,
+    lam: float,
+    prepare: Prepare,
+    *,
+    mean: bool = True,
+    reader: str,
+    check: Callable[[int, int], None] | None = None,
 ) -> tuple[Floats, float, list[Floats]]:
     """Minimizer of weighted squares, sum of the weights, and what was kept of each block.
 
     `prepare` makes rows, labels and weights of a block; with `mean` the weights are divided by
     their sum. One pass; a nearly singular design takes a second one, for a triangular factor.
+    `check` may refuse the numbers of rows and columns after the first.
     """
     if lam == 0:
         rows.twice(reader)
-    gram, moment, total, kept = rows.sum(partial(_normal_equations, prepare))
+    gram, moment, total, count, kept = rows.sum(partial(_normal_equations, prepare))
     if not total > 0:
         raise ValueError("weights must not all be 0")
+    if check is not None:
+        check(count, len(gram))
     size = float(total) if mean else 1.0
     if lam > 0:
         gram = gram / size
@@ -318,9 +342,9 @@ def _factor(prepare: Prepare, **block: Any) -> tuple[Floats, int]:
     return factor(*_scale(*prepare(**block)[:3]))
 
 
-def _normal_equations(prepare: Prepare, **block: Any) -> tuple[Floats, Floats, float, list[Floats]]:
+def _normal_equations(prepare: Prepare, **block: Any) -> tuple[Any, ...]:
     X, y, weights, kept = prepare(**block)
-    return *_weighted_sums(X, y, weights), float(weights.sum()), kept
+    return *_weighted_sums(X, y, weights), float(weights.sum()), np.count_nonzero(weights), kept
 
 
 def _weighted_block(

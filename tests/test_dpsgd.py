@@ -217,7 +217,7 @@ def test_memory_is_that_of_one_batch():
 def test_three_ways_to_say_how_much():
     X, y = people(n=40)
     model = DPSGDRegression(epsilon=0.7, batch_size=8).fit(X, y)
-    assert model.guarantee_ == ApproximateDP(0.7, DELTA, neighbors="add-remove")
+    assert model.guarantee_ == ApproximateDP(0.7, DELTA, neighbors="zero-out")
     run = model.noise_multiplier_, model.sample_rate_, model.steps_
     assert dpsgd_epsilon(*run, DELTA) <= 0.7
     several = DPSGDRegression(batch_size=8).fit(X, y, epsilon=np.full(40, 0.7))
@@ -230,7 +230,7 @@ def test_three_ways_to_say_how_much():
     given = DPSGDRegression(noise_multiplier=3.0, batch_size=8, accountant="rdp").fit(X, y)
     assert given.noise_multiplier_ == 3.0
     assert given.guarantee_.epsilon == dpsgd_epsilon(3.0, 0.2, 50, DELTA, accountant="rdp")
-    assert "adding or removing their record" in str(given.guarantee_)
+    assert ceiling.guarantee_.neighbors == given.guarantee_.neighbors == "zero-out"
 
 
 def test_a_public_number_fixes_rate_and_steps():
@@ -240,6 +240,55 @@ def test_a_public_number_fixes_rate_and_steps():
         for n in (40, 39)
     ]
     assert {(law.sample_rate, law.steps) for law in laws} == {(0.16, 70)}
+
+
+WAYS = {"budget": {}, "ceiling": {"success_rate": 0.7}, "noise": {"noise_multiplier": 3.0}}
+
+
+@pytest.mark.parametrize("settings", WAYS.values(), ids=WAYS)
+def test_only_a_public_number_makes_it_a_promise_about_adding_and_removing(settings):
+    X, y = people(n=40)
+    said = "adding or removing their record"
+    known = DPSGDRegression(n_public=50, batch_size=8, **settings).fit(X, y).guarantee_
+    assert known.neighbors == "add-remove"
+    assert said in str(known)
+    rows = DPSGDRegression(batch_size=8, **settings).fit(X, y).guarantee_
+    assert rows.neighbors == "zero-out"
+    assert said not in str(rows)
+    assert "what their record adds to every step, with the number of people public" in str(rows)
+
+
+def by_length(there, gone, epsilon):
+    """Delta, exact, between two paths of noise alone: their lengths decide, and those are chi."""
+    dim = there.steps * there.X.shape[1]
+    b, a = sorted(law.noise_multiplier for law in (there, gone))
+    if a == b:
+        return 0.0
+    edge = 2 * (epsilon + dim * np.log(a / b)) / (b**-2 - a**-2)  # longer ones show the louder
+    return stats.chi2.sf(edge / a**2, dim) - np.exp(epsilon) * stats.chi2.sf(edge / b**2, dim)
+
+
+def test_the_number_of_rows_tells_that_somebody_left():
+    """The hole of the default, in closed form: whose record adds nothing is seen by the noise."""
+    X, y = np.zeros((8, 2)), np.zeros(8)
+    settings = {"epsilon": 0.1, "delta": 1e-6, "batch_size": 4}
+    there, gone = (DPSGDRegression(**settings).output_law(X[k:], y[k:]) for k in (0, 1))
+    assert (there.sample_rate, gone.sample_rate, there.steps, gone.steps) == (1 / 2, 4 / 7, 20, 20)
+    assert by_length(there, gone, 0.1) > 0.15 > 1e5 * settings["delta"]
+    promise = DPSGDRegression(**settings).fit(X, y).guarantee_
+    assert (promise.neighbors, promise.delta) == ("zero-out", 1e-6)
+    known = [DPSGDRegression(n_public=8, **settings).output_law(X[k:], y[k:]) for k in (0, 1)]
+    assert by_length(*known, 0.1) == 0
+
+
+def test_a_public_number_of_rows_is_the_law_of_zero_out():
+    """A row of gradient 0 and no row at all, at the same q and T: one law, point by point."""
+    X, y = people(n=5, d=2)
+    X[0], y[0] = 0.0, 1.0
+    zeroed = DPSGDRegression(batch_size=2, epochs=1).output_law(X, y)
+    gone = DPSGDRegression(batch_size=2, epochs=1, n_public=5).output_law(X[1:], y[1:])
+    points = zeroed.sample(50, rng=np.random.default_rng(SEED))
+    assert_allclose(zeroed.logpdf(points), gone.logpdf(points), rtol=1e-10)
 
 
 def line(law, other, epsilon):

@@ -292,8 +292,11 @@ def test_a_fifteenth_that_prints_too_large_is_refused_and_remaining_is_not():
 
 def test_the_account_refuses_what_it_cannot_add():
     account = BudgetAccount([1.0, 1.0], **ONE)
-    with pytest.raises(ValueError, match=r"'replace-one' with one against 'add-remove'.*twice"):
-        account.spend(PureDP(0.1, neighbors="add-remove"))
+    for name in ("add-remove", "zero-out"):
+        with pytest.raises(ValueError, match=rf"against '{name}'.*restate {name} as.* twice"):
+            account.spend(PureDP(0.1, neighbors=name))
+    with pytest.raises(ValueError, match=r"one relation into the other$"):
+        compose(PureDP(0.1, neighbors="zero-out"), PureDP(0.1, neighbors="add-remove"))
     with pytest.raises(ValueError, match="budgets of 2 people; got one to 3"):
         account.spend(PureDP([0.1, 0.1, 0.1], **ONE))
     with pytest.raises(ValueError, match="one budget for all; got one to 2"):
@@ -501,7 +504,8 @@ def test_compose_refuses_and_says_what_is_missing():
 
 
 def test_every_relation_has_a_sentence():
-    assert list(NEIGHBORS) == ["replace-one", "add-remove", "labels", "user", "user-labels"]
+    relations = ["replace-one", "add-remove", "zero-out", "labels", "user", "user-labels"]
+    assert list(NEIGHBORS) == relations
     assert all(phrase in str(PureDP(1, neighbors=name)) for name, phrase in NEIGHBORS.items())
 
 

@@ -23,6 +23,7 @@ from pdpbook.audit import (
 )
 from pdpbook.audit.deltas import pair_deltas
 from pdpbook.audit.plants import PLANTS, SOUND, Trial
+from pdpbook.gradient import DPSGDRegression
 from pdpbook.guarantees import GaussianDP, PACPrivacy, PureDP
 from pdpbook.noise import (
     L2Laplace,
@@ -346,6 +347,13 @@ POOL = PLANTS["bare constant"].pair.data
             {"epsilon": np.ones(4)},
             ValueError,
             "epsilon must be a number under add-remove",
+        ),
+        (
+            DPSGDRegression(batch_size=2),
+            (ONES, (ONES[0][:3], ONES[1][:3])),
+            {},
+            ValueError,
+            "that of DPSGDRegression is about a person who adds nothing .* as n_public",
         ),
         (PDPRidge(), (ONES, OTHER), {"users": [0, 0, 1, 1]}, TypeError, "users must be None for"),
         (

@@ -10,6 +10,7 @@ from scipy import optimize, stats
 from sklearn.linear_model import Ridge
 from sklearn.utils import get_tags
 
+from pdpbook.blocks import Rows
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import HuberSolution
 from pdpbook.noise import L2Laplace, gaussian_mu, l2_laplace_eps0, l2_laplace_profile
@@ -816,3 +817,44 @@ def test_the_mean_refuses_bad_labels():
     ]:
         with pytest.raises(ValueError, match=match):
             PersonalizedMean(clip=True).fit(np.zeros((len(y), 1)), y)
+
+
+def flat(n, d):
+    """Tables in which a small penalty has much, some and nothing to do, and one in between."""
+    rng = np.random.default_rng(11)
+    spread = rng.random((n, d))
+    nearly = np.clip(np.repeat(spread[:, :1], d, axis=1) + 1e-9 * spread, 0, 1)
+    return [spread, nearly, np.ones((n, d)), np.zeros((n, d))]
+
+
+@pytest.mark.parametrize("row_norm", [None, 0.5])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (60, 4)])
+def test_a_penalty_that_rounding_may_lose_is_refused_whatever_the_data_are(n, d, row_norm):
+    """An error that came with some tables and not with others would tell about them."""
+    least = (6 * (n + d) * np.finfo(float).eps * (row_norm or np.sqrt(d))) ** 2
+    y, epsilon = np.linspace(-1, 1, n), np.geomspace(1, 1e-9, n)
+    for X in flat(n, d):
+        at = {"row_norm": row_norm, "clip": True, "random_state": 0}
+        kept = PDPRidge(1.01 * least, **at)
+        lost = PDPRidge(0.99 * least, **at)
+        blocks = Rows.from_blocks([(X, y, epsilon)], ("X", "y", "epsilon"))
+        assert np.isfinite(kept.output_law(X, y, epsilon=epsilon).center).all()
+        assert np.isfinite(kept.output_law(blocks).center).all()
+        said = rf"^lam must be above .* with {n} people, {d} columns .* got {lost.lam:g}"
+        for refused in (
+            lambda lost=lost, X=X: lost.output_law(X, y, epsilon=epsilon),
+            lambda lost=lost, blocks=blocks: lost.output_law(blocks),
+            lambda lost=lost: lost.report(n, d, epsilon=epsilon),
+        ):
+            with pytest.raises(ValueError, match=said):
+                refused()
+
+
+def test_without_that_rule_the_error_depends_on_the_data(monkeypatch):
+    monkeypatch.setattr("pdpbook.personalized.ridge.refuse_lost_penalty", lambda *given: None)
+    spread = flat(60, 4)[0]
+    y = np.linspace(-1, 1, 60)
+    PDPRidge(1e-31).output_law(spread, y)
+    spread[:, 0] = 0.0
+    with pytest.raises(ValueError, match="the minimizer is not unique"):
+        PDPRidge(1e-31).output_law(spread, y)

@@ -437,6 +437,16 @@ def test_masked_numbers_are_refused():
         v.check_positive(np.ma.masked_equal([1.0, 2.0], 2.0), "weights")
 
 
+def test_scales_end_where_noise_would():
+    assert v.check_scale(1e-100, "width") == 1e-100
+    assert v.check_scale(0.0, "width", zero=True) == 0.0
+    for value in (0.9e-100, 1.1e100):
+        with pytest.raises(ValueError, match=r"^width must lie in \[1e-100, 1e\+100\], .*got"):
+            v.check_scale(value, "width", zero=True)
+    with pytest.raises(ValueError, match="width must be finite and above 0"):
+        v.check_scale(0.0, "width")
+
+
 def test_every_public_check_is_tested_here():
     source = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in v.__all__ if f"v.{name}(" not in source] == []

@@ -129,8 +129,8 @@ def audit_mechanism(
     TypeError
         If the mechanism makes no promise, one of PAC privacy, or has no law to look at.
     ValueError
-        If the data are no neighbors under the promise's relation, the promise depends on the
-        data, or the draws are too few to refute anything.
+        If the data are no neighbors under the promise's relation (under "zero-out" none are), the
+        promise depends on the data, or the draws are too few to refute anything.
 
     Notes
     -----
@@ -308,6 +308,12 @@ def _promise(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Promis
         raise TypeError(
             f"mechanism must leave a promise in guarantee_; {name} left {promise!r}, so there is "
             "nothing to refute"
+        )
+    if promise.neighbors == "zero-out":
+        raise ValueError(
+            f"mechanism must promise something about two data sets; that of {name} is about a "
+            "person who adds nothing to any step, with the number of people public. Give that "
+            "number as n_public and remove the row: q, T and the noise are then the same"
         )
     if promise.neighbors == "add-remove" and np.ndim(given.get("epsilon", 0.0)):
         raise ValueError("epsilon must be a number under add-remove neighbors")

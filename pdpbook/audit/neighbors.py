@@ -30,7 +30,7 @@ def differing_person(
         ``(X, y)`` with X of shape (n, d) and y of shape (n,). Under add-remove neighbors one of
         them has a row less, and its other rows stand in the same order.
     relation : {"replace-one", "add-remove", "labels", "user", "user-labels"}
-        As in `guarantees`.
+        As in `guarantees`; "zero-out" compares runs, not data sets.
     users : array_like, shape (n,), optional
         Owner of each row, for the last two relations; by default everybody owns one row.
 

@@ -170,8 +170,9 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
     Returns
     -------
     epsilon, delta : floats or ndarrays
-        For a mechanism whose promise is about adding or removing a record: a replaced record is
-        one that leaves and one that comes (``fact-group``, chapter *per_instance/definitions*).
+        For a mechanism whose promise is about adding or removing a record, or zeroing it out: a
+        replaced record is one that leaves and one that comes (``fact-group``, chapter
+        *per_instance/definitions*).
 
     Notes
     -----

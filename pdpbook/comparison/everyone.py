@@ -1,8 +1,8 @@
 """One crowd under the mechanisms of every part, all made to keep comparable promises.
 
 Each entry is asked for the same budgets against *replacing* what it protects; whoever promises
-something about adding or removing is run at half of them. What each person really risks lives in
-`risks`. Not private: exact errors, and penalties chosen by looking at them.
+something about adding or removing (or zeroing out) is run at half of them. What each person really
+risks lives in `risks`. Not private: exact errors, and penalties chosen by looking at them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Entry:
 
     promise: str  #: "pure", "delta" or "PAC"
     protects: str  #: "record", "label", "clinic", "labels of a clinic" or "membership"
-    native: str  #: the relation of its theorem; "add-remove" is run at half of the budget
+    native: str  #: the relation of its theorem; add-remove and zero-out are run at half
     run: Run  #: from crowd, budgets, number of draws and generator to a release
 
 
@@ -78,7 +78,7 @@ ENTRIES: dict[str, Entry] = {
     "OPS": Entry("delta", "record", "add-remove", posterior),
     "AdaOPS": Entry("delta", "record", "add-remove", adaptive_posterior),
     "AdaSSP": Entry("delta", "record", "add-remove", adaptive_sums),
-    "DP-SGD": Entry("delta", "record", "add-remove", dpsgd),
+    "DP-SGD": Entry("delta", "record", "zero-out", dpsgd),
     "GWA, Laplace": Entry("pure", "label", "user-labels", gwa),
     "GWA, Gaussian": Entry("delta", "label", "user-labels", partial(gwa, delta=DELTA)),
     "clinics, mean": Entry("pure", "clinic", "user", clinic_mean),

@@ -2,9 +2,9 @@
 
 The adversary knows all other records and must say whether a person's record is there or *null*:
 in the sums of the release their row and label count as 0. For replace-one mechanisms that is one
-record in place of another, for add-remove mechanisms it is the person's absence; where labels
-alone are protected, the label is the middle of its bounds. A report on one data set, never a
-promise.
+record in place of another, for add-remove and zero-out mechanisms it is the person's absence;
+where labels alone are protected, the label is the middle of its bounds. A report on one data set,
+never a promise.
 """
 
 from __future__ import annotations

@@ -76,8 +76,9 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
     delta : float, default 1e-5
         Failure probability in (0, 1).
     success_rate : float, optional
-        In place of `epsilon` and `delta`: ceiling above 0.5 and below 1 on how often membership is
-        guessed, at even odds and independent records, through the total variation.
+        In place of `epsilon` and `delta`: ceiling above 0.5 and below 1 on how often one guesses
+        right which of two neighbors (see `n_public`) was used, at even odds and independent
+        records, through the total variation.
     learning_rate : float, default 0.1
         :math:`\gamma`, above 0. On the domain ``1 / d`` is safe whatever the data.
     batch_size : int, default 16
@@ -92,8 +93,10 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
     accountant : {"pld", "rdp"}, default "pld"
         As in `calibrate_noise_multiplier`. A `success_rate` always goes through "pld".
     n_public : int, optional
-        Public number n that sets q and T. By default the number of rows, which is then public: the
-        promise is that of a row whose gradient is 0 in place of a person's.
+        Number n that sets q and T, chosen without looking at who is in the data: the promise is
+        about adding or removing a person. By default the number of rows of those who take part,
+        which q and T then tell: the promise is only that of a row whose gradient is 0 in place of
+        a person's.
     fit_intercept : bool, default False
         Append a constant feature 1, as the last one: it counts in d, is clipped and noised.
     bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
@@ -113,8 +116,9 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
     intercept_ : float
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
     guarantee_ : ApproximateDP
-        What everybody was promised, under add-remove neighbors; with `success_rate` at epsilon 0,
-        where delta bounds the total variation. It covers all iterates together.
+        What everybody was promised, under add-remove neighbors if `n_public` is given and else
+        under "zero-out"; with `success_rate` at epsilon 0, where delta bounds the total variation.
+        It covers all iterates together.
     noise_multiplier_, sample_rate_ : float
         :math:`\sigma` and q, data-independent but for the number of people.
     steps_ : int
@@ -333,10 +337,11 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         )
 
     def _promise(self, law: DPSGDLaw, budgets: Any) -> ApproximateDP:
+        neighbors = "zero-out" if self.n_public is None else "add-remove"  # q and T tell n
         if self.success_rate is not None:
-            return ApproximateDP(0.0, 2 * self.success_rate - 1, neighbors="add-remove")
+            return ApproximateDP(0.0, 2 * self.success_rate - 1, neighbors=neighbors)
         epsilon = one_budget(budgets)
         if self.noise_multiplier is not None:
             run = law.noise_multiplier, law.sample_rate, law.steps
             epsilon = dpsgd_epsilon(*run, self.delta, accountant=self.accountant)
-        return ApproximateDP(epsilon, self.delta, neighbors="add-remove")
+        return ApproximateDP(epsilon, self.delta, neighbors=neighbors)

@@ -270,14 +270,15 @@ def _float_below(value: Fraction) -> float:
 
 
 def _missing_relation(first: str, second: str) -> str:
+    removal = next((r for r in ("add-remove", "zero-out") if r in (first, second)), "")
     twice = (
-        " (a replacement is a removal and an addition: restate add-remove as replace-one, at "
+        f" (a replacement is a removal and an addition: restate {removal} as replace-one, at "
         "twice the epsilon)"
     )
     return (
         f"cannot compose a promise against {first!r} with one against {second!r}: it takes a "
         f"theorem that turns one relation into the other"
-        f"{twice if {first, second} == {'add-remove', 'replace-one'} else ''}"
+        f"{twice if removal and 'replace-one' in (first, second) else ''}"
     )
 
 

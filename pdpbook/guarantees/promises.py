@@ -35,6 +35,7 @@ NEIGHBORS = {
     "replace-one": "replacing their record",
     "add-remove": "adding or removing their record, as long as fit accepts the number of rows "
     "both ways: a refusal is not covered",
+    "zero-out": "removing what their record adds to every step, with the number of people public",
     "labels": "replacing their label",
     "user": "replacing all of their records",
     "user-labels": "replacing all of their labels",
@@ -186,7 +187,7 @@ class PureDP(Promise):
     ----------
     epsilon : array_like
         In nats: a number above 0, or shape (n,), one for each person, 0 for whoever takes no part.
-    neighbors : {"replace-one", "add-remove", "labels", "user", "user-labels"}
+    neighbors : {"replace-one", "add-remove", "zero-out", "labels", "user", "user-labels"}
         The relation under which the promise holds.
 
     Examples

@@ -37,7 +37,7 @@ from pdpbook.personalized.weights import largest_losses, pdp_weights
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import Reported
-from pdpbook.ridge import checked_ridge, ridge_in_blocks
+from pdpbook.ridge import checked_ridge, refuse_lost_penalty, ridge_in_blocks
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 from pdpbook.validation import (
     check_budgets,
@@ -80,7 +80,8 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     lam : float, default 1.0
         Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``. It is
-        part of the promise: choosing it by looking at the data spends privacy of its own.
+        part of the promise: choosing it by looking at the data spends privacy of its own. For the
+        square loss one so small that rounding may lose it is refused, whatever the data are.
     epsilon : float or array_like, default 1.0
         Budget in nats, for everybody or one each; `fit` can be given others. Public.
     delta : float, default 0.0
@@ -277,6 +278,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         budgets = np.asarray(check_budgets(budgets, n, "epsilon"))
         d += bool(self.fit_intercept)
         if self.loss == "square":
+            self._check_penalty(int(np.count_nonzero(budgets)), d)
             return np.asarray(budgets)
         free = self._constant(d) / self._losses(budgets[budgets > 0], d).sum()
 
@@ -284,6 +286,9 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return 1 / self._rate(self._losses(part, d), d)
 
         return worth_taking(budgets, noise, free)
+
+    def _check_penalty(self, n: int, d: int) -> None:
+        refuse_lost_penalty(self.lam, n, d, self.row_norm)
 
     def _law(self, X: Floats, y: Floats, budgets: Any) -> L2Laplace:
         X, y, budgets = taking_part(X, y, budgets)
@@ -303,7 +308,9 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _law_in_blocks(self, people: Rows, budgets: Any) -> tuple[L2Laplace, Any, int]:
         """The law, the budgets to promise, and how many people: sums over blocks."""
         prepare = partial(self._prepare, budgets)
-        center, total, kept = ridge_in_blocks(people, self.lam, prepare, reader="PDPRidge.fit")
+        center, total, kept = ridge_in_blocks(
+            people, self.lam, prepare, reader="PDPRidge.fit", check=self._check_penalty
+        )
         eta = check_positive(self._rate(np.array([total]), len(center)), "eta")
         promised = kept_budgets(budgets, kept)
         n = np.size(promised)

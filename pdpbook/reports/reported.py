@@ -86,7 +86,8 @@ class Reported:
         `plan` is what `_noise` would have to compute anew.
         """
         self.noise_ = self._noise(crowd._replace(fitted=True), *plan)
-        one = getattr(self.guarantee_, "neighbors", "") == "add-remove"  # type: ignore[attr-defined]
+        relation = getattr(self.guarantee_, "neighbors", "")  # type: ignore[attr-defined]
+        one = relation in ("add-remove", "zero-out")  # PAC privacy has no neighbors
         if one and not isinstance(crowd.epsilon, str):  # whether anybody is left out is not said
             level = f"{np.max(crowd.epsilon):g} nats, 0 for whoever takes no part"
             self.noise_ = replace(self.noise_, budget=level)
