@@ -110,7 +110,7 @@ def label(ax: Axes, x: float, y: float, words: str, color: str = INK, **more: An
         Where the words begin, at half of their height, in units of the axes.
     words : str
         The name.
-    color : str, default the color of text
+    color : str, default INK
         One of the colors of this module.
     **more
         Other properties of the text: ``ha="right"`` ends it there.
@@ -134,7 +134,7 @@ def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> 
         The level, in units of the vertical axis.
     text : str
         Its name.
-    color : str, default gray
+    color : str, default GRAY
         Color of line and name.
 
     Returns

@@ -57,7 +57,7 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
         Ridge penalty, above 0, against the weighted mean of squares.
     d : int
         Number of features, a constant one included.
-    proof : {"published", "exact-norm", "tight", "joint"}
+    proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Whose bound; all but the first give the exact supremum.
     row_norm : float, optional
         Public and enforced bound on the norm of a row of X. Above :math:`\sqrt d` it says nothing
@@ -115,7 +115,7 @@ def ridge_constant(
         Ridge penalty, above 0, against the weighted mean of squares.
     d : int
         Number of features, a constant one included.
-    proof : {"published", "exact-norm", "tight", "joint"}
+    proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem. Each is valid; a later one is never larger. For a person who comes or goes,
         half of each but the last is valid, too.
     bound : float, optional
@@ -174,7 +174,7 @@ def huber_constant(
         Ridge penalty, above 0, against the weighted mean of losses.
     d : int
         Number of features, a constant one included.
-    threshold : float
+    threshold : float, default 1.0
         Where the loss turns linear, :math:`c>0`. From :math:`1+RB_\star` on it is plain ridge, and
         `ridge_constant` is smaller.
     row_norm : float, optional

@@ -44,7 +44,7 @@ def check(
         What was measured, in a few words.
     value : float
         The measured value; NaN satisfies no relation.
-    at_most, at_least, equals : float
+    at_most, at_least, equals : float, optional
         The bound; exactly one of the three.
     rtol : float, default 1e-9
         Slack, relative to the bound. Anything larger is printed.

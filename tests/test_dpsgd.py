@@ -141,6 +141,32 @@ def test_a_path_of_batches_that_hold_everybody_is_its_steps():
     assert_allclose(law.sample(rng=np.random.default_rng(2)), np.ravel(path), rtol=1e-12)
 
 
+def test_no_draws_are_no_paths():
+    X, y = people()
+    law = DPSGDRegression(batch_size=2, epochs=1, noise_multiplier=1.0).output_law(X, y)
+    assert law.sample(0, rng=np.random.default_rng(0)).shape == (0, 16)
+
+
+@pytest.mark.parametrize("clip_norm", [0.3, 100.0])
+def test_the_estimate_is_the_recursion_of_covariances(clip_norm):
+    """Batches of b people, of whom a share C / (2 |x|), at most all, is not clipped."""
+    d, rate, sigma, b = 4, 0.2, 1.5, 5
+    model = DPSGDRegression(
+        batch_size=b,
+        epochs=2,
+        learning_rate=rate,
+        clip_norm=clip_norm,
+        noise_multiplier=sigma,
+    )
+    length = np.sqrt(d / 3)  # root mean square of a row spread evenly over [-1, 1]^d
+    moments, noise = np.eye(d) / 3, np.zeros((d, d))
+    shrinks = np.eye(d) - 2 * rate * min(1, clip_norm / (2 * length)) * moments
+    for _ in range(2 * 8):
+        noise = shrinks @ noise @ shrinks + (rate * sigma * clip_norm / b) ** 2 * np.eye(d)
+    said = model.report(40, d).noise
+    assert_allclose(said.prediction, np.sqrt(np.trace(moments @ noise)), rtol=1e-9)
+
+
 def test_fit_releases_the_last_iterate_of_one_path():
     X, y = people(n=40)
     model = DPSGDRegression(batch_size=10, epochs=3, random_state=3).fit(X, y)

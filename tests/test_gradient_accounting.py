@@ -127,6 +127,11 @@ def test_no_more_than_with_everybody_in_every_batch(sigma, q, steps):
     assert spent >= subsampled_gaussian_profile(0.0, sigma, q) * (1 - 1e-9)
 
 
+def test_a_sum_of_many_chances_that_are_rounded_up_is_still_a_chance():
+    found = dpsgd_profile([0.0, 0.1], 0.5, 0.5, 300)
+    assert np.all((found > 1 - 1e-6) & (found <= 1))
+
+
 def test_renyi_costs_more():
     for sigma, q, steps in [(5.0, 0.155, 70), (1.0, 0.01, 500), (0.6, 0.5, 20)]:
         tight = dpsgd_epsilon(sigma, q, steps, DELTA)
@@ -159,6 +164,27 @@ def test_a_huge_budget_still_gets_a_multiplier_that_keeps_it(epsilon):
     assert 0 < sigma <= 0.2
     assert dpsgd_epsilon(sigma, 0.1, 20, DELTA) <= epsilon
     assert_allclose(sigma, np.sqrt(20) / gaussian_mu(epsilon, DELTA), rtol=1e-9)
+
+
+def test_below_the_floor_calibration_is_that_of_one_gaussian():
+    """In closed form, and kept in floating point too: a rounding error of the inverse is paid."""
+    for epsilon in np.logspace(2, 9, 40):
+        for steps in (1, 7, 20):
+            exact = np.sqrt(steps) / gaussian_mu(epsilon, DELTA)
+            if exact < 0.19:
+                sigma = calibrate_noise_multiplier(epsilon, DELTA, 0.1, steps)
+                assert dpsgd_epsilon(sigma, 0.1, steps, DELTA) <= epsilon
+                assert_allclose(sigma, exact, rtol=1e-9)
+    for chance in np.logspace(-9, -3, 13):  # of a wrong guess; with steps 1, sigma < 0.17
+        sigma = calibrate_to_success_rate(1 - chance, 1.0, 1)
+        assert_allclose(sigma, 1 / (2 * stats.norm.isf(chance)), rtol=1e-6)
+
+
+def test_the_smallest_budget_gets_a_multiplier_that_keeps_it():
+    sigma = calibrate_noise_multiplier(1e-12, DELTA, 0.1, 1)
+    assert dpsgd_epsilon(sigma, 0.1, 1, DELTA) <= 1e-12
+    # an accountant that rounds losses up says epsilon 0 where delta(0) is at most delta
+    assert subsampled_gaussian_profile(0.0, sigma, 0.1) <= DELTA
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,21 @@ def test_profile_is_convex_in_e_to_the_epsilon(kind, a, b):
     assert np.all(np.diff(delta) >= -np.diff(ratio))  # the slope is minus a probability
 
 
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e9, 1e14])
+def test_a_promise_of_any_size_has_its_epsilon(size):
+    """However little it protects: only a failure probability of its own cannot be got rid of."""
+    delta = 1e-3
+    # delta is 1 - e^(epsilon - size) but for e^-size, and Phi(mu / 2 - epsilon / mu) but for 1 / mu
+    pure = PureDP(size, **ONE).to_approximate(delta)
+    assert_allclose(pure.epsilon, size + np.log1p(-delta), rtol=1e-14)
+    gauss = GaussianDP(size, **ONE).to_approximate(delta)
+    assert_allclose(gauss.epsilon, size**2 / 2 + size * norm.isf(delta), rtol=1e-4)
+    several = ZeroConcentratedDP(size, **ONE).to_approximate(delta)
+    assert several.epsilon > size
+    if size < 1e9:  # above, the search over orders is coarse, which is safe
+        assert several.epsilon <= size + 2 * np.sqrt(size * np.log(1 / delta))
+
+
 @kinds
 @settings(max_examples=20)
 @given(a=st.floats(0.01, 4), b=st.floats(1e-9, 1e-3), delta=st.floats(2e-3, 0.5))
@@ -291,6 +306,12 @@ def test_the_account_refuses_what_it_cannot_add():
     with pytest.raises(TypeError, match=r"promise must be a PureDP; got 0\.1"):
         account.spend(0.1)
     assert account.spent.tolist() == [0, 0]
+    named = BudgetAccount({"Ana": 1.0, "Ben": 1.0}, **ONE)
+    with pytest.raises(ValueError, match="it has no budget of its own for 'Zoe'"):
+        named.spend(PureDP(0.1, **ONE), people=["Ana", "Zoe", "Ben"])
+    with pytest.raises(ValueError, match="it has no budget of its own for 'Ben'"):
+        named.spend(PureDP(0.1, **ONE), people=["Ana", "Ben", "Ben"])
+    assert named.spent.tolist() == [0, 0]
     many = BudgetAccount(np.ones(9), **ONE)
     with pytest.raises(ValueError, match=r"person 4 asks 2.0 and has 1.0 left, and 4 more"):
         many.spend(PureDP(2.0, **ONE))

@@ -173,6 +173,15 @@ def test_the_rule_stops_at_its_tolerance_or_says_that_it_did_not():
     assert short.draws == 200
 
 
+def test_the_error_of_two_draws_is_half_their_distance():
+    X, y = pool_of(8, 1)
+    m = difference_moments(X, y, rng=np.random.default_rng(5), max_draws=2)
+    two = Pool(X, y).sample(2, 0.5, np.random.default_rng(5))  # the unit basis draws nothing
+    one, other = Pool(X, y).differences(two)[1] ** 2
+    assert_allclose(m.second, (one + other) / 2, rtol=1e-9)
+    assert_allclose(m.standard_error, np.abs(one - other) / 2, rtol=1e-6, atol=1e-12)
+
+
 def test_people_may_come_in_any_order():
     X, y = pool_of(8, 2)
     codes = (np.arange(256)[:, None] >> np.arange(8)) % 2 == 1
@@ -195,7 +204,7 @@ def test_every_person_is_given_their_own_variances():
 def test_nobody_exposed_needs_no_noise():
     for joint in (joint_variances(np.zeros((3, 2)), 1.0), joint_covariance(np.zeros((3, 2, 2)), 1)):
         assert not np.any(joint.noise)
-        assert (joint.value, joint.lower_bound) == (0.0, 0.0)
+        assert (joint.value, joint.lower_bound, joint.gap) == (0.0, 0.0, 0.0)
         assert_allclose(joint.mixture, [1 / 3] * 3)
 
 
@@ -222,7 +231,7 @@ def test_joint_variances_are_certified(seed, n, p):
     v, s, tau = rng.exponential(size=(n, p)) ** 2, rng.random(p) + 0.1, 0.7
     best = joint_variances(v, tau, s)
     assert (v / best.noise).sum(axis=1).max() <= tau * (1 + 1e-9)
-    assert best.gap <= 1e-6
+    assert -1e-12 <= best.gap <= 1e-6  # nothing is cheaper than the lower bound
     assert best.lower_bound <= best.value * (1 + 1e-12)
     assert best.value <= s @ lagrange_variances(v, tau, s).max(axis=0) * (1 + 1e-6)
 
@@ -249,7 +258,7 @@ def test_joint_covariance_is_certified(seed, n):
     C, S = psd(rng, n, 3), psd(rng, 1, 3)[0] + 0.1 * np.eye(3)
     best = joint_covariance(C, 0.5, S)
     assert exposure(best.noise, C).max() <= 0.5 * (1 + 1e-9)
-    assert best.gap <= 1.01e-3
+    assert -1e-12 <= best.gap <= 1.01e-3
     assert_allclose(best.value, np.trace(S @ best.noise), rtol=1e-9)
 
 
@@ -290,6 +299,7 @@ def test_allocations_keep_everybody_within_the_target(calibration, combine, shap
     assert noise.exposure.max() <= noise.snr
     assert_allclose(noise.exposure, exposure(noise.covariance, m.matrices))
     assert noise.value >= noise.lower_bound * (1 - 1e-12)
+    assert_allclose(noise.lower_bound * (1 + noise.gap), noise.value, rtol=1e-12)
     if shape == "diagonal":
         assert_allclose((m.basis * noise.variances) @ m.basis.T, noise.covariance, rtol=1e-12)
     if shape == "full":
@@ -633,6 +643,14 @@ def test_the_printed_back_projection_leaves_weights_bare():
     assert not flipped.bare.any()
 
 
+@pytest.mark.parametrize("back", ["printed", "diagonal", "rotated"])
+def test_everybody_gets_the_largest_noise_that_anybody_asks_for(back):
+    rng = np.random.default_rng(23)
+    V, v = np.linalg.qr(rng.standard_normal((3, 3)))[0], rng.random((5, 3))
+    alone = [pac.printed_noise(row, V, 0.75, back=back).scale for row in v]
+    assert_allclose(pac.printed_noise(v, V, 0.75, back=back).scale, np.max(alone, axis=0))
+
+
 def test_a_variance_read_as_a_deviation():
     v, V = np.array([[1e-4, 1e-4]]), np.eye(2)
     right = pac.printed_noise(v, V, 0.75)
@@ -695,6 +713,18 @@ def test_least_squares_without_enough_rows_names_a_penalty():
         difference_moments(twin, pool_of(40)[1], model="ols", rng=np.random.default_rng(0))
 
 
+def test_the_penalty_that_is_named_is_a_hundredth_of_a_feature_in_a_half():
+    X, y = pool_of(40)
+    X *= [1.0, 2.0, 5.0]
+    with pytest.raises(ValueError, match="such as alpha=") as refused:
+        Pool(np.column_stack([X, X[:, 0]]), y, "ols", 0.0).differences(np.ones((1, 40), bool))
+    named = float(str(refused.value).split("alpha=")[1].split(",")[0])
+    columns = np.column_stack([X, X[:, 0]])
+    half = [sum((value - np.mean(column)) ** 2 for value in column) / 2 for column in columns.T]
+    assert_allclose(named, np.mean(half) / 100, rtol=0.05)  # two digits of it
+    assert Pool(columns, y, "ridge", named).differences(np.ones((1, 40), bool))
+
+
 def test_a_task_must_be_positive_definite():
     with pytest.raises(ValueError, match="task must be positive definite"):
         joint_covariance(np.eye(2), 1.0, np.diag([1.0, 0.0]))
@@ -710,6 +740,8 @@ def test_arguments_of_the_certificate_are_named():
     for covariance, words in [
         (np.diag([1.0, -1.0]), "its diagonal is negative"),
         ([[1.0, 2.0], [2.0, 1.0]], "eigenvalue -1"),
+        ([[0.0, 1.0], [1.0, 0.0]], "it is 0 on the diagonal of a row that is not"),
+        ([[0.0, 1e-9], [1e-9, 1.0]], "it is 0 on the diagonal of a row that is not"),
     ]:
         with pytest.raises(ValueError, match=f"^covariance must be positive semidef.* {words}"):
             certify_noise(X, y, covariance, 0.75, rng=np.random.default_rng(1))

@@ -169,6 +169,19 @@ def test_ceilings_hold_for_random_distances(prior, distances, random):
     assert known <= prior * (1 - prior) * snr + 1e-12
 
 
+@pytest.mark.parametrize("lean", [1e-12, 1e-10, 1e-8, 1e-6, 1e-3, 0.1, 0.4, 0.499])
+def test_a_distance_now_and_then_is_within_the_ceiling(lean):
+    """A distance s with probability u / s^2 has the mean square u; of these the best attains it."""
+    prior = 0.5 + lean
+    log_odds = np.log(prior / (1 - prior))
+    s = log_odds * np.geomspace(0.3, 30, 4001)
+    u = 0.3 * log_odds**2 * min(1.0, 1 / log_odds)  # below where the line ends
+    gain = pac.gaussian_success_rate(s[s**2 >= u], prior) - prior
+    best = (u / s[s**2 >= u] ** 2 * gain).max()
+    ceiling = pac.snr_to_success_rate(u, "tv", prior) - prior
+    assert best - 3e-16 <= ceiling <= best * (1 + 1e-5) + 3e-16  # rounding of numbers near 1/2
+
+
 def test_ceilings_are_attained():
     # the same distance whoever else is in, prior 1/2: total variation is exact
     assert pac.snr_to_success_rate(1.44) == pac.mi_to_success_rate(0.36)

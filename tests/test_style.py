@@ -350,6 +350,66 @@ def undocumented(thing):
     return wrong
 
 
+def entries(doc):
+    """What the docstring says of each parameter after its colon: of what kind, by default what."""
+    heads = re.findall(r"^(\w[\w*, ]*?) *: *(.*)$", sections(doc).get("Parameters", ""), re.M)
+    return {name.strip(" *"): said for names, said in heads for name in names.split(",")}
+
+
+def same(written, default, names):
+    """Whether a default as it is written, a literal or a name of the module, is that one."""
+    try:
+        found = ast.literal_eval(written)
+    except (SyntaxError, ValueError):
+        return written == str(default) or (written in names and names[written] == default)
+    return found == default and isinstance(found, bool) == isinstance(default, bool)
+
+
+def misstated(thing):
+    """Parameters whose default the docstring and the signature do not agree on."""
+    said, wrong = entries(inspect.getdoc(thing) or ""), []
+    if inspect.isclass(thing) and issubclass(thing, BaseException):
+        return []
+    names = vars(sys.modules[thing.__module__])
+    for name, parameter in inspect.signature(thing).parameters.items():
+        default, words = parameter.default, said.get(name)
+        if words is None:  # described together with others, or beside a field
+            continue
+        stated = re.search(r"(?:^|, )(?:default (.+)|(optional))$", words)
+        if default is parameter.empty:
+            right = stated is None
+        elif stated is None or stated[2]:
+            right = stated is not None and default is None
+        else:
+            right = same(stated[1], default, names)
+        if not right:
+            what = "no default" if default is parameter.empty else f"the default {default!r}"
+            wrong.append(f"{name} has {what} and is said to be {words!r}")
+    return wrong
+
+
+def callables(thing):
+    """A function; or a class and its public methods."""
+    yield thing
+    if inspect.isclass(thing):
+        public = (v for k, v in vars(thing).items() if k[0] != "_")
+        yield from (v for v in public if inspect.isfunction(v))
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.count(".") == 1])
+def test_defaults_are_those_of_the_docstring(name):
+    module = importlib.import_module(name)
+    things = (getattr(module, public) for public in module.__all__)
+    ours = [t for t in things if inspect.isfunction(t) or inspect.isclass(t)]
+    wrong = [
+        f"{call.__qualname__}: {fault}"
+        for thing in ours
+        for call in callables(thing)
+        for fault in misstated(call)
+    ]
+    assert wrong == []
+
+
 @pytest.mark.parametrize("name", [name for name in MODULES if name.count(".") == 1])
 def test_public_names_are_documented(name):
     module = importlib.import_module(name)
@@ -389,6 +449,42 @@ def whole(a, *, b=1) -> float:
     float
         The sum.
     """
+
+
+def astray(a, b=2, c=None, d=True, e=1e-5, f=0.5, *, g="x") -> None:
+    """Take a few.
+
+    Parameters
+    ----------
+    a : float, default 1
+    b : int, default 3
+    c : float
+    d : bool, default 1
+    e : float, optional
+    f : float
+    g : {"x", "y"}, default "y"
+    """
+
+
+def agreed(a, b=2, c=None, d=True, e=1e-5, *, f=ROOT, g="x", h=float("inf")) -> None:
+    """Take a few.
+
+    Parameters
+    ----------
+    a : float
+    b : int, default 2
+    c : float, optional
+    d : bool, default True
+    e : float, default 1e-5
+    f : Path, default ROOT
+    g : {"x", "y"}, default "x"
+    h : float, default inf
+    """
+
+
+def test_planted_defaults_are_noticed():
+    assert [fault.partition(" ")[0] for fault in misstated(astray)] == list("abcdefg")
+    assert misstated(agreed) == []
 
 
 def silent(a) -> None: ...

@@ -254,8 +254,10 @@ def search_neighbors(
         Pairs before improvement.
     draws : int, default 8
         Draws from each law, see `audit_density`; the extreme points do most of the work.
-    climbs, steps : int, default 3 and 60
-        How many of the worst pairs to improve, and by how many attempted changes each.
+    climbs : int, default 3
+        How many of the worst pairs to improve.
+    steps : int, default 60
+        How many changes are attempted for each.
 
     Returns
     -------

@@ -129,7 +129,7 @@ def patients(features: Sequence[str] = FEATURES) -> Crowd:
 
     Parameters
     ----------
-    features : sequence of str, default age, sex, bmi and bp
+    features : sequence of str, default FEATURES
         Columns of the table, chosen without a look at the labels.
 
     Returns

@@ -303,7 +303,7 @@ def write(folder: str | Path = FOLDER, *, jobs: int = 1, progress: bool = False)
 
     Parameters
     ----------
-    folder : path
+    folder : path, default book/personalized/results
         Where to; must exist.
     jobs : int, default 1
         How many settings to run side by side.
@@ -342,7 +342,7 @@ def read(path: str | Path = FOLDER / FILE) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : path
+    path : path, default book/personalized/results/mechanisms.csv
         The file.
 
     Returns

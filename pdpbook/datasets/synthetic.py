@@ -68,9 +68,9 @@ def sample_budgets(
     ----------
     n : int
         Number of people.
-    fractions : array_like, shape (3,)
+    fractions : array_like, shape (3,), default (0.34, 0.43, 0.23)
         Shares of the three groups, at least 0, summing to 1.
-    levels : array_like, shape (3,)
+    levels : array_like, shape (3,), default (0.01, 0.2, 1.0)
         Budgets in nats, above 0, not decreasing.
     rng : numpy.random.Generator
         Source of randomness.

@@ -36,7 +36,7 @@ def sweep_columns(
 
     Parameters
     ----------
-    data : {"druglib"}
+    data : {"druglib"}, default "druglib"
         The only data set with a choice to make.
     draws : int, default 10
         Choices of the rows that limited users keep, the same for every choice of columns.

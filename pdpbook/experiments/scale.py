@@ -79,7 +79,7 @@ def sweep_scale(
 
     Parameters
     ----------
-    data : {"synthetic"}
+    data : {"synthetic"}, default "synthetic"
         The people are made up.
     cases : sequence of Case, default CASES
         What to run. Cases of one size share the files of their people.

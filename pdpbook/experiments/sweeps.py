@@ -72,9 +72,9 @@ def sweep_lambda(
         records, fixed. A fifth of the people is for testing.
     values : array_like, optional
         Penalties, above 0; by default those of the tables. All share one draw of the budgets.
-    fractions : array_like, shape (3,)
+    fractions : array_like, shape (3,), default (0.34, 0.43, 0.23)
         Shares of conservative, medium and liberal people.
-    levels : array_like, shape (3,)
+    levels : array_like, shape (3,), default (0.01, 0.2, 1.0)
         Budgets between which, and at which, they choose; see `datasets.sample_budgets`.
     draws : int, default 200
         Fresh draws of budgets, and of synthetic data.
@@ -139,7 +139,7 @@ def sweep_eps_c(
         Budgets are drawn anew for each.
     lam : float, optional
         Penalty; by default 100 for synthetic data and 1 for medical cost.
-    fractions : array_like, shape (3,)
+    fractions : array_like, shape (3,), default (0.54, 0.37, 0.09)
         Shares of conservative, medium and liberal people.
     eps_m : float, default 0.5
         Highest budget of the conservative, and lowest of the medium.
@@ -233,7 +233,7 @@ def sweep_f_c(
         As in `sweep_eps_c`.
     f_m : float, default 0.37
         Share of medium people; the rest is liberal.
-    levels : array_like, shape (3,)
+    levels : array_like, shape (3,), default (0.01, 0.2, 1.0)
         As in `sweep_lambda`.
     draws, masks, rng, progress
         As in `sweep_lambda`.
@@ -278,7 +278,9 @@ def sweep_n(
         Shares of the training people, in (0, 1]; by default those of the tables.
     lam : float, optional
         As in `sweep_eps_c`.
-    fractions, levels : array_like, shape (3,)
+    levels : array_like, shape (3,), default (0.01, 0.2, 1.0)
+        As in `sweep_lambda`.
+    fractions : array_like, shape (3,), default (0.34, 0.43, 0.23)
         As in `sweep_lambda`. Table 9 was made with shares of .54, .37 and .09, whatever its
         caption says.
     draws, masks, rng, progress

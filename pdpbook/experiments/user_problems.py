@@ -62,10 +62,10 @@ def user_problem(
         Rows of synthetic data.
     alpha : float, default 1.5
         Zipf exponent of synthetic users; lower is more uneven. Sizes are capped at n // 5.
-    design : {"standardized", "unit", "raw"}
+    design : {"standardized", "unit", "raw"}, default "standardized"
         Columns of the drug reviews: both ratings beside the label, their squared distances from
         the middle, logarithms of three word counts; standardized, in [0, 1], or as they come.
-    width : {"data", "public"}
+    width : {"data", "public"}, default "data"
         Bounds and variance of the labels from the labels themselves, which is NOT private; or from
         what is public. There the synthetic labels have 8 standard deviations at the largest
         coefficients and :math:`\sigma^2=400`; the real ones a natural scale of width B and

@@ -128,7 +128,7 @@ def user_losses(
         Budgets in nats, each the same for all users; a number or shape (E,).
     rng : numpy.random.Generator
         Chooses the rows that limited users keep, once for all limits.
-    methods : sequence of str
+    methods : sequence of str, default USER_METHODS
         Some of `USER_METHODS`.
 
     Returns
@@ -246,13 +246,17 @@ def sweep_users(
     data : {"synthetic", "druglib", "automobile"}
         As in `user_problem`; a repeat draws synthetic data and users anew, and the rows that
         limited users keep.
-    n, alpha : array_like
-        Rows and Zipf exponents of synthetic data, all combinations; of no use for the real.
-    epsilon : array_like
+    n : array_like, default (600, 1000, 2000, 3000)
+        Rows of synthetic data; of no use for the real.
+    alpha : array_like, default (1.1, 1.3, 1.5, 1.7, 2.0)
+        Their Zipf exponents, each with every `n`.
+    epsilon : array_like, default (1.0, 2.0, 3.0)
         Budgets in nats.
-    design, width : str
+    design : str, default "standardized"
         As in `user_problem`.
-    methods : sequence of str
+    width : str, default "data"
+        As in `user_problem`.
+    methods : sequence of str, default USER_METHODS
         Some of `USER_METHODS`.
     draws : int, default 10
         Repeats.

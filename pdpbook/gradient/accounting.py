@@ -290,10 +290,10 @@ def _smallest(excess: Callable[[float], float], everybody: float) -> float:
 
     Of the last bracket, the end that was seen to keep the promise.
     """
-    kept, growth = everybody, 1e-12 if everybody <= FLOOR else CLOSE
+    kept = everybody
     while excess(kept) > 0:
-        kept, growth = kept * (1 + growth), 2 * growth
-    if everybody <= FLOOR:
+        kept *= 2 if kept >= FLOOR else 1 + 1e-12  # below it only rounding is to be paid
+    if kept < FLOOR:
         return kept
     low = kept
     while kept > FLOOR and low == kept:
@@ -310,7 +310,7 @@ def _smallest(excess: Callable[[float], float], everybody: float) -> float:
             kept = min(kept, float(np.exp(log_sigma)))
         return value
 
-    brentq(seen, np.log(low), np.log(kept), xtol=CLOSE / 2, rtol=1e-12)
+    brentq(seen, np.log(low), np.log(kept), xtol=CLOSE / 2)
     return kept
 
 

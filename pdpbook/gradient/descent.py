@@ -144,7 +144,7 @@ class DescentLaw:
         for k in range(self.steps):
             theta = self.next_mean(theta) + noise[k]
             path[k] = theta
-        return np.asarray(path.swapaxes(0, 1).reshape(noise.shape[1], -1))
+        return np.asarray(path.swapaxes(0, 1).reshape(noise.shape[1], self.steps * noise.shape[2]))
 
     def _clip(self, residuals: Floats) -> Floats:
         return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))
@@ -281,7 +281,7 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
         ----------
         X : array_like, shape (n, d)
             One row a person, inside `bounds`.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's.

@@ -187,7 +187,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         ----------
         X : array_like, shape (n, d)
             One row a person, inside `bounds`.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             The public budget in nats, or one each: the same for all, or 0 for whoever takes no
@@ -315,7 +315,7 @@ class DPSGDRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[
         b = self.batch_size
         added = (rate * sigma * C / b) ** 2
         batch = stats.binom(round(b / q), q)
-        sizes = np.arange(int(batch.ppf(1e-18)), int(batch.isf(1e-18)) + 1)
+        sizes = np.arange(int(batch.isf(1e-18)) + 1)
         stretch = np.maximum(1.0, (2 * rate * k * sizes / b - 1) ** 2)
         growth = float(batch.pmf(sizes) @ stretch)
         with np.errstate(over="ignore"):

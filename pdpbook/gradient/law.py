@@ -88,7 +88,7 @@ class DPSGDLaw:
             )
         path = points.reshape(-1, self.steps, d)
         before = np.concatenate([np.zeros_like(path[:, :1]), path[:, :-1]], axis=1)
-        pairs = path.reshape(-1, d), before.reshape(-1, d)
+        pairs = [part.reshape(points.size // d, d) for part in (path, before)]
         block = max(1, BLOCK // (2**n * d))
         steps = [
             self._step_logpdf(*(part[k : k + block] for part in pairs))

@@ -63,19 +63,13 @@ def subsampled_gaussian_profile(
     epsilon = np.asarray(check_nonnegative(epsilon, "epsilon"))
     mu = 1 / check_single(check_positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
     q = check_rate(sample_rate)
-    leave = q * gaussian_profile(_log_growth(epsilon, q), mu)
+    larger = epsilon + np.log1p(-np.expm1(-epsilon) * (1 - q) / q)  # log(1 + (e^epsilon - 1) / q)
+    leave = q * gaussian_profile(larger, mu)
     rest = -np.expm1(np.minimum(epsilon + np.log1p(-q), 0.0)) if q < 1 else np.ones_like(epsilon)
     joins = rest > 0
     shifted = np.log(q) + epsilon - np.log(np.where(joins, rest, 1.0))
     join = rest * gaussian_profile(np.where(joins, np.maximum(shifted, 0.0), 0.0), mu)
     return np.asarray(np.where(joins, np.maximum(leave, join), leave))[()]
-
-
-def _log_growth(epsilon: Floats, q: float) -> Floats:
-    """log(1 + (e^epsilon - 1) / q) without overflow."""
-    large = epsilon > 30
-    small = np.log1p(np.expm1(np.where(large, 0.0, epsilon)) / q)
-    return np.asarray(np.where(large, epsilon - np.log(q), small))
 
 
 def check_rate(sample_rate: float) -> float:

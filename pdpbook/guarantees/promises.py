@@ -91,7 +91,7 @@ class Promise:
         low = np.zeros(np.shape(self.profile(0.0)))
         high = low + 1.0
         while np.any(short := self.profile(high) > delta):
-            if high.max() > 1e12:
+            if 2 * float(high.max()) == np.inf:
                 raise ValueError(
                     f"delta must be at least what {type(self).__name__} allows at every epsilon; "
                     f"got {np.min(delta):g}"

@@ -34,7 +34,7 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
         Weights; k at most 20, because :math:`2^{k-1}` sign vectors are tried.
     users : array_like, shape (n,), optional
         Owner of every row; None makes every row a user.
-    width : float
+    width : float, default 1.0
         Width of the interval of the labels.
 
     Returns

@@ -83,22 +83,22 @@ def gwa_weights(
         Budget of every user: one number, a mapping from label to budget, or one value a row.
     width : float
         Width B of the public interval of the labels.
-    solver : {"auto", "rows", "interior", "newton", "clarabel", "piqp", "highs"}
+    solver : {"auto", "rows", "interior", "newton", "clarabel", "piqp", "highs"}, default "auto"
         Which algorithm: row generation around our interior point, that interior point on all rows,
         semismooth Newton on the dual, or the program in cvxpy (Clarabel, PIQP). "highs" solves the
         linear program of ``sigma2 = 0``. With ``sensitivity="exact"`` there is one algorithm.
-    tol : float
+    tol : float, default 1e-8
         Largest certified relative gap that is returned.
     target : array_like, shape (k, d), optional
         Linear functions of the coefficients to estimate; the identity by default.
     prior : float, optional
         Prior variance of every coefficient: adds ``prior * |C X - target|_F^2`` to the objective
         and drops the constraint.
-    norm : {"l1", "l2"}
+    norm : {"l1", "l2"}, default "l1"
         Laplace noise, or Gaussian noise with `delta`.
     delta : float, optional
         Failure probability of the Gaussian version.
-    sensitivity : {"entrywise", "exact"}
+    sensitivity : {"entrywise", "exact"}, default "entrywise"
         Whether a user counts with the sum of the norms of their columns or with the exact
         sensitivity over sign vectors, which takes longer (sigma2 > 0, Laplace noise, no prior, at
         most 15 rows of `target`).

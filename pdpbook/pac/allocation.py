@@ -184,7 +184,11 @@ def whitener(covariance: ArrayLike) -> tuple[Floats, Floats]:
     variances = np.diag(cov)
     if not np.all(variances >= 0):
         raise ValueError("covariance must be positive semidefinite; its diagonal is negative")
-    deviation = np.sqrt(np.where(variances > 0, variances, 0.0))
+    if np.any((cov + cov.T)[variances == 0]):
+        raise ValueError(
+            "covariance must be positive semidefinite; it is 0 on the diagonal of a row that is not"
+        )
+    deviation = np.sqrt(variances)
     inverse = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
     values, vectors = np.linalg.eigh(inverse[:, None] * (cov + cov.T) / 2 * inverse)
     if len(values) and values[0] < -1e-8:

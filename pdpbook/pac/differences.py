@@ -258,7 +258,7 @@ def signed(V: Floats) -> Floats:
     if V.size == 0:
         return V
     largest = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
-    return np.asarray(V * np.where(largest < 0, -1.0, 1.0))
+    return np.asarray(V * np.copysign(1.0, largest))
 
 
 def counting(total: int, progress: bool) -> Any:

@@ -145,7 +145,7 @@ def tangent(prior: float) -> tuple[float, float]:
     high = 2 * turn
     while short(high) < 0:
         high *= 2
-    touch = float(optimize.brentq(short, turn, high, xtol=1e-14, rtol=1e-14))
+    touch = float(optimize.brentq(short, turn, high, xtol=1e-14 * turn, rtol=1e-14))
     # the best chord, so that rounding cannot put the line below the curve
     return touch, float(gain(np.sqrt(touch), prior)) / touch * (1 + GUARD)
 

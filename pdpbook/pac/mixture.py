@@ -195,7 +195,7 @@ def joint_covariance(
     p = C.shape[-1]
     root, inverse_root = _roots(task, p)
     people = root @ C @ root
-    flat = people.reshape(len(C), -1)
+    flat = people.reshape(len(C), p * p)
     size = np.trace(people, axis1=1, axis2=2)
     if not size.max() > 0:
         return JointNoise(np.zeros((p, p)), 0.0, 0.0, np.full(len(C), 1 / len(C)))

@@ -163,7 +163,7 @@ class Pool:
         if np.any(short & ~few) or (self.model == "ols" and few.any()):
             self._refuse_rank()
         Z, y = self._table[: len(self.y), :-1], self._table[: len(self.y), -1]
-        U = (Z @ inverse.transpose(1, 0, 2).reshape(self.p, -1)).reshape(len(Z), -1, self.p)
+        U = (Z @ inverse.transpose(1, 0, 2).reshape(self.p, -1)).reshape(len(Z), len(masks), self.p)
         U = U.transpose(1, 0, 2)  # R^-T z_i
         leverage = (U**2).sum(axis=2)
         U = U @ inverse.transpose(0, 2, 1)  # u_i = G^-1 z_i

@@ -168,7 +168,7 @@ class PACRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mi
         ----------
         X : array_like, shape (n, d)
             Features of everybody in the public pool.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would

@@ -18,7 +18,7 @@ from pdpbook.pac.certificate import (
     certify_noise,
     public_ellipsoid,
 )
-from pdpbook.pac.differences import difference_moments
+from pdpbook.pac.differences import PILOT, difference_moments
 from pdpbook.pac.pool import Pool
 from pdpbook.validation import check_choice, check_count, check_rng
 
@@ -167,7 +167,8 @@ def calibrate_release(
             "y must differ between people, and by more than a linear function of X: the models of "
             "all halves are the same, and there is nothing for noise to hide"
         )
-    region = public_ellipsoid(pool, first, sample_rate=sample_rate, rng=rng, draws=min(draws, 1000))
+    pilot = min(draws, PILOT)
+    region = public_ellipsoid(pool, first, sample_rate=sample_rate, rng=rng, draws=pilot)
     certificate = certify_noise(
         X,
         y,

@@ -18,7 +18,6 @@ from pdpbook.pac.pool import LEVERAGE, RANK
 from pdpbook.validation import (
     check_choice,
     check_design,
-    check_nonnegative,
     check_positive,
     check_single,
 )
@@ -69,8 +68,7 @@ def stream_differences(
     array([ 0.233, -0.467])
     """
     check_choice(model, "model", ("ridge", "ols"))
-    rule = check_nonnegative if model == "ols" else check_positive
-    penalty = check_single(rule(alpha, "alpha"), "alpha") if model == "ridge" else 0.0
+    penalty = check_single(check_positive(alpha, "alpha"), "alpha") if model == "ridge" else 0.0
     if not isinstance(fit_intercept, (bool, np.bool_)):
         raise TypeError(f"fit_intercept must be a boolean; got {fit_intercept!r}")
     people = several_passes(blocks, "stream_differences", "X", "y", "members")

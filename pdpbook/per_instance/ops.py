@@ -162,7 +162,7 @@ def ops_bound(
     ----------
     delta, leverage, scaled_residual : array_like
         As in `ops_epsilon`.
-    form : {"both", "add", "remove"}
+    form : {"both", "add", "remove"}, default "both"
         The direction that the formula certifies. ``"both"`` is written for outsiders;
         ``"remove"`` is the form in the numbers of a participant, and for people of high leverage
         it does *not* certify the direction `add`. ``"add"`` is the sharpest of the forms that

@@ -94,7 +94,7 @@ def error_bound(
         Standard deviation of the label noise, at least 0.
     delta : float
         Probability in (0, 1) with which the bound may fail.
-    proof : {"published", "eigenvalue", "sharp"}
+    proof : {"published", "eigenvalue", "sharp"}, default "published"
         ``"eigenvalue"`` is the published bound with :math:`1/(\lambda+\lambda_{\min})` for
         :math:`1/\lambda` in its last term. For `delta` up to 0.2 no term of a later proof is
         larger than that of an earlier one.

@@ -67,13 +67,13 @@ def prediction_error_bound(
         root of its mean square.
     sigma : float, default 0
         Bound on the standard deviation of the label noise, of any law with mean 0.
-    prior : {"worst-case", "isotropic"}
+    prior : {"worst-case", "isotropic"}, default "worst-case"
         What is assumed of the coefficients: nothing but their norm, :math:`s = R^2`; or that no
         direction is favored, :math:`\mathbb{E}\theta\theta^\top = (r^2/d)I`, and
         :math:`s = R^2/d`.
     proof, row_norm
         As in `ridge_constant`, which gives :math:`C`. Without `row_norm`, :math:`R = \sqrt d`.
-    weights : {"proportional", "capped"}
+    weights : {"proportional", "capped"}, default "proportional"
         As in `PDPRidge`; the second replaces :math:`C/\sum_j\varepsilon_j` by :math:`1/\eta`.
 
     Returns

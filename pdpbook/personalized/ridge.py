@@ -200,7 +200,7 @@ class PDPRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X : array_like, shape (n, d), or Rows
             One row a person, inside `bounds`. With the square loss memory maps, Dask arrays and
             `Rows` with columns X, y and perhaps epsilon are read block by block, in one pass.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's;

@@ -240,11 +240,11 @@ class AdaptivePlan:
         Dimension of the coefficients.
     n_max : int
         Public bound on the number of rows.
-    norm_guess : float
+    norm_guess : float, default 1.0
         Public guess of the norm of the coefficients: it steers the penalty, not the promise.
-    release_norm : bool
+    release_norm : bool, default False
         Release a bound on the norm of the coefficients too (AdaOPS-L).
-    calibration : {"joint", "simple"}
+    calibration : {"joint", "simple"}, default "joint"
         Whether releases and draw are composed as Gaussians, or by adding budgets.
     kappa : float, optional
         Largest acceptable condition number, at least 1. With it the penalty is the one of the
@@ -371,7 +371,7 @@ class AdaptivePlan:
             Lower bounds on the smallest eigenvalue of :math:`X^\top X+\lambda I`.
         lam : array_like
             Penalties against the sum of squares.
-        log_norm : array_like
+        log_norm : array_like, default inf
             Released upper bounds on :math:`\log(1+\|\hat\theta\|)`, if there are any.
 
         Returns

@@ -42,15 +42,15 @@ class Reported:
 
         Parameters
         ----------
-        n, d : int
+        n, d : int, optional
             Rows and columns to come; for means `d` is not needed.
         epsilon : float or array_like, optional
             Budgets in nats, as in `fit`; where `users` are sizes, a number or one each.
         users : array_like, optional
             Sizes: how many rows each user has, in place of `n`. With public X as in `fit`.
-        X : array_like, shape (n, d)
+        X : array_like, shape (n, d), optional
             The table, where it is public: label-private regressions and PAC, in place of n and d.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             The labels of a public pool: PAC alone.
         at : array_like, shape (m, d), optional
             Public rows, in your units, at which predictions are made. None is rows spread evenly

@@ -256,7 +256,7 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X : array_like, shape (n, d), or Rows
             One row a person, inside `bounds`. Memory maps, Dask arrays and `Rows` with columns X,
             y and perhaps epsilon are read block by block, in one pass.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
             The public budget in nats, or one each: the same for all, or 0 for whoever takes no

@@ -229,7 +229,7 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array_like, shape (n, d)
             Rows, inside `bounds`.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; or two classes.
         users : array_like, shape (n,), optional
             Who owns each row; None makes every row a user of its own.
