@@ -112,7 +112,7 @@ def label(ax: Axes, x: float, y: float, words: str, color: str = INK, **more: An
         The name.
     color : str, default INK
         One of the colors of this module.
-    **more
+    more : dict
         Other properties of the text: ``ha="right"`` ends it there.
 
     Returns

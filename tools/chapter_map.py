@@ -13,7 +13,7 @@ import yaml
 from reading import ROOT, Page
 
 WIDTH, STEP, TOP = 381, 22, 8  # units of the drawing; a part begins with a line of its own
-TEXT, ARCS = 20, 262  # where the names begin, and where the arcs do
+TEXT, ARCS = 16, 300  # where the names begin, and where the arcs do
 HEAD = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="group" \
 aria-labelledby="map-t map-d" fill="currentColor">
@@ -23,7 +23,7 @@ aria-labelledby="map-t map-d" fill="currentColor">
 .map-arc{{fill:none;stroke:var(--fig-soft,#6b737d);stroke-width:1.25;stroke-opacity:.6}}
 .map-dot{{fill:var(--fig-soft,#6b737d)}}
 .map-link:hover~.map-arc,.map-link:focus~.map-arc{{stroke:var(--fig-warm,#b84a00);stroke-width:2.5;stroke-opacity:1}}
-.map-link:hover text,.map-link:focus text{{text-decoration:underline}}
+.map-link:hover text,.map-link:focus text{{fill:var(--fig-warm,#b84a00);text-decoration:underline}}
 </style>
 """
 
@@ -90,7 +90,7 @@ def _text(x: float, y: float, words: str, style: str) -> str:
 
 def _arc(low: float, high: float) -> str:
     """Half an ellipse from one line up to another, as wide as it is long up to the margin."""
-    wide = min(WIDTH - ARCS - 4, 8 + 0.17 * abs(low - high))
+    wide = min(WIDTH - ARCS - 4, 8 + 0.12 * abs(low - high))
     return (
         f'<path class="map-arc" d="M{ARCS},{high - 4.5:g}'
         f'A{wide:.4g},{abs(low - high) / 2:.4g} 0 0 1 {ARCS},{low - 4.5:g}"/>'
