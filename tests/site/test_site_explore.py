@@ -281,7 +281,7 @@ def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
         assert part.get_attribute("role") != "img" or part.get_attribute("aria-label")
 
 
-NOISE = r"own weights has mean length ([\d.]+)"
+NOISE = r"noise is ([\d.]+) with own weights"
 
 
 def test_a_guess_shows_the_wedges_and_how_long_the_noise_is(visit):
@@ -295,7 +295,7 @@ def test_a_guess_shows_the_wedges_and_how_long_the_noise_is(visit):
     assert number(NOISE, said(tab)) == float(f"{72 / crowd_of(data_of('budget'), 0.01).sum():.3g}")
     assert "5 percent longer" in said(tab)
     assert "10 times as long" in said(tab)
-    assert "leaves out Ben, Chi, Dora" in said(tab)
+    assert "leaves out Ben, Chi and Dora" in said(tab)
 
 
 def test_a_budget_dragged_by_mouse(visit):

@@ -1,4 +1,4 @@
-// One budget among five groups: what each rule uses of the budgets, and the line it can publish.
+// One budget among five groups: what each rule uses of the budgets, and the line it can release.
 "use strict";
 
 explore.budget = (() => {
@@ -37,7 +37,7 @@ explore.budget = (() => {
   // Five bars; the one that may change has a grip, which is dragged or moved by the slider above.
   function bars(data, set, done) {
     const { svg, short } = explore;
-    const height = 176, top = 16, foot = 44, left = 60, right = 16, high = height - top - foot;
+    const height = 182, top = 16, foot = 50, left = 60, right = 16, high = height - top - foot;
     const to = (v) => top + high * (1 - v);
     const stage = svg("svg", { height, role: "img" }), holder = { stage };
     const move = (event) => {
@@ -80,8 +80,8 @@ explore.budget = (() => {
         const mid = left + step * (k + 0.5);
         marks.push(
           svg("rect", { x: mid - wide / 2, y: to(e), width: wide, height: to(0) - to(e), fill: BLUE }),
-          word(data.names[k], mid, height - foot + 18, "middle", { "font-weight": 600 }),
-          word(short(e), mid, height - foot + 36));
+          word(data.names[k], mid, height - foot + 24, "middle", { "font-weight": 600 }),
+          word(short(e), mid, height - foot + 42));
       });
       const mid = left + step * (data.who + 0.5);
       drawing.replaceChildren(...marks);
@@ -93,11 +93,11 @@ explore.budget = (() => {
     return holder;
   }
 
-  // Three wedges on one scale: with a probability of 80 percent the published line lies in it.
+  // Three wedges on one scale: with a probability of 80 percent the released line lies in it.
   function wedges(now, width, open) {
     const { svg, short } = explore;
     const height = 206, top = 42, foot = 42, left = 48, right = 8, low = -0.6, up = 1.8;
-    const high = height - top - foot, gap = 10, step = (width - left - right) / 3;
+    const high = height - top - foot, gap = width > 480 ? 30 : 22, step = (width - left - right + gap) / 3;
     const to = (v) => top + high * (up - v) / (up - low);
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": open ? "Three wedges around a rising line. The sentence has the numbers."
@@ -106,7 +106,7 @@ explore.budget = (() => {
       stage.append(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
         word(short(v), left - 8, to(v) + 4, "end"));
     stage.append(word("faster by (minutes)", -(top + high / 2), 14, "middle", { transform: "rotate(-90)" }),
-      word("part of the training attended", left + 1.5 * step, height - 4));
+      word("part of the training attended", (left + width - right) / 2, height - 4));
     const names = width > 480 ? ["smallest for all", "best threshold", "own weights"]
       : ["smallest", "threshold", "own"];
     [[names[0], now.minimum, SOFT], [names[1], now.threshold, WARM], [names[2], now.own, BLUE]].forEach(([name, rule, color], k) => {
@@ -162,13 +162,17 @@ explore.budget = (() => {
       guess.open = true;
       guess.input.dispatchEvent(new Event("input"));
     });
-    const than = (rule, own) => {
+    const than = (rule, own) => { // nothing is said of the change if there is none yet
+      if (own === start) return "";
       const ratio = solve(data, own)[rule].noise / before[rule].noise, by = Math.round(100 * (ratio - 1));
-      if (ratio > 1.995) return `${short(ratio)} times as long as before`;
-      return by === 0 ? "as long as before" : `${Math.abs(by)} percent ${by > 0 ? "longer" : "shorter"}`;
+      if (ratio > 1.995) return `${short(ratio)} times as long as at ${short(start)}`;
+      return by === 0 ? `as at ${short(start)}`
+        : `${Math.abs(by)} percent ${by > 0 ? "longer" : "shorter"} than at ${short(start)}`;
     };
+    const listed = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+    const aside = (...notes) => notes.some(Boolean) ? ` (${notes.filter(Boolean).join("; ")})` : "";
     return {
-      title: "One budget, and the line that three rules publish",
+      title: "One budget, and the line that three rules release",
       controls: { guess, own: budget },
       show({ guess: open, own }, width) {
         const now = solve(data, own);
@@ -176,12 +180,13 @@ explore.budget = (() => {
         return {
           charts: [picture.draw(now, width), wedges(now, width, open)],
           text: !open ? `${name}'s budget is ${short(own)}. What happens to the noise at ${data.asked}?` :
-            `At ${name}'s budget ${short(own)} the noise of own weights has mean length ` +
-            `${short(now.own.noise)}, ${than("own", own)}; of the best threshold ` +
-            `${short(now.threshold.noise)}, ${than("threshold", own)}` +
-            `${left.length ? ` (it leaves out ${left.join(", ")})` : ""}; of the smallest budget for all ` +
-            `${short(now.minimum.noise)}, ${than("minimum", own)}. ${name}'s group has ` +
-            `${short(100 * now.own.shares[data.who])} percent of the weight.`,
+            `If ${name}'s budget is ${short(own)}, the mean length of the noise is ` +
+            `${short(now.own.noise)} with own weights${aside(than("own", own))}, ` +
+            `${short(now.threshold.noise)} at the best threshold` +
+            `${aside(than("threshold", own), left.length && `it leaves out ${listed(left)}`)}, and ` +
+            `${short(now.minimum.noise)} with the smallest budget for all${aside(than("minimum", own))}. ` +
+            `With own weights ${name}'s group has ` +
+            `${short(100 * now.own.shares[data.who])} percent of all weight.`,
           table: {
             caption: `Each group of ${data.copies}: budget, which is what a member loses at most with own ` +
               `weights; the same at the best threshold; own weight of the group`,
