@@ -8,12 +8,14 @@ another way leads there. On the page, pointing at a line shows its arcs.
 from __future__ import annotations
 
 import html
+import textwrap
 
 import yaml
 from reading import ROOT, Page
 
 WIDTH, STEP, TOP = 381, 22, 8  # units of the drawing; a part begins with a line of its own
 TEXT, ARCS = 16, 300  # where the names begin, and where the arcs do
+LETTERS, MORE = 38, 0.7  # of a name in one line; what each further line of it takes
 HEAD = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="group" \
 aria-labelledby="map-t map-d" fill="currentColor">
@@ -66,11 +68,14 @@ def chapter_map(pages: dict[str, Page]) -> str:
         line += 1
         for name in names:
             place[name] = TOP + (line + 0.5) * STEP
-            line += 1
+            line += 1 + MORE * (len(textwrap.wrap(title[name], LETTERS)) - 1)
         line += 0.4
     for name in listed:
         at = place[name]
-        label = _text(TEXT, at, title[name], 'font-size="13.2"')
+        label = "".join(
+            _text(TEXT, at + k * MORE * STEP, words, 'font-size="13.2"')
+            for k, words in enumerate(textwrap.wrap(title[name], LETTERS))
+        )
         arcs = "".join(_arc(at, place[one]) for one in known[name])
         dot = f'<circle class="map-dot" cx="{ARCS}" cy="{at - 4.5:g}" r="2.5"/>'
         drawn.append(f'<g><a class="map-link" href="{name}.html">{label}</a>{arcs}{dot}</g>')
