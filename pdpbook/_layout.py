@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from matplotlib import _mathtext
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -17,6 +18,7 @@ __all__: list[str] = []  # for matplotlib, by name
 MANY = 1000  # marks, from which their picture is smaller than their list
 PANEL = 2.0  # inches, the height of one of several panels on each other
 LINE = 44  # letters of a legend beside its mark
+EXPONENT = 0.87  # of the letters they belong to: 10 px on a phone of 390 px
 LEGEND: dict[str, Any] = {
     "loc": "upper left",
     "borderaxespad": 0.2,
@@ -29,6 +31,7 @@ LEGEND: dict[str, Any] = {
 
 def arrange(fig: Figure) -> None:
     """Give a new figure the layout of the book."""
+    _mathtext.SHRINK_FACTOR = EXPONENT  # of matplotlib's own settings, none says it
     fig.set_layout_engine(_Roomy())
 
 

@@ -152,6 +152,16 @@ def test_panels_share_one_legend(drawn):
     assert 4 < fig.get_size_inches()[1] < 4.5  # two panels of 2 inches, and the legend
 
 
+def test_exponents_can_be_read_on_a_phone(drawn):
+    """Of 334 px, the width of a figure on a screen of 390: every letter has 10 px or more."""
+    fig = drawn(lambda ax: ax.set(xscale="log", xlim=(1e-5, 1e3), ylabel="$x_i^2$"))
+    picture = io.StringIO()
+    fig.savefig(picture, format="svg")
+    sizes = {float(size) for size in re.findall(r"font-size: ([\d.]+)px", picture.getvalue())}
+    assert len(sizes) > 2  # letters, and what stands above or below them
+    assert min(sizes) * 334 / (72 * figures.WIDTH) >= 10
+
+
 def test_long_names_of_axes_break(drawn):
     def plot(ax):
         ax.set_xlabel("expected excess risk per person (half squared error)")
