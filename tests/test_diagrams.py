@@ -126,8 +126,8 @@ def plot(tmp_path_factory):
     return file.read_text(encoding="utf-8")
 
 
-PAGE = """<html><body><figure><a class="internal image-reference" href="../_images/p.svg">
-<img alt="A &quot;plot&quot; of a &lt; b" src="../_images/p.svg" style="width: 640px;"/></a>
+PAGE = """<html><body><figure>
+<img alt="A &quot;plot&quot; of a &lt; b" src="../_images/p.svg"/>
 </figure><img alt="The same again" src="../_images/p.svg"/><img alt="D" src="../_images/d.svg"/>
 <img alt="A photograph" src="../_images/q.png"/></body></html>"""
 

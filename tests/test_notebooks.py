@@ -95,6 +95,8 @@ def unlabelled_figures(notebook):
             continue
         if "figsize" in cell.source:
             wrong.append(f"figure cell {cell.id} has a figsize of its own")
+        if set(mystnb.get("image", {})) - {"alt"}:
+            wrong.append(f"figure cell {cell.id} says more of its image than the alt text")
         caption, name = figure.get("caption", ""), figure.get("name", "")
         if not caption.strip():
             wrong.append(f"figure cell {cell.id} has no caption")
@@ -466,6 +468,11 @@ PLANTED = [
         "has a figsize of its own",
     ),
     (unlabelled_figures, figure(name="loss"), "no name of its own"),
+    (
+        unlabelled_figures,
+        lambda nb: nb.cells[2].metadata["mystnb"]["image"].update(width="640px"),
+        "says more of its image than the alt text",
+    ),
     (unlabelled_figures, alt("Too short to say anything."), "alt text of 26 characters"),
     (unlabelled_figures, alt("x" * 401), "alt text of 401 characters"),
     (unlabelled_figures, figure(caption=ALT_TEXT), "repeats its caption"),

@@ -11,17 +11,10 @@ import re
 from html import escape, unescape
 from pathlib import Path
 
-from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
-
 from pdpbook.figures import THEME
 
 COLORS = {**THEME, "#000000": "currentColor"}
-# With the link to the picture alone, which Sphinx puts around one that has a width.
-IMAGE = re.compile(
-    r"(?P<link><a\b[^>]*\bimage-reference\b[^>]*>\s*)?"
-    r'<img\b[^>]*?\bsrc="(?P<src>[^"]*_images/[^"]+\.svg)"[^>]*>(?(link)\s*</a>)'
-)
+IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<src>[^"]*_images/[^"]+\.svg)"[^>]*>')
 ALT = re.compile(r'\balt="([^"]*)"')
 ID = re.compile(r'(\bid="|\bhref="#|url\(#)([^")]+)')
 TAG = re.compile(r"<[^>]+>")
@@ -90,19 +83,6 @@ def finish(app, exception) -> None:
         file.unlink(missing_ok=True)
 
 
-class NaturalSize(SphinxPostTransform):
-    """On paper a plot has its own size: letters of 11 points."""
-
-    default_priority = 900
-    formats = ("latex",)
-
-    def run(self, **kwargs) -> None:
-        for image in self.document.findall(nodes.image):
-            if image["uri"].endswith(".pdf"):
-                image.attributes.pop("width", None)
-
-
 def setup(app) -> dict[str, bool]:
-    app.add_post_transform(NaturalSize)
     app.connect("build-finished", finish, priority=950)  # after pdp_html
     return {"parallel_read_safe": True, "parallel_write_safe": True}
