@@ -16,7 +16,7 @@ def ask(tab, address: str, query: str) -> list[str]:
     """The addresses of the results, first to last."""
     tab.goto(f"{address}search.html?q={quote_plus(query)}")
     tab.wait_for_selector("#search-results [role=status]")
-    found = tab.locator("#search-results ol > li > a").evaluate_all("all => all.map(a => a.href)")
+    found = tab.locator("#search-results li > h2 > a").evaluate_all("all => all.map(a => a.href)")
     return [one.removeprefix(address) for one in found]
 
 
@@ -56,7 +56,7 @@ def test_the_index_is_loaded_when_somebody_searches(browser, address):
         tab.keyboard.press("Control+k")
         tab.keyboard.type("leverage")
         tab.keyboard.press("Enter")
-        tab.wait_for_selector("#search-results ol > li > a")
+        tab.wait_for_selector("#search-results li > h2 > a")
         assert [url for url in asked if url == address + "search.json"]
 
 
