@@ -42,7 +42,7 @@ BRACES = str.maketrans({"{": None, "}": None, "\1": "{", "\2": "}"})
 LETTERS = {"ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": "eta", "μ": "mu",
            "ρ": "rho", "σ": "sigma"}  # fmt: skip
 # What is not prose: code, what it printed, what stands in a record of its own.
-SKIPPED_TAGS = {"h1", "h2", "h3", "nav", "table", "style", "script", "pre", "svg", "button"}
+SKIPPED_TAGS = set("h1 h2 h3 summary nav table style script pre svg button".split())
 SKIPPED = {"cell", "proof", "exercise", "solution", "toctree-wrapper", "headerlink", "eqno"}
 BLOCKS = {"p", "li", "dt", "dd", "div", "section", "h1", "h2", "h3", "h4"}
 HOLE = "\ufffc"  # a formula that text cannot show
@@ -60,7 +60,7 @@ def signs(tex: str) -> str:
     def small(part: re.Match) -> str:
         return "".join(SMALL[part[1]].get(sign, HOLE) for sign in part[2] or part[3])
 
-    tex = re.sub(r"([_^])(?:\{([^{}]*)\}|(.))", small, tex)
+    tex = re.sub(r" ?([_^])(?:\{([^{}]*)\}|(.))", small, tex)
     plain = re.sub(r" ?([=<>≤≥≠≈∼∈±×→]) ?", r" \1 ", tex.translate(BRACES))
     return HOLE if HOLE in plain or len(plain) > 40 else plain
 

@@ -4,13 +4,15 @@
 // where it stands: in the title, among the other words for a thing, in the text; rare words more.
 // Words match whole; the last one, which may not be typed to its end, also as a beginning.
 (() => {
-  const STOP = new Set(("a about al an and any are as at be been between by can could did do does et "
-    + "explain for from get give had has have here how i if in into is it its me much my need of on "
-    + "one or our please should so tell than that the their them then there this to use using versus "
-    + "vs was we were what when where which who whose why will with would you your").split(" "));
-  const LETTERS = { "ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": "eta", "μ": "mu",
-    "ρ": "rho", "σ": "sigma", "γ": "gamma", "α": "alpha", "β": "beta", "κ": "kappa", "ℓ": "l" };
-  const KINDS = { word: [0.95, "Glossary"], statement: [1.1, "Statement"], chapter: [1.2, "Chapter"],
+  const STOP = new Set(("a about al an and any are as at be been between by can could did do does "
+    + "et explain for from get give had has have here how i if in into is it its me much my need of "
+    + "on one or our please should so tell than that the their them then there this to use using "
+    + "versus vs was we were what when where which who whose why will with would you your")
+    .split(" "));
+  const LETTERS = { "ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": "eta",
+    "μ": "mu", "ρ": "rho", "σ": "sigma", "γ": "gamma", "α": "alpha", "β": "beta", "κ": "kappa",
+    "ℓ": "l" };
+  const KINDS = { chapter: [1.2, "Chapter"], statement: [1.1, "Statement"], word: [0.95, "Glossary"],
     section: [0.75, "Section"], exercise: [0.4, "Exercise"], back: [0.35, "Reference"],
     work: [0.3, "Bibliography"], code: [0.05, "Code"] };
   const FIELDS = [12, 8, 1.2]; // what a word counts in the title, among other words, in the text
@@ -23,8 +25,8 @@
     let root = word.replace(/is(e[drs]?|ing|ations?)$/, "iz$1")
       .replace(/(\w{3}o)ur(s|ed|ing|hood|al)?$/, "$1r$2");
     for (const [end, instead] of [[/ies$/, "y"], [/sses$/, "ss"], [/([^su])s$/, "$1"],
-      [/(ation|ator|ating|ated)$/, "at"], [/(ing|ed)$/, ""], [/ly$/, ""], [/(acy|ate)$/, "at"],
-      [/([^aeious])\1$/, "$1"], [/e$/, ""]]) {
+      [/ization$/, "iz"], [/(ation|ator|ating|ated)$/, "at"], [/(ing|ed)$/, ""], [/ly$/, ""],
+      [/(acy|ate)$/, "at"], [/([^aeious])\1$/, "$1"], [/e$/, ""]]) {
       const shorter = root.replace(end, instead);
       if (shorter.length >= 3) root = shorter;
     }
@@ -134,7 +136,7 @@
       if (mark) mark.append(part);
       line.append(mark || part);
     }
-    if (parts.length > LONG) line.append(" …");
+    if (parts.length > LONG && !/…\s*$/.test(line.textContent)) line.append(" …");
     return line;
   };
 
