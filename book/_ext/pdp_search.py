@@ -131,7 +131,8 @@ def statements(soup: BeautifulSoup, page: str, chapter: str, rows: dict) -> Iter
         text, rest = prose(box.select_one("section"))
         text = text or name[:1].upper() + name[1:]
         names = [f"{number}: {title}", title, number]
-        yield record("statement", names, f"{page}#{box['id']}", (text, rest), words, chapter)
+        where = chapter if source in ("", "ours") else f"{chapter}; {source}"
+        yield record("statement", names, f"{page}#{box['id']}", (text, rest), words, where)
 
 
 def glossary(soup: BeautifulSoup, page: str) -> Iterator[dict]:
@@ -249,8 +250,9 @@ def search_page(app):
         yield "search", {}, "search.html"
 
 
-def setup(app) -> dict[str, bool]:
+def setup(app) -> dict[str, int]:
     app.connect("builder-inited", start)
     app.connect("html-collect-pages", search_page)
     app.connect("build-finished", finish, priority=940)  # after pdp_html has noted the records
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    # The version counts the shapes of the records: a new one makes all pages anew.
+    return {"env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -73,7 +73,9 @@
         for (const root of new Set(fields.flatMap((field) => [...field.keys()]))) {
           common.set(root, (common.get(root) ?? 0) + 1);
         }
-        return { kind, title: names[0], address, where, text, fields, names: names.map(named),
+        // A section of the back matter has the name of a chapter, or a bare word: "Personalized".
+        const whole = kind === "back" || kind === "exercise" ? names.slice(1) : names;
+        return { kind, title: names[0], address, where, text, fields, names: whole.map(named),
           long: tokens(title).length };
       });
       return { records, common, begun };
