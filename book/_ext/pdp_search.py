@@ -52,14 +52,14 @@ FIELDS = ("kind", "names", "address", "where", "keys", "text", "rest")
 OTHER_WORDS = Path(__file__).with_suffix(".yml")
 
 
+def small(part: re.Match) -> str:
+    return "".join(SMALL[part[1]].get(sign, HOLE) for sign in part[2] or part[3])
+
+
 def signs(tex: str) -> str:
     """A formula in signs, or a hole if it needs more than a line of them."""
     tex = re.sub(r"^\\[(\[]|\\[)\]]$|\$", "", tex.strip())
     tex = re.sub(r"\\(tfrac12|[a-zA-Z]+|.) ?", lambda m: NAMES.get(m[1], HOLE), tex)
-
-    def small(part: re.Match) -> str:
-        return "".join(SMALL[part[1]].get(sign, HOLE) for sign in part[2] or part[3])
-
     tex = re.sub(r" ?([_^])(?:\{([^{}]*)\}|(.))", small, tex)
     plain = re.sub(r" ?([=<>≤≥≠≈∼∈±×→]) ?", r" \1 ", tex.translate(BRACES))
     return HOLE if HOLE in plain or len(plain) > 40 else plain
@@ -78,7 +78,7 @@ def pieces(part: Tag) -> Iterator[str]:
                 if child.name in BLOCKS:
                     yield "\n"
         elif type(child) is NavigableString:
-            yield re.sub(r"\s+", " ", child)
+            yield re.sub(r"([_^])\{([^{}]*)\}", small, re.sub(r"\s+", " ", child))
 
 
 def prose(part: Tag) -> tuple[str, str]:

@@ -21,7 +21,7 @@
   const SHOWN = 30, LONG = 128; // places; words of an excerpt, and the spaces between them
 
   // British endings are American, and the endings of numbers and tenses go.
-  const stem = (word) => {
+  const shorten = (word) => {
     let root = word.replace(/is(e[drs]?|ing|ations?)$/, "iz$1")
       .replace(/(\w{3}o)ur(s|ed|ing|hood|al)?$/, "$1r$2");
     for (const [end, instead] of [[/ies$/, "y"], [/sses$/, "ss"], [/([^su])s$/, "$1"],
@@ -31,6 +31,11 @@
       if (shorter.length >= 3) root = shorter;
     }
     return root;
+  };
+  const stems = new Map(); // of every word in the index
+  const stem = (word) => {
+    if (!stems.has(word)) stems.set(word, shorten(word));
+    return stems.get(word);
   };
 
   let index, spell, same; // same: a stem and those of other words for it
@@ -58,16 +63,12 @@
       for (const group of found.same) {
         for (const word of group) same.set(stem(word), group.map(stem));
       }
-      const common = new Map(), begun = new Map(); // stems: in how many records; of which words
+      const common = new Map(); // in how many records a stem is
       const records = found.records.map(([kind, names, address, where, keys, text, rest]) => {
         const title = names[kind === "statement" || kind === "chapter" ? 1 : 0] ?? names[0];
         const fields = [title, [...names, keys].join(" "), `${text} ${rest}`].map((field) => {
           const count = new Map();
-          for (const word of listed(field)) {
-            const root = stem(word);
-            count.set(root, (count.get(root) ?? 0) + 1);
-            begun.set(word, root);
-          }
+          for (const word of tokens(field)) count.set(word, (count.get(word) ?? 0) + 1);
           return count;
         });
         for (const root of new Set(fields.flatMap((field) => [...field.keys()]))) {
@@ -78,16 +79,16 @@
         return { kind, title: names[0], address, where, text, fields, names: whole.map(named),
           long: tokens(title).length };
       });
-      return { records, common, begun };
+      return { records, common };
     });
 
   // What is looked for: for each word of the question its stem and others, with what they count.
-  const terms = (words, { common, begun }) => words.map((word, k) => {
+  const terms = (words, { common }) => words.map((word, k) => {
     const root = stem(word), term = new Map();
     for (const other of same.get(root) ?? []) term.set(other, OTHER);
     if (common.has(root)) return term.set(root, 1);
     if (k === words.length - 1 && word.length > 2) {
-      for (const [whole, other] of begun) if (whole.startsWith(word)) term.set(other, OTHER);
+      for (const [whole, other] of stems) if (whole.startsWith(word)) term.set(other, OTHER);
     }
     return term;
   });
