@@ -85,7 +85,7 @@ explore.records = (() => {
         return {
           charts: [bars, lines],
           text: !open ? "Each bar is what one member handed in. How far should Zoe's be filled?" :
-            ask.verdict(1, `with your budget at ${data.own} and your ${data.mine} records it is ${short(data.cap)}`) +
+            ask.verdict(1, `with your budget at ${data.own} and your ${data.mine} records her best cap is ${short(data.cap)}`) +
             `Now your budget is ${budget} and you have ${weeks} records. ` +
             `With Zoe's cap at ${short(h)}, and yours at ${short(h * budget)}, the typical error is ${now.both.toPrecision(2)} days ` +
             `(records ${now.records.toPrecision(2)}, noise ${now.noise.toPrecision(2)}). The best cap for Zoe is ${short(top)}, ` +
