@@ -24,7 +24,7 @@ explore.careful = (() => {
         const open = given >= 0, now = solve(data, open ? mine : data.own), tall = Math.max(1, ...now.budgets);
         const bars = chart({
           width, height: 210, x: { low: 0.4, high: 6.6, ticks: [], name: "" },
-          y: { low: 0, high: 1.1 * tall, ticks: tall > 1 ? [0, 0.5, 1, 1.5, 2].filter((v) => v <= tall) : [0, 0.5, 1], name: "budget" },
+          y: { low: 0, high: 1.1 * tall, ticks: [0, 0.5, 1, 1.5, 2].filter((v) => v <= tall), name: "budget" },
           label: "Bars: the budgets of the six groups, filled up to the smallest. The table has the numbers.",
         });
         now.budgets.forEach((e, k) => {
@@ -38,14 +38,15 @@ explore.careful = (() => {
         const curve = chart({
           width, height: 190, x: { low: 2, high: 4, ticks: [2, 2.5, 3, 3.5, 4], name: "published average (days a week)" },
           y: { low: 0, high: 6.8, ticks: [], name: "how likely" },
-          label: "A hill around the true average of 3 days: what may be published. The sentence has the numbers.",
+          label: open ? "A hill around the true average of 3 days: what may be published. The sentence has the numbers."
+            : "Axes around the true average of 3 days. A hill is drawn after your guess.",
         });
         curve.upright(3, { color: INK.soft, width: 1, dash: "3 3" });
         if (open) {
           const draw = (e, at, key) => {
-            const { scale } = solve(data, e);
+            const { least, scale } = solve(data, e);
             curve.line(bell(3, scale, 2, 4), key);
-            curve.name(`smallest ${Math.min(e, 0.1)}`, at, 0.8 * Math.exp((at - 3) / scale) / (2 * scale) + 1.2, key, "end");
+            curve.name(`smallest ${least}`, at, 0.8 * Math.exp((at - 3) / scale) / (2 * scale) + 1.2, key, "end");
           };
           if (now.least > 0.05) draw(0.05, 2.85, { color: INK.soft, dash: "5 4" });
           draw(mine, 2.95, { color: INK.blue, width: 3 });

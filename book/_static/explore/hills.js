@@ -36,7 +36,8 @@ explore.hills = (() => {
         const lines = chart({
           width, height: 280, x: { low: LOW, high: HIGH, ticks: [2.9, 2.95, 3, 3.05, 3.1], name: "published average (days a week)" },
           y: { low: 0, high: TOP, ticks: [], name: "how likely" },
-          label: "Two hills of one shape, a little apart. The sentence has the numbers.",
+          label: open ? "Two hills of one shape, a little apart. The sentence has the numbers."
+            : "One hill. The other is drawn after your guess.",
         });
         const color = index === 5 ? INK.warm : INK.blue, name = index === 5 ? "you" : data.names[index];
         lines.line(bell(3, now.scale, LOW, HIGH), { color: INK.soft, dash: "5 4" });

@@ -218,10 +218,9 @@ window.explore ??= (() => { // a page with several figures names this file once 
       const table = html("table");
       const numbers = html("details", {}, html("summary", {}, "The numbers as a table"), table);
       const panel = html("div", { class: "explore", role: "group", "aria-label": title },
-        ...Object.values(controls).map((control) => control.row), stage, words,
-        numbers);
-      const later = controls.ask
-        ? [...Object.values(controls).map(({ row }) => row).filter((row) => row !== controls.ask.row), numbers] : [];
+        ...Object.values(controls).map((control) => control.row), stage, words, numbers);
+      const rows = Object.values(controls).map(({ row }) => row).filter((row) => row !== controls.ask?.row);
+      const later = controls.ask ? [...rows, numbers] : [];
       const update = () => {
         const state = {};
         for (const [key, control] of Object.entries(controls)) state[key] = control.read(state);

@@ -22,7 +22,8 @@ explore.told = (() => {
         const lines = chart({
           width, height: 250, left: 60, x: { low: -0.15, high: 5.15, ticks: [0, 1, 2, 3, 4, 5], name: "your days a week" },
           y: { low: 0, high: 1.18 * budget, ticks: [0, 1, 2, 3, 4, 5].map((v) => v * budget / 5), name: "actual loss" },
-          label: "A line shaped like a V: your actual loss against your answer. The sentence has the numbers.",
+          label: open ? "A line shaped like a V: your actual loss against your answer. The sentence has the numbers."
+            : "Axes without a line. It is drawn after your guess.",
         });
         lines.level(budget, { color: INK.soft, dash: "6 4" });
         lines.name(`your budget: ${budget}`, 0, 1.04 * budget, { color: INK.soft });
