@@ -55,7 +55,7 @@ explore.hills = (() => {
           : `${short(1 / here)} times as likely after the answer 0 as after 5`;
         return {
           charts: [lines],
-          text: !open ? "The hill shows which results to expect if Zoe answers 0. Her answer 5 moves the hill. Guess how far." :
+          text: !open ? "The hill shows which results to expect if Zoe answers 0. Her answer 5 moves the hill: how much likelier can it make a result?" :
             ask.verdict(2, "for Zoe it is at most e, or 2.72, times") +
             `${whose} answer moves the hill by ${short(now.budget)} times the size of the noise. ` +
             `A result of ${x.toFixed(3)} is ${times}. No result comes above ${short(Math.exp(now.budget))} times.`,

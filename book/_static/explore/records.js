@@ -30,7 +30,7 @@ explore.records = (() => {
   // A row for each member: as long as what they handed in, filled as far as it counts.
   function rows(names, sizes, counts, width, label) {
     const { INK, short, svg } = explore;
-    const each = 30, left = 46, unit = (width - left - 84) / Math.max(40, ...sizes), height = each * names.length + 6;
+    const each = 30, left = 46, unit = (width - left - 84) / Math.max(40, ...sizes), height = each * names.length + 14;
     const parts = names.flatMap((name, k) => {
       const y = each * k + 6, color = k === 5 ? INK.warm : INK.blue;
       const bar = (long, fill) => svg("rect", { x: left, y, width: unit * long, height: 20, fill, stroke: color });
@@ -61,7 +61,7 @@ explore.records = (() => {
         const bars = rows(names, sizes, open && now.counts, width,
           "Bars: the records of each member, filled as far as they count. The table has the numbers.");
         const lines = chart({
-          width, height: 220, left: 56,
+          width, height: 220, left: 60,
           x: { low: 0.5, high: 80, log: true, ticks: [0.5, 1, 2, 5, 10, 20, 40, 80], name: "Zoe's cap (records)" },
           y: { low: 0, high: 0.1, ticks: [0, 0.02, 0.04, 0.06, 0.08, 0.1], name: "error (days)" },
           label: open ? "A valley: the typical error against the cap, with its two parts. The sentence has the numbers."
@@ -85,7 +85,7 @@ explore.records = (() => {
         return {
           charts: [bars, lines],
           text: !open ? "Each bar is what one member handed in. How far should Zoe's be filled?" :
-            ask.verdict(1, `with your budget at ${data.own} and your ${data.mine} records her best cap is ${short(data.cap)}`) +
+            ask.verdict(1, `with your budget at ${data.own} and your ${data.mine} records Zoe's best cap is ${short(data.cap)}`) +
             `Now your budget is ${budget} and you have ${weeks} records. ` +
             `With Zoe's cap at ${short(h)}, and yours at ${short(h * budget)}, the typical error is ${now.both.toPrecision(2)} days ` +
             `(records ${now.records.toPrecision(2)}, noise ${now.noise.toPrecision(2)}). The best cap for Zoe is ${short(top)}, ` +
