@@ -1,7 +1,7 @@
 """Mutants by rule: every constant, comparison, min or max, sum and share of the modules that spend.
 
 `python benchmarks/by_rule.py` draws a sample, tries each mutant in a copy of this tree against
-the tests that `TESTS` names, and writes `by_rule.csv`; see README.md.
+the tests that `TESTS` names, and prints a table; see README.md.
 """
 
 from __future__ import annotations
@@ -152,8 +152,7 @@ def main() -> None:
         for one in drawn:
             print(f"{one.file}:{one.line}", one.rule, repr(one.old), "->", repr(one.new))
         return
-    out = ROOT / "benchmarks" / "by_rule.csv"
-    with tempfile.TemporaryDirectory() as folder, out.open("w", newline="") as file:
+    with tempfile.TemporaryDirectory() as folder:
         trees: Queue[Path] = Queue()
         for k in range(chosen.processes):
             tree = Path(folder, str(k), ROOT.name)
@@ -167,13 +166,13 @@ def main() -> None:
             finally:
                 trees.put(tree)
 
-        rows = csv.writer(file, lineterminator="\n")
+        rows = csv.writer(sys.stdout, lineterminator="\n")
         rows.writerow(["module", "file", "line", "rule", "old", "new", "killed_by"])
         with ThreadPoolExecutor(chosen.processes) as pool:
             for mutant, verdict in zip(drawn, pool.map(one, drawn), strict=True):
                 old, new = mutant.old.strip(), mutant.new.strip()
                 rows.writerow([*mutant[:4], old, new, verdict])
-                file.flush()
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":

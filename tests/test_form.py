@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from form import LIMITS, converted, count, form, shown
 from nbformat import v4
-from reading import published
+from reading import ROOT, published
 
 PAGES = {name: nbformat.read(path, as_version=4) for name, path in published().items()}
 CORE = [name for name, notebook in PAGES.items() if converted(notebook)]
@@ -13,6 +13,10 @@ CORE = [name for name, notebook in PAGES.items() if converted(notebook)]
 @pytest.mark.parametrize("name", CORE)
 def test_a_core_chapter_keeps_its_limits(name):
     assert form(PAGES[name]).faults() == []
+
+
+def test_the_book_in_thirty_minutes_is_short():
+    assert form(nbformat.read(ROOT / "book" / "start.ipynb", as_version=4)).words <= 1600
 
 
 def test_what_is_folded_is_not_counted():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from datetime import datetime
 from math import inf
 
@@ -10,6 +11,9 @@ from reading import GENERATED, ROOT, Page, Refused, code, escaped, table
 
 Row = dict[str, str]
 RECORDS = ROOT / "benchmarks"
+RECORDED = [
+    f"{name}.csv" for name in ("ratios", "again", "mutants", "survivors", "by_rule", "alarms")
+]
 RACE = ("kind", "what", "against", "n", "d")
 TITLE = "# Benchmarks\n"
 MUTANTS = """\
@@ -26,6 +30,16 @@ Every survivor, and why it lives: *equivalent*, no input tells it apart; *numeri
 to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, on {date};
 `benchmarks/README.md` in the repository says how to run it again. Seconds are processor seconds of
 the tests of a module.
+"""
+BY_RULE = """\
+### Mutants by rule
+
+Where budgets are spent, {drawn} more were drawn from all that five rules make: a constant, a
+comparison, a min or max, a sum, a share. They were drawn before any test was written for them.
+{killed} are killed, {at_first} of them by the tests as they were; {gone} stood in code that turned
+out to do nothing and is gone; {equivalent} are equivalent:
+
+{items}
 """
 ALARMS = """\
 ## Do sound mechanisms raise alarms?
@@ -191,13 +205,12 @@ def missed(record: list[Row]) -> str:
 
 def benchmarks(_: dict[str, Page]) -> str:
     """Ratios, mutants killed, survivors, alarms of sound mechanisms, from the committed records."""
-    raced, again, rates, alive, audits = (
+    raced, again, rates, alive, ruled, audits = (
         list(csv.DictReader((RECORDS / name).read_text(encoding="utf-8").splitlines()))
-        for name in ("ratios.csv", "again.csv", "mutants.csv", "survivors.csv", "alarms.csv")
+        for name in RECORDED
     )
-    return "\n".join(
-        [GENERATED + TITLE, ratios(raced, again), mutants(rates, alive), alarms(audits)]
-    )
+    parts = [ratios(raced, again), mutants(rates, alive), by_rule(ruled), alarms(audits)]
+    return "\n".join([GENERATED + TITLE, *parts])
 
 
 def mutants(rates: list[Row], alive: list[Row]) -> str:
@@ -229,6 +242,23 @@ def mutants(rates: list[Row], alive: list[Row]) -> str:
         ]
         parts.append(f"### Survivors in {module}\n\n" + "\n".join(items) + "\n")
     return "\n".join(parts)
+
+
+def by_rule(ruled: list[Row]) -> str:
+    """What became of the mutants that rules made."""
+    ended = Counter(row["verdict"] for row in ruled)
+    items = [
+        f"- {code(row['file'] + ':' + row['line'])}, {code(row['old'])} to {code(row['new'])}: "
+        f"{escaped(row['why'])}."
+        for row in ruled
+        if row["verdict"] == "equivalent"
+    ]
+    return BY_RULE.format(
+        **ended,
+        drawn=len(ruled),
+        at_first=sum(row["why"] == "own tests, as they were" for row in ruled),
+        items="\n".join(items),
+    )
 
 
 def alarms(audits: list[Row]) -> str:

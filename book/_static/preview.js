@@ -159,7 +159,7 @@
     document.addEventListener("focusin", (event) => {
       const link = linkAt(event);
       if (link && link.matches(":focus-visible")) later(() => show(link), OPEN);
-      else if (shown && !inside(event.target)) later(hide, 0);
+      else if (!inside(event.target)) later(hide, 0); // one that waits does not open, either
     });
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape") hide();

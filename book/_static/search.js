@@ -1,130 +1,177 @@
 // The search of the book: what is called by the words of a question comes first, code last.
 //
-// The index is loaded with the first question. A word counts where it stands: in the title, among
-// the other names, in the text; as a whole, or as the beginning of a longer word; rare words more.
+// The index is loaded with the first question; `pdp_search.py` says what is in it. A word counts
+// where it stands: in the title, among the other words for a thing, in the text; rare words more.
+// Words match whole; the last one, which may not be typed to its end, also as a beginning.
 (() => {
-  const STOP = new Set(("a about an and are as at be by can could did do does for from get had has have "
-    + "how i if in into is it its me mean means much my of on one or our should so that the their them "
-    + "then there this to use using was we were what when where which who whose why will with would "
-    + "you your").split(" "));
-  const LETTERS = { "ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": "eta", "μ": "mu",
-    "ρ": "rho", "σ": "sigma", "γ": "gamma", "α": "alpha", "β": "beta", "κ": "kappa", "ℓ": "l" };
-  const SAME = { eps: "epsilon", lam: "lambda", subsampling: "sampling", regularization: "penalty" };
-  const KINDS = { word: [0.95, "Glossary"], statement: [1.1, "Statement"], chapter: [1.2, "Chapter"],
-    section: [0.75, "Section"], back: [0.3, "Reference"], code: [0.05, "Code"] };
-  const FIELDS = [[12, 8], [8, 5], [1.2, 0.4]]; // title, names, text: the word, its beginning
-  const SHOWN = 30;
+  const STOP = new Set(("a about al an and any are as at be been between by can could did do does "
+    + "et explain for from get give had has have here how i if in into is it its me much my need of "
+    + "on one or our please should so tell than that the their them then there this to use using "
+    + "versus vs was we were what when where which who whose why will with would you your")
+    .split(" "));
+  const LETTERS = { "ε": "epsilon", "δ": "delta", "λ": "lambda", "θ": "theta", "η": "eta",
+    "μ": "mu", "ρ": "rho", "σ": "sigma", "γ": "gamma", "α": "alpha", "β": "beta", "κ": "kappa",
+    "ℓ": "l" };
+  const KINDS = { chapter: [1.2, "Chapter"], statement: [1.1, "Statement"], word: [0.95, "Glossary"],
+    section: [0.75, "Section"], exercise: [0.4, "Exercise"], back: [0.35, "Reference"],
+    work: [0.3, "Bibliography"], code: [0.05, "Code"] };
+  const FIELDS = [12, 8, 1.2]; // what a word counts in the title, among other words, in the text
+  const OTHER = 0.6; // another word for what is asked counts so much less
+  const EXACT = 4; // a name that is the whole question
+  const SHOWN = 30, LONG = 128; // places; words of an excerpt, and the spaces between them
 
-  const stem = (word) => {
-    let root = SAME[word] ?? word;
-    root = root.replace(/our(s|ed|ing|hood)?$/, "or$1");
+  // British endings are American, and the endings of numbers and tenses go.
+  const shorten = (word) => {
+    let root = word.replace(/is(e[drs]?|ing|ations?)$/, "iz$1")
+      .replace(/(\w{3}o)ur(s|ed|ing|hood|al)?$/, "$1r$2");
     for (const [end, instead] of [[/ies$/, "y"], [/sses$/, "ss"], [/([^su])s$/, "$1"],
-      [/(ation|ator|ating|ated)$/, "at"], [/(ing|ed|er)$/, ""], [/ly$/, ""], [/(acy|ate)$/, "at"],
-      [/([^aeiouls])\1$/, "$1"], [/e$/, ""]]) {
+      [/ization$/, "iz"], [/(ation|ator|ating|ated)$/, "at"], [/(ing|ed)$/, ""], [/ly$/, ""],
+      [/(acy|ate)$/, "at"], [/([^aeious])\1$/, "$1"], [/e$/, ""]]) {
       const shorter = root.replace(end, instead);
       if (shorter.length >= 3) root = shorter;
     }
     return root;
   };
-  const plain = (text) => text.replace(/[\u0370-\u03ffℓ]/g, (sign) => ` ${LETTERS[sign] ?? sign} `)
-    .normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
-    .replace(/\bdata sets?\b/g, "dataset");
-  const tokens = (text) => (plain(text).match(/[a-z0-9]+/g) ?? []).map(stem);
-  const asked = (query) => {
-    const all = plain(query).match(/[a-z0-9]+/g) ?? [];
-    const told = all.filter((word) => !STOP.has(word));
-    return [...new Set((told.length ? told : all).map(stem))];
+  const stems = new Map(); // of every word in the index
+  const stem = (word) => {
+    if (!stems.has(word)) stems.set(word, shorten(word));
+    return stems.get(word);
   };
 
-  let index;
+  let index, spell, same; // same: a stem and those of other words for it
+  const plain = (text) => spell(text
+    .replace(/[\u0370-\u03ffℓ]/g, (sign) => ` ${LETTERS[sign] ?? sign} `)
+    .normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
+    .replace(/[^a-z0-9.]+|\.(?!\d)/g, " ").trim());
+  const listed = (text) => plain(text).split(" ").filter(Boolean);
+  const tokens = (text) => listed(text).map(stem);
+  const asked = (query) => {
+    const all = listed(query.replace(/\bwhat (?:do|does) (.*) mean\b/i, "$1"));
+    const told = all.filter((word) => !STOP.has(word));
+    return told.length ? told : all;
+  };
+  const named = (text) => asked(text).map(stem).join(" ");
+
   const load = (root) => index ??= fetch(`${root}search.json`)
     .then((answer) => answer.json())
-    .then((rows) => {
-      const common = new Map();
-      const records = rows.map(([kind, title, address, where, keys, text]) => {
-        const called = [title.replace(/^\w+ [\d.]+: /, "").replace(/^\d+\. /, "")].map(tokens);
-        if (kind === "chapter") called.push(tokens(address.match(/(\w+)\.html/)[1]));
-        const fields = [called.flat(), ...[keys, text].map(tokens)];
-        const counts = fields.map((field) => {
+    .then((found) => {
+      const first = new Map(Object.entries(found.spelled)
+        .flatMap(([one, others]) => others.map((other) => [other, one])));
+      const any = new RegExp(`\\b(?:${[...first.keys()].join("|")})\\b`, "g");
+      spell = (text) => text.replace(any, (other) => first.get(other));
+      same = new Map();
+      for (const group of found.same) {
+        for (const word of group) same.set(stem(word), group.map(stem));
+      }
+      const common = new Map(); // in how many records a stem is
+      const records = found.records.map(([kind, names, address, where, keys, text, rest]) => {
+        const title = names[kind === "statement" || kind === "chapter" ? 1 : 0] ?? names[0];
+        const fields = [title, [...names, keys].join(" "), `${text} ${rest}`].map((field) => {
           const count = new Map();
-          for (const word of field) count.set(word, (count.get(word) ?? 0) + 1);
+          for (const word of tokens(field)) count.set(word, (count.get(word) ?? 0) + 1);
           return count;
         });
-        for (const word of new Set(fields.flat())) common.set(word, (common.get(word) ?? 0) + 1);
-        return { kind, title, address, where, text, fields, counts, called };
+        for (const root of new Set(fields.flatMap((field) => [...field.keys()]))) {
+          common.set(root, (common.get(root) ?? 0) + 1);
+        }
+        // A section of the back matter has the name of a chapter, or a bare word: "Personalized".
+        const whole = kind === "back" || kind === "exercise" ? names.slice(1) : names;
+        return { kind, title: names[0], address, where, text, fields, names: whole.map(named),
+          long: tokens(title).length };
       });
       return { records, common };
     });
 
-  const score = (record, words, common, total) => {
-    let sum = 0, met = 0, named = 0;
-    for (const word of words) {
-      let best = 0;
-      record.counts.forEach((count, k) => {
-        const whole = count.get(word) ?? 0;
-        const begun = !whole && word.length > 2
-          && record.fields[k].some((other) => other.startsWith(word));
-        const often = k === 2 ? 1 + Math.log(1 + whole) : 1;
-        const symbol = k === 1 && record.kind === "word" ? 2 : 1; // the symbol of a word is its name
-        const here = symbol * (whole ? FIELDS[k][0] * often : begun ? FIELDS[k][1] : 0);
-        if (k === 0 && here) named += 1;
-        best = Math.max(best, here);
-      });
-      met += best > 0;
-      sum += best * Math.log(1 + total / (1 + (common.get(word) ?? 0)));
+  // What is looked for: for each word of the question its stem and others, with what they count.
+  const terms = (words, { common }) => words.map((word, k) => {
+    const root = stem(word), term = new Map();
+    for (const other of same.get(root) ?? []) term.set(other, OTHER);
+    if (common.has(root)) return term.set(root, 1);
+    if (k === words.length - 1 && word.length > 2) {
+      for (const [whole, other] of stems) if (whole.startsWith(word)) term.set(other, OTHER);
     }
-    const phrase = words.join(" ");
-    const exact = record.called.some((name) => name.join(" ") === phrase);
-    const whole = exact ? 2 : ` ${record.fields[0].join(" ")} `.includes(` ${phrase} `) ? 1.25 : 1;
-    const share = exact ? 1 : Math.min(1, named / Math.max(1, record.called[0].length));
-    return sum * (met / words.length) ** 2 * (1 + share) * whole * KINDS[record.kind][0];
+    return term;
+  });
+
+  const score = (record, wanted, phrase, { common, records }) => {
+    let sum = 0, met = 0, inTitle = 0;
+    for (const term of wanted) {
+      let best = 0, title = 0;
+      for (const [word, worth] of term) {
+        const rare = Math.log(1 + records.length / (1 + (common.get(word) ?? 0)));
+        record.fields.forEach((field, k) => {
+          const often = field.get(word);
+          if (!often) return;
+          const here = FIELDS[k] * (k === 2 ? 1 + Math.log(1 + often) : 1)
+            * (k === 1 && record.kind === "word" ? 2 : 1); // the symbol of a word is its name
+          best = Math.max(best, here * worth * rare);
+          if (k === 0) title = Math.max(title, worth);
+        });
+      }
+      met += best > 0;
+      inTitle += title;
+      sum += best;
+    }
+    const exact = record.names.includes(phrase);
+    const share = exact ? 1 : Math.min(1, inTitle / Math.max(1, record.long));
+    return sum * (met / wanted.length) ** 2 * (1 + share) * (exact ? EXACT : 1)
+      * KINDS[record.kind][0];
   };
 
   const find = async (query, root) => {
-    const { records, common } = await load(root);
-    const words = asked(query);
-    if (!words.length) return [];
-    return records.map((record) => [score(record, words, common, records.length), record])
+    const all = await load(root), words = [...new Set(asked(query))];
+    const wanted = terms(words, all), phrase = named(query);
+    const hits = new Set(wanted.flatMap((term) => [...term.keys()]));
+    return all.records.map((record) => [score(record, wanted, phrase, all), record])
       .filter(([points]) => points > 0).sort(([a], [b]) => b - a).slice(0, SHOWN)
-      .map(([, record]) => ({ ...record, words }));
+      .map(([, record]) => ({ ...record, hits }));
   };
 
-  // Some words of the text around the first that was asked for, which are marked.
-  const excerpt = ({ text, words }) => {
-    const line = document.createElement("p"), parts = text.split(/(\s+)/);
-    const hit = (part) => tokens(part).some((word) => words.some((one) => word.startsWith(one)));
-    const first = Math.max(0, parts.findIndex(hit));
-    const start = first > 40 ? first - 16 : 0, end = start + 64;
-    line.append(start ? "... " : "");
-    for (const part of parts.slice(start, end)) {
-      const mark = hit(part) ? document.createElement("mark") : null;
-      mark?.append(part);
-      line.append(mark ?? part);
+  // The text from the first of the sentences that say most of what is asked; its words are marked.
+  const excerpt = ({ text, hits }) => {
+    const line = document.createElement("p"), sentences = text.split(/(?<=[.!?…]) /);
+    const said = sentences.map((one) => new Set(tokens(one).filter((word) => hits.has(word))).size);
+    const start = said.indexOf(Math.max(...said));
+    const parts = sentences.slice(start).join(" ").split(/(\s+)/);
+    if (start) line.append("… ");
+    for (const part of parts.slice(0, LONG)) {
+      const mark = tokens(part).some((word) => hits.has(word)) && document.createElement("mark");
+      if (mark) mark.append(part);
+      line.append(mark || part);
     }
-    line.append(end < parts.length ? " ..." : "");
+    if (parts.length > LONG && !/…\s*$/.test(line.textContent)) line.append(" …");
     return line;
   };
 
-  const show = (found, query, root, list) => {
-    const status = document.createElement("p");
+  const linked = (text, address) => {
+    const link = document.createElement("a");
+    link.href = document.documentElement.dataset.content_root + address;
+    link.textContent = text;
+    return link;
+  };
+
+  const show = (found, query, list) => {
+    const status = document.createElement("p"), rows = document.createElement("ol");
     status.setAttribute("role", "status");
-    list.replaceChildren(status);
-    status.textContent = found.length
-      ? `${found.length === SHOWN ? `The first ${SHOWN} places` : `Found: ${found.length}`} for “${query}”`
-      : `Nothing is found for “${query}”. Fewer words may help, or the glossary.`;
-    const rows = document.createElement("ol");
+    rows.setAttribute("role", "list"); // without marks it is none to some readers of screens
+    list.replaceChildren(status, ...(found.length ? [rows] : []));
+    if (found.length) {
+      status.textContent = found.length === SHOWN ? `The first ${SHOWN} places for “${query}”`
+        : `${found.length} ${found.length === 1 ? "place" : "places"} for “${query}”`;
+    } else {
+      status.append(`Nothing in the book matches “${query}”. Try fewer words, or others. The words `
+        + "of the book are in the ", linked("glossary", "book/glossary.html"), ", its theorems in ",
+        "the list of ", linked("statements", "book/back/statements.html"), ".");
+    }
     for (const one of found) {
-      const row = document.createElement("li"), link = document.createElement("a");
-      const kind = document.createElement("p");
-      link.href = root + one.address;
-      link.textContent = one.title;
+      const row = document.createElement("li"), heading = document.createElement("h2");
+      const kind = document.createElement("p"), name = KINDS[one.kind][1];
+      heading.append(linked(one.title, one.address));
       kind.className = "search-kind";
-      const name = KINDS[one.kind][1];
       kind.textContent = one.where && one.where !== name ? `${name}, ${one.where}` : name;
-      row.append(link, kind, excerpt(one));
+      row.append(heading, kind, ...(one.text ? [excerpt(one)] : []));
       rows.append(row);
     }
-    if (found.length) list.append(rows);
   };
 
   addEventListener("DOMContentLoaded", async () => {
@@ -132,7 +179,6 @@
     const query = new URLSearchParams(location.search).get("q")?.trim();
     if (!list || !query) return;
     for (const field of document.querySelectorAll("form.bd-search input")) field.value = query;
-    const root = document.documentElement.dataset.content_root;
-    show(await find(query, root), query, root, list);
+    show(await find(query, document.documentElement.dataset.content_root), query, list);
   });
 })();

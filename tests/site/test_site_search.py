@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from urllib.parse import quote_plus
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from drive import DESKTOP, PHONE, audit
+from pdp_search import OTHER_WORDS, prose, signs
 
 SEARCHES = yaml.safe_load(Path(__file__).with_name("searches.yml").read_text("utf-8"))
+PLACES = yaml.safe_load(OTHER_WORDS.read_text("utf-8"))["places"]
 
 
 def ask(tab, address: str, query: str) -> list[str]:
     """The addresses of the results, first to last."""
     tab.goto(f"{address}search.html?q={quote_plus(query)}")
     tab.wait_for_selector("#search-results [role=status]")
-    found = tab.locator("#search-results ol > li > a").evaluate_all("all => all.map(a => a.href)")
+    found = tab.locator("#search-results li > h2 > a").evaluate_all("all => all.map(a => a.href)")
     return [one.removeprefix(address) for one in found]
+
+
+def marked(tab) -> set[str]:
+    """The words in the excerpts of the results that are marked."""
+    marks = tab.locator("#search-results mark").all_inner_texts()
+    return {re.sub(r"\W", "", mark).lower() for mark in marks}
+
+
+@pytest.fixture(scope="module")
+def index(folder):
+    return json.loads((folder / "search.json").read_text("utf-8"))["records"]
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +48,75 @@ def test_what_is_asked_for_is_among_the_first_three(tab, address, folder, query)
     assert set(SEARCHES[query]) <= set(first), first
 
 
+def test_a_place_is_found_by_its_other_names(tab, address):
+    lost = [(place, names[0]) for place, names in list(PLACES.items())[::4]
+            if place not in ask(tab, address, names[0])[:3]]  # fmt: skip
+    assert not lost
+
+
+def test_a_word_of_the_glossary_leads_to_what_is_called_so(tab, address, index):
+    words = [names[0] for kind, names, *_ in index if kind == "word"]
+    assert len(words) > 60
+    for word in words[::6]:
+        ask(tab, address, word)
+        first = tab.locator("#search-results li h2").first.inner_text()
+        assert first.lower().endswith(word.lower())
+
+
+def test_words_match_whole_and_the_last_one_as_a_beginning(tab, address):
+    ask(tab, address, "pip")
+    assert "Pitfalls" not in " ".join(tab.locator("#search-results h2").all_inner_texts())
+    ask(tab, address, "binder")
+    assert marked(tab)
+    assert all("binder" in mark for mark in marked(tab))  # not binds
+    assert ask(tab, address, "calibra")
+    assert marked(tab)
+    assert all(mark.startswith("calibra") for mark in marked(tab))
+    assert ask(tab, address, "calibra budget")
+    assert "budget" in marked(tab)
+    assert not [mark for mark in marked(tab) if mark.startswith("calibra")]
+
+
+def test_a_spelling_or_another_word_finds_the_same(tab, address):
+    for one, other in [
+        ("regularised", "regularized"),
+        ("neighbour", "neighbor"),
+        ("data set", "dataset"),
+        ("how do I add-remove", "add/remove"),
+    ]:
+        assert ask(tab, address, one) == ask(tab, address, other) != []
+    ask(tab, address, "homework")
+    assert marked(tab) & {"exercises", "assignments"}
+
+
+def test_excerpts_are_sentences_without_tex(index):
+    shown = [text for kind, *_, text, _ in index if kind not in ("code", "work")]
+    assert len(shown) > 1000
+    tex = re.compile(r"[\\$\ufffc]|[_^][{\\]|\b(?:t?frac|mathbb|lVert|operatorname)\b")
+    assert not [text for text in shown if tex.search(text)]
+    assert not [names for _, names, *_ in index if tex.search(" ".join(names))]
+
+
+def test_a_sentence_with_a_formula_that_text_cannot_show_is_left_out():
+    box = r"""<div><p>The budget is <span class="math">\(\varepsilon_i \ge 0\)</span>. Then</p>
+      <div class="math">\[\frac{a}{b}.\]</div><p>With <span class="math">\(\frac12 x\)</span> it is
+      less. The variance is <span class="math">\(\sigma^2\)</span>.</p><pre>code</pre></div>"""
+    whole, rest = prose(BeautifulSoup(box, "html.parser"))
+    assert whole == "The budget is εᵢ ≥ 0. … The variance is σ²."
+    assert rest == "Then .With it is less."
+    assert signs(r"\(\{0,1\}^n\)") == "{0,1}ⁿ"
+
+
+def test_results_are_a_list_of_headings_that_say_what_they_are(tab, address):
+    ask(tab, address, "be the auditor")
+    results = tab.locator("#search-results")
+    items, headings = results.get_by_role("listitem"), results.get_by_role("heading", level=2)
+    assert results.get_by_role("list").count() == 1
+    assert items.count() == headings.count() >= 10
+    exercise = items.filter(has=tab.locator("a[href*='exercises/foundations.html#be-the-auditor']"))
+    assert exercise.locator(".search-kind").inner_text().startswith("Exercise, ")
+
+
 def test_names_in_code_come_last(tab, address):
     for query in ("sensitivity", "epsilon", "weights", "noise"):
         found = ask(tab, address, query)
@@ -42,7 +127,10 @@ def test_names_in_code_come_last(tab, address):
 
 def test_nothing_is_said_when_nothing_is_found(tab, address):
     assert ask(tab, address, "xylophone") == []
-    assert "Nothing is found" in tab.locator("#search-results").inner_text()
+    said = tab.locator("#search-results [role=status]")
+    assert "Nothing in the book matches “xylophone”" in said.inner_text()
+    ways = said.locator("a").evaluate_all("all => all.map(a => a.href)")
+    assert ways == [address + "book/glossary.html", address + "book/back/statements.html"]
 
 
 def test_the_index_is_loaded_when_somebody_searches(browser, address):
@@ -56,7 +144,7 @@ def test_the_index_is_loaded_when_somebody_searches(browser, address):
         tab.keyboard.press("Control+k")
         tab.keyboard.type("leverage")
         tab.keyboard.press("Enter")
-        tab.wait_for_selector("#search-results ol > li > a")
+        tab.wait_for_selector("#search-results li > h2 > a")
         assert [url for url in asked if url == address + "search.json"]
 
 

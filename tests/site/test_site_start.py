@@ -228,6 +228,8 @@ def test_still_pictures_give_way_and_stay_without_scripts(visit):
 def test_your_budget_stays_through_the_page(visit, width):
     tab = visit(viewport={"width": width, "height": 844})
     figures = panels(tab)
+    for figure in figures.values():
+        guess(figure, 2)
     slider = figures["careful"].get_by_role("slider", name="Your budget")
     assert slider.get_attribute("aria-valuetext") == "ε = 0.5"
     slider.focus()
@@ -235,44 +237,116 @@ def test_your_budget_stays_through_the_page(visit, width):
     for figure in figures.values():
         own = figure.get_by_role("slider", name="Your budget")
         assert own.get_attribute("aria-valuetext") == "ε = 2"
-    guess(figures["weights"], 2)
     weights = 100 * 2 / (2 + 2)  # the five others have 2 together
     assert number(r"counts ([\d.]+) percent", said(figures["weights"])) == weights
     figures["game"].get_by_role("slider", name="Your budget").focus()
     tab.keyboard.press("Home")
     assert slider.get_attribute("aria-valuetext") == "ε = 0.05"
-    guess(figures["careful"], 2)
     assert number(r"the noise is ([\d.]+) days\.$", said(figures["careful"])) == 0.167
+
+
+ANSWERS = {  # the place of the right guess, and a number that gives it away
+    "careful": (2, "0.167"),
+    "weights": (2, "4.17"),
+    "hills": (2, "2.72"),
+    "told": (1, "1.22"),
+    "records": (1, "8.33"),
+    "game": (None, "62.2"),
+}
 
 
 @every_figure
 def test_a_guess_comes_first(visit, name):
     figure = panels(visit())[name]
-    asked = said(figure)
+    asked, answer = said(figure), ANSWERS[name][1]
+    later = figure.locator("input, select, summary, fieldset:nth-of-type(n + 2)")
+    assert later.count() >= 2
+    assert not any(one.is_visible() for one in later.all())
+    assert answer not in figure.inner_text()
     buttons = figure.locator("fieldset").first.locator("button")
-    assert buttons.count() in {3, 4}
+    assert buttons.count() in {4, 5}
     buttons.first.focus()
     figure.page.keyboard.press("Enter")
     assert buttons.first.get_attribute("aria-pressed") == "true"
     assert buttons.nth(1).get_attribute("aria-pressed") == "false"
+    assert not buttons.last.is_visible()  # Show without guessing
+    assert all(one.is_visible() for one in later.all())
+    assert answer in figure.inner_text()
+    assert said(figure) != asked
     if name != "game":  # there the answer comes after twenty rounds
-        assert said(figure) != asked
-        assert said(figure).startswith("Not quite") or name == "told"
+        assert said(figure).startswith("Not quite: ")
 
 
-ANSWERS = {"careful": 2, "weights": 2, "hills": 2, "told": 1, "records": 1}
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_one_guess_is_right(visit, name):
+@every_figure
+def test_who_does_not_guess_sees_it_too(visit, name):
     figure = panels(visit())[name]
-    buttons = figure.locator("fieldset").first.locator("button")
-    right = []
-    for place in range(buttons.count()):
-        guess(figure, place)
-        if said(figure).startswith("Right"):
-            right.append(place)
-    assert right == [ANSWERS[name]]
+    skip = figure.get_by_role("button", name="Show without guessing")
+    skip.focus()
+    figure.page.keyboard.press("Enter")
+    assert skip.evaluate("one => one === document.activeElement")
+    assert figure.get_by_role("slider", name="Your budget").is_visible()
+    assert ANSWERS[name][1] in figure.inner_text()
+    assert name == "game" or said(figure).startswith("The answer: ")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "game"])
+def test_one_guess_is_right_wherever_the_sliders_are(visit, name):
+    figure = panels(visit())[name]
+    buttons, verdicts = figure.locator("fieldset").first.locator("button"), set()
+    for key in (None, "Home", "End"):
+        if key:
+            figure.get_by_role("slider", name="Your budget").focus()
+            figure.page.keyboard.press(key)
+        right = []
+        for place in range(buttons.count() - 1):
+            guess(figure, place)
+            if said(figure).startswith("Right: "):
+                right.append(place)
+        assert right == [ANSWERS[name][0]]
+        guess(figure, 0)
+        verdicts.add(said(figure).split(". ")[0])
+    assert len(verdicts) == 1
+
+
+def test_bars_of_records_are_drawn_to_scale(visit):
+    figure = panels(visit())["records"]
+    guess(figure, 1)
+    wide = [float(bar.get_attribute("width")) for bar in figure.locator("svg rect").all()]
+    handed, counts = np.array(wide).reshape(6, 2).T  # an outline and a filled bar for each member
+    np.testing.assert_allclose(handed / handed[0], [1, 2, 3, 6, 40, 4], rtol=1e-9)
+    np.testing.assert_allclose(counts / handed[0], [1, 2, 2, 4, 20, 4], rtol=1e-9)  # cap 20
+    assert "20 of 40" in figure.inner_text()
+
+
+def test_orange_is_you(visit):
+    figure = panels(visit())["hills"]
+    guess(figure, 2)
+    orange = figure.locator('svg [stroke*="fig-warm"], svg [style*="fig-warm"]')
+    assert not orange.count()  # Zoe's hills
+    figure.get_by_role("combobox").select_option("you")
+    assert orange.count()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_focus_is_seen_on_every_control(visit, scheme):
+    tab = visit(
+        color_scheme=scheme, viewport={"width": 390, "height": 844}, reduced_motion="reduce"
+    )
+    for name, figure in panels(tab).items():
+        guess(figure, 0)
+        for control in figure.locator("button, input, select, summary").all():
+            if not control.is_visible():
+                continue
+            tab.keyboard.press("Shift")  # the keyboard is in use
+            control.focus()
+            control.scroll_into_view_if_needed()
+            box = control.bounding_box()
+            clip = {"x": box["x"] - 6, "y": box["y"] - 6}
+            clip |= {"width": box["width"] + 12, "height": box["height"] + 12}
+            shown = tab.screenshot(clip=clip)
+            assert control.evaluate("one => parseFloat(getComputedStyle(one).outlineWidth)") >= 3
+            control.blur()
+            assert shown != tab.screenshot(clip=clip), (name, control.inner_text())
 
 
 @every_figure
@@ -354,6 +428,8 @@ def test_nothing_is_wider_than_a_phone(visit, own):
                 part.inner_text() if part.evaluate("one => one.tagName") != "svg" else "svg",
             )
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    first = tab.locator("article table").first  # budgets and records: whole, without scrolling
+    assert first.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -9,60 +9,56 @@ explore.careful = (() => {
     return { budgets, least, scale: width / (copies * budgets.length * least) };
   }
 
-  // The bell of the noise, with its peak at the middle: points to draw it through.
-  function bell(middle, b, low, high) {
-    const at = Array.from({ length: 161 }, (_, k) => low + (high - low) * k / 160);
-    return [...at, middle].sort((one, other) => one - other)
-      .map((x) => [x, Math.exp(-Math.abs(x - middle) / b) / (2 * b)]);
-  }
-
   function view(data) {
-    const { INK, chart, guess, short, slider, steps } = explore;
+    const { INK, bell, chart, guess, short, slider, steps } = explore;
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own,
       text: (v) => `ε = ${v}`, share: "own" });
     const ask = guess({ label: "The noise for all 600:",
-      options: ["stays as it is", "grows by a sixth", "doubles"], also: [own] });
-    const at = (e) => short(solve(data, e).scale);
+      options: ["stays as it is", "grows by a sixth", "doubles"] });
+    const size = (e) => short(solve(data, e).scale);
     const names = [...data.names, "you"];
     return {
       title: "Six budgets, and the noise if the smallest holds for all",
       controls: { ask, own },
       show({ ask: given, own: mine }, width) {
-        const now = solve(data, mine), open = given >= 0;
+        const open = given >= 0, now = solve(data, open ? mine : data.own), tall = Math.max(1, ...now.budgets);
         const bars = chart({
           width, height: 210, x: { low: 0.4, high: 6.6, ticks: [], name: "" },
-          y: { low: 0, high: 1.1, ticks: [0, 0.5, 1], name: "budget" },
-          label: "Bars: the budgets of the six groups, cut off at the smallest. The table has the numbers.",
+          y: { low: 0, high: 1.1 * tall, ticks: [0, 0.5, 1, 1.5, 2].filter((v) => v <= tall), name: "budget" },
+          label: "Bars: the budgets of the six groups, filled up to the smallest. The table has the numbers.",
         });
         now.budgets.forEach((e, k) => {
-          const you = k === 5, color = you ? INK.warm : INK.blue;
+          const color = k === 5 ? INK.warm : INK.blue;
           bars.bar(k + 1, 0.34, e, { fill: "none", color });
           bars.bar(k + 1, 0.34, now.least, { fill: color, color });
-          bars.name(e > 1 ? `${e} ↑` : String(e), k + 1, Math.min(e, 1) + 0.03, { color }, "middle");
-          bars.name(names[k], k + 1, -0.13, { color: "currentColor" }, "middle");
+          bars.name(String(e), k + 1, e + 0.04 * tall, { color }, "middle");
+          bars.name(names[k], k + 1, -0.13 * tall, { color: "currentColor" }, "middle");
         });
         bars.level(now.least, { color: INK.soft, dash: "5 4", width: 1.5 });
         const curve = chart({
           width, height: 190, x: { low: 2, high: 4, ticks: [2, 2.5, 3, 3.5, 4], name: "published average (days a week)" },
           y: { low: 0, high: 6.8, ticks: [], name: "how likely" },
-          label: "A bell around the true average of 3 days: what may be published. The sentence has the numbers.",
+          label: open ? "A hill around the true average of 3 days: what may be published. The sentence has the numbers."
+            : "Axes around the true average of 3 days. A hill is drawn after your guess.",
         });
         curve.upright(3, { color: INK.soft, width: 1, dash: "3 3" });
         if (open) {
-          curve.line(bell(3, solve(data, 0.05).scale, 2, 4), { color: INK.soft, dash: "5 4" });
-          curve.line(bell(3, now.scale, 2, 4), { color: INK.blue, width: 3 });
-          curve.name(`your budget ${mine}`, 2.95, 5, { color: INK.blue }, "end");
-          curve.name("if it were 0.05", 2.85, 2.2, { color: INK.soft }, "end");
+          const draw = (e, at, key) => {
+            const { least, scale } = solve(data, e);
+            curve.line(bell(3, scale, 2, 4), key);
+            curve.name(`smallest ${least}`, at, 0.8 * Math.exp((at - 3) / scale) / (2 * scale) + 1.2, key, "end");
+          };
+          if (now.least > 0.05) draw(0.05, 2.85, { color: INK.soft, dash: "5 4" });
+          draw(mine, 2.95, { color: INK.blue, width: 3 });
         } else {
           curve.name("Guess first.", 3.05, 3.4, { color: INK.soft });
         }
         return {
           charts: [bars, curve],
           text: !open ? "The filled part of each bar is what one common promise uses. Guess, then move your budget." :
-            (given === 2 ? "Right. " : given < 3 ? "Not quite. " : "") +
-            `At a budget of 0.1 the noise is ${at(0.1)} days on average; at 0.05 it is ${at(0.05)}, twice as much, ` +
-            `for everyone. At yours, ${mine}, the smallest budget is ${now.least} and the noise is ` +
-            `${short(now.scale)} days.`,
+            ask.verdict(2, `with 0.1 as the smallest budget the noise is ${size(0.1)} days, with 0.05 it is ` +
+              `${size(0.05)}, twice as much for all`) +
+            `Now your budget is ${mine}: the smallest is ${now.least}, and the noise is ${short(now.scale)} days.`,
           table: {
             caption: "Each group: its budget, and the budget that one common promise uses",
             head: ["group", "budget", "used"],
@@ -73,6 +69,6 @@ explore.careful = (() => {
     };
   }
 
-  return { solve, bell, view };
+  return { solve, view };
 })();
 explore.mount("careful", explore.careful.view);

@@ -20,7 +20,7 @@ explore.game = (() => {
 
   // Twenty boxes, one a round: full where the guess was right; below, the score and both rates.
   function board(past, now, width) {
-    const { INK, svg } = explore;
+    const { INK, svg } = explore, height = 118;
     const left = 2, each = (width - 4) / ROUNDS, box = Math.min(each - 3, 24), parts = [];
     for (let k = 0; k < ROUNDS; k += 1) {
       const done = k < past.length, right = done && past[k];
@@ -29,21 +29,23 @@ explore.game = (() => {
       if (done && !right) parts.push(svg("path", { stroke: INK.soft, "stroke-width": 2,
         d: `M${left + k * each + 3},7l${box - 6},${box - 6}m0,${6 - box}l${6 - box},${box - 6}` }));
     }
-    const to = (share) => left + share * (width - 4), y = 44, right = past.filter(Boolean).length;
+    const to = (share) => left + share * (width - 4), y = 62, right = past.filter(Boolean).length;
     const word = (text, share, at, anchor, color) =>
       svg("text", { x: to(share), y: at, "text-anchor": anchor, class: "explore-name", style: `fill:${color}` }, text);
-    parts.push(svg("rect", { x: left, y, width: width - 4, height: 20, fill: "none", stroke: INK.soft }),
+    parts.push(svg("text", { x: left, y: 46 }, "full: right, crossed: wrong, empty: to come"),
+      svg("rect", { x: left, y, width: width - 4, height: 20, fill: "none", stroke: INK.soft }),
       svg("rect", { x: left, y, width: past.length ? (right / past.length) * (width - 4) : 0, height: 20, fill: INK.blue }),
       svg("path", { d: `M${to(now.ceiling)},${y - 6}v32`, stroke: "currentColor", "stroke-width": 3 }),
       svg("path", { d: `M${to(0.5)},${y - 3}v26`, stroke: INK.soft, "stroke-width": 2, "stroke-dasharray": "3 2" }),
       word(`ceiling ${(100 * now.ceiling).toFixed(1)} %`, Math.min(now.ceiling, 0.9), y + 42, now.ceiling > 0.8 ? "end" : "start", "currentColor"),
+      word("your score", 0, y + 42, "start", INK.blue),
       word("coin 50 %", 0.49, y + 42, "end", INK.soft));
     const of = `${right} of ${past.length} right, the ceiling is at ${(100 * now.ceiling).toFixed(1)} percent.`;
-    return { stage: svg("svg", { width, height: 92, viewBox: `0 0 ${width} 92`, role: "img", "aria-label": of }, ...parts) };
+    return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": of }, ...parts) };
   }
 
   function view(data) {
-    const { INK, chart, guess, html, short, slider, steps } = explore;
+    const { INK, bell, chart, guess, html, short, slider, steps } = explore;
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own, text: (v) => `ε = ${v}`, share: "own" });
     const ask = guess({ label: "Right, of twenty:", options: ["10", "about 12", "about 16", "all 20"] });
     let budget = 0, past = [], told = "", now, current;
@@ -77,23 +79,25 @@ explore.game = (() => {
         const axis = chart({
           width, height: 170, x: { low: -0.12, high: 0.14, ticks: [-0.1, -0.05, 0, 0.05, 0.1], name: "published average (days a week)" },
           y: { low: 0, high: 46, ticks: [], name: "how likely" },
-          label: `A published average of ${current.result.toFixed(3)} days, on two hills: around 0 without you, around ${now.shift.toFixed(3)} with you.`,
+          label: given < 0 ? "Two hills that overlap: the results to expect without you and with you."
+            : `A published average of ${current.result.toFixed(3)} days, on two hills: around 0 without you, around ${now.shift.toFixed(3)} with you.`,
         });
-        const hill = (middle) => [...Array.from({ length: 241 }, (_, k) => -0.12 + 0.26 * k / 240), middle].sort((a, b) => a - b)
-          .map((x) => [x, Math.exp(-Math.abs(x - middle) / now.scale) / (2 * now.scale)]);
-        axis.line(hill(0), { color: INK.soft, dash: "5 4" });
-        axis.line(hill(now.shift), { color: INK.warm });
+        const hill = (middle, key) => axis.line(bell(middle, now.scale, -0.12, 0.14), key);
+        hill(0, { color: INK.soft, dash: "5 4" });
+        hill(now.shift, { color: INK.warm });
         axis.name("without you", -0.115, 38, { color: INK.soft });
         axis.name("with you", 0.135, 38, { color: INK.warm }, "end");
-        axis.mark(Math.min(Math.max(current.result, -0.119), 0.139), 2, { shape: "triangle", color: INK.blue });
+        if (given >= 0) axis.mark(Math.min(Math.max(current.result, -0.119), 0.139), 2, { shape: "triangle", color: INK.blue });
         const rate = `The best guesser is right in ${(100 * now.best).toFixed(1)} percent of the rounds in the long run; ` +
           `at a budget of ${mine} nobody can exceed ${(100 * now.ceiling).toFixed(1)} percent.`;
         const hoped = given >= 0 && given < 4 ? ` You had expected ${["10", "about 12", "about 16", "all 20"][given]}.` : "";
         return {
-          charts: [axis, board(past, now, width)],
-          text: over ? `${told}You were right in ${right} of 20.${hoped} ${rate}` +
+          charts: given < 0 ? [axis] : [axis, board(past, now, width)],
+          text: given < 0 ? `With your budget of ${mine}, how many of twenty rounds will you get right?`
+            : over ? `${told}You were right in ${right} of 20.${hoped} ${rate}` +
             (right / ROUNDS > now.ceiling ? " Your score above the ceiling is luck: it is a ceiling for the long run." : "")
-            : `${told}${right} of ${past.length} right. Round ${past.length + 1}: the page published ${current.result.toFixed(3)} days. Were you in it?`,
+            : `${told}${right} of ${past.length} right. Round ${past.length + 1}: the page published ` +
+              `${current.result.toFixed(3)} days${current.result < 0 ? " (below 0 because of the noise)" : ""}. Were you in it?`,
           table: {
             caption: "How often a guess can be right, in the long run, in percent",
             head: ["budget", "best guess here", "ceiling"],

@@ -15,14 +15,8 @@ explore.hills = (() => {
     return Math.exp((Math.abs(result - 3) - Math.abs(result - 3 - shift)) / scale);
   }
 
-  function hill(middle, b, low, high) {
-    const at = Array.from({ length: 241 }, (_, k) => low + (high - low) * k / 240);
-    return [...at, middle].sort((one, other) => one - other)
-      .map((x) => [x, Math.exp(-Math.abs(x - middle) / b) / (2 * b)]);
-  }
-
   function view(data) {
-    const { INK, chart, choice, guess, short, slider, steps } = explore;
+    const { INK, bell, chart, choice, guess, short, slider, steps } = explore;
     const LOW = 2.9, HIGH = 3.1, TOP = 44;
     const results = Array.from({ length: 101 }, (_, k) => Number((LOW + k * 0.002).toFixed(3)));
     const who = choice({ label: "Whose answer changes",
@@ -31,28 +25,29 @@ explore.hills = (() => {
       text: (v) => v.toFixed(3) });
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own,
       text: (v) => `ε = ${v}`, share: "own" });
-    const ask = guess({ label: "For Zoe, at most:", options: ["1.1 times", "1.6 times", "2.7 times", "no limit"],
-      also: [who, result, own] });
+    const ask = guess({ label: "For Zoe, at most:", options: ["1.1 times", "1.6 times", "2.7 times", "no limit"] });
     return {
       title: "Two hills: the results to expect after two answers of one member",
       controls: { ask, who, result, own },
       show({ ask: given, who: chosen, result: x, own: mine }, width) {
         const index = chosen < 5 ? 4 - chosen : 5, whose = chosen < 5 ? `${data.names[index]}'s` : "Your";
-        const now = solve(data, mine, index), open = given >= 0, here = ratio(data, mine, index, x);
+        const open = given >= 0, now = solve(data, open ? mine : data.own, index), here = ratio(data, mine, index, x);
         const [high, low] = [3 + now.shift, 3].map((m) => Math.exp(-Math.abs(x - m) / now.scale) / (2 * now.scale));
         const lines = chart({
           width, height: 280, x: { low: LOW, high: HIGH, ticks: [2.9, 2.95, 3, 3.05, 3.1], name: "published average (days a week)" },
           y: { low: 0, high: TOP, ticks: [], name: "how likely" },
-          label: "Two hills of one shape, a little apart. The sentence has the numbers.",
+          label: open ? "Two hills of one shape, a little apart. The sentence has the numbers."
+            : "One hill. The other is drawn after your guess.",
         });
-        lines.line(hill(3, now.scale, LOW, HIGH), { color: INK.blue, width: 3 });
-        lines.name("answer 0", 2.905, TOP * 0.9, { color: INK.blue });
+        const color = index === 5 ? INK.warm : INK.blue, name = index === 5 ? "you" : data.names[index];
+        lines.line(bell(3, now.scale, LOW, HIGH), { color: INK.soft, dash: "5 4" });
+        lines.name(`${name}: answer 0`, 2.905, TOP * 0.9, { color: INK.soft });
         if (open) {
-          lines.line(hill(3 + now.shift, now.scale, LOW, HIGH), { color: INK.warm, width: 3, dash: "8 4" });
-          lines.name("answer 5", 2.905, TOP * 0.8, { color: INK.warm });
+          lines.line(bell(3 + now.shift, now.scale, LOW, HIGH), { color, width: 3 });
+          lines.name(`${name}: answer 5`, 2.905, TOP * 0.8, { color });
           lines.upright(x, { color: INK.soft, width: 1 });
-          lines.mark(x, low, { shape: "circle", color: INK.blue });
-          lines.mark(x, high, { shape: "circle", color: INK.warm });
+          lines.mark(x, low, { shape: "circle", color: INK.soft });
+          lines.mark(x, high, { shape: "circle", color });
         } else {
           lines.name("Guess first.", 2.905, TOP * 0.8, { color: INK.soft });
         }
@@ -60,8 +55,8 @@ explore.hills = (() => {
           : `${short(1 / here)} times as likely after the answer 0 as after 5`;
         return {
           charts: [lines],
-          text: !open ? "The hill shows which results to expect if this member answers 0. Guess how far the answer 5 could push it." :
-            (given === 2 ? "Right: for Zoe it is e, or 2.72. " : given < 4 ? "Not quite: for Zoe it is e, or 2.72. " : "") +
+          text: !open ? "The hill shows which results to expect if Zoe answers 0. Her answer 5 moves the hill: how much likelier can it make a result?" :
+            ask.verdict(2, "for Zoe it is at most e, or 2.72, times") +
             `${whose} answer moves the hill by ${short(now.budget)} times the size of the noise. ` +
             `A result of ${x.toFixed(3)} is ${times}. No result comes above ${short(Math.exp(now.budget))} times.`,
           table: {

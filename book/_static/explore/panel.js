@@ -32,6 +32,13 @@ window.explore ??= (() => { // a page with several figures names this file once 
     return Array.from({ length: count + 1 }, (_, k) => low * (high / low) ** (k / count));
   }
 
+  // The density of Laplace noise of size b around the middle: points to draw it through.
+  function bell(middle, b, low, high) {
+    const at = Array.from({ length: 241 }, (_, k) => low + (high - low) * k / 240);
+    return [...at, middle].sort((one, other) => one - other)
+      .map((x) => [x, Math.exp(-Math.abs(x - middle) / b) / (2 * b)]);
+  }
+
   // Round values at nearly equal ratios, ten from one power of ten to the next, for a slider.
   function steps(low, high) {
     const all = [];
@@ -163,26 +170,32 @@ window.explore ??= (() => { // a page with several figures names this file once 
     };
   }
 
-  // Buttons that ask for a guess: `read` gives the place of the one pressed, -1 before, and
-  // the number of options once somebody tries the sliders `also` instead.
-  function guess({ label, options, also = [] }) {
+  // Buttons that ask for a guess, and one to see the answer without: `read` gives the place of the
+  // one pressed, -1 before. In a figure that asks, all else that moves, and the table, comes then.
+  function guess({ label, options }) {
     const row = html("fieldset", { class: "explore-control explore-press explore-guess" },
       html("legend", {}, label));
     let given = -1;
-    const give = (k) => {
-      given = k;
-      buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(j === k)));
-      row.dispatchEvent(new Event("input"));
-    };
-    const buttons = options.map((name, k) => {
+    const buttons = [...options, "Show without guessing"].map((name, k) => {
       const press = html("button", { type: "button", "aria-pressed": "false" }, name);
-      press.addEventListener("click", () => give(k));
+      press.addEventListener("click", () => {
+        given = k;
+        buttons.forEach((one, j) => one.setAttribute("aria-pressed", String(j === k)));
+        buttons.at(-1).hidden = k < options.length;
+        row.dispatchEvent(new Event("input"));
+      });
       return press;
     });
+    buttons.at(-1).classList.add("explore-skip");
     row.append(...buttons);
-    for (const { input } of also)
-      input.addEventListener("change", () => given < 0 && give(options.length));
-    return { row, input: row, read: () => given };
+    return {
+      row,
+      input: row,
+      read: () => given,
+      // What is said of the guess: always of the question as it was asked, wherever the sliders are.
+      verdict: (right, answer) =>
+        `${given === right ? "Right" : given < options.length ? "Not quite" : "The answer"}: ${answer}. `,
+    };
   }
 
   function fill(table, { caption, head, rows }) {
@@ -195,7 +208,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
   }
 
   // view(data) is {title, controls: {name: slider or choice}, show(state, width)}, and show gives
-  // {charts, text, table} of the current state.
+  // {charts, text, table} of the current state. A control `ask` is a guess, which comes first.
   function mount(name, view) {
     for (const root of document.querySelectorAll(`[data-explore="${name}"]`)) {
       const picture = document.getElementById(root.dataset.figure)?.querySelector("img, svg.inline-figure");
@@ -203,19 +216,22 @@ window.explore ??= (() => { // a page with several figures names this file once 
       const { title, controls, show } = view(JSON.parse(root.querySelector("script").textContent));
       const stage = html("div"), words = html("output", { "aria-live": "polite" });
       const table = html("table");
+      const numbers = html("details", {}, html("summary", {}, "The numbers as a table"), table);
       const panel = html("div", { class: "explore", role: "group", "aria-label": title },
-        ...Object.values(controls).map((control) => control.row), stage, words,
-        html("details", {}, html("summary", {}, "The numbers as a table"), table));
+        ...Object.values(controls).map((control) => control.row), stage, words, numbers);
+      const rows = Object.values(controls).map(({ row }) => row).filter((row) => row !== controls.ask?.row);
+      const later = controls.ask ? [...rows, numbers] : [];
       const update = () => {
         const state = {};
         for (const [key, control] of Object.entries(controls)) state[key] = control.read(state);
-        const { charts, text, table: numbers } = show(state, Math.max(stage.clientWidth, 260));
+        for (const one of later) one.hidden = state.ask < 0;
+        const { charts, text, table: cells } = show(state, Math.max(stage.clientWidth, 260));
         charts.forEach(({ stage: now }, k) => { // a chart that stays keeps the pointer that drags it
           if (!stage.children[k]) stage.append(now);
           else if (stage.children[k] !== now) stage.children[k].replaceWith(now);
         });
         words.textContent = text;
-        fill(table, numbers);
+        fill(table, cells);
       };
       const still = picture.closest("a") ?? picture; // the link to the large picture goes with it
       still.before(panel);
@@ -233,6 +249,6 @@ window.explore ??= (() => { // a page with several figures names this file once 
   }
 
   return {
-    BLUE, VERMILION, GREEN, GRAY, INK, chart, choice, guess, html, mount, ratios, short, slider, steps, svg,
+    BLUE, VERMILION, GREEN, GRAY, INK, bell, chart, choice, guess, html, mount, ratios, short, slider, steps, svg,
   };
 })();

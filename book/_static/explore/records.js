@@ -27,6 +27,20 @@ explore.records = (() => {
     return found;
   }
 
+  // A row for each member: as long as what they handed in, filled as far as it counts.
+  function rows(names, sizes, counts, width, label) {
+    const { INK, short, svg } = explore;
+    const each = 30, left = 46, unit = (width - left - 84) / Math.max(40, ...sizes), height = each * names.length + 14;
+    const parts = names.flatMap((name, k) => {
+      const y = each * k + 6, color = k === 5 ? INK.warm : INK.blue;
+      const bar = (long, fill) => svg("rect", { x: left, y, width: unit * long, height: 20, fill, stroke: color });
+      const word = (text, x, anchor, style) => svg("text", { x, y: y + 15, "text-anchor": anchor, style, class: "explore-name" }, text);
+      return [bar(sizes[k], "none"), ...(counts ? [bar(counts[k], color)] : []), word(name, left - 8, "end", ""),
+        word(counts ? `${short(counts[k])} of ${sizes[k]}` : String(sizes[k]), left + unit * sizes[k] + 6, "start", `fill:${color}`)];
+    });
+    return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, ...parts) };
+  }
+
   function view(data) {
     const { INK, chart, guess, ratios, short, slider, steps } = explore;
     const caps = [...new Set([...ratios(0.5, 80, 120).map((v) => Number(v.toPrecision(3))), 1, 20, 40, data.cap])]
@@ -35,37 +49,26 @@ explore.records = (() => {
     const mine = slider({ label: "Your records", values: () => [1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40], start: data.mine,
       text: (v) => `${v} weeks` });
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own, text: (v) => `ε = ${v}`, share: "own" });
-    const ask = guess({ label: "Of Zoe's 40, count:", options: ["1", "about 8", "20", "all 40"], also: [cap, mine, own] });
+    const ask = guess({ label: "Of Zoe's 40, count:", options: ["1", "about 8", "20", "all 40"] });
     const names = [...data.names, "you"];
     return {
       title: "How many records of each member count, and the error of the average",
       controls: { ask, cap, mine, own },
-      show({ ask: given, cap: h, mine: weeks, own: budget }, width) {
-        const open = given >= 0, now = solve(data, budget, weeks, h), { sizes, budgets } = all(data, budget, weeks);
-        const top = best(data, budget, weeks), gaps = [1, 8, 20, 40].map((v) => Math.abs(Math.log(top / v)));
-        const least = solve(data, budget, weeks, top);
-        const bars = chart({
-          width, height: 230, x: { low: 0.4, high: 6.6, ticks: [], name: "" },
-          y: { low: 0, high: 11.5, ticks: [0, 2, 4, 6, 8, 10], name: "records that count" },
-          label: "Bars: the records of each member, filled as far as they count. The table has the numbers.",
-        });
-        sizes.forEach((s, k) => {
-          const color = k === 5 ? INK.warm : INK.blue, counts = now.counts[k];
-          bars.bar(k + 1, 0.34, Math.min(s, 10.2), { fill: "none", color });
-          bars.bar(k + 1, 0.34, Math.min(counts, 10.2), { fill: color, color });
-          bars.name(width > 480 ? `${short(counts)} of ${s}${s > 10 ? " ↑" : ""}` : short(counts), k + 1,
-            Math.min(s, 10.2) + 0.25, { color }, "middle");
-          bars.name(names[k], k + 1, -1.2, { color: "currentColor" }, "middle");
-        });
+      show({ ask: given, cap: h, mine: weeks, own: asked }, width) {
+        const open = given >= 0, budget = open ? asked : data.own;
+        const now = solve(data, budget, weeks, h), { sizes, budgets } = all(data, budget, weeks);
+        const top = best(data, budget, weeks), least = solve(data, budget, weeks, top);
+        const bars = rows(names, sizes, open && now.counts, width,
+          "Bars: the records of each member, filled as far as they count. The table has the numbers.");
         const lines = chart({
-          width, height: 220, left: 56,
+          width, height: 220, left: 60,
           x: { low: 0.5, high: 80, log: true, ticks: [0.5, 1, 2, 5, 10, 20, 40, 80], name: "Zoe's cap (records)" },
           y: { low: 0, high: 0.1, ticks: [0, 0.02, 0.04, 0.06, 0.08, 0.1], name: "error (days)" },
           label: open ? "A valley: the typical error against the cap, with its two parts. The sentence has the numbers."
             : "Empty axes. The curves are drawn after your guess.",
         });
-        lines.upright(h, { color: INK.soft, width: 1 });
         if (open) {
+          lines.upright(h, { color: INK.soft, width: 1 });
           const points = ratios(0.5, 80, 160).map((v) => [v, solve(data, budget, weeks, v)]);
           const draw = (part, key) => lines.line(points.map(([v, one]) => [v, one[part]]), key);
           draw("records", { color: INK.soft, dash: "2 3" });
@@ -77,12 +80,13 @@ explore.records = (() => {
           lines.mark(top, least.both, { shape: "circle", color: INK.blue }, true);
           lines.mark(h, now.both, { shape: "circle", color: INK.blue });
         } else {
-          lines.name("Guess first, then the curves appear.", 0.55, 0.05, { color: INK.soft });
+          lines.name("Guess first.", 0.55, 0.05, { color: INK.soft });
         }
         return {
           charts: [bars, lines],
-          text: !open ? "Each bar is one member's records, filled as far as they count. Guess, then move the cap." :
-            (given === gaps.indexOf(Math.min(...gaps)) ? "Right. " : given < 4 ? "Not quite. " : "") +
+          text: !open ? "Each bar is what one member handed in. How far should Zoe's be filled?" :
+            ask.verdict(1, `with your budget at ${data.own} and your ${data.mine} records Zoe's best cap is ${short(data.cap)}`) +
+            `Now your budget is ${budget} and you have ${weeks} records. ` +
             `With Zoe's cap at ${short(h)}, and yours at ${short(h * budget)}, the typical error is ${now.both.toPrecision(2)} days ` +
             `(records ${now.records.toPrecision(2)}, noise ${now.noise.toPrecision(2)}). The best cap for Zoe is ${short(top)}, ` +
             `yours then is ${short(top * budget)}, and the error ${least.both.toPrecision(2)}.`,

@@ -12,41 +12,42 @@ explore.told = (() => {
     const others = slider({ label: "Average of the others", values: () => halves(0.5), start: 3, text: (v) => `${v} days` });
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own,
       text: (v) => `ε = ${v}`, share: "own" });
-    const ask = guess({ label: "Of your budget:", options: ["none", "40 percent", "60 percent", "all of it"],
-      also: [answer, others, own] });
+    const ask = guess({ label: "Your actual loss:", options: ["0", "0.2", "0.3", "0.5"] });
     return {
       title: "Your actual loss against your answer",
       controls: { ask, answer, others, own },
       show({ ask: given, answer: x, others: a, own: mine }, width) {
-        const now = loss(data, mine, x, a), open = given >= 0, share = (v) => 100 * loss(data, 1, v, a);
+        const open = given >= 0, budget = open ? mine : data.own;
+        const at = (v) => loss(data, budget, v, a), now = at(x);
         const lines = chart({
-          width, height: 250, left: 56, x: { low: -0.15, high: 5.15, ticks: [0, 1, 2, 3, 4, 5], name: "your days a week" },
-          y: { low: 0, high: 118, ticks: [0, 20, 40, 60, 80, 100], name: "percent of your budget" },
-          label: "A line shaped like a V: the part of your budget that is used, against your answer. The sentence has the numbers.",
+          width, height: 250, left: 60, x: { low: -0.15, high: 5.15, ticks: [0, 1, 2, 3, 4, 5], name: "your days a week" },
+          y: { low: 0, high: 1.18 * budget, ticks: [0, 1, 2, 3, 4, 5].map((v) => v * budget / 5), name: "actual loss" },
+          label: open ? "A line shaped like a V: your actual loss against your answer. The sentence has the numbers."
+            : "Axes without a line. It is drawn after your guess.",
         });
-        lines.level(100, { color: INK.soft, dash: "6 4" });
-        lines.name(`promised to you: ${mine}`, 0, 104, { color: INK.soft });
-        lines.line([[a, 0], [a, 94]], { color: INK.soft, width: 1, dash: "3 3" });
-        lines.name("the others", a > 3.5 ? a - 0.06 : a + 0.06, 84, { color: INK.soft }, a > 3.5 ? "end" : "start");
+        lines.level(budget, { color: INK.soft, dash: "6 4" });
+        lines.name(`your budget: ${budget}`, 0, 1.04 * budget, { color: INK.soft });
+        lines.line([[a, 0], [a, 0.94 * budget]], { color: INK.soft, width: 1, dash: "3 3" });
+        lines.name("the others", a > 3.5 ? a - 0.06 : a + 0.06, 0.84 * budget, { color: INK.soft }, a > 3.5 ? "end" : "start");
         if (open) {
-          lines.line([[0, share(0)], [a, 0], [5, share(5)]], { color: INK.blue, width: 3 });
-          lines.mark(x, share(x), { shape: "circle", color: INK.warm });
-          lines.name(`you: ${short(now)}`, x, share(x) + 7, { color: INK.warm }, x > 3 ? "end" : "start");
+          lines.line([[0, at(0)], [a, 0], [5, at(5)]], { color: INK.blue, width: 3 });
+          lines.mark(x, now, { shape: "circle", color: INK.warm });
+          lines.name(`you: ${short(now)}`, x, now + 0.07 * budget, { color: INK.warm }, x > 3 ? "end" : "start");
         } else {
           lines.mark(x, 0, { shape: "circle", color: INK.warm });
-          lines.name("Guess first.", 0.1, 50, { color: INK.soft });
+          lines.name("Guess first.", 0.1, 0.5 * budget, { color: INK.soft });
         }
         return {
           charts: [lines],
-          text: !open ? "You answered 5, the others 3 on average. How much of your budget did the release use?" :
-            (given === 1 ? "Right: 40 percent. " : given < 4 ? "Not quite: it was 40 percent. " : "") +
-            `Now your answer is ${x} and the others have ${a} on average: your actual loss is ${short(now)} of the ${mine} ` +
-            `that you allowed, ${short(share(x))} percent. With you in it no result is more than ` +
-            `${short(Math.exp(now))} times as likely as without you, or the other way round; you had allowed ${short(Math.exp(mine))}.`,
+          text: !open ? `You answered 5, the others 3 on average, and your budget is ${budget}. How large is your actual loss?` :
+            ask.verdict(1, `with your answer 5, the others at 3 and a budget of ${data.own} it is ${short(loss(data, data.own, 5, 3))}`) +
+            `Now your answer is ${x} and the others are at ${a}: you lose ${short(now)} of the ${budget} that you allowed. No result is ` +
+            `more than ${short(Math.exp(now))} times as likely with you as without you, or the other way round; you allowed ` +
+            `${short(Math.exp(budget))} times.`,
           table: {
             caption: "Your actual loss for each answer",
-            head: ["your days", "actual loss", "percent of your budget"],
-            rows: halves(1).map((v) => [String(v), short(loss(data, mine, v, a)), short(share(v))]),
+            head: ["your days", "actual loss", "your budget"],
+            rows: halves(1).map((v) => [String(v), short(at(v)), String(budget)]),
           },
         };
       },

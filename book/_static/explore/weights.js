@@ -21,7 +21,7 @@ explore.weights = (() => {
     const each = 92, left = 2, wide = width - 4, LONGEST = 0.17;
     const word = (text, x, y, more = {}) => svg("text", { x, y, ...more }, text);
     const parts = rows.flatMap(({ title, shares, scale, hidden }, k) => {
-      const y = each * k + 16, out = [word(title, left, y, { class: "explore-name" })];
+      const y = each * k + 28, out = [word(title, left, y, { class: "explore-name" })];
       let x = left;
       shares.forEach((share, j) => {
         const w = wide * share, you = j === 5, text = w > 8 * names[j].length + 6 ? names[j] : names[j][0];
@@ -43,16 +43,16 @@ explore.weights = (() => {
     const { guess, short, slider, steps } = explore;
     const own = slider({ label: "Your budget", values: () => steps(0.05, 2), start: data.own,
       text: (v) => `ε = ${v}`, share: "own" });
-    const ask = guess({ label: "The noise shrinks:", options: ["not at all", "2 times", "4 times", "10 times"], also: [own] });
+    const ask = guess({ label: "The noise gets smaller:",
+      options: ["not at all", "2 times", "about 4 times", "10 times"] });
+    const gain = ({ least, own: weighted }) => short(least.scale / weighted.scale);
     const names = [...data.names, "you"];
     return {
       title: "Shares of the six groups, and the noise, under three rules",
       controls: { ask, own },
       show({ ask: given, own: mine }, width) {
-        const now = solve(data, mine), open = given >= 0, gain = now.least.scale / now.own.scale;
+        const open = given >= 0, now = solve(data, open ? mine : data.own);
         const left = 100 * now.threshold.shares.filter((s) => s === 0).length;
-        const near = [1, 2, 4, 10].map((v) => Math.abs(Math.log(gain / v)));
-        const right = given < 4 && near[given] === Math.min(...near);
         const percent = (s) => (100 * s).toFixed(1);
         return {
           charts: [picture([
@@ -61,9 +61,9 @@ explore.weights = (() => {
             { title: "A weight of one's own", ...now.own, hidden: !open },
           ], names, width, "Three rows of shares and noise. The table has the numbers.")],
           text: !open ? "Each row: the share of each group in the average, and the noise it needs. How long is the last bar?" :
-            (right ? "Right. " : given < 4 ? "Not quite. " : "") +
-            `Own weights need noise of ${short(now.own.scale)} days instead of ${short(now.least.scale)}: ` +
-            `${short(gain)} times less. Your group counts ${short(100 * now.own.shares[5])} percent. ` +
+            ask.verdict(2, `with your budget at ${data.own} it gets ${gain(solve(data, data.own))} times smaller`) +
+            `Now your budget is ${mine}: own weights need noise of ${short(now.own.scale)} days instead of ` +
+            `${short(now.least.scale)}, ${gain(now)} times less, and your group counts ${short(100 * now.own.shares[5])} percent. ` +
             `The best threshold needs ${short(now.threshold.scale)}` +
             (left ? ` and leaves ${left} of the 600 members out.` : " and leaves nobody out."),
           table: {
