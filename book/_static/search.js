@@ -2,6 +2,8 @@
 //
 // The index is loaded with the first question; `pdp_search.py` says what is in it. A word counts
 // where it stands: in the title, among the other words for a thing, in the text; rare words more.
+// What lacks the rarest word of the question that names anything comes late, a title once, and the
+// list ends where what is found is no longer near to what is asked.
 // Words match whole; the last one, which may not be typed to its end, also as a beginning.
 (() => {
   const STOP = new Set(("a about al an and any are as at be been between by can could did do does "
@@ -18,7 +20,9 @@
   const FIELDS = [12, 8, 1.2]; // what a word counts in the title, among other words, in the text
   const OTHER = 0.6; // another word for what is asked counts so much less
   const EXACT = 4; // a name that is the whole question
-  const SHOWN = 30, LONG = 128; // places; words of an excerpt, and the spaces between them
+  const LACKS = 0.25; // without the rarest word
+  const FEW = 5, SHOWN = 30, SHARE = 0.1; // places: so many, or more with this share of the best
+  const LONG = 128; // words of an excerpt, and the spaces between them
 
   // British endings are American, and the endings of numbers and tenses go.
   const shorten = (word) => {
@@ -92,39 +96,49 @@
     }
     return term;
   });
-
-  const score = (record, wanted, phrase, { common, records }) => {
-    let sum = 0, met = 0, inTitle = 0;
-    for (const term of wanted) {
-      let best = 0, title = 0;
-      for (const [word, worth] of term) {
-        const rare = Math.log(1 + records.length / (1 + (common.get(word) ?? 0)));
-        record.fields.forEach((field, k) => {
-          const often = field.get(word);
-          if (!often) return;
-          const here = FIELDS[k] * (k === 2 ? 1 + Math.log(1 + often) : 1)
-            * (k === 1 && record.kind === "word" ? 2 : 1); // the symbol of a word is its name
-          best = Math.max(best, here * worth * rare);
-          if (k === 0) title = Math.max(title, worth);
-        });
-      }
-      met += best > 0;
-      inTitle += title;
-      sum += best;
+  // What a word of the question counts in a record, and in its title; and whether a name has it.
+  const weigh = ({ fields, kind }, term, { common, records }) => {
+    let points = 0, title = 0, name = false;
+    for (const [word, worth] of term) {
+      const rare = Math.log(1 + records.length / (1 + (common.get(word) ?? 0)));
+      fields.forEach((field, k) => {
+        const often = field.get(word);
+        if (!often) return;
+        const here = FIELDS[k] * (k === 2 ? 1 + Math.log(1 + often) : 1)
+          * (k === 1 && kind === "word" ? 2 : 1); // the symbol of a word is its name
+        points = Math.max(points, here * worth * rare);
+        if (k === 0) title = Math.max(title, worth);
+        name ||= k < 2;
+      });
     }
-    const exact = record.names.includes(phrase);
-    const share = exact ? 1 : Math.min(1, inTitle / Math.max(1, record.long));
-    return sum * (met / wanted.length) ** 2 * (1 + share) * (exact ? EXACT : 1)
-      * KINDS[record.kind][0];
+    return { points, title, name };
+  };
+
+  const score = ({ kind, long, met, exact }, rarest) => {
+    const sum = (what) => met.reduce((total, one) => total + one[what], 0);
+    const share = exact ? 1 : Math.min(1, sum("title") / Math.max(1, long));
+    return sum("points") * (met.filter((one) => one.points).length / met.length) ** 2
+      * (1 + share) * KINDS[kind][0] * (met[rarest]?.points === 0 ? LACKS : 1);
   };
 
   const find = async (query, root) => {
     const all = await load(root), words = [...new Set(asked(query))];
     const wanted = terms(words, all), phrase = named(query);
     const hits = new Set(wanted.flatMap((term) => [...term.keys()]));
-    return all.records.map((record) => [score(record, wanted, phrase, all), record])
-      .filter(([points]) => points > 0).sort(([a], [b]) => b - a).slice(0, SHOWN)
-      .map(([, record]) => ({ ...record, hits }));
+    const found = all.records.map((record) => ({ ...record, hits,
+      exact: record.names.includes(phrase), met: wanted.map((term) => weigh(record, term, all)) }))
+      .filter(({ met }) => met.some((one) => one.points));
+    const many = (k) => found.filter(({ met }) => met[k].points).length;
+    const [rarest] = [...wanted.keys()].filter((k) => found.some(({ met }) => met[k].name))
+      .sort((one, other) => many(one) - many(other));
+    for (const one of found) one.points = score(one, rarest);
+    const near = SHARE * Math.max(...found.map((one) => one.points));
+    for (const one of found) one.points *= one.exact ? EXACT : 1;
+    found.sort((one, other) => other.points - one.points);
+    const first = new Map(); // of each title
+    for (const one of found) if (!first.has(one.title)) first.set(one.title, one);
+    return [...first.values(), ...found.filter((one) => first.get(one.title) !== one)]
+      .filter((one, k) => k < FEW || one.points >= near).slice(0, SHOWN);
   };
 
   // The text from the first of the sentences that say most of what is asked; its words are marked.
@@ -156,8 +170,8 @@
     rows.setAttribute("role", "list"); // without marks it is none to some readers of screens
     list.replaceChildren(status, ...(found.length ? [rows] : []));
     if (found.length) {
-      status.textContent = found.length === SHOWN ? `The first ${SHOWN} places for “${query}”`
-        : `${found.length} ${found.length === 1 ? "place" : "places"} for “${query}”`;
+      status.textContent = `${found.length < FEW ? "" : "The best "}${found.length} `
+        + `${found.length === 1 ? "place" : "places"} for “${query}”`;
     } else {
       status.append(`Nothing in the book matches “${query}”. Try fewer words, or others. The words `
         + "of the book are in the ", linked("glossary", "book/glossary.html"), ", its theorems in ",
