@@ -79,7 +79,9 @@
           common.set(root, (common.get(root) ?? 0) + 1);
         }
         // A section of the back matter has the name of a chapter, or a bare word: "Personalized".
-        const whole = kind === "back" || kind === "exercise" ? names.slice(1) : names;
+        // A function has a name without its module, too.
+        const whole = kind === "back" || kind === "exercise" ? names.slice(1)
+          : kind === "code" ? [...names, names[0].split(".").at(-1)] : names;
         return { kind, title: names[0], address, where, text, fields, names: whole.map(named),
           long: tokens(title).length };
       });
