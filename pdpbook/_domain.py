@@ -219,6 +219,11 @@ def to_user_units(
     return coef, float((y_low + y_high) / 2 + constant - coef @ low)
 
 
+def check_pairs(bounds: ArrayLike, name: str) -> None:
+    """What can be refused of bounds before the number of columns is known."""
+    check_bounds(bounds, name, np.shape(bounds)[0] if np.ndim(bounds) == 2 else None)
+
+
 def check_mapping(bounds: ArrayLike, y_bounds: ArrayLike, clip: Any, fit_intercept: Any) -> None:
     """What can be refused of these settings before the data are touched."""
     check_flag(clip, "clip")

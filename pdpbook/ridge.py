@@ -6,9 +6,8 @@ noise (`personalized` and kin); kernels live in `per_instance`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,6 @@ from pdpbook.validation import (
 __all__ = ["LeaveOneOut", "LossMoments", "leave_one_out", "loss_moments", "weighted_ridge"]
 
 Floats = NDArray[np.float64]
-# a block to rows, labels and weights, and a list of what is to be kept of it
-Prepare = Callable[..., tuple[Floats, Floats, Floats, list[Floats]]]
 
 WELL_CONDITIONED = 1e-10  # reciprocal condition of the Gram matrix under which QR takes over
 CACHED = 1 << 16  # numbers of X that are scaled at once
@@ -81,9 +78,7 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
     lam = _check_lam(lam)
     if in_blocks(X, y, weights):
         rows = rows_of(X, y, weights=weights)
-        equal = "weights" not in rows.names
-        rows = rows.select("X", "y") if equal else rows.select("X", "y", "weights")
-        return ridge_in_blocks(rows, lam, _weighted_block, mean=equal, reader="weighted_ridge")[0]
+        return _ridge_in_blocks(rows, lam)
     X, y = check_design(X, y)
     return checked_ridge(X, y, lam, check_weights(weights, len(y)))
 
@@ -91,7 +86,7 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
 def checked_ridge(X: Floats, y: Floats, lam: float, w: Floats) -> Floats:
     """Weighted ridge of arrays that were checked already."""
     if lam > 0:
-        gram, moment = _weighted_sums(X, y, w)
+        gram, moment = weighted_sums(X, y, w)
         gram.flat[:: len(gram) + 1] += lam
         theta = _cholesky_solve(gram, moment)
         if theta is not None:
@@ -274,37 +269,17 @@ def refuse_lost_penalty(lam: float, n: int, d: int, row_norm: float | None) -> N
         )
 
 
-def ridge_in_blocks(
-    rows: Rows,
-    lam: float,
-    prepare: Prepare,
-    *,
-    mean: bool = True,
-    reader: str,
-    check: Callable[[int, int], None] | None = None,
-) -> tuple[Floats, float, list[Floats]]:
-    """Minimizer of weighted squares, sum of the weights, and what was kept of each block.
+def ridge_of_sums(gram: Floats, moment: Floats, lam: float) -> Floats | None:
+    """Minimizer from the Gram matrix and the moment, or None where QR of the rows is needed."""
+    gram = gram.copy()
+    gram.flat[:: len(gram) + 1] += lam
+    return _cholesky_solve(gram, moment)
 
-    `prepare` makes rows, labels and weights of a block; with `mean` the weights are divided by
-    their sum. One pass; a nearly singular design takes a second one, for a triangular factor.
-    `check` may refuse the numbers of rows and columns after the first.
-    """
-    if lam == 0:
-        rows.twice(reader)
-    gram, moment, total, count, kept = rows.sum(partial(_normal_equations, prepare))
-    if not total > 0:
-        raise ValueError("weights must not all be 0")
-    if check is not None:
-        check(count, len(gram))
-    size = float(total) if mean else 1.0
-    if lam > 0:
-        gram = gram / size
-        gram.flat[:: len(gram) + 1] += lam
-        theta = _cholesky_solve(gram, moment / size)
-        if theta is not None:
-            return theta, float(total), kept
-    root, labels = triangle(rows.twice(reader).each(partial(_factor, prepare)), lam * size)
-    return np.asarray(solve_triangular(root, labels, check_finite=False)), float(total), kept
+
+def ridge_of_factors(factors: Iterable[tuple[Floats, int]], lam: float) -> Floats:
+    """Minimizer from the factors of all blocks, against the *sum* of weighted squares."""
+    root, labels = triangle(factors, lam)
+    return np.asarray(solve_triangular(root, labels, check_finite=False))
 
 
 def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats]:
@@ -338,30 +313,49 @@ def _triangular(both: Floats) -> Floats:
     return np.asarray(qr(both, mode="r", check_finite=False)[0][: both.shape[1]])
 
 
-def _factor(prepare: Prepare, **block: Any) -> tuple[Floats, int]:
-    return factor(*_scale(*prepare(**block)[:3]))
+def _ridge_in_blocks(rows: Rows, lam: float) -> Floats:
+    """One pass; a nearly singular design takes a second one, for a triangular factor."""
+    equal = "weights" not in rows.names
+    rows = rows.select("X", "y") if equal else rows.select("X", "y", "weights")
+    if lam == 0:
+        rows.twice("weighted_ridge")
+    gram, moment, total = rows.sum(_sums_of_block)
+    if not total > 0:
+        raise ValueError("weights must not all be 0")
+    size = float(total) if equal else 1.0
+    theta = ridge_of_sums(gram / size, moment / size, lam) if lam > 0 else None
+    if theta is not None:
+        return theta
+    return ridge_of_factors(rows.twice("weighted_ridge").each(_factor_of_block), lam * size)
 
 
-def _normal_equations(prepare: Prepare, **block: Any) -> tuple[Any, ...]:
-    X, y, weights, kept = prepare(**block)
-    return *_weighted_sums(X, y, weights), float(weights.sum()), np.count_nonzero(weights), kept
+def _sums_of_block(**block: Any) -> tuple[Floats, Floats, float]:
+    X, y, weights = _weighted_block(**block)
+    return *weighted_sums(X, y, weights), float(weights.sum())
 
 
-def _weighted_block(
-    X: Any, y: Any, weights: Any = None
-) -> tuple[Floats, Floats, Floats, list[Floats]]:
+def _factor_of_block(**block: Any) -> tuple[Floats, int]:
+    return weighted_factor(*_weighted_block(**block))
+
+
+def _weighted_block(X: Any, y: Any, weights: Any = None) -> tuple[Floats, Floats, Floats]:
     X, y = check_design(X, y)
     if weights is None:
-        return X, y, np.ones(len(y)), []
+        return X, y, np.ones(len(y))
     clean = np.asarray(check_nonnegative(weights, "weights"))
     if clean.shape != y.shape:
         raise ValueError(
             f"weights must have shape {y.shape}, one for each row of X; got shape {clean.shape}"
         )
-    return X, y, clean, []
+    return X, y, clean
 
 
-def _weighted_sums(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def weighted_factor(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, int]:
+    """One block for `triangle`, its rows and labels times the roots of their weights."""
+    return factor(*_scale(X, y, weights))
+
+
+def weighted_sums(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """X' W X and X' W y, by pieces of X small enough to be scaled in the cache."""
     n, d = X.shape
     step = max(1, CACHED // d)

@@ -1,0 +1,104 @@
+"""The frame of regressions on the unit cube, each person with a budget of their own."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook._domain import (
+    bound_rows,
+    check_pairs,
+    features_to_domain,
+    labels_to_domain,
+    to_user_units,
+)
+from pdpbook.frames.people import People
+from pdpbook.frames.regressor import PrivateRegressor
+from pdpbook.frames.settings import mechanism, setting
+from pdpbook.guarantees.promises import Promise, PureDP
+from pdpbook.reports.noise import Crowd
+from pdpbook.ridge import weighted_sums
+from pdpbook.validation import check_positive
+
+__all__: list[str] = []  # for the estimators of the package
+
+Floats = NDArray[np.float64]
+
+
+@mechanism
+class CubeRegressor(PrivateRegressor):
+    r"""Regression on :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` that keeps everybody's budget.
+
+    What its mechanisms have in common: budgets buy strengths :math:`s_i`, everybody weighs
+    :math:`w_i=s_i/\sum_j s_j`, one person moves the release by at most :math:`w_iC`, and noise of
+    rate :math:`\sum_j s_j/C` hides that move to strength :math:`s_i`.
+
+    Parameters
+    ----------
+    lam : float, default 1.0
+        Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``. It is
+        part of the promise: choosing it by looking at the data spends privacy of its own.
+    bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [0, 1] and never read from the data.
+
+    Attributes
+    ----------
+    guarantee_ : PureDP, ApproximateDP or GaussianDP
+        What each person was promised, under replace-one neighbors.
+
+    Notes
+    -----
+    The number of people and the budgets are public.
+    """
+
+    lam: float = setting(default=1.0, kw_only=False)
+    bounds: ArrayLike = setting(default=(0.0, 1.0), rule=check_pairs)
+    averages: ClassVar[bool] = True
+
+    def promise(self, people: People) -> Promise:
+        return PureDP(people.spent, neighbors="replace-one")
+
+    def constant(self, d: int) -> float:
+        """Return the largest move of the release by one person, per unit of weight: C."""
+        raise NotImplementedError
+
+    def rate(self, strength: Floats, d: int) -> float:
+        """Return the rate of the noise, one over its scale: of public things alone."""
+        return float(strength.sum() / self.constant(d))
+
+    def public_rate(self, crowd: Crowd) -> float:
+        """Return the rate for these public people, as `fit` will use it."""
+        d = crowd.d + bool(self.fit_intercept)
+        own = self.heard(crowd.epsilon, d)
+        return self.rate(self.strength(own[own > 0], d), d)
+
+    def refuse_crowd(self, n: int, d: int) -> None:
+        """Refuse numbers of people who take part, and of features, that settings do not bear."""
+
+    def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]:
+        """Return sums over people: what the law asks of blocks."""
+        return weighted_sums(X, y, weights)
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
+        return self.bound_rows(X), labels_to_domain(y, self.y_bounds, self.clip)
+
+    def bound_rows(self, X: Floats) -> Floats:
+        """Return rows of norm at most `row_norm`, where the mechanism has such a setting."""
+        return bound_rows(X, getattr(self, "row_norm", None), self.clip)
+
+    def radius(self, d: int) -> float:
+        """Return the bound on the norm of a row: the square root of d, or a smaller `row_norm`."""
+        width = getattr(self, "row_norm", None)
+        return float(np.sqrt(d)) if width is None else min(float(width), float(np.sqrt(d)))
+
+    def to_units(self, theta: Floats) -> tuple[Floats, float]:
+        return to_user_units(theta, self.n_features_in_, self.bounds, self.y_bounds)
+
+
+def positive_rate(value: float, name: str = "eta") -> float:
+    """Return a rate that noise can have: huge budgets overflow, tiny ones vanish."""
+    return float(check_positive(value, name))

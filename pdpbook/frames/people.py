@@ -1,0 +1,147 @@
+"""What a mechanism may look at: records on the domain, what budgets buy, and weighted sums."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdpbook._budgets import taking_part, where_above_zero
+from pdpbook._domain import budgets_of, finite_part
+from pdpbook.blocks import Rows
+from pdpbook.ridge import checked_ridge, ridge_of_factors, ridge_of_sums, weighted_factor
+from pdpbook.validation import check_budgets
+
+__all__: list[str] = []  # for the estimators of the package
+
+Floats = NDArray[np.float64]
+
+
+class Rules(Protocol):
+    """What is asked of a mechanism before its law: the parts that need a block of people at most."""
+
+    fit_intercept: bool
+    averages: bool
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]: ...
+    def strength(self, epsilon: Floats, d: int) -> Floats: ...
+    def relative_weights(self, strength: Floats, d: int) -> Floats: ...
+    def heard(self, epsilon: Floats, d: int) -> Floats: ...
+    def refuse_crowd(self, n: int, d: int) -> None: ...
+    def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]: ...
+
+
+class People:
+    """Everybody who takes part, on the domain. Not private.
+
+    Attributes
+    ----------
+    X, y : ndarray, shapes (m, d) and (m,)
+        Records on the domain; not in blocks.
+    epsilon, strength : ndarray, shape (m,)
+        Budgets, all above 0, and what they buy.
+    weights : ndarray, shape (m,)
+        They sum to 1, in mechanisms of averages; else they are 1. Not in blocks.
+    n, columns, d : int
+        How many people, with those who take no part; columns of X; features, a constant one
+        included.
+    promised : float or ndarray, shape (n,)
+        Budgets of everybody, 0 for whoever takes no part. In blocks one number may serve all.
+    """
+
+    users = None
+    X: Floats
+    y: Floats
+
+    def __init__(self, rules: Rules, X: Floats, y: Floats, budgets: Any):
+        self._rules = rules
+        (self.n, self.columns), constant = X.shape, bool(rules.fit_intercept)
+        everybody = np.asarray(check_budgets(budgets, self.n, "epsilon"))
+        self.promised: Any = rules.heard(everybody, self.columns + constant)
+        X, y, self.epsilon = taking_part(X, y, self.promised)
+        rules.refuse_crowd(len(y), self.columns + constant)
+        self.X, self.y = rules.to_domain(X, y)
+        self.d = self.X.shape[1]
+        self.strength = rules.strength(self.epsilon, self.d)
+
+    @cached_property
+    def weights(self) -> Floats:
+        relative = self._rules.relative_weights(self.strength, self.d)
+        return shares(relative) if self._rules.averages else relative
+
+    @property
+    def spent(self) -> Any:
+        """What everybody's budget buys, 0 for whoever takes no part."""
+        each = np.atleast_1d(self.promised)
+        bought = where_above_zero(lambda own: self._rules.strength(own, self.d), each)
+        return bought.reshape(np.shape(self.promised))[()]
+
+    @property
+    def statistics(self) -> tuple[Any, ...]:
+        """The sums over everybody that the mechanism asks for."""
+        return self._rules.statistics(self.X, self.y, self.weights)
+
+    def ridge(self, lam: float) -> Floats:
+        """Return the minimizer of the weighted squares and the penalty, shape (d,)."""
+        return checked_ridge(self.X, self.y, lam, self.weights)
+
+
+class PeopleInBlocks(People):
+    """The same from blocks that are read once, with sums and no rows."""
+
+    def __init__(self, rules: Rules, rows: Rows, budgets: Any):
+        self._rules, self._rows, self._budgets = rules, rows, budgets
+        *sums, total, self.n, count, (self.d, *_), kept = rows.sum(partial(_sums, rules, budgets))
+        if not count:
+            raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
+        self._total = float(total) if rules.averages else 1.0
+        self._statistics = tuple(each / self._total for each in sums)
+        self.columns = self.d - bool(rules.fit_intercept)
+        self.promised = np.concatenate(kept) if kept else budgets
+        each = np.atleast_1d(self.promised)
+        self.epsilon = each[each > 0] if kept else np.broadcast_to(each, self.n)
+        bought = rules.strength(self.epsilon if kept else each, self.d)
+        self.strength = np.broadcast_to(bought, self.epsilon.shape)
+        rules.refuse_crowd(int(count), self.d)
+
+    @property
+    def statistics(self) -> tuple[Any, ...]:
+        return self._statistics
+
+    def ridge(self, lam: float) -> Floats:
+        """Return the minimizer; a nearly singular design takes a second pass."""
+        theta = ridge_of_sums(*self.statistics, lam)
+        if theta is not None:
+            return theta
+        again = self._rows.twice(f"{type(self._rules).__name__}.fit")
+        factors = again.each(partial(_factor, self._rules, self._budgets))
+        return ridge_of_factors(factors, lam * self._total)
+
+
+def _part(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any) -> tuple[Any, ...]:
+    """Records and weights of a block's people who take part, and budgets to keep."""
+    own, kept = budgets_of(budgets, epsilon, len(y))
+    X, y, own = finite_part(X, y, own)
+    X, y = rules.to_domain(X, y)
+    return X, y, rules.relative_weights(rules.strength(own, X.shape[1]), X.shape[1]), kept
+
+
+def _sums(
+    rules: Rules, budgets: Any, y: Any, X: Any = None, epsilon: Any = None
+) -> tuple[Any, ...]:
+    people = len(y)
+    X, y, weights, kept = _part(rules, budgets, X, y, epsilon)
+    sums = rules.statistics(X, y, weights)
+    return *sums, float(weights.sum()), people, len(y), [X.shape[1]], kept
+
+
+def _factor(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any = None) -> tuple[Floats, int]:
+    return weighted_factor(*_part(rules, budgets, X, y, epsilon)[:3])
+
+
+def shares(weights: Floats) -> Floats:
+    """Weights over their sum; the sum of huge ones would overflow."""
+    share = weights / weights.max()
+    return np.asarray(share / share.sum())

@@ -1,0 +1,248 @@
+"""The frame of all mechanisms: settings, data, one law, one promise, one draw, one report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from pdpbook._accounts import charge, check_account
+from pdpbook._domain import (
+    check_flag,
+    check_pairs,
+    data_of,
+    generator_from,
+    in_hand,
+    note_width,
+    people_in_blocks,
+    predictions,
+    refuse_few,
+)
+from pdpbook.blocks import in_memory
+from pdpbook.frames.people import People, PeopleInBlocks
+from pdpbook.frames.settings import check_settings, mechanism, setting
+from pdpbook.guarantees import BudgetAccount, PureDP
+from pdpbook.guarantees.promises import Promise
+from pdpbook.reports.noise import Crowd
+from pdpbook.reports.reported import Reported
+from pdpbook.validation import check_bounds, check_design, check_epsilon
+
+__all__: list[str] = []  # for the estimators of the package
+
+Floats = NDArray[np.float64]
+Read = Callable[[Any, Any], tuple[Floats, Floats]]
+
+
+@mechanism
+class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
+    """A release from one law, drawn once, with a promise to everybody.
+
+    A mechanism says
+
+    - `law`, what is drawn from: the theorem;
+    - `promise`, what everybody is promised, and `pure_promise`, if a pure one holds as well;
+    - `check`, which settings do not go together; `refuse_budgets`, which budgets cannot be kept;
+    - `release`, what is kept of a draw, and `noise`, what is public about it.
+
+    Parameters
+    ----------
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+
+    Attributes
+    ----------
+    noise_ : Noise
+        What is public about the noise; `report` reads it.
+
+    Notes
+    -----
+    Nothing without noise stays on the fitted object.
+    """
+
+    epsilon: ArrayLike = setting(default=1.0)
+    random_state: int | np.random.Generator | None = setting(default=None)
+
+    def law(self, people: Any) -> Any:
+        """Return the exact law of the release: the theorem."""
+        raise NotImplementedError
+
+    def promise(self, people: Any) -> Promise:
+        """Return what everybody is promised."""
+        raise NotImplementedError
+
+    def pure_promise(self, people: Any) -> PureDP | None:
+        """Return a pure promise that holds as well, if there is one."""
+        return None
+
+    def check(self) -> None:
+        """Refuse settings that do not go together."""
+
+    def refuse_budgets(self, budgets: Any) -> Any:
+        """Return the budgets, or refuse those that the mechanism cannot keep."""
+        return budgets
+
+    def release(self, draw: Any, law: Any, people: Any) -> None:
+        """Store what is released of a draw."""
+        raise NotImplementedError
+
+    def _check_settings(self, epsilon: Any = None) -> Any:
+        """Everything that can be refused before the data are touched; returns the budgets."""
+        budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        check_settings(self)
+        self.check()
+        return self.refuse_budgets(budgets)
+
+    def _fit(self, people: Callable[[], Any], X: Any, account: BudgetAccount | None) -> Self:
+        """Promise, pay, draw, keep. The settings were checked; `people` reads the data."""
+        check_account(account)
+        rng = generator_from(self.random_state)
+        read = people()
+        law = self.law(read)
+        promise, pure = self.promise(read), self.pure_promise(read)
+        charge(account, promise, X, read.users, pure=pure)
+        self.release(law.sample(rng=rng), law, read)
+        self.guarantee_ = promise
+        if pure is not None:
+            self.pure_guarantee_ = pure
+        self._keep_noise(self.crowd(read))
+        return self
+
+    def crowd(self, people: Any) -> Crowd:
+        """Return what is public of the people."""
+        return Crowd(people.columns, people.promised, people.n)
+
+
+@mechanism
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    r"""Linear regression of people who own one row each.
+
+    The frame maps records to the domain of the theorems by public bounds, draws once from the law
+    of a mechanism, and maps back. `CubeRegressor` and `BallRegressor` are its two domains. A
+    mechanism also says
+
+    - `strength`, what a budget buys, and `relative_weights`, how much whoever bought it counts;
+    - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much;
+    - `needs_rows`, what cannot do with sums over blocks.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Notes
+    -----
+    Rounding of floats is not covered by the promise.
+    """
+
+    fit_intercept: bool = setting(default=False, rule=check_flag)
+    y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_bounds)
+    clip: bool = setting(default=False, rule=check_flag)
+
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release private coefficients.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d), or Rows
+            One row a person, inside the bounds. Mechanisms that sums suffice for read memory
+            maps, Dask arrays and `Rows` with columns X, y and perhaps epsilon block by block, in
+            one pass; the others refuse them.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`; None with `Rows`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's;
+            ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        budgets = self._refuse("fit", X, y, epsilon)
+        return self._fit(partial(self._fitted, X, y, epsilon, budgets), X, account)
+
+    def predict(self, X: Any) -> Any:
+        """Predict from the released coefficients, in your units; X may lie outside the bounds."""
+        return predictions(self, X)
+
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
+        """Exact law of the release on the domain. NOT private: for audits and teaching.
+
+        Parameters are as in `fit`, which draws once from exactly this law. Its center is what
+        would be released without noise; with `fit_intercept` the constant feature comes last.
+        """
+        budgets = self._refuse("output_law", X, y, epsilon)
+        return self.law(self._people(X, y, epsilon, budgets, check_design))
+
+    def strength(self, epsilon: Floats, d: int) -> Floats:
+        """Return what budgets above 0 buy, one number a person."""
+        return epsilon
+
+    def relative_weights(self, strength: Floats, d: int) -> Floats:
+        """Return how much whoever bought these counts, up to a common factor."""
+        return strength
+
+    def heard(self, epsilon: Floats, d: int) -> Floats:
+        """Return the budgets, 0 for those that are not worth their price for all the others."""
+        return epsilon
+
+    def needs_rows(self) -> str | None:
+        """Return what needs all rows in memory, "" for the method itself; None if sums suffice."""
+        return ""
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Map records to the domain by the public bounds; outside they raise, or are clipped."""
+        raise NotImplementedError
+
+    def to_units(self, theta: Floats) -> tuple[Floats, float]:
+        """Return coefficients and intercept in your units, of coefficients on the domain."""
+        raise NotImplementedError
+
+    def release(self, draw: Floats, law: Any, people: People) -> None:
+        self.coef_, self.intercept_ = self.to_units(draw)
+
+    def _refuse(self, method: str, X: Any, y: Any, epsilon: Any) -> Any:
+        """Refuse what can be refused before the data are touched, and return the budgets."""
+        if (reader := self.needs_rows()) is not None:
+            in_memory(reader or f"{type(self).__name__}.{method}", X, y, epsilon)
+        return self._check_settings(in_hand(self, epsilon, X, y))
+
+    def _fitted(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> People:
+        people = self._people(X, y, epsilon, budgets, partial(data_of, self))
+        if isinstance(people, PeopleInBlocks):
+            refuse_few(people.n)
+            note_width(self, people.columns)
+        return people
+
+    def _people(self, X: Any, y: Any, epsilon: Any, budgets: Any, read: Read) -> People:
+        blocks = None if self.needs_rows() is not None else people_in_blocks(X, y, epsilon, budgets)
+        if blocks is not None:
+            return PeopleInBlocks(self, blocks, budgets)
+        return People(self, *read(X, y), budgets)
