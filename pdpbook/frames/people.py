@@ -29,6 +29,9 @@ class Rules(Protocol):
     def strength(self, epsilon: Floats, d: int) -> Floats: ...
     def relative_weights(self, strength: Floats, d: int) -> Floats: ...
     def heard(self, epsilon: Floats, d: int) -> Floats: ...
+    def refuse_budgets(self, budgets: Any) -> Any: ...
+    def refuse_column(self, epsilon: Rows) -> None: ...
+    def kept(self, epsilon: Floats) -> Floats: ...
     def refuse_crowd(self, n: int, d: int) -> None: ...
     def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]: ...
 
@@ -93,13 +96,15 @@ class PeopleInBlocks(People):
 
     def __init__(self, rules: Rules, rows: Rows, budgets: Any):
         self._rules, self._rows, self._budgets = rules, rows, budgets
+        if rows.whole and "epsilon" in rows.names:
+            rules.refuse_column(rows.select("epsilon"))
         *sums, total, self.n, count, (self.d, *_), kept = rows.sum(partial(_sums, rules, budgets))
         if not count:
             raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
         self._total = float(total) if rules.averages else 1.0
         self._statistics = tuple(each / self._total for each in sums)
         self.columns = self.d - bool(rules.fit_intercept)
-        self.promised = np.concatenate(kept) if kept else budgets
+        self.promised = rules.refuse_budgets(np.concatenate(kept)) if kept else budgets
         each = np.atleast_1d(self.promised)
         self.epsilon = each[each > 0] if kept else np.broadcast_to(each, self.n)
         bought = rules.strength(self.epsilon if kept else each, self.d)
@@ -122,7 +127,8 @@ class PeopleInBlocks(People):
 
 def _part(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any) -> tuple[Any, ...]:
     """Records and weights of a block's people who take part, and budgets to keep."""
-    own, kept = budgets_of(budgets, epsilon, len(y))
+    own, brought = budgets_of(budgets, epsilon, len(y))
+    kept = [rules.kept(each) for each in brought]
     X, y, own = finite_part(X, y, own)
     X, y = rules.to_domain(X, y)
     return X, y, rules.relative_weights(rules.strength(own, X.shape[1]), X.shape[1]), kept

@@ -65,7 +65,7 @@ class _RealizedBatchLaw(DPSGDLaw):
 class DividedByRealizedBatch(DPSGDRegression):
     """Sum and noise are divided by how many people happened to be in the batch."""
 
-    _make_law = _RealizedBatchLaw
+    make_law = _RealizedBatchLaw
 
 
 class _DividedTwiceLaw(DPSGDLaw):
@@ -76,7 +76,7 @@ class _DividedTwiceLaw(DPSGDLaw):
 class NoiseDividedTwice(DPSGDRegression):
     """The noise of an average is divided by the size of the batch a second time."""
 
-    _make_law = _DividedTwiceLaw
+    make_law = _DividedTwiceLaw
 
 
 class _UnclippedLaw(DPSGDLaw):
@@ -87,13 +87,13 @@ class _UnclippedLaw(DPSGDLaw):
 class UnclippedBatches(DPSGDRegression):
     """Gradients of a batch are summed as they are."""
 
-    _make_law = _UnclippedLaw
+    make_law = _UnclippedLaw
 
 
 class NothingSampled(DPSGDRegression):
     """The noise counts on random batches, and every step takes everybody."""
 
-    def _make_law(self, *settings: Any) -> DPSGDLaw:  # type: ignore[override]
+    def make_law(self, *settings: Any) -> DPSGDLaw:  # type: ignore[override]
         return replace(DPSGDLaw(*settings), sample_rate=1.0)
 
 
@@ -105,7 +105,7 @@ class _SlowLaw(DPSGDLaw):
 class LearningRateTwice(DPSGDRegression):
     """The noise is multiplied by the learning rate before the step is, and again with it."""
 
-    _make_law = _SlowLaw
+    make_law = _SlowLaw
 
 
 def _loud() -> Pair:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from pdpbook.audit.plants.plant import Pair, Plant, about, joined
+from pdpbook.frames.people import People
 from pdpbook.noise import ProductLaw
 from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
@@ -95,16 +96,16 @@ class VarianceForDeviation(SufficientStatisticsRidge):
 class EachWithEverything(AdaSSP):
     """Three releases, and the noise of each is that of a single one."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        law = super()._law(X, y, budgets)
+    def law(self, people: People) -> ProductLaw:
+        law = super().law(people)
         return ProductLaw(law.center, law.scale / np.sqrt(3), law.noise)
 
 
 class LabelRangeFromTheData(AdaSSP):
     """Labels are divided by the largest one in the data, and who holds it shows."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        return super()._law(X, y / max(float(np.abs(y).max()), 1e-9), budgets)
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return super().to_domain(X, y / max(float(np.abs(y).max()), 1e-9))
 
 
 class _TransposedLaw(PosteriorLaw):
@@ -117,17 +118,17 @@ class _TransposedLaw(PosteriorLaw):
 class TransposedFactor(OnePosteriorSample):
     """A Cholesky factor is solved against the wrong way round: right sizes, wrong directions."""
 
-    def _law(self, X: Floats, y: Floats, epsilon: float) -> PosteriorLaw:
-        law = super()._law(X, y, epsilon)
+    def law(self, people: People) -> PosteriorLaw:
+        law = super().law(people)
         return _TransposedLaw(law.center, law.precision)
 
 
 class SharperForMoreData(OnePosteriorSample):
     """The temperature is multiplied by the number of rows, which is private here."""
 
-    def _law(self, X: Floats, y: Floats, epsilon: float) -> PosteriorLaw:
-        law = super()._law(X, y, epsilon)
-        return PosteriorLaw(law.center, law.precision * len(X))
+    def law(self, people: People) -> PosteriorLaw:
+        law = super().law(people)
+        return PosteriorLaw(law.center, law.precision * len(people.X))
 
 
 class _GreedyPlan(AdaptivePlan):
@@ -148,15 +149,15 @@ def _replanned(law: AdaptiveLaw, kind: type[AdaptivePlan]) -> AdaptiveLaw:
 class GreedyDraw(AdaOPS):
     """The draw is as sharp as if the residual of a person were a tenth of what it can be."""
 
-    def _law(self, X: Floats, y: Floats, epsilon: float) -> AdaptiveLaw:
-        return _replanned(super()._law(X, y, epsilon), _GreedyPlan)
+    def law(self, people: People) -> AdaptiveLaw:
+        return _replanned(super().law(people), _GreedyPlan)
 
 
 class QuietEigenvalue(AdaOPS):
     """The smallest eigenvalue is released with an eighth of its noise: it only steers the rest."""
 
-    def _law(self, X: Floats, y: Floats, epsilon: float) -> AdaptiveLaw:
-        return _replanned(super()._law(X, y, epsilon), _QuietPlan)
+    def law(self, people: People) -> AdaptiveLaw:
+        return _replanned(super().law(people), _QuietPlan)
 
 
 def _sums(name: str, kind: Any, pair: Pair, *, public: bool = False, **settings: Any) -> Plant:
