@@ -123,7 +123,7 @@ class PeopleInBlocks(People):
 def _part(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any) -> tuple[Any, ...]:
     """Records and weights of a block's people who take part, and budgets to keep."""
     own, kept = budgets_of(budgets, epsilon, len(y))
-    X, y, own = finite_part(X, y, own)
+    X, y, own = finite_part(np.zeros((len(y), 1)) if X is None else X, y, own)
     X, y = rules.to_domain(X, y)
     return X, y, rules.relative_weights(rules.strength(own, X.shape[1]), X.shape[1]), kept
 
