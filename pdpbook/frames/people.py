@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class Rules(Protocol):
-    """What is asked of a mechanism before its law: the parts that need a block of people at most."""
+    """What is asked of a mechanism before its law, a block of people at a time."""
 
     fit_intercept: bool
     averages: bool

@@ -88,6 +88,10 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         """Return the budgets, or refuse those that the mechanism cannot keep."""
         return budgets
 
+    def draw(self, law: Any, people: Any, rng: np.random.Generator) -> Any:
+        """Draw once."""
+        return law.sample(rng=rng)
+
     def release(self, draw: Any, law: Any, people: Any) -> None:
         """Store what is released of a draw."""
         raise NotImplementedError
@@ -107,7 +111,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         law = self.law(read)
         promise, pure = self.promise(read), self.pure_promise(read)
         charge(account, promise, X, read.users, pure=pure)
-        self.release(law.sample(rng=rng), law, read)
+        self.release(self.draw(law, read, rng), law, read)
         self.guarantee_ = promise
         if pure is not None:
             self.pure_guarantee_ = pure

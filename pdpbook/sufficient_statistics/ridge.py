@@ -127,6 +127,7 @@ class SufficientStatisticsRidge(CubeRegressor):
     >>> model.coef_path([0.01, 0.1, 1.0]).coef.shape
     (3, 2)
     """
+
     lam: float = setting(default=1.0, rule=check_scale, kw_only=False)
     delta: float = setting(default=0.0, rule=partial(check_delta, zero=True))
     noise: str = setting(default="laplace", rule=one_of(*NOISES))
