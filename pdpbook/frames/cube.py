@@ -72,8 +72,10 @@ class CubeRegressor(PrivateRegressor):
     def public_rate(self, crowd: Crowd) -> float:
         """Return the rate for these public people, as `fit` will use it."""
         d = crowd.d + bool(self.fit_intercept)
-        own = self.heard(crowd.epsilon, d)
-        return self.rate(self.strength(own[own > 0], d), d)
+        own = self.heard(np.atleast_1d(crowd.epsilon), d)
+        own = own[own > 0]
+        self.refuse_crowd(len(own), d)
+        return self.rate(self.strength(own, d), d)
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
