@@ -119,7 +119,7 @@ def inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: 
 
 
 def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: str) -> None:
-    moved = (given != clipped).reshape(len(given), -1).any(axis=1)
+    moved = (given != clipped).any(axis=tuple(range(1, given.ndim)))
     if 2 * moved.sum() > len(given):
         advise(
             f"clip=True moved {name} of {int(moved.sum())} of {len(given)} people into "

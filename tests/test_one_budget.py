@@ -180,11 +180,12 @@ def test_pieces_are_refused_where_budgets_differ(model, road):
     assert [name for name in vars(tried) if name.endswith("_")] == []
 
 
+@pytest.mark.parametrize("clip", [False, True])
 @in_blocks
-def test_a_block_of_zeros_is_no_other_budget(model):
+def test_a_block_of_zeros_is_no_other_budget(model, clip):
     X, y, epsilon = people()
     given = np.where(epsilon >= OPEN, OPEN, 0.0)
-    model = clone(model).set_params(random_state=1)
+    model = clone(model).set_params(random_state=1, clip=clip)
     pieces = [(X[part], y[part], given[part]) for part in (slice(1), slice(1, None))]
     one = clone(model).fit(Rows.from_blocks(pieces, ("X", "y", "epsilon")))
     other = clone(model).fit(X[1:], y[1:], epsilon=OPEN)

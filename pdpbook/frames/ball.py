@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._budgets import one_budget
-from pdpbook._domain import ball_to_user_units, check_pairs, labels_to_domain, rows_to_ball
+from pdpbook._domain import (
+    ball_to_user_units,
+    check_flag,
+    check_pairs,
+    labels_to_domain,
+    rows_to_ball,
+)
 from pdpbook.blocks import Rows
 from pdpbook.frames.people import People
 from pdpbook.frames.regressor import PrivateRegressor
@@ -40,6 +46,8 @@ class OnePromise(PrivateRegressor):
     bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
         Public bounds of the features in your units, one pair or a pair for each column. They are
         mapped to [-1, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, and is noised.
 
     Attributes
     ----------
@@ -53,7 +61,8 @@ class OnePromise(PrivateRegressor):
 
     delta: float = setting(default=1e-6, rule=check_delta)
     bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_pairs)
-    averages: ClassVar[bool] = False
+    fit_intercept: bool = setting(default=False, rule=check_flag)
+    averages = False
 
     def level(self, people: People) -> float:
         """Return the one budget of all who take part."""
@@ -106,11 +115,7 @@ class BallRegressor(OnePromise):
     def needs_rows(self) -> str | None:
         return None
 
-    def refuse_crowd(self, n: int, d: int) -> None:
-        """Refuse numbers of people who take part, and of features, that settings do not bear."""
-
     def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """Return X'X and X'y: what the law asks of blocks."""
         return X.T @ X, X.T @ y
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class Rules(Protocol):
-    """What is asked of a mechanism before its law: the parts that need a block of people at most."""
+    """What is asked of a mechanism before its law, a block of people at a time."""
 
     fit_intercept: bool
     averages: bool
@@ -129,7 +129,7 @@ def _part(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any) -> tuple[Any
     """Records and weights of a block's people who take part, and budgets to keep."""
     own, brought = budgets_of(budgets, epsilon, len(y))
     kept = [rules.kept(each) for each in brought]
-    X, y, own = finite_part(X, y, own)
+    X, y, own = finite_part(np.zeros((len(y), 1)) if X is None else X, y, own)
     X, y = rules.to_domain(X, y)
     return X, y, rules.relative_weights(rules.strength(own, X.shape[1]), X.shape[1]), kept
 

@@ -170,6 +170,11 @@ class DPSGDRegression(OnePromise):
         if self.success_rate is not None:
             calibrate_to_success_rate(self.success_rate, 1.0, 1)  # refuses bad values
 
+    def refuse_given(self, epsilon: Any) -> None:
+        for name in ("success_rate", "noise_multiplier"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"epsilon must not be given with {name}, which fixes the noise")
+
     def refuse_crowd(self, n: int, d: int) -> None:
         self.schedule(n)  # refuses too few
 
@@ -222,9 +227,3 @@ class DPSGDRegression(OnePromise):
             return added * powers((1 - slope * values) ** 2, T)
 
         return Noise.of(crowd, frame, through(frame.even, gain), bound, width=2 * frame.half)
-
-    def _refuse(self, method: str, X: Any, y: Any, epsilon: Any) -> Any:
-        for name in ("success_rate", "noise_multiplier"):
-            if epsilon is not None and getattr(self, name) is not None:
-                raise ValueError(f"epsilon must not be given with {name}, which fixes the noise")
-        return super()._refuse(method, X, y, epsilon)
