@@ -291,11 +291,6 @@ def budgets_of(budgets: Any, epsilon: Any, n: int) -> tuple[Floats, list[Floats]
     return own, [own]
 
 
-def kept_budgets(budgets: Any, kept: list[Floats]) -> Any:
-    """Budgets to promise: one a person, or the one number that serves everybody."""
-    return np.concatenate(kept) if kept else budgets
-
-
 def note_width(estimator: Any, width: int) -> None:
     """Say how wide X was where scikit-learn did not see it: in blocks columns have no names."""
     estimator.n_features_in_ = width
