@@ -40,7 +40,7 @@ class PosteriorRegressor(BallRegressor):
     Attributes
     ----------
     theta_ : ndarray
-        The same draw on the domain.
+        The draw on the domain.
     gamma_ : float
         Inverse temperature of the draw.
     h_ : float
