@@ -28,10 +28,11 @@ PACKAGE = ROOT / "pdpbook"
 
 # imports go from a floor to the floors under it
 FLOORS = {
-    7: "exercises",
-    6: "audit experiments published comparison",
-    5: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
+    8: "exercises",
+    7: "audit experiments published comparison",
+    6: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
+    5: "frames",
     4: "_accounts _layout",
     3: "guarantees sensitivity per_instance huber reports",
     2: "noise ridge datasets _domain",
