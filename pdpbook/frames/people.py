@@ -117,7 +117,8 @@ class PeopleInBlocks(People):
 
     def ridge(self, lam: float) -> Floats:
         """Return the minimizer; a nearly singular design takes a second pass."""
-        theta = ridge_of_sums(*self.statistics, lam)
+        gram, moment = self.statistics
+        theta = ridge_of_sums(gram, moment, lam)
         if theta is not None:
             return theta
         again = self._rows.twice(f"{type(self._rules).__name__}.fit")

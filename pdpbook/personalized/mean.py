@@ -61,7 +61,8 @@ class PersonalizedMean(PrivateRegressor):
     _reads_rows = False
 
     def law(self, people: People) -> L2Laplace:
-        return L2Laplace(*people.statistics, positive_rate(self.rate(people.strength, 1)))
+        (mean,) = people.statistics
+        return L2Laplace(mean, positive_rate(self.rate(people.strength, 1)))
 
     def promise(self, people: People) -> PureDP:
         return PureDP(people.spent, neighbors="replace-one")

@@ -164,7 +164,7 @@ class SampledRidge(CubeRegressor):
         """Return the law of those kept; null rows stand for the others: the weights stay 1/n."""
         if self.normalizer == "public":
             analysis = self.analysis(self.lam * float(shares.mean()))
-            law = analysis.output_law(X * kept[:, None], y * kept, epsilon=t)
+            law: L2Laplace = analysis.output_law(X * kept[:, None], y * kept, epsilon=t)
             if self.rule == "jorgensen" or self.loss == "square":
                 return law
             # a departure may cost t / 2: half of a replacement, of which the solver's part is whole
@@ -175,7 +175,8 @@ class SampledRidge(CubeRegressor):
                 "kept must hold someone with normalizer='sampled': the noise of an empty sample "
                 "is not defined. With normalizer='public' it is harmless"
             )
-        return self.analysis(self.lam).output_law(X[kept], y[kept], epsilon=t)
+        law = self.analysis(self.lam).output_law(X[kept], y[kept], epsilon=t)
+        return law
 
     def draw(self, law: Sampling, people: People, rng: np.random.Generator) -> Any:
         """Draw who is kept, and from the law of their release; return it with its rate."""
