@@ -69,7 +69,7 @@ book: $(READY)  ## Build the book into _build/html
 	@echo "Open $(HTML)/index.html, or run: make serve"
 
 lab: $(LAB)/.ready  ## Open a copy of the book in JupyterLab, as Binder does; _lab keeps what you change
-	$(LAB)/bin/python tools/lab.py _lab
+	$(LAB)/bin/python tools/links.py _lab
 	cd _lab && PATH="$(abspath $(LAB)/bin):$$PATH" ../binder/start \
 	  jupyter lab --LabApp.default_url=/lab/tree/book/intro.ipynb
 

@@ -1,6 +1,6 @@
 """Prepare the notebooks for JupyterLab: what only the site resolves becomes a link.
 
-    python tools/lab.py FOLDER
+    python tools/links.py FOLDER
 
 FOLDER/book is what JupyterLab opens: `.` in Binder, where the checkout is thrown away, and `_lab`,
 a copy made here, for `make lab`. Within a page JupyterLab's MyST finds labels itself. It knows no

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import lab
+import links
 import nbformat
 import pytest
 import reading
@@ -29,7 +29,7 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
-    lab.main(folder)
+    links.main(folder)
     return folder / "book"
 
 
@@ -42,7 +42,7 @@ def texts(path):
     return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
 
 
-def links(source):
+def linked(source):
     """Words and target of each link, as a reader of Markdown sees them."""
     found = []
     for block in MARKDOWN.parse(source):
@@ -61,7 +61,7 @@ def nowhere(path):
     """The links and roles of a notebook that JupyterLab cannot follow."""
     wrong, sources = [], texts(path)
     own = "\n".join(sources)
-    for words, target in (link for source in sources for link in links(source)):
+    for words, target in (link for source in sources for link in linked(source)):
         there = urlsplit(target)
         if target.startswith(HOME):
             page = there.path.removeprefix(urlsplit(HOME).path).removesuffix(".html")
@@ -118,7 +118,7 @@ def test_a_link_that_leads_nowhere_is_noticed(prepared, source):
 def test_every_page_leads_to_the_contents_and_back_to_its_page(prepared):
     for path in notebooks(prepared):
         if path.stem != "contents":
-            (_, contents), (_, page) = links(texts(path)[0])
+            (_, contents), (_, page) = linked(texts(path)[0])
             assert (path.parent / contents).resolve() == prepared / "contents.ipynb"
             name = path.relative_to(prepared).with_suffix("").as_posix().replace("release/", "")
             assert page == f"{HOME}book/{name}.html"
@@ -126,7 +126,7 @@ def test_every_page_leads_to_the_contents_and_back_to_its_page(prepared):
 
 def test_the_contents_are_the_table_of_contents(prepared):
     """All but the sections of the package, without solutions."""
-    found = [t for source in texts(prepared / "contents.ipynb") for _, t in links(source)]
+    found = [t for source in texts(prepared / "contents.ipynb") for _, t in linked(source)]
     listed = re.findall(r"^(?:root|  +- file): book/(\S+)$", TOC, re.M)
     listed = [name for name in listed if not name.startswith("back/api/")]
     names = [re.sub(r"\.\w+$", "", t.removeprefix(f"{HOME}book/")) for t in found]
@@ -136,7 +136,7 @@ def test_the_contents_are_the_table_of_contents(prepared):
 
 def test_the_second_time_nothing_changes(prepared):
     before = {path: path.read_bytes() for path in notebooks(prepared)}
-    lab.main(prepared.parent)
+    links.main(prepared.parent)
     assert {path: path.read_bytes() for path in notebooks(prepared)} == before
 
 
@@ -146,7 +146,7 @@ def test_what_a_reader_changed_stays(tmp_path):
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell("mine = 1"))
     nbformat.write(notebook, path)
-    lab.main(tmp_path)
+    links.main(tmp_path)
     assert "mine = 1" in [cell.source for cell in nbformat.read(path, as_version=4).cells]
 
 
@@ -180,7 +180,7 @@ def test_a_page_ends_with_the_works_it_cites(prepared):
 
 @pytest.fixture(scope="module")
 def book():
-    return lab.Book(ROOT)
+    return links.Book(ROOT)
 
 
 @pytest.mark.parametrize(
