@@ -34,6 +34,8 @@ METADATA = {
 KEPT = ("pdpbook",)  # what `tools/form.py` reads
 PICTURE = re.compile("image/|application/pdf")
 DATA = ROOT.parent / "shared" / "data"
+# kernels find `lab`, which is not installed
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def sources() -> list[Path]:
