@@ -30,7 +30,18 @@ def write_table(path: Path, header: Iterable[str], frames: Iterable[pd.DataFrame
 
 
 def read_results(path: str | Path) -> pd.DataFrame:
-    """Read such a table; ``attrs["header"]`` holds the lines above it."""
+    """Read a committed file.
+
+    Parameters
+    ----------
+    path : path
+        A file that `write_results` wrote, or the comparison.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from the sweeps; ``attrs["header"]`` holds the lines above the table.
+    """
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     header = [line[2:] for line in lines if line.startswith("# ")]
     frame = pd.read_csv(path, skiprows=len(header))

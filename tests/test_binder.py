@@ -93,7 +93,7 @@ def imported(notebook):
 
 
 def missing(notebook):
-    """Imports that neither Python, nor the package, nor `lab`, nor a line of Binder's list provides."""
+    """Imports that neither Python, nor this repository, nor a line of Binder's list provides."""
     return {
         module
         for module in imported(notebook) - set(sys.stdlib_module_names) - {"pdpbook", "lab"}

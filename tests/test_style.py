@@ -21,6 +21,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import lab
 import pdpbook
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,7 +30,7 @@ PACKAGE = ROOT / "pdpbook"
 # imports go from a floor to the floors under it
 FLOORS = {
     7: "exercises",
-    6: "audit experiments published comparison",
+    6: "audit published",
     5: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
     4: "_accounts _layout",
@@ -52,6 +53,7 @@ CATCHES = {"exercises": "whatever a student's code raises is an answer, too"}
 SHORT = {"pdpbook.validation": "one sentence an error, one sentence a check"}
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(pdpbook.__path__, "pdpbook."))
+LAB = sorted(m.name for m in pkgutil.walk_packages(lab.__path__, "lab.") if ".bench" not in m.name)
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 HIDDEN_BUT_OURS = {".ci", ".github"}
 SUFFIXES = {".py", ".md", ".ipynb", ".toml", ".yml", ".yaml", ".cff", ".cfg", ".css", ".html"}
@@ -82,7 +84,11 @@ def files():
 FILES = sorted(files())
 every_file = pytest.mark.parametrize("path", FILES, ids=identifier)
 every_source = pytest.mark.parametrize("path", SOURCES, ids=identifier)
-every_module = pytest.mark.parametrize("name", MODULES)
+every_module = pytest.mark.parametrize("name", MODULES + LAB)
+every_public_module = pytest.mark.parametrize(
+    "name",
+    [name for name in MODULES if name.count(".") == 1] + ["lab.comparison", "lab.experiments"],
+)
 
 
 # --- text ----------------------------------------------------------------------------------------
@@ -396,7 +402,7 @@ def callables(thing):
         yield from (v for v in public if inspect.isfunction(v))
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.count(".") == 1])
+@every_public_module
 def test_defaults_are_those_of_the_docstring(name):
     module = importlib.import_module(name)
     things = (getattr(module, public) for public in module.__all__)
@@ -410,7 +416,7 @@ def test_defaults_are_those_of_the_docstring(name):
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.count(".") == 1])
+@every_public_module
 def test_public_names_are_documented(name):
     module = importlib.import_module(name)
     assert module.__doc__, f"{name} has no docstring"

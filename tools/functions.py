@@ -13,6 +13,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import tomllib
 from collections import Counter
 from functools import cache
@@ -22,6 +23,7 @@ from reading import GENERATED, ROOT, Page, code, escaped, link, statements, tabl
 
 import pdpbook
 
+sys.path.append(str(ROOT))  # of `lab`, which is not installed
 # Their docstrings name labels, and carry out none.
 ABOUT_LABELS = ("pdpbook.statements", "pdpbook.exercises")
 # Beside the package: their functions are listed, and have no page.
