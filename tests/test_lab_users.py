@@ -299,7 +299,7 @@ def test_committed_files_are_complete_and_small():
         assert set(experiments.USER_METHODS) <= set(frame["method"])
         assert file_of(name).stat().st_size < 150_000
         header = " ".join(frame.attrs["header"])
-        for piece in (f"experiments {name}", "seed: 7", "numpy ", "run time: "):
+        for piece in (f"lab {name}", "seed: 7", "numpy ", "run time: "):
             assert piece in header
     grid = experiments.USER_GRIDS
     frame = experiments.read_results(file_of("users_synthetic"))
