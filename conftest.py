@@ -20,7 +20,11 @@ from jupyter_client.manager import KernelManager
 from pdpbook.advice import SAID
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-SHARED = Path(__file__).resolve().parent.parent / "shared"
+ROOT = Path(__file__).resolve().parent
+# kernels and processes that tests start find `lab`, too, which is not installed
+PATHS = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+os.environ["PYTHONPATH"] = os.pathsep.join(PATHS)
+SHARED = ROOT.parent / "shared"
 if (SHARED / "data").is_dir():
     os.environ.setdefault("PDPBOOK_DATA", str(SHARED / "data"))
 
