@@ -79,26 +79,31 @@ lab: $(LAB)/.ready  ## Open a copy of the book in JupyterLab, as Binder does; _l
 serve: $(READY)  ## Serve the built book on this machine (PORT=8000)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
 
+# Every notebook against its committed output; the site is built from what they show on the way.
+nbval = $(call fresh,runs,$(RUNS),_build); PDPBOOK_EXECUTED=$(abspath _build/executed) \
+  $(BIN)/pytest -n auto --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 test: lint  ## Lint, types, unit tests, and every notebook compared with its committed output
-	$(BIN)/pytest -n 2 --dist loadscope -m "not slow"
-	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+	$(BIN)/pytest -n auto --dist loadscope -m "not slow"
+	@$(call nbval)
 
 test-all: lint instructor  ## The same, and the slow ones
-	$(BIN)/pytest -n 2 --dist loadscope
-	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+	$(BIN)/pytest -n auto --dist loadscope
+	@$(call nbval)
 
 coverage: lint instructor  ## The lines that no unit test runs (tracing triples their time)
-	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
+	$(BIN)/pytest -n auto --dist loadscope --cov --cov-report=term
 
 site-test: $(LAB)/.ready  ## Build from empty, lint the pages, drive every page and JupyterLab in Chromium
-	rm -rf _build
+	mkdir -p _build
+	find _build -mindepth 1 -maxdepth 1 ! -name executed ! -name runs -exec rm -rf {} +
 	$(MAKE) latex
-	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n 2 tests/site
+	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n auto tests/site
 
 binder-check: $(READY)  ## Build Binder's environment anew, run every notebook in it, record that
 	$(BIN)/python tools/binder.py
