@@ -71,9 +71,10 @@ def test_what_a_test_has_run_is_not_run_again_unless_it_changed(run, tmp_path):
         nbformat.write(notebook, tmp_path / "executed" / f"{name}.ipynb")
     run(same="1 / 0", changed="print('anew')")
     for name, shown in (("same", "seen"), ("changed", "anew\n")):
-        bundle = cached(tmp_path / f"{name}.ipynb")
-        assert bundle.nb.cells[0].outputs[0].text == shown
-        assert (bundle.data["execution_seconds"] == 7.0) is (name == "same")
+        record = cached(tmp_path / f"{name}.ipynb")
+        kept = get_cache(execute.CACHE).get_cache_bundle(record.pk).nb
+        assert kept.cells[0].outputs[0].text == shown
+        assert (record.data["execution_seconds"] == 7.0) is (name == "same")
 
 
 
