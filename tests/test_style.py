@@ -21,6 +21,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import lab
 import pdpbook
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,7 +30,7 @@ PACKAGE = ROOT / "pdpbook"
 # imports go from a floor to the floors under it
 FLOORS = {
     8: "exercises",
-    7: "audit experiments published comparison",
+    7: "audit published",
     6: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
     5: "frames",
@@ -53,6 +54,7 @@ CATCHES = {"exercises": "whatever a student's code raises is an answer, too"}
 SHORT = {"pdpbook.validation": "one sentence an error, one sentence a check"}
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(pdpbook.__path__, "pdpbook."))
+LAB = sorted(m.name for m in pkgutil.walk_packages(lab.__path__, "lab.") if ".bench" not in m.name)
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 HIDDEN_BUT_OURS = {".ci", ".github"}
 SUFFIXES = {".py", ".md", ".ipynb", ".toml", ".yml", ".yaml", ".cff", ".cfg", ".css", ".html"}
@@ -402,6 +404,7 @@ def public_things(name):
 
 
 FOLDERS = [name for name in MODULES if name.count(".") == 1]
+FOLDERS += ["lab.comparison", "lab.experiments"]
 
 
 def test_defaults_are_those_of_the_docstring():
@@ -435,7 +438,7 @@ def test_examples_in_docstrings_run():
             runner.run(example, out=report.append)
         return report
 
-    assert faulty(faults, MODULES) == {}
+    assert faulty(faults, MODULES + LAB) == {}
 
 
 def whole(a, *, b=1) -> float:
