@@ -151,4 +151,5 @@ def _factor(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any = None) -> 
 def shares(weights: Floats) -> Floats:
     """Weights over their sum; the sum of huge ones would overflow."""
     share = weights / weights.max()
-    return np.asarray(share / share.sum())
+    share /= share.sum()
+    return np.asarray(share)

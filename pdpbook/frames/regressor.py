@@ -109,11 +109,12 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         rng = generator_from(self.random_state)
         read = people()
         law = self.law(read)
-        promise, pure = self.promise(read), self.pure_promise(read)
+        promise = self.promise(read)
+        pure = promise if isinstance(promise, PureDP) else self.pure_promise(read)
         charge(account, promise, X, read.users, pure=pure)
         self.release(self.draw(law, read, rng), law, read)
         self.guarantee_ = promise
-        if pure is not None:
+        if type(self).pure_promise is not PrivateEstimator.pure_promise:
             self.pure_guarantee_ = pure
         self._keep_noise(self.crowd(read))
         return self
