@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,7 +69,7 @@ class People:
         self.d = self.X.shape[1]
         self.strength = rules.strength(self.epsilon, self.d)
 
-    @cached_property
+    @property
     def weights(self) -> Floats:
         relative = self._rules.relative_weights(self.strength, self.d)
         return shares(relative) if self._rules.averages else relative
@@ -106,9 +106,10 @@ class PeopleInBlocks(People):
         self.columns = self.d - bool(rules.fit_intercept)
         self.promised = rules.refuse_budgets(np.concatenate(kept)) if kept else budgets
         each = np.atleast_1d(self.promised)
-        self.epsilon = each[each > 0] if kept else np.broadcast_to(each, self.n)
-        bought = rules.strength(self.epsilon if kept else each, self.d)
-        self.strength = np.broadcast_to(bought, self.epsilon.shape)
+        above = each if each.min() > 0 else each[each > 0]
+        everybody = above.shape if kept else (self.n,)
+        self.epsilon = np.broadcast_to(above, everybody)
+        self.strength = np.broadcast_to(rules.strength(above, self.d), everybody)
         rules.refuse_crowd(int(count), self.d)
 
     @property
