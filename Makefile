@@ -111,7 +111,7 @@ pages: $(READY)
 instructor: $(READY) $(INSTRUCTOR)/.ready  ## Make the environment of nbgrader, apart from the book's
 
 course: instructor  ## Make an nbgrader course of the exercises (FOLDER=../course)
-	$(BIN)/python tools/course.py create $(FOLDER)
+	$(BIN)/python -m course create $(FOLDER)
 
 define LOCK
 rm -rf _build/lock

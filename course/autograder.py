@@ -76,7 +76,7 @@ def _wheel(folder: Path) -> Path:
             shutil.copytree(ROOT / source, copy / source, ignore=unwanted)
         else:
             shutil.copy(ROOT / source, copy)
-    words = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, copy]
+    words = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(copy)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     if done.returncode:
         raise Refused(f"the package cannot be built: {done.stderr.strip()[-300:]}")

@@ -1,4 +1,4 @@
-"""Assign, collect and grade the exercises with nbgrader, in a course folder; and sheets to hand out.
+"""Assign, collect and grade the exercises with nbgrader, in a course folder; hand out sheets.
 
     python -m course create FOLDER
     python -m course all FOLDER ASSIGNMENT SUBMISSIONS --from canvas --for canvas
@@ -34,7 +34,9 @@ def add(commands: Any) -> None:
 
     def command(name: str, about: str, *parts: str) -> argparse.ArgumentParser:
         parents = [options[part] for part in parts]
-        made = commands.add_parser(name, help=about, description=about, parents=parents)
+        made: argparse.ArgumentParser = commands.add_parser(
+            name, help=about, description=about, parents=parents
+        )
         made.set_defaults(run=run)
         return made
 

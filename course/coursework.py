@@ -12,7 +12,7 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import pandas as pd
 
@@ -71,7 +71,8 @@ class NbGrader:
                 encoding="utf-8",
             )
         self._answers = queue.Queue()
-        threading.Thread(target=_listen, args=(self._process, self._answers), daemon=True).start()
+        lines = self._process.stdout
+        threading.Thread(target=_listen, args=(lines, self._answers), daemon=True).start()
         return self._process
 
     def _stop(self) -> None:
@@ -79,7 +80,7 @@ class NbGrader:
         if process is None:
             return
         with contextlib.suppress(OSError):
-            process.stdin.close()
+            cast(IO[str], process.stdin).close()
         for request in (None, signal.SIGINT, signal.SIGKILL):  # the second ends its kernel, too
             if request:
                 process.send_signal(request)
@@ -88,9 +89,9 @@ class NbGrader:
                 return
 
 
-def _listen(process: subprocess.Popen[str], answers: queue.Queue[str]) -> None:
+def _listen(output: IO[str], answers: queue.Queue[str]) -> None:
     """Pass on each line, and an empty one at the end."""
-    with process.stdout as lines:
+    with output as lines:
         for line in lines:
             answers.put(line)
     answers.put("")

@@ -231,8 +231,10 @@ def _started(task: dict[str, Any]) -> tuple[BaseProcess, queue.Queue[bytes | Non
                 lines.put(line)
         lines.put(None)
 
-    context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
-    if sys.platform != "win32":
+    if sys.platform == "win32":
+        context = multiprocessing.get_context("spawn")
+    else:
+        context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([f"course.hidden.{name}" for name in ASSIGNMENTS])
     with there, _no_script():
         process = context.Process(target=worker.work, args=(there, task))

@@ -104,7 +104,7 @@ def _table(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
 
 def _versions() -> str:
     """The versions of what a course meets, as they are locked."""
-    locked = {}
+    locked: dict[str, str] = {}
     for name in ("requirements.txt", "requirements-instructor.txt"):
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             package, _, version = line.partition("==")

@@ -113,7 +113,7 @@ def _without(source: str, mark: str, stub: list[str]) -> str:
 
 def release(name: str) -> str:
     """The student version of an assignment, as it is committed."""
-    return text(released(plain(name)))
+    return str(text(released(plain(name))))
 
 
 def write(*, check: bool) -> int:

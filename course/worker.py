@@ -15,9 +15,9 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import IO, Any
+from typing import Any
 
 from course.hidden import assignment
 from pdpbook.exercises.properties import Exercise, Property
@@ -32,19 +32,19 @@ def work(grader: socket.socket, task: dict[str, Any]) -> None:
     if sys.platform != "win32":
         os.setsid()
     exercises = copy.deepcopy(assignment(task["name"]).exercises)  # out of a submission's reach
-    out = grader.makefile("w", buffering=1, encoding="utf-8")
+    send = grader.sendall  # as it is now: a definition may put something else into its class
     _close_the_door(grader.fileno())
     with _judges_kept():
         functions, failed = functions_of(task["sources"])
-    _say(out, task["secret"], "", "", "")  # ready
+    _say(send, task["secret"], "", "", "")  # ready
     for name, part in task["parts"]:
         faults = ["it is not a function"]
         if name in functions:
             faults = exercises[name].faults(functions[name], part, task["seed"])
-        _say(out, task["secret"], name, part, "; ".join([*faults, *failed]) if faults else "")
+        _say(send, task["secret"], name, part, "; ".join([*faults, *failed]) if faults else "")
 
 
-def _close_the_door(out: int) -> None:
+def _close_the_door(kept: int) -> None:
     """What students print goes nowhere, from C code, too; nor do they reach other processes."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     if sys.platform == "win32":
@@ -55,7 +55,7 @@ def _close_the_door(out: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         places = [int(place) for place in os.listdir("/dev/fd")]  # pipes of the fork server, too
     for place in places:
-        if place != out:
+        if place != kept:
             os.dup2(nowhere, place)
 
 
@@ -78,8 +78,8 @@ def _judges_kept() -> Iterator[None]:
         setattr(one, name, method)
 
 
-def _say(out: IO[str], *words: str) -> None:
-    out.write(json.dumps(words) + "\n")
+def _say(send: Callable[[bytes], None], *words: str) -> None:
+    send(json.dumps(words).encode() + b"\n")
 
 
 def functions_of(sources: list[str]) -> tuple[dict[str, Any], list[str]]:

@@ -12,11 +12,11 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from courses.autograder import _wheel
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from course.autograder import _wheel
 from pdpbook import datasets
 from pdpbook.datasets import originals
 

@@ -12,13 +12,14 @@ import cvxpy as cp
 import nbformat
 import numpy as np
 import pytest
-from exercises import PAGES, release
 from right_answers import right_answers
 from wrong_answers import wrong_answers
 
-from pdpbook.exercises import ASSIGNMENTS, assignment, check
-from pdpbook.exercises.grading import _message, definitions, grade, needed
-from pdpbook.exercises.worker import functions_of
+from course import assignment
+from course.grading import _message, definitions, grade, needed
+from course.sheets import PAGES, release
+from course.worker import functions_of
+from pdpbook.exercises import ASSIGNMENTS, check
 
 EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
 WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
@@ -302,8 +303,10 @@ CHEATS = {
     "a helper that is called": "def f(): p.Exercise.faults = lambda *a: []\nx = f()",
     "a word of Python": "import builtins\nYes = type('Yes', (), {'__new__': lambda *a: True})\n"
     "x = setattr(builtins, 'bool', Yes)",
-    "a word of the properties": "import pdpbook.exercises.foundations.noise as f\n"
+    "a word of the properties": "import course.hidden.foundations.noise as f\n"
     "x = setattr(f, 'bool', lambda found: True)",
+    "what sends": "import json, socket\ndef f(s, line): s.send(json.dumps([*json.loads(line)[:3], "
+    "'']).encode() + b'\\n')\nx = setattr(socket.socket, 'sendall', f)",
     "the message": "import json\nx = setattr(json, 'dumps', lambda message: '\"\"')",
 }
 
@@ -518,7 +521,8 @@ def test_what_calls_own_functions_is_not_run(tmp_path):
 )
 def test_a_cell_that_hangs_or_ends_outside_of_functions(tmp_path, monkeypatch, cell, message):
     """It costs the answers that use it; others have their points."""
-    monkeypatch.setattr("pdpbook.exercises.grading.START", 10.0)
+    graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST)  # the slow first start
+    monkeypatch.setattr("course.grading.START", 3.0)
     uses = "def privacy_profile(p, q, epsilon):\n    return Own"
     table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, cell, uses)
     assert table.points.tolist() == [0, 0, 1, 3]
@@ -555,7 +559,7 @@ def test_what_is_no_submission_gets_a_message(tmp_path, content, message):
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_student_notebook_is_the_one_that_is_committed(name):
     committed = (PAGES / "release" / f"{name}.ipynb").read_text(encoding="utf-8")
-    assert committed == release(name), "run tools/exercises.py release"
+    assert committed == release(name), "run python -m course sheets"
 
 
 def test_no_student_notebook_is_stale():

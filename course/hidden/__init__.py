@@ -6,9 +6,10 @@ import importlib
 
 from pdpbook import exercises
 
-__all__ = ["ALARM", "assignment"]
+__all__ = ["ALARM", "ROUNDING", "assignment"]
 
 ALARM = 1e-6  # a right answer may fail a property that draws this often
+ROUNDING = 1e-9  # relative; larger than what a few hundred operations lose
 
 
 def assignment(name: str) -> exercises.Assignment:

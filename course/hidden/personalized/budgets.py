@@ -6,7 +6,8 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from pdpbook.exercises.personalized import ROUNDING, hidden, random_weights
+from course.hidden import ROUNDING
+from pdpbook.exercises.personalized import hidden, random_weights
 from pdpbook.exercises.properties import Answer
 
 # --- budget_shares --------------------------------------------------------------------------------

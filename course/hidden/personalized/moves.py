@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import ROUNDING
 from pdpbook.exercises.personalized import (
-    ROUNDING,
     SHORT,
     crowd_of,
     distance,
