@@ -53,7 +53,7 @@ $(LAB)/.ready: binder/requirements.txt pyproject.toml
 
 # The execution cache knows the cells, not the package or the data: those changed, run all anew.
 # Sphinx knows the pages, not what it makes them with: that changed, make all pages anew.
-RUNS = { find pdpbook -type f -not -name '*.pyc' | sort | xargs cat; cat requirements.txt; \
+RUNS = { find pdpbook course -type f -not -name '*.pyc' | sort | xargs cat; cat requirements.txt; \
   ls "$${PDPBOOK_DATA:-.}"; } | cksum
 LOOKS = { find book/_ext book/_static book/_extra -type f -not -name '*.pyc' | sort | xargs cat; \
   cat _config.yml; } | cksum

@@ -16,8 +16,8 @@ from bs4 import BeautifulSoup
 from nbformat import v4
 from reading import ROOT, Refused
 
-from course import __main__ as command
 from course import assignment, export, grade
+from course.__main__ import main
 from course.autograder import autograder
 from course.collect import collect, names_of
 from course.coursework import INSTRUCTOR, NbGrader
@@ -463,7 +463,7 @@ def test_the_key_has_every_answer_and_every_property(name):
 )
 def test_wrong_commands_are_refused_in_a_line(tmp_path, capsys, words, message):
     words = [str(tmp_path) if word == "FOLDER" else word for word in words]
-    assert command.main(words) == 1
+    assert main(words) == 1
     assert message in capsys.readouterr().err
 
 
@@ -528,8 +528,8 @@ def bare_course(tmp_path):
     ],
 )
 def test_steps_in_the_wrong_order_are_refused(bare_course, capsys, words, message):
-    command, *more = words
-    assert command.main([command, str(bare_course), NAME, *more]) == 1
+    step, *more = words
+    assert main([step, str(bare_course), NAME, *more]) == 1
     assert message in capsys.readouterr().err
 
 
@@ -538,8 +538,8 @@ def test_preflight_keeps_originals_and_forgets_what_is_replaced(bare_course):
     for content, exists in ((json.dumps(damaged(duplicated)), True), ("%PDF", False)):
         (handed_in / "ann").mkdir(parents=True, exist_ok=True)
         (handed_in / "ann" / "mine.ipynb").write_text(content)
-        assert command.main(["collect", str(bare_course), NAME, str(handed_in)]) == 0
-        assert command.main(["preflight", str(bare_course), NAME]) == 0
+        assert main(["collect", str(bare_course), NAME, str(handed_in)]) == 0
+        assert main(["preflight", str(bare_course), NAME]) == 0
         original = bare_course / "collected" / NAME / "ann" / "mine.ipynb"
         assert original.read_text() == content
         submitted = bare_course / "submitted" / "ann" / NAME / f"{NAME}.ipynb"
@@ -595,9 +595,9 @@ def graded(tmp_path_factory):
         archive.writestr("doejohn_110_9110_x.ipynb", json.dumps(released(plain(NAME))))
         archive.writestr("doejohn_111_9111_essay.pdf", b"%PDF-1.4 \xff")
     options = ["--seed", "5", "--seconds", "20"]
-    assert command.main(["create", str(folder / "c"), *WRITTEN, *options]) == 0
+    assert main(["create", str(folder / "c"), *WRITTEN, *options]) == 0
     words = ["all", str(folder / "c"), NAME, str(folder / "all.zip"), "--from", "canvas"]
-    assert command.main(words) == 0
+    assert main(words) == 0
     return folder / "c"
 
 
@@ -693,8 +693,8 @@ def test_a_second_run_grades_what_is_new_alone(graded, capsys, totals):
     (late / "110").mkdir(parents=True)
     nbformat.write(damaged(half_the_exponent), late / "110" / "better.ipynb")
     for words in (["collect", NAME, late], ["preflight", NAME], ["grade", NAME], ["export", NAME]):
-        command, name, *more = [str(word) for word in words]
-        assert command.main([command, str(graded), name, *more]) == 0
+        step, name, *more = [str(word) for word in words]
+        assert main([step, str(graded), name, *more]) == 0
     after = when()
     changed = {path.parent.parent.name for path in after if before.get(path) != after[path]}
     assert changed == {"110"}

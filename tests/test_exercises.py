@@ -7,6 +7,8 @@ property that it is named for.
 import functools
 import json
 import re
+import subprocess
+import sys
 
 import cvxpy as cp
 import nbformat
@@ -200,6 +202,30 @@ def test_an_interrupt_does_not_show_how_it_is_tested():
 def test_wrong_calls_are_refused(exercise, answer, seed, error, words):
     with pytest.raises(error, match=words):
         check(exercise, answer, seed=seed)
+
+
+def test_without_a_checkout_hidden_properties_are_not_there():
+    """In a process that finds the installed package alone; the visible ones are all it needs."""
+    script = (
+        "import sys, importlib.util as u\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'course' else find(name, *a)\n"
+        "from pdpbook.exercises import check\n"
+        "right = lambda d, eta: d * (d + 1) / eta**2\n"
+        "check('foundations/squared_error_of_noise', right)\n"
+        "assert not any(name.partition('.')[0] == 'course' for name in sys.modules)\n"
+        "check('foundations/squared_error_of_noise', right, hidden=True)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert "1 visible properties hold, 3 are hidden" in run.stdout
+    assert "hidden properties of foundations stand in `course`" in run.stderr
+
+
+@every_exercise
+def test_students_are_told_how_many_properties_are_hidden(name, exercise):
+    assert exercise.unseen == len(exercise.hidden)
 
 
 def test_the_seed_comes_from_the_environment(monkeypatch):
