@@ -6,6 +6,7 @@ property that it is named for.
 
 import functools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -424,6 +425,28 @@ def test_a_damaged_submission_costs_only_what_is_damaged(tmp_path, damage):
     assert (table.points[here] == (0 if message else table.out_of[here])).all()
     if message and message != "worst_event":
         assert table.message[here].str.contains(message, regex=False).any()
+
+
+def test_who_ends_the_parent_process_costs_nobody_else(tmp_path):
+    """The parent forks what grades everybody; it is started anew, and nothing is left running."""
+    kill = "    import os, signal\n    os.kill(os.getppid(), signal.SIGKILL)\n    "
+    path = submission(tmp_path, put("worst_event", kill + "while True: pass"))
+    table = grade(path, "foundations", seconds=2)
+    here = table.exercise == "worst_event"
+    assert (table.points == (table.out_of * ~here)).all()
+    assert grade(PAGES / "foundations.ipynb", "foundations").points.sum() == table.out_of.sum()
+
+
+def test_a_script_without_a_guard_can_grade(tmp_path):
+    """Starting a process runs the script of its parent anew, unless that is prevented."""
+    script = tmp_path / "script.py"
+    path = PAGES / "foundations.ipynb"
+    script.write_text(
+        f"import course\nprint(course.grade({str(path)!r}, 'foundations').points.sum())"
+    )
+    where = {**os.environ, "PYTHONPATH": str(PAGES.parent.parent)}
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, env=where)
+    assert run.stdout == "28\n"
 
 
 def graded(folder, *cells, seconds=2):
