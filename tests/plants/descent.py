@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook.audit.plants.plant import Pair, Plant, about, joined
 from pdpbook.gradient import DescentLaw, DPSGDLaw, DPSGDRegression, GradientDescentRidge
+from plants.plant import Pair, Plant, about, joined
 
 __all__ = ["DESCENT"]
 

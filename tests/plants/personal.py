@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.audit.plants.plant import Pair, Plant, about, flipped
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.objective_perturbation.budget import BudgetSplit
 from pdpbook.objective_perturbation.law import ObjectiveLaw
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from plants.plant import Pair, Plant, about, flipped
 
 __all__ = ["PERSONAL"]
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook.audit.plants import descent, personal, pools, sums, users
-from pdpbook.audit.plants.plant import Trial, flipped, joined, owned
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
@@ -16,6 +14,8 @@ from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
+from plants import descent, personal, pools, sums, users
+from plants.plant import Trial, flipped, joined, owned
 
 __all__ = ["SOUND"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook.audit.plants.plant import Pair, Plant, about
 from pdpbook.pac import PACRegression
+from plants.plant import Pair, Plant, about
 
 __all__ = ["POOLS"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from pdpbook.audit.plants.plant import Pair, Plant, about, joined
 from pdpbook.noise import ProductLaw
 from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.validation import check_rng
+from plants.plant import Pair, Plant, about, joined
 
 __all__ = ["SUMS"]
 

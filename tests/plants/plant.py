@@ -40,8 +40,8 @@ class Trial:
     @property
     def family(self) -> str:
         """Folder of the package where the mechanism lives."""
-        home = type(self.mechanism).__module__.split(".")[1]
-        return "user_level" if home == "audit" else home  # the median is a function there
+        package, home = type(self.mechanism).__module__.split(".")[:2]
+        return home if package == "pdpbook" else "user_level"  # the median is a function there
 
     def audit(self, *, rng: np.random.Generator) -> MechanismAudit:
         """Audit the mechanism against its own promise.

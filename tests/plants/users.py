@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from pdpbook._users import Part, Users, check_user_epsilon, check_users
-from pdpbook.audit.plants.plant import Pair, Plant, about, owned
 from pdpbook.guarantees import PureDP
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.user_level import (
@@ -21,6 +20,7 @@ from pdpbook.user_level import (
     WeightedMean,
     quantile_law,
 )
+from plants.plant import Pair, Plant, about, owned
 
 __all__ = ["USERS", "Median"]
 
