@@ -34,11 +34,7 @@ def add(commands: Any) -> None:
     table.add_argument("--student", default="", metavar="REGEX", help="its group is the student")
     table.add_argument("--seed", type=int, help="changes what the properties draw")
     table.add_argument("--seconds", type=float, default=20.0, help="limit for a part")
-    table.set_defaults(
-        run=lambda given: (
-            marks(given) if notebooks(given.submissions) else table.error("no notebooks there")
-        )
-    )
+    table.set_defaults(run=marks)
     about = "write the results file of Gradescope; its autograder runs this"
     scope = commands.add_parser("results", help=about, description=about)
     scope.add_argument("assignment", choices=ASSIGNMENTS)
@@ -46,9 +42,12 @@ def add(commands: Any) -> None:
     scope.set_defaults(run=lambda given: write_results(given.root, given.assignment))
 
 
-def marks(given: argparse.Namespace) -> None:
-    """Grade every notebook, print the totals and write the tables."""
+def marks(given: argparse.Namespace) -> int:
+    """Grade every notebook, print the totals and write the tables; returns the exit code."""
     files, tables = notebooks(given.submissions), []
+    if not files:
+        print("course: no notebooks there", file=sys.stderr)
+        return 1
     for file in tqdm(files, desc=given.assignment, disable=not sys.stderr.isatty()):
         table = grade(file, given.assignment, seed=given.seed, seconds=given.seconds)
         table.insert(0, "student", student(file, given.assignment, given.student))
@@ -59,6 +58,7 @@ def marks(given: argparse.Namespace) -> None:
     totals = details.groupby(["student", "file"], sort=False)[["points", "out_of"]].sum()
     totals.reset_index().to_csv(given.csv, index=False)
     print(totals.to_string())
+    return 0
 
 
 def notebooks(paths: list[Path]) -> list[Path]:

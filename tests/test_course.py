@@ -459,6 +459,7 @@ def test_the_key_has_every_answer_and_every_property(name):
         (["create", "FOLDER", "foundation"], "there is no assignment 'foundation'"),
         (["gradescope", "foundation", "x.zip"], "there is no assignment 'foundation'"),
         (["gradescope", NAME, "x.zip", "--seed", "-1"], "seed must be at least 0"),
+        (["marks", NAME, "FOLDER"], "no notebooks there"),
     ],
 )
 def test_wrong_commands_are_refused_in_a_line(tmp_path, capsys, words, message):
