@@ -20,6 +20,7 @@ SETUP = """\
 # Installs what the grader needs beside this folder: the wheel here, in the versions of the book.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+unset PYTHONPATH  # what lies elsewhere is not installed here
 find_python() {
     for python in python3.11 python3.12 python3.13 python3; do
         if "$python" -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
