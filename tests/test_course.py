@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 
 import nbformat
@@ -744,6 +745,14 @@ def test_gradescope_gives_the_marks_of_the_grader(scope, tmp_path, change):
     ours = {f"{row.exercise}, {row.part}": row.points for row in table.itertuples()}
     assert points == ours
     assert sum(points.values()) == FULL - {two_wrong_functions: 6}.get(change, 0)
+
+
+def test_an_editable_install_finds_the_course():
+    """Solved exercises and nbgrader need it; setuptools puts the checkout on the path for this."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = settings["tool"]["setuptools"]
+    assert settings["package-dir"] == {"": "."}
+    assert settings["packages"]["find"]["include"] == ["pdpbook*"]
 
 
 def test_the_zip_for_gradescope_holds_all_it_needs(tmp_path, monkeypatch):
