@@ -20,6 +20,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from house import FLOOR
 
 import lab
 import pdpbook
@@ -27,20 +28,6 @@ import pdpbook
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pdpbook"
 
-# imports go from a floor to the floors under it
-FLOORS = {
-    8: "exercises",
-    7: "audit published",
-    6: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
-    "gwa pac",
-    5: "frames",
-    4: "_accounts _layout",
-    3: "guarantees sensitivity per_instance huber reports",
-    2: "noise ridge datasets _domain",
-    1: "blocks figures _users _budgets _factors",
-    0: "validation statements advice",
-}
-FLOOR = {module: floor for floor, names in FLOORS.items() for module in names.split()}
 HEAVY = ("cvxpy", "matplotlib", "dp_accounting", "dask", "distributed")
 
 # the printed lines of the package, and why

@@ -5,9 +5,9 @@
 `back/ledger.md` is read off the printed lines of the committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings, `back/functions.md`
 off docstrings and tests, `back/errata.md` and `back/published.md` off `errata.yml` and
-`published.yml` and the evidence that they name, `back/benchmarks.md` off the records in
-`lab/benchmarks/`, `back/runs.md` off the lock, `back/instructors.md` and the last cell of every
-chapter off `teaching.md`, `teaching.yml` and the exercises, the map of the chapters off
+`published.yml` and the evidence that they name, `back/house.md` and its picture off the floors in
+`tools/house.py`, `back/benchmarks.md` off the records in `lab/benchmarks/`, `back/runs.md` off the
+lock, `back/instructors.md` and the last cell of every chapter off `teaching.md`, `teaching.yml` and the exercises, the map of the chapters off
 `teaching.yml`.
 With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
 ledger refuses a check or falsifier cell that printed no line of its label; errata and published
@@ -25,6 +25,7 @@ from functools import partial
 from chapter_map import chapter_map
 from evidence import errata, published_numbers
 from functions import functions, modules, named, runs
+from house import house, picture
 from reading import (
     CHECKED,
     DIRECTIVE,
@@ -254,6 +255,8 @@ PAGES = {
     "functions": functions,
     "runs": runs,
     "instructors": instructors,
+    "house": house,
+    "_static/diagrams/house.svg": picture,
     "_static/diagrams/map.svg": chapter_map,
     **{f"api/{m.removeprefix('pdpbook.')}": partial(reference, m) for m in modules()},
 }
