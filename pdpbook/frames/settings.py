@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from inspect import cleandoc
 from typing import Any, TypeVar, dataclass_transform
 
-from pdpbook.validation import check_choice
+from pdpbook.validation import check_choice, check_single
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -29,6 +29,11 @@ def one_of(*choices: str) -> Rule:
 def optional(rule: Rule) -> Rule:
     """Rule of a setting that may be None."""
     return lambda value, name: None if value is None else rule(value, name)
+
+
+def single(rule: Rule) -> Rule:
+    """Rule of a setting that is one number, not many."""
+    return lambda value, name: check_single(rule(value, name), name)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting,))

@@ -7,14 +7,13 @@ labels of a user at once; rows and ownership are public.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._domain import ULP
 from pdpbook._users import Users
-from pdpbook.frames.settings import mechanism, one_of, optional, setting
+from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import limit_on_rows
 from pdpbook.gwa._release import (
     LabelPrivateRegression,
@@ -25,18 +24,13 @@ from pdpbook.gwa._release import (
 )
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.noise import gaussian_mu
-from pdpbook.validation import check_count, check_delta, check_positive, check_scale, check_single
+from pdpbook.validation import check_count, check_delta, check_positive, check_scale
 
 __all__ = ["GWARegression", "SampleLimitedRegression", "prediction_root"]
 
 Floats = NDArray[np.float64]
 
 MOST_THRESHOLDS = 500  # of which "best" looks at all; of more, at so many in a geometric grid
-
-
-def one_positive(value: Any, name: str) -> None:
-    """Refuse what is no single number above 0."""
-    check_single(check_positive(value, name), name)
 
 
 @mechanism
@@ -109,7 +103,7 @@ class GWARegression(LabelPrivateRegression):
     prior: float | None = setting(default=None, rule=optional(check_scale))
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
     solver: str = setting(default="auto")
-    tol: float = setting(default=1e-8, rule=one_positive)
+    tol: float = setting(default=1e-8, rule=single(check_positive))
 
     def check(self) -> None:
         if self.sensitivity == "exact" and self.delta != 0:

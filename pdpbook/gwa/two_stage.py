@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._users import Users
-from pdpbook.frames.settings import mechanism, setting
+from pdpbook.frames.settings import mechanism, setting, single
 from pdpbook.frames.users import PeopleWithRows
 from pdpbook.gwa._release import LabelPrivateRegression, Plan
-from pdpbook.gwa.regression import GWARegression, one_positive
+from pdpbook.gwa.regression import GWARegression
 from pdpbook.noise import ProductLaw
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.validation import check_finite, check_probability, check_single
+from pdpbook.validation import check_finite, check_positive, check_probability
 
 __all__ = ["TwoStageGWARegression"]
 
@@ -60,11 +60,6 @@ class TwoStageLaw:
     def _second(self, first: Floats) -> Floats:
         residuals = np.clip(self.y - first @ self.X.T, -self.reach, self.reach)
         return np.asarray(first + residuals @ self.final.C.T)
-
-
-def one_share(value: Any, name: str) -> None:
-    """Refuse what is no single number between 0 and 1."""
-    check_single(check_probability(value, name), name)
 
 
 @mechanism
@@ -126,10 +121,10 @@ class TwoStageGWARegression(LabelPrivateRegression):
     (2, True)
     """
 
-    share: float = setting(default=0.25, rule=one_share)
-    reach: float = setting(default=3.5, rule=one_positive)
+    share: float = setting(default=0.25, rule=single(check_probability))
+    reach: float = setting(default=3.5, rule=single(check_positive))
     solver: str = setting(default="auto")
-    tol: float = setting(default=1e-8, rule=one_positive)
+    tol: float = setting(default=1e-8, rule=single(check_positive))
 
     def law(self, people: PeopleWithRows) -> ProductLaw | TwoStageLaw:
         final = people.plan

@@ -26,7 +26,7 @@ from pdpbook._domain import (
 )
 from pdpbook._users import Users
 from pdpbook.blocks import in_memory
-from pdpbook.frames.settings import mechanism, one_of, optional, setting
+from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import PeopleWithRows, UserEstimator
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace, gaussian_mu
@@ -42,7 +42,6 @@ from pdpbook.validation import (
     check_delta,
     check_nonnegative,
     check_scale,
-    check_single,
     refuse_masked,
 )
 
@@ -62,7 +61,7 @@ def _logistic(model: Any) -> bool:
 
 def _price(value: Any, name: str) -> None:
     if value is not None and value != np.inf:
-        check_single(check_nonnegative(value, name), name)
+        single(check_nonnegative)(value, name)
 
 
 @mechanism
