@@ -176,7 +176,7 @@ class LabelPrivateRegression(UserRegressor):
     def public(self, d: int, epsilon: Floats, users: Users, X: Any = None) -> Crowd:
         return super().public(d, epsilon, users)._replace(X=X)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact: independent noise on every entry of the release, through a public matrix."""
         last = crowd.plan or self.planned(crowd)
         frame, spread = (

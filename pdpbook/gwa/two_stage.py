@@ -156,7 +156,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
         super().release(draw, law, people)
         self.pilot_ = draw[: -len(self.release_)]
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""With one stage exact. With two an estimate, the noise of the second, and a bound.
 
         As :math:`CX=I`, the noise Z of the pilot cancels but for residuals that are clipped: it
@@ -166,7 +166,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
         """
         final = crowd.plan or self.planned(crowd)
         if final.pilot is None:
-            return super()._noise(crowd, *plan)
+            return super()._noise(crowd)
         frame = table_frame(crowd.X, self.fit_intercept)
         spread, through = final.variance * final.back @ final.back.T, final.back @ final.C
         moves = self.design(crowd.X[crowd.part.rows]) @ final.pilot.back

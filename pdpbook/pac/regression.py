@@ -235,7 +235,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         pool = self.pool(X, y)
         return pool, self.calibrate(pool.centered(), simulate)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact: Gaussian noise on the weights. Before a fit, as calibrated on the public pool."""
         release = crowd.plan or self._planned(crowd.X, crowd.y)[1]
         frame = table_frame(crowd.X, self.fit_intercept, centered=self.fit_intercept)

@@ -75,16 +75,13 @@ class Reported:
             known, names = self._noise(self._crowd(n, d, epsilon, users, X, y)), ()
         return report_of(type(self).__name__, known, names, at, label_sd)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """The noise of this mechanism for a crowd: a function of public things alone."""
         raise NotImplementedError
 
-    def _keep_noise(self, crowd: Crowd, *plan: Any) -> None:
-        """At the end of a fit: keep what is public, and warn where the noise drowns the labels.
-
-        `plan` is what `_noise` would have to compute anew.
-        """
-        self.noise_ = self._noise(crowd._replace(fitted=True), *plan)
+    def _keep_noise(self, crowd: Crowd) -> None:
+        """At the end of a fit: keep what is public, and warn where the noise drowns the labels."""
+        self.noise_ = self._noise(crowd._replace(fitted=True))
         relation = getattr(self.guarantee_, "neighbors", "")  # type: ignore[attr-defined]
         one = relation in ("add-remove", "zero-out")  # PAC privacy has no neighbors
         if one and not isinstance(crowd.epsilon, str):  # whether anybody is left out is not said

@@ -125,7 +125,7 @@ class UserMean(UserRegressor):
         check_is_fitted(self)
         return np.full(row_count(X), self.mean_)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact: the variance of Laplace noise."""
         scale = (crowd.plan or self.planned(crowd)).scale
         return Noise.of(crowd, mean_frame(1.0), 2 * scale**2, exact=True, width=self.width())

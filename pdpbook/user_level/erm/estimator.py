@@ -186,14 +186,10 @@ class WeightedERM(UserEstimator):
             theta = ball_minimizer(X, y, self.lam, c, loss=self.loss, radius=R, gradient_norm=goal)
             return L2Laplace(theta, 1 / plan.scale)
         rows = np.argsort(owners.codes, kind="stable")  # all rows of a user together
-        starts, clips = (
-            np.cumsum(owners.sizes) - owners.sizes,
-            self.lipschitz() * plan.weights.weights,
-        )
-        eta, T, sigma = self.step(plan, X.shape[1]), plan.steps, plan.scale
-        return GradientTranscript(
-            X[rows], y[rows], c[rows], starts, clips, self.loss, R, eta, T, sigma
-        )
+        starts = np.cumsum(owners.sizes) - owners.sizes
+        clips, eta = self.lipschitz() * plan.weights.weights, self.step(plan, X.shape[1])
+        rows_of_users = X[rows], y[rows], c[rows], starts
+        return GradientTranscript(*rows_of_users, clips, self.loss, R, eta, plan.steps, plan.scale)
 
     def promise(self, people: PeopleWithRows) -> ZeroConcentratedDP | GaussianDP | PureDP:
         parameter = people.part.everybody(people.plan.promised)
@@ -336,15 +332,12 @@ class WeightedERM(UserEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        if _logistic(self):
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        else:
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
+        tags.estimator_type = "classifier" if _logistic(self) else "regressor"
+        tags.classifier_tags = ClassifierTags(multi_class=False) if _logistic(self) else None
+        tags.regressor_tags = None if _logistic(self) else RegressorTags()
         return tags
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""On the minimizer exact; of descent an estimate, and a bound on the mean square length.
 
         Two iterates are never further apart than the ball is wide, and a step of at most two over
