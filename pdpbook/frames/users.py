@@ -98,6 +98,8 @@ class UserEstimator(PrivateEstimator):
 
     Attributes
     ----------
+    guarantee_ : PureDP
+        What each user was promised, in the order of `users_`.
     users_ : ndarray, shape (m,)
         Labels of the users, sorted.
     exposure_ : ndarray, shape (m,)
