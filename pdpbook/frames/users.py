@@ -43,7 +43,9 @@ class PeopleWithRows:
     Attributes
     ----------
     X, y : ndarray
-        Rows and labels of those who take part, on the domain; labels from `origin` on.
+        Rows and labels of those who take part, on the domain; labels are measured from `origin`.
+    given : ndarray
+        Their labels as they were given, such as two classes.
     users : Users
         Everybody.
     part : Part
@@ -52,6 +54,8 @@ class PeopleWithRows:
         Budgets of everybody, 0 for whoever takes no part.
     plan : Plan
         What was fixed before a label was looked at.
+    crowd : Crowd
+        What is public of everybody, with the plan.
     """
 
     def __init__(
@@ -70,9 +74,9 @@ class PeopleWithRows:
         public = rules.public(rows.shape[1], epsilon, self.users, rows)
         self.promised, self.part = public.epsilon, public.part
         self.given = labels[self.part.rows]
-        self.X, self.y = rules.to_domain(rows[self.part.rows], self.given)
+        self.X, y = rules.to_domain(rows[self.part.rows], self.given)
         self.origin = rules.origin() if fitting else 0.0
-        self.y = self.y - self.origin
+        self.y = y - self.origin
         self.plan: Any = rules.planned(public)
         self.crowd = public._replace(plan=self.plan)
 
@@ -124,7 +128,7 @@ class UserEstimator(PrivateEstimator):
         epsilon: Any = None,
         account: BudgetAccount | None = None,
     ) -> Self:
-        """Release what is private, once.
+        """Draw once from the law of the mechanism, and keep what is released.
 
         Parameters
         ----------

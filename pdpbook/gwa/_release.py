@@ -58,10 +58,9 @@ class Plan:
 
 
 def plan_release(
-    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, **report: Any
+    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, noise: str, **report: Any
 ) -> Plan:
     """Noise from the returned matrix: scale = width * max_l moves_l / tau_l."""
-    noise = report.pop("noise", "laplace")
     scale = float(width * np.max(moves / tau))
     return Plan(C, back, scale, noise, width * moves / scale, report)
 

@@ -6,6 +6,7 @@ labels of a user at once; rows and ownership are public.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -137,8 +138,9 @@ class GWARegression(LabelPrivateRegression):
         noise = "gaussian" if gaussian else "laplace"
         tau = np.asarray(gaussian_mu(epsilon, self.delta)) if gaussian else epsilon
         moves = contributions(found.C, users, noise, self.sensitivity)
-        known = {"noise": noise, "gap_": float(found.gap), "rank_": rank}
-        return plan_release(found.C, back, moves, tau, width, **known), float(found.objective)
+        known = {"gap_": float(found.gap), "rank_": rank}
+        plan = plan_release(found.C, back, moves, tau, width, noise, **known)
+        return plan, float(found.objective)
 
 
 def prediction_root(X: ArrayLike) -> Floats:
@@ -236,20 +238,14 @@ class SampleLimitedRegression(LabelPrivateRegression):
         def limited(h: int) -> Plan:
             C = kept_least_squares(rows, place < h, h)
             moves = contributions(C, users, "laplace", self.sensitivity)
-            return plan_release(C, basis, moves, epsilon, self.width(), threshold_=int(h), rank_=d)
+            known = {"threshold_": int(h), "rank_": d}
+            return plan_release(C, basis, moves, epsilon, self.width(), "laplace", **known)
 
-        if self.threshold != "best":
-            return limited(
-                largest if self.threshold == "max" else min(int(self.threshold), largest)
-            )
-        best = limited(largest)
-        for h in candidates(largest)[:-1]:
-            try:
-                plan = limited(h)
-            except RankLost:
-                continue
-            if self.variance(plan) < self.variance(best):
-                best = plan
+        most = largest if self.threshold in ("best", "max") else int(self.threshold)
+        best = limited(min(most, largest))
+        for h in candidates(largest)[:-1] if self.threshold == "best" else ():
+            with suppress(RankLost):  # no unbiased estimate from so few rows
+                best = min(best, limited(h), key=self.variance)
         return best
 
     def variance(self, plan: Plan) -> float:

@@ -218,17 +218,13 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         rows, labels = finite_data(rows, labels_of(rows, y))
         return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
 
-    def check(self) -> None:
-        """Refuse settings that do not go together."""
+    def _check_settings(self) -> None:
+        check_settings(self)
         rate = conditional_success_rate(float(self.success_rate), self.confidence)
         success_rate_to_snr(rate, self.calibration)
         single(check_nonnegative if self.model == "ols" else check_positive)(self.alpha, "alpha")
         if isinstance(self.basis, str):
             check_choice(self.basis, "basis", BASES)
-
-    def _check_settings(self) -> None:
-        check_settings(self)
-        self.check()
 
     def _planned(self, X: ArrayLike, y: ArrayLike) -> tuple[Pool, CalibratedRelease]:
         simulate, _ = generator_from(self.random_state).spawn(2)

@@ -101,7 +101,8 @@ class UserMean(UserRegressor):
             return float(np.float64(self.label_variance()) / unit / unit / 2)
 
     def planned(self, crowd: Crowd) -> Plan:
-        return self.plan(crowd.part.users, crowd.part.epsilon)
+        part = crowd.part
+        return self.plan(part.users, part.epsilon)
 
     def read(self, X: Any, y: Any, fitting: bool) -> tuple[Floats, Floats]:
         labels = labels_of(X, y)
