@@ -16,6 +16,8 @@ PIP_AUDIT := 2.10.1
 # One thread for each linear-algebra call: printed digits do not depend on the machine's cores.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
+# What is here and not installed: `lab`, the long runs of the appendix.
+export PYTHONPATH := $(CURDIR)
 # The one table that is not in the package, where it is at hand; see `pdpbook.datasets.load`.
 SHARED_DATA := $(abspath ../shared/data)
 ifneq ($(wildcard $(SHARED_DATA)),)
@@ -51,9 +53,10 @@ $(LAB)/.ready: binder/requirements.txt pyproject.toml
 	$(LAB)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
-# The execution cache knows the cells, not the package or the data: those changed, run all anew.
+# The execution cache knows the cells, not the package, `lab` or the data: those changed, run all anew.
 # Sphinx knows the pages, not what it makes them with: that changed, make all pages anew.
-RUNS = { find pdpbook -type f -not -name '*.pyc' | sort | xargs cat; cat requirements.txt; \
+RUNS = { find pdpbook lab -type f -not -name '*.pyc' -not -path 'lab/benchmarks/*' | sort | xargs cat; \
+  cat requirements.txt; \
   ls "$${PDPBOOK_DATA:-.}"; } | cksum
 LOOKS = { find book/_ext book/_static book/_extra -type f -not -name '*.pyc' | sort | xargs cat; \
   cat _config.yml; } | cksum
@@ -69,12 +72,16 @@ book: $(READY)  ## Build the book into _build/html
 	@echo "Open $(HTML)/index.html, or run: make serve"
 
 lab: $(LAB)/.ready  ## Open a copy of the book in JupyterLab, as Binder does; _lab keeps what you change
-	$(LAB)/bin/python tools/lab.py _lab
+	$(LAB)/bin/python tools/links.py _lab
 	cd _lab && PATH="$(abspath $(LAB)/bin):$$PATH" ../binder/start \
 	  jupyter lab --LabApp.default_url=/lab/tree/book/intro.ipynb
 
 serve: $(READY)  ## Serve the built book on this machine (PORT=8000)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
+
+# Every notebook against its committed output; the site is built from what they show on the way.
+nbval = $(call fresh,runs,$(RUNS),_build); PDPBOOK_EXECUTED=$(abspath _build/executed) \
+  $(BIN)/pytest -n auto --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -82,20 +89,21 @@ lint: $(READY)
 	$(BIN)/mypy
 
 test: lint  ## Lint, types, unit tests, and every notebook compared with its committed output
-	$(BIN)/pytest -n 2 --dist loadscope -m "not slow"
-	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+	$(BIN)/pytest -n auto --dist loadscope -m "not slow"
+	@$(call nbval)
 
 test-all: lint instructor  ## The same, and the slow ones
-	$(BIN)/pytest -n 2 --dist loadscope
-	$(BIN)/pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+	$(BIN)/pytest -n auto --dist loadscope
+	@$(call nbval)
 
 coverage: lint instructor  ## The lines that no unit test runs (tracing triples their time)
-	$(BIN)/pytest -n 2 --dist loadscope --cov --cov-report=term
+	$(BIN)/pytest -n auto --dist loadscope --cov --cov-report=term
 
 site-test: $(LAB)/.ready  ## Build from empty, lint the pages, drive every page and JupyterLab in Chromium
-	rm -rf _build
+	mkdir -p _build
+	find _build -mindepth 1 -maxdepth 1 ! -name executed ! -name runs -exec rm -rf {} +
 	$(MAKE) latex
-	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n 2 tests/site
+	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n auto tests/site
 
 binder-check: $(READY)  ## Build Binder's environment anew, run every notebook in it, record that
 	$(BIN)/python tools/binder.py
@@ -143,7 +151,7 @@ archive: $(READY)  ## Pack the built book for a release, with its SHA-256
 	$(BIN)/python tools/release.py archive
 
 bench: $(READY)  ## Time the package against its yardsticks, as ratios in one run
-	$(BIN)/pytest benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds
+	$(BIN)/pytest lab/benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds
 
 latex: book
 	$(BIN)/jupyter-book build . --builder latex -W -n --keep-going

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import hypothesis
+import nbformat
 import nbval.kernel
 import nbval.plugin
 import pytest
@@ -20,7 +21,11 @@ from jupyter_client.manager import KernelManager
 from pdpbook.advice import SAID
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-SHARED = Path(__file__).resolve().parent.parent / "shared"
+ROOT = Path(__file__).resolve().parent
+# kernels and processes that tests start find `lab`, too, which is not installed
+PATHS = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+os.environ["PYTHONPATH"] = os.pathsep.join(PATHS)
+SHARED = ROOT.parent / "shared"
 if (SHARED / "data").is_dir():
     os.environ.setdefault("PDPBOOK_DATA", str(SHARED / "data"))
 
@@ -48,6 +53,28 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 def advice_anew() -> None:
     """Advice comes once a line of the caller; every test hears it as if for the first time."""
     SAID.clear()
+
+
+SECONDS: dict[Path, list[float]] = {}  # what the cells of a notebook took that held
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    """Keep what nbval ran where PDPBOOK_EXECUTED says: the build need not run it again."""
+    report = yield
+    folder = os.environ.get("PDPBOOK_EXECUTED")
+    if folder and isinstance(item, nbval.plugin.IPyNbCell) and call.when == "call":
+        taken = SECONDS.setdefault(item.path, [])
+        if report.passed:
+            taken.append(report.duration)
+            item.cell.outputs = item.test_outputs
+        notebook = item.parent.nb
+        if len(taken) == sum(cell.cell_type == "code" for cell in notebook.cells):
+            notebook.metadata["execution_seconds"] = sum(taken)
+            there = Path(folder) / item.path.relative_to(ROOT)
+            there.parent.mkdir(parents=True, exist_ok=True)
+            nbformat.write(notebook, there)
+    return report
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -272,59 +272,59 @@ def test_the_non_personalized_baseline_keeps_the_smallest_budget():
 
 
 class HalvedNoise(PDPRidge):
-    def _rate(self, budgets, d):
-        return 2 * super()._rate(budgets, d)
+    def rate(self, strength, d):
+        return 2 * super().rate(strength, d)
 
 
 class LargestBudgetForAll(PDPRidge):
     """n times the largest budget in place of the sum."""
 
-    def _rate(self, budgets, d):
-        return super()._rate(np.full_like(budgets, budgets.max()), d)
+    def rate(self, strength, d):
+        return super().rate(np.full_like(strength, strength.max()), d)
 
 
 class UniformWeights(PDPRidge):
     """Noise for the mean budget, and everybody counts alike: small budgets are overspent."""
 
-    def _weights(self, budgets):
-        return np.full(len(budgets), 1 / len(budgets))
+    def relative_weights(self, strength, d):
+        return np.ones(len(strength))
 
 
 class AddRemoveConstant(PDPRidge):
     """Half of C hides a person who leaves, not one who is replaced."""
 
-    def _constant(self, d):
-        return super()._constant(d) / 2
+    def constant(self, d):
+        return super().constant(d) / 2
 
 
 class ScaleForRate(PDPRidge):
     """The Gamma radius drawn with scale eta in place of 1/eta."""
 
-    def _rate(self, budgets, d):
-        return 1 / super()._rate(budgets, d)
+    def rate(self, strength, d):
+        return 1 / super().rate(strength, d)
 
 
 class DataBounds(PDPRidge):
     """Bounds of the features read from the data."""
 
-    def _law(self, X, y, budgets):
+    def to_domain(self, X, y):
         span = np.ptp(X, axis=0)
-        return super()._law((X - X.min(axis=0)) / np.where(span > 0, span, 1), y, budgets)
+        return super().to_domain((X - X.min(axis=0)) / np.where(span > 0, span, 1), y)
 
 
 class MeanOfMeans(PersonalizedMean):
     """Noise for a range of 1, labels of range 2."""
 
-    def _rate(self, budgets, d):
-        return 2 * super()._rate(budgets, d)
+    def rate(self, strength, d):
+        return 2 * super().rate(strength, d)
 
 
 class NoiseFromResiduals(PDPRidge):
     """A noise rate that depends on the data: tails of different rates."""
 
-    def _law(self, X, y, budgets):
-        law = super()._law(X, y, budgets)
-        return L2Laplace(law.center, law.eta * (1 + 1e-3 * np.abs(y).mean()))
+    def law(self, people):
+        law = super().law(people)
+        return L2Laplace(law.center, law.eta * (1 + 1e-3 * np.abs(people.y).mean()))
 
 
 BUGS = [
@@ -351,7 +351,7 @@ def test_planted_bugs_are_caught(bug, at_least):
 def test_a_scale_for_a_rate_is_caught_where_eta_is_below_one(total, caught):
     """Elsewhere it only adds noise; the distribution test of `test_personalized` sees it there."""
     mechanism = ScaleForRate(3.0)
-    assert (mechanism._rate(np.full(4, total / 4), 3) > 1) is caught
+    assert (mechanism.rate(np.full(4, total / 4), 3) > 1) is caught
     found = audit.search_neighbors(
         mechanism, 4, 3, epsilon=np.full(4, total / 4), rng=generator(), trials=100, climbs=0
     )
@@ -398,5 +398,5 @@ def test_bad_searches_are_refused(bad, error, match):
 def test_weights_of_the_audited_mechanism_spend_every_budget():
     epsilon = np.array([0.1, 0.4, 1.5])
     mechanism = PDPRidge(2.0)
-    spent = mechanism._rate(epsilon, 3) * pdp_weights(epsilon) * mechanism._constant(3)
+    spent = mechanism.rate(epsilon, 3) * pdp_weights(epsilon) * mechanism.constant(3)
     assert_allclose(spent, epsilon, rtol=1e-14)

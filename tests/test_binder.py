@@ -93,10 +93,10 @@ def imported(notebook):
 
 
 def missing(notebook):
-    """Imports that neither Python, nor the package, nor a line of Binder's list provides."""
+    """Imports that neither Python, nor this repository, nor a line of Binder's list provides."""
     return {
         module
-        for module in imported(notebook) - set(sys.stdlib_module_names) - {"pdpbook"}
+        for module in imported(notebook) - set(sys.stdlib_module_names) - {"pdpbook", "lab"}
         if not {normal(owner) for owner in OWNERS.get(module, [])} & set(BINDER)
     }
 

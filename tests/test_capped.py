@@ -187,39 +187,39 @@ def test_with_a_delta_the_larger_losses_are_spread():
 class NormalizedWrongly(PDPRidge):
     """The weights of the right rate, rescaled after the rate was set."""
 
-    def _capped(self, budgets, d):
-        plan = super()._capped(budgets, d)
+    def capped(self, strength, d):
+        plan = super().capped(strength, d)
         return CappedPlan(np.sqrt(plan.weights) / np.sqrt(plan.weights).sum(), plan.eta)
 
 
 class LinearWeights(PDPRidge):
     """The weights of the linear bound with the rate of the capped one."""
 
-    def _capped(self, budgets, d):
-        return CappedPlan(pdp_weights(budgets), super()._capped(budgets, d).eta)
+    def capped(self, strength, d):
+        return CappedPlan(pdp_weights(strength), super().capped(strength, d).eta)
 
 
 class LinearPromise(PDPRidge):
     """Noise for the capped sensitivity, promises read off the linear bound: no longer the same."""
 
-    def _capped(self, budgets, d):
-        plan = super()._capped(budgets, d)
-        least = np.min(budgets / (plan.weights * self._constant(d)))
+    def capped(self, strength, d):
+        plan = super().capped(strength, d)
+        least = np.min(strength / (plan.weights * self.constant(d)))
         return CappedPlan(plan.weights, plan.eta**2 / least)
 
 
 class CubeConstant(PDPRidge):
     """The factor of the cube beside a row norm."""
 
-    def _constant(self, d):
+    def constant(self, d):
         return 2 * self.row_norm / self.lam * joint_factor(self.row_norm**2 / self.lam)
 
 
 class FactorDropped(PDPRidge):
     """A flipped label counted once."""
 
-    def _constant(self, d):
-        return super()._constant(d) / 2
+    def constant(self, d):
+        return super().constant(d) / 2
 
 
 @pytest.mark.parametrize("bug", [NormalizedWrongly, LinearWeights, LinearPromise])

@@ -32,6 +32,9 @@ Path("ended").touch()
 def run(monkeypatch, tmp_path):
     """Run notebooks, each a name and the source of its one cell, on two cores."""
     monkeypatch.setattr(execute, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(execute, "ROOT", tmp_path)
+    monkeypatch.setattr(execute, "_timeout", lambda: 60)
+    monkeypatch.setattr(execute, "EXECUTED", tmp_path / "executed")
     monkeypatch.setattr(notebooks.os, "cpu_count", lambda: 2)
 
     def main(**cells):
@@ -58,6 +61,21 @@ def test_what_ran_is_kept_and_not_run_again(run, tmp_path):
     for name in cells:
         assert (tmp_path / name).read_text() == "once"
         assert cached(tmp_path / f"{name}.ipynb").data["execution_seconds"] > 0
+
+
+def test_what_a_test_has_run_is_not_run_again_unless_it_changed(run, tmp_path):
+    (tmp_path / "executed").mkdir()
+    for name, source in (("same", "1 / 0"), ("changed", "2 / 0")):
+        cell = v4.new_code_cell(source, outputs=[v4.new_output("stream", text="seen")])
+        notebook = v4.new_notebook(cells=[cell], metadata={"execution_seconds": 7.0})
+        nbformat.write(notebook, tmp_path / "executed" / f"{name}.ipynb")
+    run(same="1 / 0", changed="print('anew')")
+    for name, shown in (("same", "seen"), ("changed", "anew\n")):
+        record = cached(tmp_path / f"{name}.ipynb")
+        kept = get_cache(execute.CACHE).get_cache_bundle(record.pk).nb
+        assert kept.cells[0].outputs[0].text == shown
+        assert (record.data["execution_seconds"] == 7.0) is (name == "same")
+
 
 
 def test_the_first_failure_ends_all_with_its_traceback(run, tmp_path):

@@ -235,27 +235,27 @@ def test_no_pair_shows_more_than_promised(loss, lam):
 class StepsForTheirRoot(GradientDescentRidge):
     """T in place of sqrt(T): safe and wasteful, so only a two-sided test sees it."""
 
-    def _sigma(self, mu, d):
-        return super()._sigma(mu, d) * np.sqrt(self.steps)
+    def rate(self, strength, d):
+        return super().rate(strength, d) / np.sqrt(self.steps)
 
 
 class OneStepCharged(GradientDescentRidge):
-    def _sigma(self, mu, d):
-        return super()._sigma(mu, d) / np.sqrt(self.steps)
+    def rate(self, strength, d):
+        return super().rate(strength, d) * np.sqrt(self.steps)
 
 
 class AddRemoveFactor(GradientDescentRidge):
-    def _sigma(self, mu, d):
-        return super()._sigma(mu, d) / 2
+    def rate(self, strength, d):
+        return 2 * super().rate(strength, d)
 
 
 class UniformWeights(GradientDescentRidge):
-    def _weights(self, mu):
-        return np.full(len(mu), 1 / len(mu))
+    def relative_weights(self, strength, d):
+        return np.ones(len(strength))
 
 
 class Unclipped(GradientDescentRidge):
-    def _thresholds(self, X):
+    def thresholds(self, X):
         return np.inf
 
 

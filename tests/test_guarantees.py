@@ -24,6 +24,8 @@ from pdpbook.guarantees import (
     ZeroConcentratedDP,
     compose,
     group,
+    half_budget,
+    success_rate,
 )
 
 ONE = {"neighbors": "replace-one"}
@@ -513,3 +515,25 @@ def test_every_relation_has_a_sentence():
 def test_a_promise_about_the_number_of_rows_says_that_a_refusal_tells_it(name):
     said = str(PureDP(1, neighbors=name))
     assert ("a refusal is not covered." in said) is (name == "add-remove")
+
+
+# ------------------------------------------------------------------ on one scale
+def test_half_a_budget_twice_is_the_whole():
+    epsilon, delta = half_budget([0.5, 4.0], 1e-3)
+    assert_allclose(2 * epsilon, [0.5, 4.0])
+    assert_allclose(delta * (1 + np.exp(epsilon)), 1e-3)  # the sum of fact-group
+    with pytest.raises(ValueError, match="epsilon must be finite and above 0"):
+        half_budget(0.0)
+
+
+@pytest.mark.parametrize(
+    ("promise", "rate"),
+    [
+        (PureDP(1.0, neighbors="user"), np.e / (1 + np.e)),
+        (GaussianDP(0.8, neighbors="user"), norm.cdf(0.4)),
+        (ApproximateDP(0.0, 0.3, neighbors="user"), 0.65),
+        (PACPrivacy(0.7), 0.7),
+    ],
+)
+def test_ceilings_on_guesses(promise, rate):
+    assert_allclose(success_rate(promise), rate)

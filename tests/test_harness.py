@@ -4,7 +4,6 @@ import importlib
 import inspect
 import pkgutil
 
-import alarms
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 
 import pdpbook
+from lab.benchmarks import alarms
 from pdpbook.audit import (
     SLACK,
     audit_mechanism,

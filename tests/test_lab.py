@@ -1,246 +1,109 @@
-"""What a reader meets in JupyterLab: every link of every notebook leads somewhere.
-
-The links are found with markdown-it, and judged against the files; that they work when clicked is
-`tests/site/test_site_lab.py`.
-"""
+"""The long runs: their one command, who may import them, and that no wheel has them."""
 
 from __future__ import annotations
 
+import ast
+import os
 import re
-import shutil
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
-import lab
 import nbformat
 import pytest
-import reading
-import yaml
-from markdown_it import MarkdownIt
-from pybtex.database import parse_file
-from reading import Refused
+
+from lab import __main__ as command
+from lab.experiments import FOLDERS
 
 ROOT = Path(__file__).resolve().parent.parent
-HOME = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["html"]["baseurl"]
-TOC = (ROOT / "_toc.yml").read_text("utf-8")
-MARKDOWN = MarkdownIt("commonmark").enable("table")
+ALLOWED = {
+    "personalized/reproduction",
+    "user_level/experiments",
+    "pac/experiments",
+    "synthesis/at_scale",
+    "synthesis/one_dataset",
+}
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("lab")
-    lab.main(folder)
-    return folder / "book"
+def imports_lab(source):
+    """Whether a source imports `lab`, in whichever way."""
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if any(name.partition(".")[0] == "lab" for name in names):
+            return True
+    return False
 
 
-def notebooks(folder):
-    return sorted(folder.rglob("*.ipynb"))
+def cells(path):
+    """The code of a notebook."""
+    found = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+    return re.sub(r"^[%!].*$", "", "\n".join(found), flags=re.M)
 
 
-def texts(path):
-    notebook = nbformat.read(path, as_version=4)
-    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+def test_only_the_appendix_and_two_pages_import_it():
+    found = {
+        path.relative_to(ROOT / "book").with_suffix("").as_posix()
+        for path in sorted((ROOT / "book").rglob("*.ipynb"))
+        if imports_lab(cells(path))
+    }
+    assert found == ALLOWED
 
 
-def links(source):
-    """Words and target of each link, as a reader of Markdown sees them."""
-    found = []
-    for block in MARKDOWN.parse(source):
-        words, target = "", None
-        for token in block.children or []:
-            if token.type == "link_open":
-                words, target = "", token.attrGet("href")
-            elif token.type == "link_close":
-                found.append((words, target))
-            else:
-                words += token.content
-    return found
-
-
-def nowhere(path):
-    """The links and roles of a notebook that JupyterLab cannot follow."""
-    wrong, sources = [], texts(path)
-    own = "\n".join(sources)
-    for words, target in (link for source in sources for link in links(source)):
-        there = urlsplit(target)
-        if target.startswith(HOME):
-            page = there.path.removeprefix(urlsplit(HOME).path).removesuffix(".html")
-            fine = not page or re.search(rf"(?:file|root): {page}$", TOC, re.M)
-        elif there.scheme:
-            fine = there.scheme in {"http", "https"}
-        else:
-            file = path.parent / unquote(there.path) if there.path else path
-            fine = file.is_file()
-            if fine and there.fragment:
-                cells = nbformat.read(file, as_version=4).cells if file.suffix == ".ipynb" else []
-                fine = there.fragment in {f"cell-id={cell.id}" for cell in cells}
-        if not fine or not words.strip():
-            wrong.append(f"[{words}]({target})")
-    for role, target in re.findall(r"\{([a-z:]+)\}`([^`]*)`", own):
-        label = re.escape(target.rpartition("<")[2].strip(" >"))
-        at_home = re.search(rf"^:(?:label|name): *{label}$|\$\$ \({label}\)", own, re.M)
-        if role not in {"prf:ref", "eq", "numref"} or not at_home:
-            wrong.append(f"{{{role}}}`{target}`")
-    return wrong + re.findall(r"^:link.*", own, re.M)
-
-
-NAMES = [p.relative_to(ROOT / "book").as_posix() for p in notebooks(ROOT / "book")]
-
-
-@pytest.mark.parametrize("name", [*NAMES, "contents.ipynb"])
-def test_no_link_leads_nowhere(prepared, name):
-    assert nowhere(prepared / name) == []
+@pytest.mark.parametrize("folder", ["pdpbook", "book/_ext"])
+def test_neither_the_package_nor_the_site_imports_it(folder):
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py"))
+    assert not any(map(imports_lab, sources))
 
 
 @pytest.mark.parametrize(
-    "source",
-    [
-        "[x](../foundations/none.ipynb)",
-        "[x](../foundations/noise)",
-        "[x](/book/foundations/noise)",
-        "[x](noise.ipynb#privacy)",
-        "[](noise.ipynb)",
-        f"[x]({HOME}book/foundations/none.html)",
-        "{doc}`noise`",
-        "{cite:t}`wang2019perinstance`",
-        "{prf:ref}`thm-pdp-op`",
-        ":::{grid-item-card} Begin\n:link: noise\n:::",
-    ],
+    "source", ["import lab", "import numpy, lab.tables", "def f():\n    from lab import tables"]
 )
-def test_a_link_that_leads_nowhere_is_noticed(prepared, source):
-    path = prepared / "foundations" / "planted.ipynb"
-    cells = [nbformat.v4.new_markdown_cell(source)]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    assert len(nowhere(path)) == 1
-    path.unlink()
+def test_planted_imports_are_noticed(source):
+    assert imports_lab(source)
+    assert not imports_lab("import labels\nfrom pdpbook import labs\nlab = 1")
 
 
-def test_every_page_leads_to_the_contents_and_back_to_its_page(prepared):
-    for path in notebooks(prepared):
-        if path.stem != "contents":
-            (_, contents), (_, page) = links(texts(path)[0])
-            assert (path.parent / contents).resolve() == prepared / "contents.ipynb"
-            name = path.relative_to(prepared).with_suffix("").as_posix().replace("release/", "")
-            assert page == f"{HOME}book/{name}.html"
+def test_no_wheel_has_it():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert any(fnmatch("pdpbook", pattern) for pattern in patterns)
+    assert not any(fnmatch(name, pattern) for pattern in patterns for name in ("lab", "lab.tables"))
 
 
-def test_the_contents_are_the_table_of_contents(prepared):
-    """All but the sections of the package, without solutions."""
-    found = [t for source in texts(prepared / "contents.ipynb") for _, t in links(source)]
-    listed = re.findall(r"^(?:root|  +- file): book/(\S+)$", TOC, re.M)
-    listed = [name for name in listed if not name.startswith("back/api/")]
-    names = [re.sub(r"\.\w+$", "", t.removeprefix(f"{HOME}book/")) for t in found]
-    assert [name.replace("exercises/release/", "exercises/") for name in names] == listed
-    assert not any(t.startswith("exercises/") and "release" not in t for t in found)
+def test_every_table_has_its_name():
+    assert set(command.RESULTS) == set(FOLDERS)
+    assert not set(command.RESULTS) & set(command.OTHERS)
+    for module, _ in command.OTHERS.values():
+        assert callable(import_module(f"lab.{module}").main)
 
 
-def test_the_second_time_nothing_changes(prepared):
-    before = {path: path.read_bytes() for path in notebooks(prepared)}
-    lab.main(prepared.parent)
-    assert {path: path.read_bytes() for path in notebooks(prepared)} == before
+@pytest.mark.parametrize(("given", "code"), [([], 0), (["--help"], 0), (["gamma"], 2)])
+def test_without_a_name_the_command_lists_them(given, code, capsys):
+    assert command.main(given) == code
+    said = capsys.readouterr().out
+    for name in (*command.RESULTS, *command.OTHERS):
+        assert f"\n  {name} " in said
 
 
-def test_what_a_reader_changed_stays(tmp_path):
-    shutil.copytree(ROOT / "book", tmp_path / "book")
-    path = tmp_path / "book" / "foundations" / "coins.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell("mine = 1"))
-    nbformat.write(notebook, path)
-    lab.main(tmp_path)
-    assert "mine = 1" in [cell.source for cell in nbformat.read(path, as_version=4).cells]
+@pytest.mark.parametrize("name", command.OTHERS)
+def test_every_name_says_what_options_it_has(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.main([name, "--help"])
+    assert ended.value.code == 0
+    assert f"usage: python -m lab {name}" in capsys.readouterr().out
 
 
-def test_the_source_of_what_folds_on_the_site_is_collapsed(prepared):
-    path = prepared / "personalized" / "pdp_op.ipynb"
-    code = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
-    hidden = {c.id for c in code if c.metadata.get("jupyter", {}).get("source_hidden")}
-    assert {c.id for c in code if re.match("# (check|falsify):", c.source)} < hidden
-    assert {c.id for c in code if "plt.show()" in c.source} < hidden
-    assert code[0].id in hidden
-    assert next(c.id for c in code if c.source.startswith("def pdp_op(")) not in hidden
-    exercises = nbformat.read(prepared / "exercises" / "personalized.ipynb", as_version=4)
-    assert not any("jupyter" in c.metadata for c in exercises.cells)
-
-
-def test_a_page_ends_with_the_works_it_cites(prepared):
-    source = texts(prepared / "foundations" / "coins.ipynb")
-    cited = set(
-        re.findall(r"\[([^]]+?),? \(?(\d{4})\)?\]\(#cell-id=works-cited\)", "".join(source))
+def test_the_list_needs_nothing_but_python():
+    """In a process of its own: one thread must be asked for before numpy is imported."""
+    script = (
+        "import sys; from lab.__main__ import main; main([]); print('numpy' in sys.modules)\n"
+        "import os; print(os.environ['OPENBLAS_NUM_THREADS'], os.environ['OMP_NUM_THREADS'])"
     )
-    heading, _, *entries = source[-1].splitlines()
-    assert heading == "## Works cited"
-    assert len(entries) == len(cited) > 3
-    for authors, year in cited:
-        first = authors.split()[0]
-        assert any(first in entry and f"({year})" in entry for entry in entries)
-
-
-# --- the links themselves -------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def book():
-    return lab.Book(ROOT)
-
-
-@pytest.mark.parametrize(
-    ("source", "shown"),
-    [
-        (
-            "By {prf:ref}`thm-sensitivity`.",
-            "By [Theorem “Sensitivity of weighted ridge”](sensitivity.ipynb#cell-id="
-            "thm-sensitivity).",
-        ),
-        ("{prf:ref}`thm-pdp-op`", "{prf:ref}`thm-pdp-op`"),
-        ("{eq}`eq-pdp-op-x`", "{eq}`eq-pdp-op-x`"),
-        (
-            "{cite:t}`acharya2024personalized`",
-            "[Acharya et al. (2024)](#cell-id=works-cited)",
-        ),
-        (
-            "{cite:p}`amin2019bounding,yang2024private`",
-            "([Amin et al., 2019](#cell-id=works-cited); [Yang, 2024](#cell-id=works-cited))",
-        ),
-        ("{term}`blocks <block>`", f"[blocks]({HOME}book/glossary.html#term-block)"),
-        ("[x](../back/api.md)", f"[x]({HOME}book/back/api.html)"),
-        ("[x](../foundations/noise.ipynb)", "[x](../foundations/noise.ipynb)"),
-        ("[x](../exercises/pac.ipynb)", "[x](../exercises/release/pac.ipynb)"),
-        (
-            "[x](../intro.ipynb#find-your-question)",
-            "[x](../intro.ipynb#cell-id=find-your-question)",
-        ),
-        ("$[0, 1](x)$, [x](https://a.org/b.ipynb#c)", "$[0, 1](x)$, [x](https://a.org/b.ipynb#c)"),
-    ],
-)
-def test_what_becomes_of_a_link(book, source, shown):
-    assert book.prepared(book.notebooks["personalized/pdp_op"], source) == shown
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "[x](none.ipynb)",
-        "[x](accuracy.ipynb#no-such-heading)",
-        "{doc}`accuracy`",
-        "{prf:ref}`thm-none`",
-        "{cite:t}`nobody2000`",
-    ],
-)
-def test_what_cannot_be_linked_is_refused(book, source):
-    with pytest.raises(Refused, match="personalized/pdp_op"):
-        book.prepared(book.notebooks["personalized/pdp_op"], source)
-
-
-def test_works_are_read_as_pybtex_reads_them():
-    entries = parse_file(ROOT / "book" / "references.bib").entries
-    found = reading.works((ROOT / "book" / "references.bib").read_text("utf-8"))
-    assert list(found) == list(entries)
-    for key, (short, year, entry) in found.items():
-        people = [
-            reading.plain(" ".join(p.prelast_names + p.last_names))
-            for p in entries[key].persons["author"]
-        ]
-        wanted = f"{people[0]} et al." if len(people) > 2 else " and ".join(people)
-        assert (short, year) == (wanted, entries[key].fields["year"])
-        assert all(name in entry for name in people)
-        assert reading.plain(entries[key].fields["title"]) in entry
+    outside = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    words = [sys.executable, "-c", script]
+    run = subprocess.run(words, capture_output=True, text=True, check=True, env=outside, cwd=ROOT)
+    assert run.stdout.splitlines()[-2:] == ["False", "1 1"]

@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FILES = (
     "pdpbook/noise.py",
+    "lab/experiments/long.py",
+    "lab/benchmarks/races.py",
     "book/_ext/look.py",
     "book/_static/custom.css",
     "book/_extra/robots.txt",
@@ -63,6 +65,8 @@ def book(tmp_path):
         ("book/_extra/robots.txt", {".jupyter_cache"}),
         ("_config.yml", {".jupyter_cache"}),
         ("pdpbook/noise.py", set()),
+        ("lab/experiments/long.py", set()),
+        ("lab/benchmarks/races.py", {".jupyter_cache", "html"}),  # no page reads them
     ],
 )
 def test_a_build_keeps_what_a_change_leaves_true(book, changed, left):

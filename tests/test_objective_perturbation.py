@@ -341,7 +341,7 @@ def test_the_solver_reaches_what_is_charged_or_nothing_is_released():
         assert slope.max() <= law.gradient_norm
 
     class Hurried(ObjectivePerturbation):
-        def _gradient_norm(self, beta, d):
+        def gradient_norm(self, beta, d):
             return 1e-300
 
     model = Hurried(2.0, threshold=0.05, random_state=0)
@@ -448,34 +448,34 @@ def test_a_row_norm_is_enforced_and_attained():
 class ForgetsVolume(ObjectivePerturbation):
     """All of the budget on the tilt."""
 
-    def _split(self, budgets, d):
-        left = self._left(budgets)
+    def split(self, budgets, d):
+        left = self.left(budgets)
         weights, rate = left / left.sum(), left.sum()
         return BudgetSplit(weights, rate * weights, 0 * weights, rate)
 
 
 class HalfTheNoise(ObjectivePerturbation):
-    def _beta(self, split, d):
-        return 2 * super()._beta(split, d)
+    def beta(self, split, d):
+        return 2 * super().beta(split, d)
 
 
 class AddRemoveConstant(ObjectivePerturbation):
     """2 beta c R: right for someone who leaves, half of what a replacement needs."""
 
-    def _radius(self, d):
-        return super()._radius(d) / 2
+    def radius(self, d):
+        return super().radius(d) / 2
 
 
 class UniformWeights(ObjectivePerturbation):
-    def _split(self, budgets, d):
-        return replace(super()._split(budgets, d), weights=np.full(len(budgets), 1 / len(budgets)))
+    def split(self, budgets, d):
+        return replace(super().split(budgets, d), weights=np.full(len(budgets), 1 / len(budgets)))
 
 
 class RoundedWeights(ObjectivePerturbation):
     """One digit is not enough, though they still sum to 1."""
 
-    def _split(self, budgets, d):
-        split = super()._split(budgets, d)
+    def split(self, budgets, d):
+        split = super().split(budgets, d)
         rounded = np.ceil(10 * split.weights) / 10
         return replace(split, weights=rounded / rounded.sum())
 
@@ -483,7 +483,7 @@ class RoundedWeights(ObjectivePerturbation):
 class UnclippedRows(ObjectivePerturbation):
     """Rows twice as long as the bound that the noise was made for."""
 
-    def _bound_rows(self, X):
+    def bound_rows(self, X):
         return 2 * X
 
 
@@ -514,8 +514,8 @@ class OneStepLaw(ObjectiveLaw):
 
 def with_law(kind):
     class Planted(ObjectivePerturbation):
-        def _law(self, X, y, budgets):
-            law = super()._law(X, y, budgets)
+        def law(self, people):
+            law = super().law(people)
             return kind(*(getattr(law, f.name) for f in fields(law)))
 
     Planted.__name__ = kind.__name__
@@ -597,8 +597,8 @@ def exact_delta(model, data, neighbor, epsilon, person, points=40_000):
 class HalfTheBound(ObjectivePerturbation):
     """3/4 of the profile in place of 3/2."""
 
-    def _spare_delta(self, budgets):
-        return 2 * super()._spare_delta(budgets)
+    def spare_delta(self, budgets):
+        return 2 * super().spare_delta(budgets)
 
 
 def test_a_flipped_label_realizes_its_profile_and_half_the_bound_is_caught():

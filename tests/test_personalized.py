@@ -193,8 +193,8 @@ def test_released_noise_is_calibrated_both_ways(model, d, rate):
 
 def test_a_scale_for_a_rate_is_caught_by_the_released_noise():
     class ScaleForRate(PDPRidge):
-        def _rate(self, budgets, d):
-            return 1 / super()._rate(budgets, d)
+        def rate(self, strength, d):
+            return 1 / super().rate(strength, d)
 
     X, y, epsilon = people(n=5)
     noise, _ = drawn(ScaleForRate(2.0), X, y, epsilon, fits=500)
@@ -313,7 +313,7 @@ def test_the_solver_reaches_what_is_charged(seed):
     law = model.output_law(X, y, epsilon=epsilon)
     w = pdp_weights(epsilon)
     slope = 2 * lam * law.center - 2 * X.T @ (w * np.clip(y - X @ law.center, -c, c))
-    g = model._gradient_norm(epsilon, d)
+    g = model.gradient_norm(epsilon, d)
     assert np.linalg.norm(slope) <= g
     spent = law.eta * (w * huber_constant(lam, d, c) + g / lam)
     assert np.all(spent <= epsilon * (1 + 1e-12))
@@ -324,7 +324,7 @@ def test_the_solver_reaches_what_is_charged(seed):
 
 def test_rounding_is_charged_where_a_weight_is_next_to_nothing():
     # d = 1, lam = 1e-4, c = 1: no term of the gradient exceeds 2, and |theta| <= R / sqrt(lam)
-    g = PDPRidge(1e-4, loss="huber")._gradient_norm(np.array([1e-30, 1.0]), 1)
+    g = PDPRidge(1e-4, loss="huber").gradient_norm(np.array([1e-30, 1.0]), 1)
     residual = 1 + 1 / 0.01
     assert_allclose(g, 2 * 64 * 2.0**-52 * (1 + residual), rtol=1e-12)
 
@@ -342,7 +342,7 @@ def test_a_solver_that_does_not_get_there_releases_nothing():
         huber_ridge(X, y, 1e-4, threshold=0.05, gradient_norm=1e-300)
 
     class Hurried(PDPRidge):
-        def _gradient_norm(self, budgets, d):
+        def gradient_norm(self, budgets, d):
             return 1e-300
 
     model = Hurried(1e-4, loss="huber", threshold=0.05)
@@ -449,26 +449,25 @@ def test_the_hockey_stick_by_simulation_agrees():
 class BudgetsAsWeights(PDPRidge):
     """The rate of the larger losses, the weights of the budgets."""
 
-    def _law(self, X, y, budgets):
-        law = super()._law(X, y, budgets)
-        weights = pdp_weights(np.asarray(budgets, dtype=float))
-        return L2Laplace(weighted_ridge(X, y, self.lam, weights), law.eta)
+    def law(self, people):
+        law, weights = super().law(people), pdp_weights(people.epsilon)
+        return L2Laplace(weighted_ridge(people.X, people.y, self.lam, weights), law.eta)
 
 
 class GaussianMu(PDPRidge):
-    def _losses(self, budgets, d):
+    def strength(self, budgets, d):
         return gaussian_mu(budgets, self.delta)
 
 
 class GaussianLimit(PDPRidge):
-    def _losses(self, budgets, d):
+    def strength(self, budgets, d):
         return np.sqrt(d) * gaussian_mu(budgets, self.delta)
 
 
 class OtherDimension(PDPRidge):
     extra = 1
 
-    def _losses(self, budgets, d):
+    def strength(self, budgets, d):
         return l2_laplace_eps0(budgets, self.delta, d + self.extra)
 
 
@@ -477,14 +476,14 @@ class ForgetsTheConstantFeature(OtherDimension):
 
 
 class NoDelta(PDPRidge):
-    def _losses(self, budgets, d):
+    def strength(self, budgets, d):
         return budgets
 
 
 class Shared(PDPRidge):
     """One delta for all together in place of one each."""
 
-    def _losses(self, budgets, d):
+    def strength(self, budgets, d):
         return l2_laplace_eps0(budgets, self.delta / len(budgets), d)
 
 

@@ -111,8 +111,8 @@ def test_the_repaired_law_by_hand(lam, proof):
 class HalfOfTheJoint(SampledRidge):
     """The exact rule with the joint constant, half of which does not bound a departure."""
 
-    def _analysis(self, lam):
-        return super()._analysis(lam).set_params(proof="joint")
+    def analysis(self, lam):
+        return super().analysis(lam).set_params(proof="joint")
 
 
 def loudest_of_a_crowd(model, t=3.0, d=12):
@@ -380,15 +380,15 @@ def model_level(model):
 class NoiseForHalf(SampledRidge):
     """Forgets that the weights can add up to more than one, and half of the noise."""
 
-    def _given(self, X, y, kept, shares, t):
-        return super()._given(X, y, kept, shares, 2 * t)
+    def given(self, X, y, kept, shares, t):
+        return super().given(X, y, kept, shares, 2 * t)
 
 
 class ExactWithoutFixedNoise(SampledRidge):
     """The rule for a fixed normalizer, with the rate of the realized sample."""
 
-    def _parts(self, X, y, kept, shares, t):
-        centers, etas = super()._parts(X, y, kept, shares, t)
+    def parts(self, X, y, kept, shares, t):
+        centers, etas = super().parts(X, y, kept, shares, t)
         return centers, etas * kept.sum(axis=1) / shares.sum()
 
 

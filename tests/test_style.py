@@ -21,6 +21,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import lab
 import pdpbook
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,10 +29,11 @@ PACKAGE = ROOT / "pdpbook"
 
 # imports go from a floor to the floors under it
 FLOORS = {
-    7: "exercises",
-    6: "audit experiments published comparison",
-    5: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
+    8: "exercises",
+    7: "audit published",
+    6: "personalized objective_perturbation sufficient_statistics posterior gradient user_level "
     "gwa pac",
+    5: "frames",
     4: "_accounts _layout",
     3: "guarantees sensitivity per_instance huber reports",
     2: "noise ridge datasets _domain",
@@ -52,6 +54,7 @@ CATCHES = {"exercises": "whatever a student's code raises is an answer, too"}
 SHORT = {"pdpbook.validation": "one sentence an error, one sentence a check"}
 
 MODULES = sorted(m.name for m in pkgutil.walk_packages(pdpbook.__path__, "pdpbook."))
+LAB = sorted(m.name for m in pkgutil.walk_packages(lab.__path__, "lab.") if ".bench" not in m.name)
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 HIDDEN_BUT_OURS = {".ci", ".github"}
 SUFFIXES = {".py", ".md", ".ipynb", ".toml", ".yml", ".yaml", ".cff", ".cfg", ".css", ".html"}
@@ -80,9 +83,16 @@ def files():
 
 
 FILES = sorted(files())
-every_file = pytest.mark.parametrize("path", FILES, ids=identifier)
-every_source = pytest.mark.parametrize("path", SOURCES, ids=identifier)
-every_module = pytest.mark.parametrize("name", MODULES)
+
+
+def faulty(faults, things):
+    """What is wrong, by file or module: one list in place of a test each."""
+    found = {identifier(thing) or thing: faults(thing) for thing in things}
+    return {thing: wrong for thing, wrong in found.items() if wrong}
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8")
 
 
 # --- text ----------------------------------------------------------------------------------------
@@ -96,14 +106,12 @@ def matches(pattern, text):
     return [f"line {k}: {line.strip()[:90]}" for k, line in lines if pattern.search(line)]
 
 
-@every_file
-def test_no_path_of_a_machine(path):
-    assert matches(MACHINE, path.read_text(encoding="utf-8")) == []
+def test_no_path_of_a_machine():
+    assert faulty(lambda path: matches(MACHINE, text_of(path)), FILES) == {}
 
 
-@every_file
-def test_nothing_unfinished(path):
-    assert matches(UNFINISHED, path.read_text(encoding="utf-8")) == []
+def test_nothing_unfinished():
+    assert faulty(lambda path: matches(UNFINISHED, text_of(path)), FILES) == {}
 
 
 @pytest.mark.parametrize("folder", ["work", "tmp", "home", "root", "Users"])
@@ -147,11 +155,9 @@ def python_of(path):
     return [re.sub(r"^[%!].*$", "", c.source, flags=re.M) for c in cells if c.cell_type == "code"]
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in FILES if p.suffix in {".py", ".ipynb"}], ids=identifier
-)
-def test_no_comparison_is_idle(path):
-    assert [fault for source in python_of(path) for fault in idle(source)] == []
+def test_no_comparison_is_idle():
+    python = [path for path in FILES if path.suffix in {".py", ".ipynb"}]
+    assert faulty(lambda path: [f for code in python_of(path) for f in idle(code)], python) == {}
 
 
 @pytest.mark.parametrize(
@@ -181,13 +187,12 @@ def loose(source, *, prints=False, catches=False):
     return wrong
 
 
-@every_source
-def test_the_package_neither_asserts_nor_prints(path):
-    module = module_of(path)
-    faults = loose(
-        path.read_text(encoding="utf-8"), prints=module in PRINTS, catches=module in CATCHES
-    )
-    assert faults == []
+def test_the_package_neither_asserts_nor_prints():
+    def faults(path):
+        module = module_of(path)
+        return loose(text_of(path), prints=module in PRINTS, catches=module in CATCHES)
+
+    assert faulty(faults, SOURCES) == {}
 
 
 @pytest.mark.parametrize(
@@ -216,9 +221,8 @@ def long(source):
     return [f"{lines} lines, at most {LONGEST}: split it by topic"] if lines > LONGEST else []
 
 
-@pytest.mark.parametrize("path", EXERCISES, ids=identifier)
-def test_modules_of_exercises_stay_short(path):
-    assert long(path.read_text(encoding="utf-8")) == []
+def test_modules_of_exercises_stay_short():
+    assert faulty(lambda path: long(text_of(path)), EXERCISES) == {}
 
 
 def test_a_planted_long_module_is_noticed():
@@ -257,13 +261,10 @@ def climbing(module, source):
     return wrong
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in SOURCES if p != PACKAGE / "__init__.py"], ids=identifier
-)
-def test_imports_go_down(path):
-    module = module_of(path)
-    assert module in FLOOR, f"{module} has no floor: add it to tests/test_style.py and the design"
-    assert climbing(module, path.read_text(encoding="utf-8")) == []
+def test_imports_go_down():
+    sources = [path for path in SOURCES if path != PACKAGE / "__init__.py"]
+    assert {module_of(path) for path in sources} <= set(FLOOR), "add it here and to the design"
+    assert faulty(lambda path: climbing(module_of(path), text_of(path)), sources) == {}
 
 
 @pytest.mark.parametrize(
@@ -396,44 +397,48 @@ def callables(thing):
         yield from (v for v in public if inspect.isfunction(v))
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.count(".") == 1])
-def test_defaults_are_those_of_the_docstring(name):
+def public_things(name):
     module = importlib.import_module(name)
-    things = (getattr(module, public) for public in module.__all__)
-    ours = [t for t in things if inspect.isfunction(t) or inspect.isclass(t)]
-    wrong = [
-        f"{call.__qualname__}: {fault}"
-        for thing in ours
-        for call in callables(thing)
-        for fault in misstated(call)
-    ]
-    assert wrong == []
+    things = [getattr(module, public) for public in module.__all__]
+    return [thing for thing in things if inspect.isclass(thing) or inspect.isfunction(thing)]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.count(".") == 1])
-def test_public_names_are_documented(name):
-    module = importlib.import_module(name)
-    assert module.__doc__, f"{name} has no docstring"
-    assert len(set(module.__all__)) == len(module.__all__)
-    wrong = []
-    for public in module.__all__:
-        thing = getattr(module, public)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            faults = undocumented(thing)
+FOLDERS = [name for name in MODULES if name.count(".") == 1]
+FOLDERS += ["lab.comparison", "lab.experiments"]
+
+
+def test_defaults_are_those_of_the_docstring():
+    def faults(name):
+        calls = [call for thing in public_things(name) for call in callables(thing)]
+        return [f"{call.__qualname__}: {fault}" for call in calls for fault in misstated(call)]
+
+    assert faulty(faults, FOLDERS) == {}
+
+
+def test_public_names_are_documented():
+    def faults(name):
+        module = importlib.import_module(name)
+        wrong = [] if module.__doc__ else ["has no docstring"]
+        wrong += [twice for twice in module.__all__ if module.__all__.count(twice) > 1]
+        for thing in public_things(name):
+            found = undocumented(thing)
             if name in SHORT:
-                faults = [fault for fault in faults if fault == "has no docstring"]
-            wrong += [f"{name}.{public} {fault}" for fault in faults]
-    assert wrong == []
+                found = [fault for fault in found if fault == "has no docstring"]
+            wrong += [f"{thing.__name__} {fault}" for fault in found]
+        return wrong
+
+    assert faulty(faults, FOLDERS) == {}
 
 
-@every_module
-def test_examples_in_docstrings_run(name):
-    module = importlib.import_module(name)
-    runner = doctest.DocTestRunner(verbose=False)
-    report = []
-    for example in doctest.DocTestFinder(exclude_empty=True).find(module, name):
-        runner.run(example, out=report.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(report)
+def test_examples_in_docstrings_run():
+    def faults(name):
+        module, report = importlib.import_module(name), []
+        runner = doctest.DocTestRunner(verbose=False)
+        for example in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+            runner.run(example, out=report.append)
+        return report
+
+    assert faulty(faults, MODULES + LAB) == {}
 
 
 def whole(a, *, b=1) -> float:

@@ -542,9 +542,9 @@ def test_other_settings_keep_it_too(mechanism):
 class OffDiagonalHalved(SufficientStatisticsRidge):
     """Noise of half the scale off the diagonal, where two entries are one number."""
 
-    def _factors(self, d):
+    def factors(self, d):
         rows, columns = np.triu_indices(d)
-        out = super()._factors(d)
+        out = super().factors(d)
         out[: len(rows)] *= np.where(rows == columns, 1, 2)
         return out
 
@@ -552,9 +552,9 @@ class OffDiagonalHalved(SufficientStatisticsRidge):
 class DiagonalAlone(SufficientStatisticsRidge):
     """No noise off the diagonal: it was added to the variances and forgotten elsewhere."""
 
-    def _factors(self, d):
+    def factors(self, d):
         rows, columns = np.triu_indices(d)
-        out = super()._factors(d)
+        out = super().factors(d)
         out[: len(rows)] *= np.where(rows == columns, 1, 1e9)
         return out
 
@@ -562,9 +562,9 @@ class DiagonalAlone(SufficientStatisticsRidge):
 class NoiselessDiagonal(SufficientStatisticsRidge):
     """A sensitivity of the squares computed as (0 - 0)^2: a public library released them bare."""
 
-    def _factors(self, d):
+    def factors(self, d):
         rows, columns = np.triu_indices(d)
-        out = super()._factors(d)
+        out = super().factors(d)
         out[: len(rows)] *= np.where(rows == columns, 1e9, 1)
         return out
 
@@ -572,23 +572,23 @@ class NoiselessDiagonal(SufficientStatisticsRidge):
 class LabelScaleForgotten(SufficientStatisticsRidge):
     """The moment is protected as if s were in the constant alone: D from a small s, noise D / S."""
 
-    def _constant(self, d):
+    def constant(self, d):
         return statistics_constant(d, noise=self.noise, centered=self.centered, scale=0.05)
 
 
 class SymmetrizedTriangle(SufficientStatisticsRidge):
     """Noise (N + N') / 2 with the constant of the triangle: off-diagonals count once, not twice."""
 
-    def _constant(self, d):
+    def constant(self, d):
         if self.noise == "laplace":
-            return super()._constant(d)
+            return super().constant(d)
         m, s = np.arange(d + 1), np.sqrt(d / 3)
         triangle = d * (d + 1) / 2 - m * (m + 1) / 2  # all ones against m ones
         return float(np.sqrt((triangle + s**2 * (d + 3 * m)).max()))
 
-    def _factors(self, d):
+    def factors(self, d):
         rows, columns = np.triu_indices(d)
-        out = super()._factors(d)
+        out = super().factors(d)
         if self.noise == "laplace":
             out[: len(rows)] *= np.where(rows == columns, 1, np.sqrt(2))
         return out
@@ -597,22 +597,22 @@ class SymmetrizedTriangle(SufficientStatisticsRidge):
 class UniformWeights(SufficientStatisticsRidge):
     """Noise for the mean budget, and everybody counts alike."""
 
-    def _weights(self, strengths):
-        return np.full(len(strengths), 1 / len(strengths))
+    def relative_weights(self, strength, d):
+        return np.ones(len(strength))
 
 
 class MomentForgotten(SufficientStatisticsRidge):
     """The constant of the matrix alone, for both."""
 
-    def _constant(self, d):
+    def constant(self, d):
         return d * (d + 1) / 2 if self.noise == "laplace" else float(d)
 
 
 class EpsilonForMu(SufficientStatisticsRidge):
     """The budgets in nats taken for the mu of Gaussian privacy."""
 
-    def _strengths(self, budgets):
-        return budgets
+    def strength(self, epsilon, d):
+        return epsilon
 
 
 BUGS = {

@@ -6,7 +6,7 @@ As Binder does: the Python of `binder/runtime.txt`, `binder/requirements.txt`, t
 `binder/postBuild` in a clone of the last commit, and `jupyter lab` behind `binder/start`. Then as a
 browser does: each notebook is read from the server, gets a session, and its cells are sent over a
 WebSocket until one raises. Chapters and solved exercises must run to their end; the student's
-notebooks must stop at their first stub. What was measured goes into `benchmarks/binder.csv`:
+notebooks must stop at their first stub. What was measured goes into `lab/benchmarks/binder.csv`:
 seconds of a notebook are processor seconds of its kernel, its start included. An environment that
 FOLDER holds already is used again, and nothing is recorded.
 """
@@ -42,7 +42,7 @@ from tornado.websocket import (
     websocket_connect,
 )
 
-RECORD = ROOT / "benchmarks" / "binder.csv"
+RECORD = ROOT / "lab" / "benchmarks" / "binder.csv"
 COLUMNS = ["kind", "name", "value", "cells", "note"]
 STUDENT = "book/exercises/release"
 LIMIT = 600  # MB of installed files

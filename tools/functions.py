@@ -13,6 +13,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import tomllib
 from collections import Counter
 from functools import cache
@@ -22,8 +23,11 @@ from reading import GENERATED, ROOT, Page, code, escaped, link, statements, tabl
 
 import pdpbook
 
+sys.path.append(str(ROOT))  # of `lab`, which is not installed
 # Their docstrings name labels, and carry out none.
 ABOUT_LABELS = ("pdpbook.statements", "pdpbook.exercises")
+# Beside the package: their functions are listed, and have no page.
+LAB = ("lab.comparison", "lab.experiments")
 
 
 def modules() -> list[str]:
@@ -45,7 +49,7 @@ def named(thing: object) -> list[str]:
 def public() -> dict[str, tuple[str, object]]:
     """Public functions and classes by name, with their module; the first module that has one."""
     found: dict[str, tuple[str, object]] = {}
-    for name in modules():
+    for name in [*modules(), *LAB]:
         module = importlib.import_module(name)
         for one in module.__all__ if name not in ABOUT_LABELS else []:
             thing = getattr(module, one)
@@ -85,6 +89,12 @@ def home(name: str, folder: Path) -> str:
     return best[0] if best[1][name] else ""
 
 
+def shown(name: str) -> str:
+    """A function by name: a link where it has a page, else its module, too."""
+    module = public()[name][0]
+    return code(f"{module}.{name}") if module in LAB else f"{{py:obj}}`{name} <{module}.{name}>`"
+
+
 def functions(pages: dict[str, Page]) -> str:
     """The page from statement to function to test."""
     here = {label for page in pages.values() for label in page.boxes}
@@ -113,7 +123,7 @@ def functions(pages: dict[str, Page]) -> str:
             lines.append(
                 [
                     f"{link(row)}: {escaped(row['statement'])}",
-                    ", ".join(f"{{py:obj}}`{n} <{public()[n][0]}.{n}>`" for n in names),
+                    ", ".join(map(shown, names)),
                     ", ".join(map(code, files)) or "on its page only",
                 ]
             )
@@ -145,7 +155,7 @@ def runs(pages: dict[str, Page]) -> str:
             versions(project["dependencies"]),
             "The pages are built with these. `requirements.txt` has every other library.\n",
             versions(project["optional-dependencies"]["book"]),
-            in_binder((ROOT / "benchmarks" / "binder.csv").read_text(encoding="utf-8")),
+            in_binder((ROOT / "lab" / "benchmarks" / "binder.csv").read_text(encoding="utf-8")),
         ]
     )
 
@@ -164,7 +174,7 @@ below are processor seconds of the kernel, its start included.
 
 
 def in_binder(record: str) -> str:
-    """The last record of Binder's environment, `benchmarks/binder.csv`, as a section."""
+    """The last record of Binder's environment, `binder.csv` in `lab/benchmarks`, as a section."""
     rows = list(csv.DictReader(record.splitlines()))
     facts = {row["name"]: row["value"] for row in rows if row["kind"] == "environment"}
     runs = [row for row in rows if row["kind"] != "environment"]

@@ -34,6 +34,9 @@ METADATA = {
 KEPT = ("pdpbook",)  # what `tools/form.py` reads
 PICTURE = re.compile("image/|application/pdf")
 DATA = ROOT.parent / "shared" / "data"
+# kernels find `lab`, which is not installed
+PATHS = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+os.environ["PYTHONPATH"] = os.pathsep.join(PATHS)
 
 
 def sources() -> list[Path]:

@@ -6,8 +6,9 @@
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings, `back/functions.md`
 off docstrings and tests, `back/errata.md` and `back/published.md` off `errata.yml` and
 `published.yml` and the evidence that they name, `back/benchmarks.md` off the records in
-`benchmarks/`, `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter
-off `teaching.md`, `teaching.yml` and the exercises, the map of the chapters off `teaching.yml`.
+`lab/benchmarks/`, `back/runs.md` off the lock, `back/instructors.md` and the last cell of every
+chapter off `teaching.md`, `teaching.yml` and the exercises, the map of the chapters off
+`teaching.yml`.
 With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
 ledger refuses a check or falsifier cell that printed no line of its label; errata and published
 refuse evidence that no chapter prints any more.

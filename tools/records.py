@@ -1,4 +1,4 @@
-"""The page of benchmarks, from the records in `benchmarks/`: speed, mutants, alarms."""
+"""The page of benchmarks, from the records in `lab/benchmarks/`: speed, mutants, alarms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from math import inf
 from reading import GENERATED, ROOT, Page, Refused, code, escaped, table
 
 Row = dict[str, str]
-RECORDS = ROOT / "benchmarks"
+RECORDS = ROOT / "lab" / "benchmarks"
 RECORDED = [
     f"{name}.csv" for name in ("ratios", "again", "mutants", "survivors", "by_rule", "alarms")
 ]
@@ -28,8 +28,8 @@ tests that were added on the way.
 
 Every survivor, and why it lives: *equivalent*, no input tells it apart; *numerics*, the same answer
 to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, on {date};
-`benchmarks/README.md` in the repository says how to run it again. Seconds are processor seconds of
-the tests of a module.
+`lab/README.md` in the repository says how to run it again. Seconds are processor seconds of the
+tests of a module.
 """
 BY_RULE = """\
 ### Mutants by rule
@@ -65,8 +65,8 @@ RATIOS = """\
 Each line is a ratio of two things that were run in turn, five to 25 times: the median and the
 quartiles. Times are processor time. The machine: {machine}. The load was up to
 {load:.0f}, which the quartiles show. Of {claims} claims that were made beforehand {held} hold;
-the others are marked. Recorded on {date} with {versions}. How to run it again is in
-`benchmarks/README.md` of the repository.
+the others are marked. Recorded on {date} with {versions}. `python -m lab ratios` runs it
+again; `lab/README.md` of the repository says how.
 
 {repeated}
 
@@ -93,7 +93,7 @@ The others are these; a shared machine may compute as before and wait longer for
 {table}"""
 KINDS = {
     "naive": "### Times faster than what the definitions say\n\nLoops and refits, which "
-    "`benchmarks/naive.py` spells out. Below 1 the loop is faster.",
+    "`lab/benchmarks/naive.py` spells out. Below 1 the loop is faster.",
     "peer": "### Times faster than what one would take instead",
     "floor": "### Times as long as what nobody can avoid",
     "seconds": "### As a share of a time",

@@ -4,3 +4,5 @@ A mechanism says which law it draws from and what it promises. Settings, units, 
 accounts, the one draw, predictions and the report are the frame's; the mathematics is in the
 mechanisms.
 """
+
+__all__: list[str] = []  # for the estimators of the package

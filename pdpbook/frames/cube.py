@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._domain import (
     bound_rows,
+    check_flag,
     check_pairs,
     features_to_domain,
     labels_to_domain,
@@ -19,7 +18,6 @@ from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.guarantees.promises import Promise, PureDP
 from pdpbook.reports.noise import Crowd
-from pdpbook.ridge import weighted_sums
 from pdpbook.validation import check_positive
 
 __all__: list[str] = []  # for the estimators of the package
@@ -43,6 +41,8 @@ class CubeRegressor(PrivateRegressor):
     bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
         Public bounds of the features in your units, one pair or a pair for each column. They are
         mapped to [0, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class CubeRegressor(PrivateRegressor):
 
     lam: float = setting(default=1.0, kw_only=False)
     bounds: ArrayLike = setting(default=(0.0, 1.0), rule=check_pairs)
-    averages: ClassVar[bool] = True
+    fit_intercept: bool = setting(default=False, rule=check_flag)
 
     def promise(self, people: People) -> Promise:
         return PureDP(people.spent, neighbors="replace-one")
@@ -72,15 +72,10 @@ class CubeRegressor(PrivateRegressor):
     def public_rate(self, crowd: Crowd) -> float:
         """Return the rate for these public people, as `fit` will use it."""
         d = crowd.d + bool(self.fit_intercept)
-        own = self.heard(crowd.epsilon, d)
-        return self.rate(self.strength(own[own > 0], d), d)
-
-    def refuse_crowd(self, n: int, d: int) -> None:
-        """Refuse numbers of people who take part, and of features, that settings do not bear."""
-
-    def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]:
-        """Return sums over people: what the law asks of blocks."""
-        return weighted_sums(X, y, weights)
+        own = self.heard(np.atleast_1d(crowd.epsilon), d)
+        own = own[own > 0]
+        self.refuse_crowd(len(own), d)
+        return self.rate(self.strength(own, d), d)
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class Rules(Protocol):
-    """What is asked of a mechanism before its law: the parts that need a block of people at most."""
+    """What is asked of a mechanism before its law, a block of people at a time."""
 
     fit_intercept: bool
     averages: bool
@@ -112,7 +112,8 @@ class PeopleInBlocks(People):
 
     def ridge(self, lam: float) -> Floats:
         """Return the minimizer; a nearly singular design takes a second pass."""
-        theta = ridge_of_sums(*self.statistics, lam)
+        gram, moment = self.statistics
+        theta = ridge_of_sums(gram, moment, lam)
         if theta is not None:
             return theta
         again = self._rows.twice(f"{type(self._rules).__name__}.fit")
@@ -123,7 +124,7 @@ class PeopleInBlocks(People):
 def _part(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any) -> tuple[Any, ...]:
     """Records and weights of a block's people who take part, and budgets to keep."""
     own, kept = budgets_of(budgets, epsilon, len(y))
-    X, y, own = finite_part(X, y, own)
+    X, y, own = finite_part(np.zeros((len(y), 1)) if X is None else X, y, own)
     X, y = rules.to_domain(X, y)
     return X, y, rules.relative_weights(rules.strength(own, X.shape[1]), X.shape[1]), kept
 

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from pdpbook._accounts import charge, check_account
 from pdpbook._domain import (
     check_flag,
-    check_pairs,
     data_of,
     generator_from,
     in_hand,
@@ -29,6 +28,7 @@ from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise
 from pdpbook.reports.noise import Crowd
 from pdpbook.reports.reported import Reported
+from pdpbook.ridge import weighted_sums
 from pdpbook.validation import check_bounds, check_design, check_epsilon
 
 __all__: list[str] = []  # for the estimators of the package
@@ -88,6 +88,10 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         """Return the budgets, or refuse those that the mechanism cannot keep."""
         return budgets
 
+    def draw(self, law: Any, people: Any, rng: np.random.Generator) -> Any:
+        """Draw once."""
+        return law.sample(rng=rng)
+
     def release(self, draw: Any, law: Any, people: Any) -> None:
         """Store what is released of a draw."""
         raise NotImplementedError
@@ -107,7 +111,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         law = self.law(read)
         promise, pure = self.promise(read), self.pure_promise(read)
         charge(account, promise, X, read.users, pure=pure)
-        self.release(law.sample(rng=rng), law, read)
+        self.release(self.draw(law, read, rng), law, read)
         self.guarantee_ = promise
         if pure is not None:
             self.pure_guarantee_ = pure
@@ -129,12 +133,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     - `strength`, what a budget buys, and `relative_weights`, how much whoever bought it counts;
     - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much;
-    - `needs_rows`, what cannot do with sums over blocks.
+    - `refuse_crowd`, for which numbers of people and features the settings do not do;
+    - `statistics`, which sums over people the law asks for, or `needs_rows`, if that is not enough.
 
     Parameters
     ----------
-    fit_intercept : bool, default False
-        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units; they are mapped to [-1, 1].
     clip : bool, default False
@@ -155,9 +158,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     Rounding of floats is not covered by the promise.
     """
 
-    fit_intercept: bool = setting(default=False, rule=check_flag)
     y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_bounds)
     clip: bool = setting(default=False, rule=check_flag)
+    fit_intercept = False  # a setting, where there are features
+    averages = True  # weights sum to 1, else everybody weighs 1
 
     def fit(
         self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
@@ -199,7 +203,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         would be released without noise; with `fit_intercept` the constant feature comes last.
         """
         budgets = self._refuse("output_law", X, y, epsilon)
-        return self.law(self._people(X, y, epsilon, budgets, check_design))
+        return self.law(self._people(X, y, epsilon, budgets, self.design))
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return what budgets above 0 buy, one number a person."""
@@ -213,9 +217,24 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """Return the budgets, 0 for those that are not worth their price for all the others."""
         return epsilon
 
+    def refuse_crowd(self, n: int, d: int) -> None:
+        """Refuse numbers of people who take part, and of features, that settings do not bear."""
+
+    def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]:
+        """Return sums over people on the domain, all that the law asks of them in blocks."""
+        return weighted_sums(X, y, weights)
+
     def needs_rows(self) -> str | None:
         """Return what needs all rows in memory, "" for the method itself; None if sums suffice."""
         return ""
+
+    def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:
+        """Return rows and labels that `fit` was given in memory."""
+        return data_of(self, X, y)
+
+    def design(self, X: Any, y: Any) -> tuple[Floats, Floats]:
+        """Return rows and labels that `output_law` was given in memory."""
+        return check_design(X, y)
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Map records to the domain by the public bounds; outside they raise, or are clipped."""
@@ -235,14 +254,16 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return self._check_settings(in_hand(self, epsilon, X, y))
 
     def _fitted(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> People:
-        people = self._people(X, y, epsilon, budgets, partial(data_of, self))
+        people = self._people(X, y, epsilon, budgets, self.read)
         if isinstance(people, PeopleInBlocks):
             refuse_few(people.n)
-            note_width(self, people.columns)
+            if self._reads_rows:
+                note_width(self, people.columns)
         return people
 
     def _people(self, X: Any, y: Any, epsilon: Any, budgets: Any, read: Read) -> People:
         blocks = None if self.needs_rows() is not None else people_in_blocks(X, y, epsilon, budgets)
         if blocks is not None:
-            return PeopleInBlocks(self, blocks, budgets)
+            names = (name for name in blocks.names if self._reads_rows or name != "X")
+            return PeopleInBlocks(self, blocks.select(*names), budgets)
         return People(self, *read(X, y), budgets)

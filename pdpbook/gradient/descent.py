@@ -8,42 +8,27 @@ objective, lives in `personalized` and `objective_perturbation`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
 
-from pdpbook._accounts import charge, check_account
-from pdpbook._budgets import taking_part, where_above_zero
-from pdpbook._domain import (
-    bound_rows,
-    check_mapping,
-    check_sizes,
-    data_of,
-    features_to_domain,
-    generator_from,
-    in_hand,
-    labels_to_domain,
-    predictions,
-    to_user_units,
-)
-from pdpbook.blocks import in_memory
-from pdpbook.guarantees import BudgetAccount, GaussianDP
+from pdpbook.frames.cube import CubeRegressor
+from pdpbook.frames.people import People
+from pdpbook.frames.settings import mechanism, one_of, optional, setting
+from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
-from pdpbook.reports.reported import Reported
 from pdpbook.sensitivity import huber_constant
 from pdpbook.validation import (
-    check_choice,
     check_count,
     check_delta,
-    check_design,
-    check_epsilon,
     check_finite,
     check_positive,
     check_rng,
+    check_scale,
     check_single,
 )
 
@@ -150,7 +135,8 @@ class DescentLaw:
         return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))
 
 
-class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+@mechanism
+class GradientDescentRidge(CubeRegressor):
     r"""Ridge regression that keeps the budget of every person by noise on every gradient.
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`\|x_i\|\le R`, :math:`y_i\in[-1,1]`, from
@@ -172,8 +158,6 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
     ----------
     lam : float, default 1.0
         Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``.
-    epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody or one each; `fit` can be given others. Public.
     delta : float, default 1e-6
         Failure probability in (0, 1), the same for everybody. It must be given: Gaussian noise
         keeps no pure promise.
@@ -194,34 +178,15 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
     row_norm : float, optional
         Public bound R on the norm of a row on the domain, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
-    fit_intercept : bool, default False
-        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
-    bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
-        Public bounds of the features in your units, one pair or a pair for each column.
-    y_bounds : pair of float, default (-1.0, 1.0)
-        Public bounds of the labels in your units.
-    clip : bool, default False
-        Clip data to the bounds instead of raising.
-    random_state : None, int or Generator, default None
-        None for every real release: an integer repeats the noise on the next data set, and the
-        difference of two such releases is the exact shift.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-        Released coefficients in your units, of the last iterate.
-    intercept_ : float
-        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
     guarantee_ : GaussianDP
         What each person was promised, under replace-one neighbors;
         ``guarantee_.to_approximate(delta)`` is the promise that was asked for.
     sigma_ : float
         Standard deviation of the noise on each coordinate of a gradient on the domain,
         data-independent.
-    noise_ : Noise
-        What is public about the noise; `report` reads it.
-    n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
@@ -239,104 +204,57 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
     ((2,), 0.184)
     """
 
-    def __init__(
-        self,
-        lam: float = 1.0,
-        *,
-        epsilon: ArrayLike = 1.0,
-        delta: float = 1e-6,
-        steps: int = 10,
-        step_size: float | None = None,
-        loss: str = "huber",
-        threshold: float = 1.0,
-        clip_norm: float | None = None,
-        row_norm: float | None = None,
-        fit_intercept: bool = False,
-        bounds: ArrayLike = (0.0, 1.0),
-        y_bounds: ArrayLike = (-1.0, 1.0),
-        clip: bool = False,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.lam = lam
-        self.epsilon = epsilon
-        self.delta = delta
-        self.steps = steps
-        self.step_size = step_size
-        self.loss = loss
-        self.threshold = threshold
-        self.clip_norm = clip_norm
-        self.row_norm = row_norm
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.y_bounds = y_bounds
-        self.clip = clip
-        self.random_state = random_state
+    delta: float = setting(default=1e-6, rule=partial(check_delta, zero=True))
+    steps: int = setting(default=10, rule=check_count)
+    step_size: float | None = setting(default=None)
+    loss: str = setting(default="huber", rule=one_of("huber", "square"))
+    threshold: float = setting(default=1.0)
+    clip_norm: float | None = setting(default=None, rule=optional(check_scale))
+    row_norm: float | None = setting(default=None)
 
-    def fit(
-        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
-    ) -> Self:
-        """Release private coefficients.
+    def law(self, people: People) -> DescentLaw:
+        X, y, d = people.X, people.y, people.d
+        clips, step = self.thresholds(X), self.step(d)
+        sigma = 1 / self.rate(people.strength, d)
+        return DescentLaw(X, y, people.weights, self.lam, clips, step, self.steps, sigma)
 
-        Parameters
-        ----------
-        X : array_like, shape (n, d)
-            One row a person, inside `bounds`.
-        y : array_like, shape (n,), optional
-            Labels, inside `y_bounds`.
-        epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
-        account : BudgetAccount, optional
-            Charged with the promise before anything is drawn; it refuses a fit that would
-            overspend.
+    def promise(self, people: People) -> GaussianDP:
+        return GaussianDP(people.spent, neighbors="replace-one")
 
-        Returns
-        -------
-        GradientDescentRidge
-            The fitted estimator.
-        """
-        in_memory(f"{type(self).__name__}.fit", X, y, epsilon)
-        budgets = self._check_settings(in_hand(self, epsilon, X, y))
-        check_account(account)
-        rng = generator_from(self.random_state)
-        rows, labels = data_of(self, X, y)
-        law = self._law(rows, labels, budgets)
-        mu = where_above_zero(self._mu, check_epsilon(budgets, len(rows)))
-        promise = GaussianDP(mu, neighbors="replace-one")
-        charge(account, promise, X)
-        theta = law.sample(rng=rng)[-law.X.shape[1] :]
-        self.coef_, self.intercept_ = to_user_units(
-            theta, rows.shape[1], self.bounds, self.y_bounds
-        )
-        self.sigma_ = law.sigma
-        self.guarantee_ = promise
-        self._keep_noise(Crowd(rows.shape[1], check_epsilon(budgets, len(rows)), len(rows)))
-        return self
+    def strength(self, epsilon: Floats, d: int) -> Floats:
+        """Return the mu of Gaussian privacy whose profile passes through each budget."""
+        levels, person = np.unique(epsilon, return_inverse=True)
+        return np.asarray(np.atleast_1d(gaussian_mu(levels, self.delta))[person])
 
-    def predict(self, X: Any) -> Any:
-        """Predict from the released coefficients, in your units; X may lie outside `bounds`."""
-        return predictions(self, X)
+    def constant(self, d: int) -> float:
+        """Return C: T steps, each moved by at most 2G per unit of weight, cost as their root."""
+        return float(2 * self.gradient_bound(d) * np.sqrt(self.steps))
 
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> DescentLaw:
-        """Exact law of all iterates on the domain. NOT private: for audits and teaching.
+    def gradient_bound(self, d: int) -> float:
+        """Return the length G of the gradient of one person's loss."""
+        if self.loss == "huber":
+            return 2 * self.threshold * self.radius(d)
+        return 2 * self.radius(d) if self.clip_norm is None else float(self.clip_norm)
 
-        Parameters are as in `fit`, which draws one path and releases its last d entries.
-        """
-        in_memory(f"{type(self).__name__}.output_law", X, y, epsilon)
-        budgets = self._check_settings(in_hand(self, epsilon, X, y))
-        return self._law(*check_design(X, y), budgets)
+    def thresholds(self, X: Floats) -> Any:
+        """Return the residuals beyond which a loss turns linear, so that no gradient exceeds G."""
+        if self.loss == "huber":
+            return self.threshold
+        norms = np.linalg.norm(X, axis=1)
+        return self.gradient_bound(X.shape[1]) / (2 * np.maximum(norms, 1e-300))
 
-    def _check_settings(self, epsilon: ArrayLike | None) -> Any:
-        """Everything that can be refused before the data are touched."""
-        budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
-        if check_delta(self.delta, zero=True) == 0:
+    def step(self, d: int) -> float:
+        """Return the step size."""
+        default = 1 / (2 * self.lam + self.radius(d) ** 2)
+        return float(default if self.step_size is None else self.step_size)
+
+    def check(self) -> None:
+        if self.delta == 0:
             raise ValueError(
                 "delta must be above 0 and below 1; got 0. Gaussian noise keeps no pure promise: "
                 "pass a delta well below 1 / n"
             )
-        check_count(self.steps, "steps")
-        check_choice(self.loss, "loss", ("huber", "square"))
         huber_constant(self.lam, 1, self.threshold, self.row_norm)  # refuses bad values
-        check_sizes(self, "clip_norm")
         if self.step_size is not None:
             step = check_single(check_positive(self.step_size, "step_size"), "step_size")
             if not step < 1 / self.lam:
@@ -344,31 +262,10 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
                     f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
                     f"makes the iterates diverge; got {step:g}"
                 )
-        check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
-        return budgets
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> DescentLaw:
-        X, y, budgets = taking_part(X, y, budgets)
-        X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)
-        X, y = (
-            bound_rows(X, self.row_norm, self.clip),
-            labels_to_domain(y, self.y_bounds, self.clip),
-        )
-        mu = self._mu(budgets)
-        return DescentLaw(
-            X,
-            y,
-            self._weights(mu),
-            self.lam,
-            self._thresholds(X),
-            self._step(X.shape[1]),
-            self.steps,
-            self._sigma(mu, X.shape[1]),
-        )
-
-    def _step(self, d: int) -> float:
-        default = 1 / (2 * self.lam + self._radius(d) ** 2)
-        return float(default if self.step_size is None else self.step_size)
+    def release(self, draw: Floats, law: DescentLaw, people: People) -> None:
+        super().release(draw[-people.d :], law, people)
+        self.sigma_ = law.sigma
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         r"""An estimate, and a bound on the mean square length.
@@ -379,40 +276,13 @@ class GradientDescentRidge(Reported, RegressorMixin, BaseEstimator):  # type: ig
         residual is clipped, along an eigenvector of the rows by :math:`(1-2\gamma(\lambda+s))^2`.
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
-        k, step, lam = frame.order, self._step(frame.order), float(self.lam)
-        sigma = self.sigma_ if crowd.fitted else self._sigma(self._mu(crowd.above), k)
+        k, step, lam = frame.order, self.step(frame.order), float(self.lam)
+        sigma = self.sigma_ if crowd.fitted else 1 / self.public_rate(crowd)
         added = (step * sigma) ** 2
-        most = max(abs(1 - 2 * step * v) for v in (lam, lam + self._radius(k) ** 2))
+        most = max(abs(1 - 2 * step * v) for v in (lam, lam + self.radius(k) ** 2))
 
         def gain(values: Floats) -> Floats:
             return added * powers((1 - 2 * step * (values + lam)) ** 2, self.steps)
 
         bound = k * added * float(powers(most**2, self.steps))
         return Noise.of(crowd, frame, through(frame.kept, gain), bound, width=2 * frame.half)
-
-    def _mu(self, budgets: Floats) -> Floats:
-        levels, person = np.unique(budgets, return_inverse=True)
-        return np.asarray(np.atleast_1d(gaussian_mu(levels, self.delta))[person])
-
-    def _weights(self, mu: Floats) -> Floats:
-        share = mu / mu.max()
-        return np.asarray(share / share.sum())
-
-    def _sigma(self, mu: Floats, d: int) -> float:
-        """Noise of each gradient: a function of public things alone."""
-        return float(2 * self._gradient_bound(d) * np.sqrt(self.steps) / mu.sum())
-
-    def _gradient_bound(self, d: int) -> float:
-        """Length G of the gradient of one person's loss."""
-        if self.loss == "huber":
-            return 2 * self.threshold * self._radius(d)
-        return 2 * self._radius(d) if self.clip_norm is None else float(self.clip_norm)
-
-    def _thresholds(self, X: Floats) -> Any:
-        if self.loss == "huber":
-            return self.threshold
-        norms = np.linalg.norm(X, axis=1)
-        return self._gradient_bound(X.shape[1]) / (2 * np.maximum(norms, 1e-300))
-
-    def _radius(self, d: int) -> float:
-        return float(np.sqrt(d)) if self.row_norm is None else min(self.row_norm, float(np.sqrt(d)))

@@ -10,6 +10,7 @@ docstring names; where there is neither, it is refused.
 """
 
 from pdpbook.guarantees.accounts import BudgetAccount, compose, group
+from pdpbook.guarantees.odds import half_budget, success_rate
 from pdpbook.guarantees.promises import (
     NEIGHBORS,
     ApproximateDP,
@@ -31,4 +32,6 @@ __all__ = [
     "ZeroConcentratedDP",
     "compose",
     "group",
+    "half_budget",
+    "success_rate",
 ]

@@ -1,7 +1,7 @@
 """JupyterLab as Binder opens it, under a base URL of its own: each kind of link is clicked.
 
 The environment is `.venv-binder` (`make .venv-binder/.ready`), the settings are those of
-`binder/start`, the notebooks a copy prepared by `tools/lab.py`. Links to the site are answered
+`binder/start`, the notebooks a copy prepared by `tools/links.py`. Links to the site are answered
 from the built pages.
 """
 
@@ -11,7 +11,7 @@ import re
 import shutil
 from urllib.parse import urlsplit
 
-import lab
+import links
 import nbformat
 import pytest
 import yaml
@@ -60,7 +60,7 @@ def server(tmp_path_factory, folder):
     there = tmp_path_factory.mktemp("lab")
     (there / "environment").symlink_to(ROOT / ".venv-binder")
     shutil.copytree(ROOT / "binder", there / "clone" / "binder")
-    lab.main(there / "clone")
+    links.main(there / "clone")
     with binder.server(there, f"--ServerApp.base_url={BASE}") as url:
         yield url, there / "clone" / "book"
 
@@ -93,7 +93,7 @@ def kind(name, target):
         return "back matter"
     if path.endswith("contents.ipynb"):
         return "contents"
-    if cell == f"cell-id={lab.CITED}":
+    if cell == f"cell-id={links.CITED}":
         return "citation"
     if cell:
         return "box" if path else "figure"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook.audit.plants.plant import Pair, Plant, about, joined
+from pdpbook.frames.people import People
 from pdpbook.gradient import DescentLaw, DPSGDLaw, DPSGDRegression, GradientDescentRidge
 
 __all__ = ["DESCENT"]
@@ -19,21 +20,21 @@ Floats = NDArray[np.float64]
 class OneStepCharged(GradientDescentRidge):
     """The noise of a single gradient, on every one of many."""
 
-    def _sigma(self, mu: Floats, d: int) -> float:
-        return super()._sigma(mu, d) / float(np.sqrt(self.steps))
+    def rate(self, strength: Floats, d: int) -> float:
+        return super().rate(strength, d) * float(np.sqrt(self.steps))
 
 
 class GradientOfWhoLeaves(GradientDescentRidge):
     """A replaced gradient moves the sum by twice its length; the noise is for once."""
 
-    def _sigma(self, mu: Floats, d: int) -> float:
-        return super()._sigma(mu, d) / 2
+    def rate(self, strength: Floats, d: int) -> float:
+        return 2 * super().rate(strength, d)
 
 
 class UnclippedGradients(GradientDescentRidge):
     """The length that the noise is made for is not enforced."""
 
-    def _thresholds(self, X: Floats) -> Any:
+    def thresholds(self, X: Floats) -> Any:
         return np.inf
 
 
@@ -50,8 +51,8 @@ class _AverageClipped(DescentLaw):
 class ClippedAfterAveraging(GradientDescentRidge):
     """The average of the gradients is clipped, and each of them is not."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> DescentLaw:
-        return _AverageClipped(**vars(super()._law(X, y, budgets)))
+    def law(self, people: People) -> DescentLaw:
+        return _AverageClipped(**vars(super().law(people)))
 
 
 class _RealizedBatchLaw(DPSGDLaw):

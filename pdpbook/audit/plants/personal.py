@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.audit.plants.plant import Pair, Plant, about, flipped
+from pdpbook.frames.people import People
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation import ObjectivePerturbation
@@ -26,73 +27,73 @@ LAM = 60.0  # every constant is nearly attained
 class HalfTheNoise(PDPRidge):
     """The rate of the noise is doubled: half of what hides a person."""
 
-    def _rate(self, budgets: Floats, d: int) -> float:
-        return 2 * super()._rate(budgets, d)
+    def rate(self, strength: Floats, d: int) -> float:
+        return 2 * super().rate(strength, d)
 
 
 class AddRemoveConstant(PDPRidge):
     """The constant of somebody who leaves, under a promise about somebody who is replaced."""
 
-    def _constant(self, d: int) -> float:
-        return super()._constant(d) / 2
+    def constant(self, d: int) -> float:
+        return super().constant(d) / 2
 
 
 class LargestBudgetForAll(PDPRidge):
     """The noise of n people with the largest budget, whatever the others asked for."""
 
-    def _rate(self, budgets: Floats, d: int) -> float:
-        return super()._rate(np.full_like(budgets, budgets.max()), d)
+    def rate(self, strength: Floats, d: int) -> float:
+        return super().rate(np.full_like(strength, strength.max()), d)
 
 
 class EqualWeights(PDPRidge):
     """Noise for the sum of the budgets, and yet everybody weighs the same."""
 
-    def _weights(self, budgets: Floats) -> Floats:
-        return np.full(len(budgets), 1 / len(budgets))
+    def relative_weights(self, strength: Floats, d: int) -> Floats:
+        return np.ones(len(strength))
 
 
 class ScaleForRate(PDPRidge):
     """A sampler that takes a scale is handed the rate, one over it."""
 
-    def _rate(self, budgets: Floats, d: int) -> float:
-        return 1 / super()._rate(budgets, d)
+    def rate(self, strength: Floats, d: int) -> float:
+        return 1 / super().rate(strength, d)
 
 
 class BoundsFromTheData(PDPRidge):
     """Features are scaled by the smallest and the largest value in the data."""
 
-    def _to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         span = np.ptp(X, axis=0)
-        return super()._to_domain((X - X.min(axis=0)) / np.where(span > 0, span, 1), y)
+        return super().to_domain((X - X.min(axis=0)) / np.where(span > 0, span, 1), y)
 
 
 class UnclippedRow(PDPRidge):
     """The noise is for rows of norm 1, and nobody shortens the longer ones."""
 
-    def _bound_rows(self, X: Floats) -> Floats:
+    def bound_rows(self, X: Floats) -> Floats:
         return X
 
 
 class NoiseFromTheData(PDPRidge):
     """The rate of the noise follows the spread of the labels, which nobody hides."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> L2Laplace:
-        law = super()._law(X, y, budgets)
-        return L2Laplace(law.center, law.eta * (1 + 0.01 * float(np.std(y))))
+    def law(self, people: People) -> L2Laplace:
+        law = super().law(people)
+        return L2Laplace(law.center, law.eta * (1 + 0.01 * float(np.std(people.y))))
 
 
 class SilentWithoutPenalty(PDPRidge):
     """A very small penalty switches the noise off: a special case left from debugging."""
 
-    def _rate(self, budgets: Floats, d: int) -> float:
-        return 1e9 if self.lam < 1e-5 else super()._rate(budgets, d)
+    def rate(self, strength: Floats, d: int) -> float:
+        return 1e9 if self.lam < 1e-5 else super().rate(strength, d)
 
 
 class PureForApproximate(PDPRidge):
     """Calibrated with a delta, and the promise does not mention it."""
 
-    def _promise(self, budgets: Floats, d: int) -> Any:
-        return PureDP(budgets, neighbors="replace-one"), super()._promise(budgets, d)[1]
+    def promise(self, people: People) -> Any:
+        return PureDP(people.promised, neighbors="replace-one")
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +123,8 @@ class BareLaw:
 class BareIntercept(PDPRidge):
     """Noise on the coefficients, none on the intercept."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> Any:
-        law = super()._law(X, y, budgets)
+    def law(self, people: People) -> Any:
+        law = super().law(people)
         return BareLaw(L2Laplace(law.center[:-1], law.eta), float(law.center[-1]))
 
 
@@ -142,8 +143,8 @@ class SharedLaw:
 class SharedNoise(PDPRidge):
     """One draw is added to every coordinate, so their differences are bare."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> Any:
-        law = super()._law(X, y, budgets)
+    def law(self, people: People) -> Any:
+        law = super().law(people)
         return SharedLaw(law.center, law.eta)
 
 
@@ -166,41 +167,38 @@ class CoordinateLaw:
 class NoiseByCoordinate(PDPRidge):
     """Laplace noise on each coordinate for a sensitivity that was measured in Euclidean length."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> Any:
-        law = super()._law(X, y, budgets)
+    def law(self, people: People) -> Any:
+        law = super().law(people)
         return CoordinateLaw(law.center, law.eta)
 
 
 class HalfTheRange(PersonalizedMean):
     """Noise for labels in an interval of length 1; theirs has length 2."""
 
-    def _rate(self, budgets: Floats, d: int) -> float:
-        return 2 * super()._rate(budgets, d)
+    def rate(self, strength: Floats, d: int) -> float:
+        return 2 * super().rate(strength, d)
 
 
 class UnclippedLabel(PersonalizedMean):
     """Labels outside the public bounds are used as they are."""
 
-    def _law(self, labels: Floats, budgets: Any) -> L2Laplace:
-        inside = super()._law(np.clip(labels, -1, 1), budgets)
-        n = len(labels)
-        weights = self._weights(np.broadcast_to(np.asarray(budgets, dtype=float), (n,)))
-        return L2Laplace(np.array([weights @ labels]), inside.eta)
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return X, y
 
 
 class ReleasedTwice(PersonalizedMean):
     """The mean is released twice, the budget is charged once."""
 
-    def _law(self, labels: Floats, budgets: Any) -> Any:
-        law = super()._law(labels, budgets)
+    def law(self, people: People) -> Any:
+        law = super().law(people)
         return CoordinateLaw(np.repeat(law.center, 2), law.eta)
 
 
 class AverageBudget(PersonalizedMean):
     """Weights and noise for one budget, the average of all."""
 
-    def _weights(self, budgets: Floats) -> Floats:
-        return np.full(len(budgets), 1 / len(budgets))
+    def relative_weights(self, strength: Floats, d: int) -> Floats:
+        return np.ones(len(strength))
 
 
 class RealizedSampleSize(SampledRidge):
@@ -216,20 +214,20 @@ class RealizedSampleSize(SampledRidge):
 class SampledAtTwiceTheLevel(SampledRidge):
     """The analysis of the sample runs at twice the level that the sampling was made for."""
 
-    def _given(self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float) -> L2Laplace:
-        return super()._given(X, y, kept, shares, 2 * t)
+    def given(self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float) -> L2Laplace:
+        return super().given(X, y, kept, shares, 2 * t)
 
-    def _parts(
+    def parts(
         self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float
     ) -> tuple[Floats, Floats]:
-        return super()._parts(X, y, kept, shares, 2 * t)
+        return super().parts(X, y, kept, shares, 2 * t)
 
 
 class ForgottenVolume(ObjectivePerturbation):
     """All of the budget for the tilt, none for how a person stretches the volume."""
 
-    def _split(self, budgets: Floats, d: int) -> BudgetSplit:
-        left = self._left(budgets)
+    def split(self, budgets: Floats, d: int) -> BudgetSplit:
+        left = self.left(budgets)
         rate = float(left.sum())
         return BudgetSplit(left / rate, left, 0 * left, rate)
 
@@ -237,14 +235,14 @@ class ForgottenVolume(ObjectivePerturbation):
 class HalfTheTilt(ObjectivePerturbation):
     """The random tilt of the objective is half as large as it must be."""
 
-    def _beta(self, split: BudgetSplit, d: int) -> float:
-        return 2 * super()._beta(split, d)
+    def beta(self, split: BudgetSplit, d: int) -> float:
+        return 2 * super().beta(split, d)
 
 
 class LongRows(ObjectivePerturbation):
     """Rows twice as long as the bound that the tilt was made for."""
 
-    def _bound_rows(self, X: Floats) -> Floats:
+    def bound_rows(self, X: Floats) -> Floats:
         return 2 * X
 
 
@@ -259,8 +257,8 @@ class _SquareLaw(ObjectiveLaw):
 class SquareLoss(ObjectivePerturbation):
     """The square loss in place of Huber's: its gradient has no bound far out."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> ObjectiveLaw:
-        law = super()._law(X, y, budgets)
+    def law(self, people: People) -> ObjectiveLaw:
+        law = super().law(people)
         return _SquareLaw(*(getattr(law, f.name) for f in fields(law)))
 
 

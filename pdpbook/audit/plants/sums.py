@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from pdpbook.audit.plants.plant import Pair, Plant, about, joined
+from pdpbook.frames.people import People
 from pdpbook.noise import ProductLaw
 from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
@@ -28,8 +29,8 @@ def _diagonal(d: int) -> NDArray[np.bool_]:
 class BareDiagonal(SufficientStatisticsRidge):
     """The range of a square is computed from its lower bound twice, so squares get no noise."""
 
-    def _factors(self, d: int) -> Floats:
-        out, diagonal = super()._factors(d), _diagonal(d)
+    def factors(self, d: int) -> Floats:
+        out, diagonal = super().factors(d), _diagonal(d)
         out[: len(diagonal)] *= np.where(diagonal, 1e9, 1.0)
         return out
 
@@ -37,8 +38,8 @@ class BareDiagonal(SufficientStatisticsRidge):
 class BareProducts(SufficientStatisticsRidge):
     """Noise on the squares, none on the products of two features."""
 
-    def _factors(self, d: int) -> Floats:
-        out, diagonal = super()._factors(d), _diagonal(d)
+    def factors(self, d: int) -> Floats:
+        out, diagonal = super().factors(d), _diagonal(d)
         out[: len(diagonal)] *= np.where(diagonal, 1.0, 1e9)
         return out
 
@@ -46,49 +47,50 @@ class BareProducts(SufficientStatisticsRidge):
 class MatrixAlone(SufficientStatisticsRidge):
     """The sensitivity of the matrix hides the matrix and the moments."""
 
-    def _constant(self, d: int) -> float:
+    def constant(self, d: int) -> float:
         return d * (d + 1) / 2 if self.noise == "laplace" else float(d)
 
 
 class OverspentShares(SufficientStatisticsRidge):
     """With an intercept one share of the budget is spent again, and the total not updated."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        law = super()._law(X, y, budgets)
-        shares = X.shape[1] + 1
+    def law(self, people: People) -> ProductLaw:
+        law = super().law(people)
+        shares = people.columns + 1
         return ProductLaw(law.center, law.scale / (1 + 1 / shares), law.noise)
 
 
 class ClippedWithInterceptOnly(SufficientStatisticsRidge):
     """Rows are clipped to their bounds in one branch of the code, that with an intercept."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        law = super()._law(X, y, budgets)
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        self._bare = X
+        return super().to_domain(X, y)
+
+    def law(self, people: People) -> ProductLaw:
+        law = super().law(people)
         if self.fit_intercept:
             return law
-        weights = self._weights(self._strengths(np.broadcast_to(budgets, len(y)).astype(float)))
-        center = law.center.copy()
-        upper = np.triu_indices(X.shape[1])
-        center[: len(upper[0])] = ((X.T * weights) @ X)[upper]
+        X, center = self._bare, law.center.copy()
+        upper = np.triu_indices(people.d)
+        center[: len(upper[0])] = ((X.T * people.weights) @ X)[upper]
         return ProductLaw(center, law.scale, law.noise)
 
 
 class EpsilonForMu(SufficientStatisticsRidge):
     """A budget in nats is used as the parameter of Gaussian privacy; the promise is converted."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        law = super()._law(X, y, budgets)
-        nats = np.broadcast_to(np.asarray(budgets, dtype=float), len(y))
-        return ProductLaw(
-            law.center, law.scale * self._strengths(nats).sum() / nats.sum(), "gaussian"
-        )
+    def law(self, people: People) -> ProductLaw:
+        law = super().law(people)
+        ratio = people.strength.sum() / people.epsilon.sum()
+        return ProductLaw(law.center, law.scale * ratio, "gaussian")
 
 
 class VarianceForDeviation(SufficientStatisticsRidge):
     """The variance of the noise is handed to a sampler that takes a standard deviation."""
 
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        law = super()._law(X, y, budgets)
+    def law(self, people: People) -> ProductLaw:
+        law = super().law(people)
         return ProductLaw(law.center, law.scale**2, law.noise)
 
 

@@ -1,0 +1,228 @@
+r"""What the printed procedure of PAC regression gives, in every way that Yang (2024) can be read.
+
+A *reading* says who is trained on, who is scored, and whether the printed noise N(0, e) is a
+variance or, as in the author's public code, a deviation. Not private: pools are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from lab.experiments.pac.cells import TARGET, Floats, Row, bar, own_rng, start
+from lab.experiments.pac.runs import printed_weights, scores
+from pdpbook.pac import Pool, PrintedMoments
+from pdpbook.validation import check_count
+
+__all__ = ["PENALTIES", "agreement", "sweep_readings"]
+
+Masks = NDArray[np.bool_]
+
+#: penalties of each model: every second of Table III, for lasso up to where all weights are 0
+PENALTIES = {
+    "ols": (0.0,),
+    "ridge": tuple(2.0**k for k in range(-10, 11, 2)),
+    "lasso": tuple(2.0**k for k in range(-10, 1, 2)),
+}
+READ_AS = ("deviation", "variance")
+PLACES = (("pool", "pool"), ("half", "pool"), ("half", "half"))  # trained on, scored on
+ETA, LOOK, MOST = 1e-3, 10, 1000  # change that ends the loop, pairs between two looks, pairs
+HALVES = 1000  # behind the singular vectors
+SWEEPS, ROUNDS = 5, 2000  # coordinate descents between two guesses of the signs, guesses at most
+TINY, EXACT = 1e-12, 1e-9  # a column that does not vary; slack of an optimum
+
+
+def sweep_readings(
+    data: str,
+    *,
+    models: Sequence[str] = ("ols", "ridge", "lasso"),
+    raw: bool = False,
+    runs: int = 20,
+    draws: int = 50,
+    rng: np.random.Generator,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Errors of the printed procedure at ceiling 0.75, repeated as a whole.
+
+    Each run draws the singular vectors, the loop over people and the noise anew, for every
+    penalty, and keeps the penalty of lowest error, as the paper does. Singular vectors are those
+    of the public code: of centered weights, with the signs that come out.
+
+    Parameters
+    ----------
+    data : {"lenses", "concrete-slump", "automobile"}
+        The pool.
+    models : sequence of {"ols", "ridge", "lasso"}
+        What is trained, over `PENALTIES`.
+    raw : bool, default False
+        Whether features and label stay in their own units; errors then have the label's unit,
+        as in Table V. Not for automobile.
+    runs : int, default 20
+        Repeats of the whole, at least 2.
+    draws : int, default 50
+        Releases behind one printed mean.
+    rng : numpy.random.Generator
+        Source of the seed of all cells.
+    progress : bool, default False
+        Show a bar when it takes over two seconds.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a model, basis and reading: `data`, `raw`, `model`, `basis`, `read_as`,
+        `trained_on`, `evaluation`, `runs`, and over the runs `low`, `mean`, `high` of the mean
+        RMSE and the mean `rmse_sd` of its releases, with the median penalty `alpha`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or unknown.
+    """
+    check_count(runs, "runs", minimum=2)
+    X, y, seed = start(data, draws, rng, raw=raw)
+    unit = 1.0 if raw else float(y.std())
+    rows: list[Row] = []
+    cells = [
+        (name, alpha, run) for name in models for alpha in PENALTIES[name] for run in range(runs)
+    ]
+    with threadpool_limits(1):
+        for model, alpha, run in bar(cells, f"readings, {data}", progress):
+            own = own_rng(seed, len(model), alpha, run)
+            pool = Pool(X, y, model, alpha)
+            for basis, moments in _loop(pool, own).items():
+                cell = {"model": model, "basis": basis, "alpha": alpha, "run": run}
+                rows += [cell | row for row in _read(pool, moments, draws, unit, own)]
+    names = ["model", "basis", "read_as", "trained_on", "evaluation"]
+    frame = pd.DataFrame(rows)
+    best = frame.loc[frame.groupby([*names, "run"], sort=False).rmse.idxmin()]
+    found = (
+        best.groupby(names, sort=False)
+        .agg(
+            runs=("run", "size"),
+            low=("rmse", "min"),
+            mean=("rmse", "mean"),
+            high=("rmse", "max"),
+            rmse_sd=("rmse_sd", "mean"),
+            alpha=("alpha", "median"),
+        )
+        .reset_index()
+    )
+    found.insert(0, "data", data)
+    found.insert(1, "raw", raw)
+    return found
+
+
+def agreement(printed: str, low: float, high: float) -> bool:
+    """Whether a printed mean lies within the runs of a reading, give or take half its last digit.
+
+    If the reading is right and the runs are N fresh ones, this happens in N - 1 of N + 1 cases.
+    """
+    last = 0.5 * 10.0 ** -len(printed.partition(".")[2])
+    return bool(low - last <= float(printed) <= high + last)
+
+
+def _read(
+    pool: Pool, moments: PrintedMoments, draws: int, unit: float, rng: np.random.Generator
+) -> list[Row]:
+    """Mean errors of one run under every reading."""
+    rows: list[Row] = []
+    for read_as in READ_AS:
+        for trained_on in ("pool", "half"):
+            theta, halves = printed_weights(
+                pool,
+                moments,
+                TARGET,
+                read_as=read_as,
+                trained_on=trained_on,
+                repeats=draws,
+                rng=rng,
+            )
+            for where, evaluation in PLACES:
+                if where == trained_on:
+                    mask = halves if evaluation == "half" else None
+                    rmse = scores(theta[0], pool.X, pool.y, mask).rmse / unit
+                    rows.append(
+                        {
+                            "read_as": read_as,
+                            "trained_on": trained_on,
+                            "evaluation": evaluation,
+                            "rmse": float(rmse.mean()),
+                            "rmse_sd": float(rmse.std(ddof=1)),
+                        }
+                    )
+    return rows
+
+
+def _loop(pool: Pool, rng: np.random.Generator) -> dict[str, PrintedMoments]:
+    """`pac.printed_moments` in two bases from the same pairs, everybody's at once."""
+    weights = _fits(pool, pool.sample(HALVES, 0.5, rng))
+    turned = np.linalg.svd(weights - weights.mean(axis=0), full_matrices=False)[2].T
+    bases = {"unit": np.eye(pool.p), "svd": turned}
+    n = len(pool.y)
+    sums = {name: np.zeros((n, pool.p)) for name in bases}
+    drawn = {name: np.zeros(n, dtype=np.int64) for name in bases}
+    on = {name: np.ones(n, dtype=bool) for name in bases}
+    while any(who.any() for who in on.values()):
+        people = np.flatnonzero(np.logical_or(*on.values()))
+        halves = pool.sample(LOOK * len(people), 0.5, rng)
+        at = np.arange(len(halves)), np.repeat(people, LOOK)
+        halves[at] = False
+        without = _fits(pool, halves)
+        halves[at] = True
+        moved = (_fits(pool, halves) - without).reshape(len(people), LOOK, pool.p)
+        for name, V in bases.items():
+            going = on[name][people]
+            here, count = people[going], drawn[name][people[going], None]
+            before = sums[name][here]
+            after = before + ((moved[going] @ V) ** 2).sum(axis=1)
+            step = np.abs(after / (count + LOOK) - before / np.maximum(count, 1)).max(axis=1)
+            sums[name][here] = after
+            drawn[name][here] += LOOK
+            on[name][here] = ((step >= ETA) | (count[:, 0] == 0)) & (drawn[name][here] < MOST)
+    unknown = np.full(n, np.nan)
+    return {
+        name: PrintedMoments(sums[name] / drawn[name][:, None], V, drawn[name], unknown, unknown)
+        for name, V in bases.items()
+    }
+
+
+def _fits(pool: Pool, masks: Masks) -> Floats:
+    """`Pool.fits`, where the lassos of all subsets are fitted side by side."""
+    if pool.model != "lasso":
+        return pool.fits(masks)
+    d, size = pool.X.shape[1], np.maximum(masks.sum(axis=1), 1)  # the model of nobody is zero
+    Z = np.column_stack([pool.X, pool.y])
+    middle = masks @ Z / size[:, None]
+    both = (masks @ (Z[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)).reshape(-1, d + 1, d + 1)
+    both = both / size[:, None, None] - middle[:, :, None] * middle[:, None, :]
+    coef = _lassos(both[:, :d, :d], both[:, :d, d], pool.alpha)
+    return np.column_stack([coef, middle[:, d] - np.einsum("td,td->t", middle[:, :d], coef)])
+
+
+def _lassos(G: Floats, c: Floats, alpha: float) -> Floats:
+    """Minimizers of b'Gb/2 - c'b + alpha |b|_1: a few descents guess the signs, then one solve."""
+    beta, eye = np.zeros_like(c), np.eye(c.shape[1])
+    left = np.arange(len(c))
+    for _ in range(ROUNDS):
+        now, g, b = beta[left], G[left], c[left]
+        for j in [*range(c.shape[1])] * SWEEPS:
+            own = g[:, j, j]
+            rest = b[:, j] - np.einsum("tk,tk->t", g[:, j], now) + own * now[:, j]
+            pull = np.sign(rest) * np.maximum(np.abs(rest) - alpha, 0)
+            now[:, j] = np.divide(pull, own, out=np.zeros_like(own), where=own > TINY)
+        beta[left] = now
+        sign = np.sign(now)
+        used = sign != 0
+        system = np.where(used[:, :, None] & used[:, None, :], g + TINY * eye, eye)
+        solved = np.linalg.solve(system, (used * (b - alpha * sign))[:, :, None])[:, :, 0]
+        slope = np.abs(b - np.einsum("tjk,tk->tj", g, solved))
+        optimal = np.all((np.sign(solved) == sign) & (slope <= alpha + EXACT), axis=1)
+        beta[left[optimal]] = solved[optimal]
+        left = left[~optimal]
+        if not len(left):
+            break
+    return beta
