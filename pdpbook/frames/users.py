@@ -18,7 +18,14 @@ from pdpbook.guarantees import BudgetAccount
 from pdpbook.reports.frames import width_of_labels
 from pdpbook.reports.noise import Crowd
 from pdpbook.reports.reported import refuse_others
-from pdpbook.validation import check_bounds, check_choice, check_count, check_epsilon, check_scale
+from pdpbook.validation import (
+    check_bounds,
+    check_choice,
+    check_count,
+    check_design,
+    check_epsilon,
+    check_scale,
+)
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -68,7 +75,7 @@ class PeopleWithRows:
         *,
         fitting: bool = False,
     ):
-        rows, labels = rules.read(X, y, fitting)
+        rows, labels = rules.read(X, y) if fitting else rules.design(X, y)
         self.users = check_users(users, len(labels), X=X, y=y)
         epsilon = check_user_epsilon(budgets, self.users)
         public = rules.public(rows.shape[1], epsilon, self.users, rows)
@@ -166,9 +173,13 @@ class UserEstimator(PrivateEstimator):
         budgets = self._check_settings(epsilon)
         return self.law(PeopleWithRows(self, X, y, users, budgets))
 
-    def read(self, X: Any, y: Any, fitting: bool) -> tuple[Floats, NDArray[Any]]:
-        """Return rows and labels as they were given, of matching lengths, not yet looked at."""
+    def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        """Return rows and labels that `fit` was given, of matching lengths."""
         raise NotImplementedError
+
+    def design(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        """Return rows and labels that `output_law` was given."""
+        return check_design(X, y)
 
     def to_domain(self, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return rows and labels of those who take part on the domain, or raise."""

@@ -20,7 +20,7 @@ from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import refuse_others
-from pdpbook.validation import check_bounds, check_design, check_finite
+from pdpbook.validation import check_bounds, check_finite
 
 __all__: list[str] = []  # for the estimators of this folder
 
@@ -147,9 +147,7 @@ class LabelPrivateRegression(UserRegressor):
             return epsilon
         return np.where(epsilon > NEGLIGIBLE * epsilon.max(), epsilon, 0.0)
 
-    def read(self, X: Any, y: Any, fitting: bool) -> tuple[Floats, Floats]:
-        if not fitting:
-            return check_design(X, y)
+    def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:
         rows = table_of(self, X, ensure_all_finite=True)
         return rows, labels_of(rows, y)
 
@@ -157,7 +155,7 @@ class LabelPrivateRegression(UserRegressor):
         low, high = check_bounds(self.y_bounds, "y_bounds")
         return X, inside(np.asarray(check_finite(y, "y")), low, high, "y", "y_bounds", self.clip)
 
-    def design(self, X: Floats) -> Floats:
+    def with_constant(self, X: Floats) -> Floats:
         """Return rows of the regression, with a last column of ones on request."""
         return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
 

@@ -111,7 +111,7 @@ class GWARegression(LabelPrivateRegression):
             raise ValueError("sensitivity must be 'entrywise' with delta above 0, Gaussian noise")
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
-        return self.weigh(self.design(X), users, epsilon, self.width())[0]
+        return self.weigh(self.with_constant(X), users, epsilon, self.width())[0]
 
     def weigh(self, X: Floats, users: Users, epsilon: Floats, width: float) -> tuple[Plan, float]:
         """Return the plan for labels in an interval of this width, and its variance or risk."""
@@ -230,7 +230,7 @@ class SampleLimitedRegression(LabelPrivateRegression):
     choice: int = setting(default=0, rule=partial(check_count, minimum=0))
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
-        X = self.design(X)
+        X = self.with_constant(X)
         basis, d = estimable(X)
         rows, place = X @ basis, places(users, np.random.default_rng(self.choice))
         largest = int(users.sizes.max())

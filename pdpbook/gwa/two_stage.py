@@ -130,7 +130,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
         final = people.plan
         if final.pilot is None:
             return super().law(people)  # type: ignore[no-any-return]
-        rows, tau = self.design(people.X) @ final.back, final.report["clip_"]
+        rows, tau = self.with_constant(people.X) @ final.back, final.report["clip_"]
         return TwoStageLaw(final.pilot, final, rows, people.y, tau)
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
@@ -141,7 +141,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
         """Return one plan, or the plans of pilot and final release: from public numbers alone."""
         sigma2, B, f = self.label_variance(), self.width(), self.share
         gwa = GWARegression(sigma2=sigma2, solver=self.solver, tol=self.tol)
-        rows = self.design(X)
+        rows = self.with_constant(X)
         whole, variance = gwa.weigh(rows, users, epsilon, B)
         pilot, _ = gwa.weigh(rows, users, f * epsilon, B)
         tau = self.reach * float(np.sqrt(sigma2 + _spread(rows, pilot, sigma2)))
@@ -169,7 +169,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
             return super()._noise(crowd)
         frame = table_frame(crowd.X, self.fit_intercept)
         spread, through = final.variance * final.back @ final.back.T, final.back @ final.C
-        moves = self.design(crowd.X[crowd.part.rows]) @ final.pilot.back
+        moves = self.with_constant(crowd.X[crowd.part.rows]) @ final.pilot.back
         moved = final.pilot.variance * (moves**2).sum()
         most = spread + moved * through @ through.T
         return Noise.of(crowd, frame, spread, most, width=self.width())

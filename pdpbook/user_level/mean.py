@@ -104,11 +104,14 @@ class UserMean(UserRegressor):
         part = crowd.part
         return self.plan(part.users, part.epsilon)
 
-    def read(self, X: Any, y: Any, fitting: bool) -> tuple[Floats, Floats]:
+    def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:
+        rows, labels = self.design(X, y)
+        refuse_few(len(labels))
+        return rows, labels
+
+    def design(self, X: Any, y: Any) -> tuple[Floats, Floats]:
         labels = labels_of(X, y)
-        if fitting:
-            refuse_few(len(labels))
-        return np.empty((len(labels), 0)), labels  # X is not looked at
+        return np.empty((len(labels), 0)), labels  # X counts for its number of rows alone
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         low, high = check_bounds(self.y_bounds, "y_bounds")

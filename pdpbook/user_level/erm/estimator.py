@@ -282,8 +282,11 @@ class WeightedERM(UserEstimator):
         part, k = crowd.part, crowd.d + bool(self.fit_intercept)
         return self.plan(part.epsilon, part.users.sizes, k)
 
-    def read(self, X: Any, y: Any, fitting: bool) -> tuple[Floats, NDArray[Any]]:
-        rows = table_of(self, X) if fitting else np.asarray(X, dtype=float)
+    def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        return self.design(table_of(self, X), y)
+
+    def design(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        rows = np.asarray(X, dtype=float)
         if y is None or not _logistic(self):
             return rows, labels_of(rows, y)
         refuse_masked(y, "y")
