@@ -55,8 +55,8 @@ $(LAB)/.ready: binder/requirements.txt pyproject.toml
 
 # The execution cache knows the cells, not the package, `lab` or the data: those changed, run all anew.
 # Sphinx knows the pages, not what it makes them with: that changed, make all pages anew.
-RUNS = { find pdpbook lab -type f -not -name '*.pyc' -not -path 'lab/benchmarks/*' | sort | xargs cat; \
-  cat requirements.txt; \
+RUNS = { find pdpbook course lab -type f -not -name '*.pyc' -not -path 'lab/benchmarks/*' | sort | \
+  xargs cat; cat requirements.txt; \
   ls "$${PDPBOOK_DATA:-.}"; } | cksum
 LOOKS = { find book/_ext book/_static book/_extra -type f -not -name '*.pyc' | sort | xargs cat; \
   cat _config.yml; } | cksum
@@ -119,7 +119,7 @@ pages: $(READY)
 instructor: $(READY) $(INSTRUCTOR)/.ready  ## Make the environment of nbgrader, apart from the book's
 
 course: instructor  ## Make an nbgrader course of the exercises (FOLDER=../course)
-	$(BIN)/python tools/course.py create $(FOLDER)
+	$(BIN)/python -m course create $(FOLDER)
 
 define LOCK
 rm -rf _build/lock

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pdpbook._budgets import one_budget, taking_part
+from pdpbook._budgets import taking_part
 from pdpbook._users import check_row_epsilon
 from pdpbook.advice import CuratorWarning, advise
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
@@ -120,7 +119,7 @@ def inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: 
 
 
 def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: str) -> None:
-    moved = (given != clipped).reshape(len(given), -1).any(axis=1)
+    moved = (given != clipped).any(axis=tuple(range(1, given.ndim)))
     if 2 * moved.sum() > len(given):
         advise(
             f"clip=True moved {name} of {int(moved.sum())} of {len(given)} people into "
@@ -290,46 +289,6 @@ def budgets_of(budgets: Any, epsilon: Any, n: int) -> tuple[Floats, list[Floats]
         return np.asarray(check_some_epsilon(budgets, n)), []
     own = np.asarray(check_some_epsilon(epsilon, n))
     return own, [own]
-
-
-def kept_budgets(budgets: Any, kept: list[Floats]) -> Any:
-    """Budgets to promise: one a person, or the one number that serves everybody."""
-    return np.concatenate(kept) if kept else budgets
-
-
-class BallSums(NamedTuple):
-    """What statistics on the unit ball need of the data, whatever their size."""
-
-    gram: Floats
-    moment: Floats
-    n: int
-    epsilon: float  # the one budget above 0
-
-
-def ball_sums(people: Rows, budgets: Any, to_ball: Callable[[Floats, Floats], Any]) -> BallSums:
-    """Sums over blocks of people; `to_ball` maps rows and labels of a block to the domain.
-
-    Budgets that differ are refused: before any rows are read, where the budgets can be.
-    """
-    if people.whole and "epsilon" in people.names:
-        one_budget([level for part in people.select("epsilon").each(_level) for level in part])
-    gram, moment, n, levels = people.sum(partial(_ball_block, budgets, to_ball))
-    return BallSums(gram, moment, int(n), one_budget(levels))
-
-
-def _level(epsilon: Any) -> list[float]:
-    """The one budget above 0 of a block, if there is any."""
-    return [one_budget(epsilon)] if np.any(epsilon) else []
-
-
-def _ball_block(
-    budgets: Any, to_ball: Callable[[Floats, Floats], Any], X: Any, y: Any, epsilon: Any = None
-) -> tuple[Floats, Floats, int, list[float]]:
-    own, _ = budgets_of(budgets, epsilon, len(y))
-    level = _level(own)
-    X, y, _ = finite_part(X, y, own)
-    X, y = to_ball(X, y)
-    return X.T @ X, X.T @ y, len(y), level
 
 
 def note_width(estimator: Any, width: int) -> None:

@@ -7,26 +7,27 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 
-import course
 import nbformat
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from courses import marks
-from courses.autograder import autograder
-from courses.collect import collect, names_of
-from courses.coursework import INSTRUCTOR, NbGrader
-from courses.handout import MARK, handout, key
-from courses.preflight import Unusable, mend
-from exercises import PAGES, plain, released
 from nbformat import v4
 from reading import ROOT, Refused
 
-from pdpbook.exercises import ASSIGNMENTS, assignment, grade
-from pdpbook.exercises.gradescope import write_results
-from pdpbook.exercises.properties import POINTS
+from course import assignment, export, grade
+from course.__main__ import main
+from course.autograder import autograder
+from course.collect import collect, names_of
+from course.coursework import INSTRUCTOR, NbGrader
+from course.grading import POINTS
+from course.handout import MARK, handout, key
+from course.preflight import Unusable, mend
+from course.results import write_results
+from course.sheets import PAGES, plain, released
+from pdpbook.exercises import ASSIGNMENTS
 
 WRITTEN = [name for name in ASSIGNMENTS if (PAGES / f"{name}.ipynb").is_file()]
 NAME = "foundations"
@@ -403,22 +404,22 @@ TOTALS = pd.DataFrame(
     ],
 )
 def test_marks_in_the_columns_of_a_system(system, renamed, row):
-    table = marks.layout(TOTALS, system, renamed)
+    table = export.layout(TOTALS, system, renamed)
     assert table.to_dict("records") == [row]
 
 
 @pytest.mark.parametrize("pair", ["Mark=Grade", "score"])
 def test_columns_that_are_not_there_cannot_be_renamed(pair):
     with pytest.raises(Refused, match="--rename takes OLD=NEW"):
-        marks.layout(TOTALS, "plain", [pair])
+        export.layout(TOTALS, "plain", [pair])
 
 
 def test_a_second_opinion_names_what_differs(tmp_path):
     nbformat.write(damaged(half_the_exponent), tmp_path / "x.ipynb")
     points = {f"{name}-{part}": p for name in FUNCTIONS for part, p in POINTS.items()}
     submission = tmp_path / "x.ipynb"
-    assert marks.second_opinion(submission, NAME, {}, 0) == ["the book's grader gives 25 of 28"]
-    assert marks.second_opinion(submission, NAME, points, 0) == [
+    assert export.second_opinion(submission, NAME, {}, 0) == ["the book's grader gives 25 of 28"]
+    assert export.second_opinion(submission, NAME, points, 0) == [
         "look at truth_probability, hidden: nbgrader 3, the book's grader 0"
     ]
 
@@ -459,11 +460,12 @@ def test_the_key_has_every_answer_and_every_property(name):
         (["create", "FOLDER", "foundation"], "there is no assignment 'foundation'"),
         (["gradescope", "foundation", "x.zip"], "there is no assignment 'foundation'"),
         (["gradescope", NAME, "x.zip", "--seed", "-1"], "seed must be at least 0"),
+        (["marks", NAME, "FOLDER"], "no notebooks there"),
     ],
 )
 def test_wrong_commands_are_refused_in_a_line(tmp_path, capsys, words, message):
     words = [str(tmp_path) if word == "FOLDER" else word for word in words]
-    assert course.main(words) == 1
+    assert main(words) == 1
     assert message in capsys.readouterr().err
 
 
@@ -486,7 +488,7 @@ def test_nbgrader_is_started_anew_after_it_hung_or_died(tmp_path, monkeypatch):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path / "stand_in.py"}"\n')
     python.chmod(0o755)
-    monkeypatch.setattr("courses.coursework.INSTRUCTOR", tmp_path)
+    monkeypatch.setattr("course.coursework.INSTRUCTOR", tmp_path)
     with NbGrader(tmp_path, minutes=0.1) as nbgrader:
         students = ("ann", "hangs", "ben", "dies", "cem", "fails", "dan")
         said = {s: nbgrader.ask("autograde", NAME, s)["problem"] for s in students}
@@ -502,7 +504,7 @@ def test_nbgrader_is_started_anew_after_it_hung_or_died(tmp_path, monkeypatch):
 
 
 def test_without_nbgrader_the_way_to_get_it_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("courses.coursework.INSTRUCTOR", tmp_path)
+    monkeypatch.setattr("course.coursework.INSTRUCTOR", tmp_path)
     with NbGrader(tmp_path) as nbgrader:
         with pytest.raises(Refused, match="run `make instructor` first"):
             nbgrader.ask("autograde", NAME, "ann")
@@ -528,8 +530,8 @@ def bare_course(tmp_path):
     ],
 )
 def test_steps_in_the_wrong_order_are_refused(bare_course, capsys, words, message):
-    command, *more = words
-    assert course.main([command, str(bare_course), NAME, *more]) == 1
+    step, *more = words
+    assert main([step, str(bare_course), NAME, *more]) == 1
     assert message in capsys.readouterr().err
 
 
@@ -538,8 +540,8 @@ def test_preflight_keeps_originals_and_forgets_what_is_replaced(bare_course):
     for content, exists in ((json.dumps(damaged(duplicated)), True), ("%PDF", False)):
         (handed_in / "ann").mkdir(parents=True, exist_ok=True)
         (handed_in / "ann" / "mine.ipynb").write_text(content)
-        assert course.main(["collect", str(bare_course), NAME, str(handed_in)]) == 0
-        assert course.main(["preflight", str(bare_course), NAME]) == 0
+        assert main(["collect", str(bare_course), NAME, str(handed_in)]) == 0
+        assert main(["preflight", str(bare_course), NAME]) == 0
         original = bare_course / "collected" / NAME / "ann" / "mine.ipynb"
         assert original.read_text() == content
         submitted = bare_course / "submitted" / "ann" / NAME / f"{NAME}.ipynb"
@@ -595,9 +597,9 @@ def graded(tmp_path_factory):
         archive.writestr("doejohn_110_9110_x.ipynb", json.dumps(released(plain(NAME))))
         archive.writestr("doejohn_111_9111_essay.pdf", b"%PDF-1.4 \xff")
     options = ["--seed", "5", "--seconds", "20"]
-    assert course.main(["create", str(folder / "c"), *WRITTEN, *options]) == 0
+    assert main(["create", str(folder / "c"), *WRITTEN, *options]) == 0
     words = ["all", str(folder / "c"), NAME, str(folder / "all.zip"), "--from", "canvas"]
-    assert course.main(words) == 0
+    assert main(words) == 0
     return folder / "c"
 
 
@@ -648,7 +650,7 @@ def test_feedback_gives_nothing_away(graded, totals):
         for path in (graded / "feedback").rglob("*.html")
     }
     assert set(pages) == {*HANDED_IN, "110"} - {"112"}
-    files = (ROOT / "pdpbook" / "exercises" / NAME).glob("*.py")
+    files = (ROOT / "course" / "hidden" / NAME).glob("*.py")
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
     bodies = {line.strip() for line in source.split("\n") if "rng" in line or "return" in line}
     secrets = {line for line in bodies if len(line) > 25 and "def " not in line}
@@ -693,8 +695,8 @@ def test_a_second_run_grades_what_is_new_alone(graded, capsys, totals):
     (late / "110").mkdir(parents=True)
     nbformat.write(damaged(half_the_exponent), late / "110" / "better.ipynb")
     for words in (["collect", NAME, late], ["preflight", NAME], ["grade", NAME], ["export", NAME]):
-        command, name, *more = [str(word) for word in words]
-        assert course.main([command, str(graded), name, *more]) == 0
+        step, name, *more = [str(word) for word in words]
+        assert main([step, str(graded), name, *more]) == 0
     after = when()
     changed = {path.parent.parent.name for path in after if before.get(path) != after[path]}
     assert changed == {"110"}
@@ -745,20 +747,30 @@ def test_gradescope_gives_the_marks_of_the_grader(scope, tmp_path, change):
     assert sum(points.values()) == FULL - {two_wrong_functions: 6}.get(change, 0)
 
 
+def test_an_editable_install_finds_the_course():
+    """Solved exercises and nbgrader need it; setuptools puts the checkout on the path for this."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = settings["tool"]["setuptools"]
+    assert settings["package-dir"] == {"": "."}
+    assert settings["packages"]["find"]["include"] == ["pdpbook*"]
+
+
 def test_the_zip_for_gradescope_holds_all_it_needs(tmp_path, monkeypatch):
     wheel = tmp_path / "pdpbook-0-py3-none-any.whl"
     wheel.write_bytes(b"")
-    monkeypatch.setattr("courses.autograder._wheel", lambda folder: wheel)
+    monkeypatch.setattr("course.autograder._wheel", lambda folder: wheel)
     autograder(NAME, tmp_path / "x.zip", seed=7)
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
         runner = archive.read("run_autograder").decode()
         constraints = archive.read("constraints.txt")
-    assert set(entries) == {wheel.name, "constraints.txt", "setup.sh", "run_autograder"}
+    ours = {path.relative_to(ROOT).as_posix() for path in (ROOT / "course").rglob("*.py")}
+    assert {"course/grading.py", f"course/hidden/{NAME}/noise.py"} < ours
+    assert set(entries) == {wheel.name, "constraints.txt", "setup.sh", "run_autograder", *ours}
     for script in ("setup.sh", "run_autograder"):
         assert entries[script].external_attr >> 16 & 0o111
     assert "PDPBOOK_EXERCISE_SEED=7" in runner
-    assert f"pdpbook.exercises gradescope {NAME} " in runner
+    assert f"-m course results {NAME} " in runner
     assert constraints == (ROOT / "requirements.txt").read_bytes()
 
 

@@ -12,11 +12,11 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from courses.autograder import _wheel
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from course.autograder import _wheel
 from pdpbook import datasets
 from pdpbook.datasets import originals
 
@@ -245,7 +245,9 @@ def test_everything_loads_from_anywhere_without_a_variable(tmp_path):
 @pytest.mark.slow
 def test_the_wheel_holds_the_tables_and_their_readme(tmp_path):
     with zipfile.ZipFile(_wheel(tmp_path)) as wheel:
+        folders = {name.partition("/")[0] for name in wheel.namelist()}
         wheel.extractall(tmp_path / "site")
+    assert {folder.partition("-")[0] for folder in folders} == {"pdpbook"}  # no course, no tests
     inside = tmp_path / "site" / "pdpbook" / "datasets" / "data"
     assert {p.name: p.read_bytes() for p in inside.iterdir()} == {
         p.name: p.read_bytes() for p in FOLDER.iterdir()

@@ -6,19 +6,23 @@ property that it is named for.
 
 import functools
 import json
+import os
 import re
+import subprocess
+import sys
 
 import cvxpy as cp
 import nbformat
 import numpy as np
 import pytest
-from exercises import PAGES, release
 from right_answers import right_answers
 from wrong_answers import wrong_answers
 
-from pdpbook.exercises import ASSIGNMENTS, assignment, check
-from pdpbook.exercises.grading import _message, definitions, grade, needed
-from pdpbook.exercises.worker import functions_of
+from course import assignment
+from course.grading import _message, definitions, grade, needed
+from course.sheets import PAGES, release
+from course.worker import functions_of
+from pdpbook.exercises import ASSIGNMENTS, check
 
 EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
 WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
@@ -201,6 +205,30 @@ def test_wrong_calls_are_refused(exercise, answer, seed, error, words):
         check(exercise, answer, seed=seed)
 
 
+def test_without_a_checkout_hidden_properties_are_not_there():
+    """In a process that finds the installed package alone; the visible ones are all it needs."""
+    script = (
+        "import sys, importlib.util as u\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'course' else find(name, *a)\n"
+        "from pdpbook.exercises import check\n"
+        "right = lambda d, eta: d * (d + 1) / eta**2\n"
+        "check('foundations/squared_error_of_noise', right)\n"
+        "assert not any(name.partition('.')[0] == 'course' for name in sys.modules)\n"
+        "check('foundations/squared_error_of_noise', right, hidden=True)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert "1 visible properties hold, 3 are hidden" in run.stdout
+    assert "hidden properties of foundations stand in `course`" in run.stderr
+
+
+@every_exercise
+def test_students_are_told_how_many_properties_are_hidden(name, exercise):
+    assert exercise.unseen == len(exercise.hidden)
+
+
 def test_the_seed_comes_from_the_environment(monkeypatch):
     drawn = []
     monkeypatch.setenv("PDPBOOK_EXERCISE_SEED", "7")
@@ -302,8 +330,10 @@ CHEATS = {
     "a helper that is called": "def f(): p.Exercise.faults = lambda *a: []\nx = f()",
     "a word of Python": "import builtins\nYes = type('Yes', (), {'__new__': lambda *a: True})\n"
     "x = setattr(builtins, 'bool', Yes)",
-    "a word of the properties": "import pdpbook.exercises.foundations.noise as f\n"
+    "a word of the properties": "import course.hidden.foundations.noise as f\n"
     "x = setattr(f, 'bool', lambda found: True)",
+    "what sends": "import json, socket\ndef f(s, line): s.send(json.dumps([*json.loads(line)[:3], "
+    "'']).encode() + b'\\n')\nx = setattr(socket.socket, 'sendall', f)",
     "the message": "import json\nx = setattr(json, 'dumps', lambda message: '\"\"')",
 }
 
@@ -395,6 +425,28 @@ def test_a_damaged_submission_costs_only_what_is_damaged(tmp_path, damage):
     assert (table.points[here] == (0 if message else table.out_of[here])).all()
     if message and message != "worst_event":
         assert table.message[here].str.contains(message, regex=False).any()
+
+
+def test_who_ends_the_parent_process_costs_nobody_else(tmp_path):
+    """The parent forks what grades everybody; it is started anew, and nothing is left running."""
+    kill = "    import os, signal\n    os.kill(os.getppid(), signal.SIGKILL)\n    "
+    path = submission(tmp_path, put("worst_event", kill + "while True: pass"))
+    table = grade(path, "foundations", seconds=2)
+    here = table.exercise == "worst_event"
+    assert (table.points == (table.out_of * ~here)).all()
+    assert grade(PAGES / "foundations.ipynb", "foundations").points.sum() == table.out_of.sum()
+
+
+def test_a_script_without_a_guard_can_grade(tmp_path):
+    """Starting a process runs the script of its parent anew, unless that is prevented."""
+    script = tmp_path / "script.py"
+    path = PAGES / "foundations.ipynb"
+    script.write_text(
+        f"import course\nprint(course.grade({str(path)!r}, 'foundations').points.sum())"
+    )
+    where = {**os.environ, "PYTHONPATH": str(PAGES.parent.parent)}
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, env=where)
+    assert run.stdout == "28\n"
 
 
 def graded(folder, *cells, seconds=2):
@@ -518,7 +570,8 @@ def test_what_calls_own_functions_is_not_run(tmp_path):
 )
 def test_a_cell_that_hangs_or_ends_outside_of_functions(tmp_path, monkeypatch, cell, message):
     """It costs the answers that use it; others have their points."""
-    monkeypatch.setattr("pdpbook.exercises.grading.START", 10.0)
+    graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST)  # the slow first start
+    monkeypatch.setattr("course.grading.START", 3.0)
     uses = "def privacy_profile(p, q, epsilon):\n    return Own"
     table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, cell, uses)
     assert table.points.tolist() == [0, 0, 1, 3]
@@ -555,7 +608,7 @@ def test_what_is_no_submission_gets_a_message(tmp_path, content, message):
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_student_notebook_is_the_one_that_is_committed(name):
     committed = (PAGES / "release" / f"{name}.ipynb").read_text(encoding="utf-8")
-    assert committed == release(name), "run tools/exercises.py release"
+    assert committed == release(name), "run python -m course sheets"
 
 
 def test_no_student_notebook_is_stale():

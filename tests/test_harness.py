@@ -6,8 +6,10 @@ import pkgutil
 
 import numpy as np
 import pandas as pd
+import planted
 import pytest
 from numpy.testing import assert_allclose
+from plants import PLANTS, SOUND, Trial
 from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
@@ -22,7 +24,6 @@ from pdpbook.audit import (
     delta_lower_bound,
 )
 from pdpbook.audit.deltas import pair_deltas
-from pdpbook.audit.plants import PLANTS, SOUND, Trial
 from pdpbook.gradient import DPSGDRegression
 from pdpbook.guarantees import GaussianDP, PACPrivacy, PureDP
 from pdpbook.noise import (
@@ -172,6 +173,28 @@ def test_counting_catches_large_ones_as_well(name):
     counted = Trial(plant.planted, plant.pair, "samples", 20_000).audit(rng=generator())
     assert not counted.passed
     assert counted.false_alarm == 1e-6
+
+
+# ---------------------------------------------------------------- the tables of the chapter
+
+
+def table(file):
+    return pd.read_csv(planted.RESULTS / file, dtype=str, keep_default_na=False).to_dict("records")
+
+
+def test_the_tables_have_every_line():
+    assert [row["mechanism"] for row in table("sound.csv")] == [*SOUND]
+    assert [row["bug"] for row in table("planted.csv")] == [*PLANTS]
+
+
+@pytest.mark.parametrize("row", table("sound.csv"), ids=lambda row: row["mechanism"])
+def test_a_line_about_a_mechanism_is_computed_again(row):
+    assert planted.sound(row["mechanism"]) == row
+
+
+@pytest.mark.parametrize("row", table("planted.csv"), ids=lambda row: row["bug"])
+def test_a_line_about_a_bug_is_computed_again(row):
+    assert planted.planted(row["bug"]) == row
 
 
 # ---------------------------------------------------------------- the numbers behind it

@@ -180,11 +180,12 @@ def test_pieces_are_refused_where_budgets_differ(model, road):
     assert [name for name in vars(tried) if name.endswith("_")] == []
 
 
+@pytest.mark.parametrize("clip", [False, True])
 @in_blocks
-def test_a_block_of_zeros_is_no_other_budget(model):
+def test_a_block_of_zeros_is_no_other_budget(model, clip):
     X, y, epsilon = people()
     given = np.where(epsilon >= OPEN, OPEN, 0.0)
-    model = clone(model).set_params(random_state=1)
+    model = clone(model).set_params(random_state=1, clip=clip)
     pieces = [(X[part], y[part], given[part]) for part in (slice(1), slice(1, None))]
     one = clone(model).fit(Rows.from_blocks(pieces, ("X", "y", "epsilon")))
     other = clone(model).fit(X[1:], y[1:], epsilon=OPEN)
@@ -224,8 +225,7 @@ def test_of_several_budgets_the_smallest_would_tell_who_is_there(monkeypatch):
     for model in LAWS:
         with pytest.raises(ValueError, match=REFUSED):
             delta_of(model, whole=epsilon, without=epsilon[1:])
-    for module in ("posterior._settings", "sufficient_statistics.adassp", "gradient.dpsgd"):
-        monkeypatch.setattr(f"pdpbook.{module}.one_budget", smallest)
+    monkeypatch.setattr("pdpbook.frames.ball.one_budget", smallest)
     for model in LAWS:
         told = delta_of(model, whole=epsilon, without=epsilon[1:])
         assert told > 0.5 > model.delta
@@ -234,7 +234,7 @@ def test_of_several_budgets_the_smallest_would_tell_who_is_there(monkeypatch):
 
 def test_what_the_noise_of_adassp_would_tell_in_closed_form(monkeypatch):
     """Two centered normal laws in six dimensions: their lengths decide, and those are chi."""
-    monkeypatch.setattr("pdpbook.sufficient_statistics.adassp.one_budget", smallest)
+    monkeypatch.setattr("pdpbook.frames.ball.one_budget", smallest)
     X, y, epsilon = people(8)
     X[0], y[0] = 0.0, 0.0
     there = AdaSSP().output_law(X, y, epsilon=epsilon)

@@ -245,8 +245,8 @@ class Planted(AdaOPS):
 
     kind = AdaptivePlan
 
-    def _law_of(self, gram, moment, epsilon):
-        law = super()._law_of(gram, moment, epsilon)
+    def law(self, people):
+        law = super().law(people)
         return replace(law, plan=self.kind(**vars(law.plan)))
 
 

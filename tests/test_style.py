@@ -46,7 +46,7 @@ HEAVY = ("cvxpy", "matplotlib", "dp_accounting", "dask", "distributed")
 # the printed lines of the package, and why
 PRINTS = {
     "statements": "a check is its printed line",
-    "exercises": "a check tells a student that it held, a command tells what it did",
+    "exercises": "a check tells a student that it held",
 }
 # where every exception is caught, and why
 CATCHES = {"exercises": "whatever a student's code raises is an answer, too"}
@@ -211,8 +211,9 @@ def test_planted_loose_code_is_noticed(source):
     assert not loose("try:\n    f()\nexcept ValueError:\n    raise TypeError('x') from None")
 
 
-LONGEST = 400  # lines of a module of the exercises
+LONGEST = 400  # lines of a module of the exercises or of a course
 EXERCISES = [path for path in SOURCES if module_of(path) == "exercises"]
+EXERCISES += sorted((ROOT / "course").rglob("*.py"))
 
 
 def long(source):

@@ -25,7 +25,6 @@ from functools import partial
 from chapter_map import chapter_map
 from evidence import errata, published_numbers
 from functions import functions, modules, named, runs
-from guide import instructors, write_last_cells
 from reading import (
     CHECKED,
     DIRECTIVE,
@@ -52,6 +51,8 @@ from reading import (
     words,
 )
 from records import benchmarks
+
+from course.guide import instructors, write_last_cells
 
 __all__ = [
     "CHECKED",

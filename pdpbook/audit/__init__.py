@@ -3,7 +3,7 @@
 Where a mechanism can state the law of its output, `audit_density` compares it with that of a
 neighbor, point by point; `audit_samples` counts events among releases where it cannot.
 `membership_attack` guesses from releases who was in the data. `audit_mechanism` does what fits a
-mechanism, against its own promise; `audit.plants` has bugs for it to find.
+mechanism, against its own promise.
 """
 
 from pdpbook.audit.deltas import delta_lower_bound

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,6 @@ __all__ = ["ASSIGNMENTS", "Assignment", "Exercise", "Property", "assignment", "c
 ASSIGNMENTS = ("foundations", "personalized", "per_instance", "user_level", "pac", "capstone")
 #: the environment variable with which an instructor changes what the properties draw
 SEED = "PDPBOOK_EXERCISE_SEED"
-
-#: points for all visible properties of an exercise together, and for all hidden ones
-POINTS = {"visible": 1, "hidden": 3}
-
-ALARM = 1e-6  # a right answer may fail a property that draws this often
 
 Answer = Callable[..., Any]
 Test = Callable[[Answer, np.random.Generator], Any]
@@ -75,7 +70,8 @@ class Exercise:
 
     name: str  #: name of the function
     visible: list[Property] = field(default_factory=list)  #: what students can run
-    hidden: list[Property] = field(default_factory=list)  #: what is run when it is graded
+    hidden: list[Property] = field(default_factory=list)  #: what `course.hidden` grades it by
+    unseen: int = 0  #: how many hidden ones there are, whether or not they are loaded
 
     def faults(self, answer: Answer, part: str, seed: int) -> list[str]:
         """The demands of a part that an answer does not meet.
@@ -107,13 +103,13 @@ class Assignment:
     ----------
     name : str
         Name of the assignment and of its notebook.
-    exercises : sequence of str
-        Names of its functions, in its order; their properties may be written in any order.
+    exercises : mapping of str to int
+        Names of its functions, in its order, each with how many of its properties are hidden.
     """
 
-    def __init__(self, name: str, exercises: Sequence[str]):
+    def __init__(self, name: str, exercises: Mapping[str, int]):
         self.name = name
-        self.exercises = {exercise: Exercise(exercise) for exercise in exercises}
+        self.exercises = {one: Exercise(one, unseen=n) for one, n in exercises.items()}
 
     def visible(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
         """Make a function a visible property of an exercise; `draws` as in `Property`."""
@@ -145,7 +141,7 @@ def assignment(name: str) -> Assignment:
     Returns
     -------
     Assignment
-        Its exercises, by name of their functions.
+        Its exercises, by name of their functions, with their visible properties.
 
     Raises
     ------
@@ -177,7 +173,7 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
     answer : callable
         The function you wrote.
     hidden : bool, default False
-        Whether to run the properties that are kept for grading.
+        Whether to run the properties that are kept for grading, which only a checkout has.
     seed : int, optional
         Changes what the properties draw; without it, the environment variable
         ``PDPBOOK_EXERCISE_SEED``, else 0.
@@ -190,6 +186,8 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
         If there is no such exercise, or the seed is no whole number.
     TypeError
         If the answer is not a function.
+    ModuleNotFoundError
+        If hidden properties are asked for where there is no checkout.
     """
     __tracebackhide__ = True  # feedback shows the message, not how the properties are tested
     name, _, function = exercise.partition("/")
@@ -199,10 +197,21 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
     if not callable(answer):
         raise TypeError(f"answer must be a function; got {type(answer).__name__}")
     part = "hidden" if hidden else "visible"
+    if hidden:
+        _load_hidden(name)
     faults = exercises[function].faults(answer, part, seed_of(seed))
     if faults:
         lines = "".join(f"\n- {line}" for line in faults)
         raise AssertionError(f"{exercise} fails its {part} properties:{lines}")
     one = exercises[function]
     held = f"{exercise}: {len(getattr(one, part))} {part} properties hold"
-    print(held if hidden else f"{held}, {len(one.hidden)} are hidden")
+    print(held if hidden else f"{held}, {one.unseen} are hidden")
+
+
+def _load_hidden(name: str) -> None:
+    """Hidden properties register themselves when they are imported."""
+    if importlib.util.find_spec("course") is None:
+        raise ModuleNotFoundError(
+            f"the hidden properties of {name} stand in `course`, which only a checkout has"
+        )
+    importlib.import_module(f"course.hidden.{name}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +29,9 @@ class Rules(Protocol):
     def strength(self, epsilon: Floats, d: int) -> Floats: ...
     def relative_weights(self, strength: Floats, d: int) -> Floats: ...
     def heard(self, epsilon: Floats, d: int) -> Floats: ...
+    def refuse_budgets(self, budgets: Any) -> Any: ...
+    def refuse_column(self, epsilon: Rows) -> None: ...
+    def kept(self, epsilon: Floats) -> Floats: ...
     def refuse_crowd(self, n: int, d: int) -> None: ...
     def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]: ...
 
@@ -66,7 +69,7 @@ class People:
         self.d = self.X.shape[1]
         self.strength = rules.strength(self.epsilon, self.d)
 
-    @cached_property
+    @property
     def weights(self) -> Floats:
         relative = self._rules.relative_weights(self.strength, self.d)
         return shares(relative) if self._rules.averages else relative
@@ -93,17 +96,20 @@ class PeopleInBlocks(People):
 
     def __init__(self, rules: Rules, rows: Rows, budgets: Any):
         self._rules, self._rows, self._budgets = rules, rows, budgets
+        if rows.whole and "epsilon" in rows.names:
+            rules.refuse_column(rows.select("epsilon"))
         *sums, total, self.n, count, (self.d, *_), kept = rows.sum(partial(_sums, rules, budgets))
         if not count:
             raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
         self._total = float(total) if rules.averages else 1.0
         self._statistics = tuple(each / self._total for each in sums)
         self.columns = self.d - bool(rules.fit_intercept)
-        self.promised = np.concatenate(kept) if kept else budgets
+        self.promised = rules.refuse_budgets(np.concatenate(kept)) if kept else budgets
         each = np.atleast_1d(self.promised)
-        self.epsilon = each[each > 0] if kept else np.broadcast_to(each, self.n)
-        bought = rules.strength(self.epsilon if kept else each, self.d)
-        self.strength = np.broadcast_to(bought, self.epsilon.shape)
+        above = each if each.min() > 0 else each[each > 0]
+        everybody = above.shape if kept else (self.n,)
+        self.epsilon = np.broadcast_to(above, everybody)
+        self.strength = np.broadcast_to(rules.strength(above, self.d), everybody)
         rules.refuse_crowd(int(count), self.d)
 
     @property
@@ -123,7 +129,8 @@ class PeopleInBlocks(People):
 
 def _part(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any) -> tuple[Any, ...]:
     """Records and weights of a block's people who take part, and budgets to keep."""
-    own, kept = budgets_of(budgets, epsilon, len(y))
+    own, brought = budgets_of(budgets, epsilon, len(y))
+    kept = [rules.kept(each) for each in brought]
     X, y, own = finite_part(np.zeros((len(y), 1)) if X is None else X, y, own)
     X, y = rules.to_domain(X, y)
     return X, y, rules.relative_weights(rules.strength(own, X.shape[1]), X.shape[1]), kept
@@ -145,4 +152,5 @@ def _factor(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any = None) -> 
 def shares(weights: Floats) -> Floats:
     """Weights over their sum; the sum of huge ones would overflow."""
     share = weights / weights.max()
-    return np.asarray(share / share.sum())
+    share /= share.sum()
+    return np.asarray(share)

@@ -21,7 +21,7 @@ from pdpbook._domain import (
     predictions,
     refuse_few,
 )
-from pdpbook.blocks import in_memory
+from pdpbook.blocks import Rows, in_memory
 from pdpbook.frames.people import People, PeopleInBlocks
 from pdpbook.frames.settings import check_settings, mechanism, setting
 from pdpbook.guarantees import BudgetAccount, PureDP
@@ -109,11 +109,12 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         rng = generator_from(self.random_state)
         read = people()
         law = self.law(read)
-        promise, pure = self.promise(read), self.pure_promise(read)
+        promise = self.promise(read)
+        pure = promise if isinstance(promise, PureDP) else self.pure_promise(read)
         charge(account, promise, X, read.users, pure=pure)
         self.release(self.draw(law, read, rng), law, read)
         self.guarantee_ = promise
-        if pure is not None:
+        if type(self).pure_promise is not PrivateEstimator.pure_promise:
             self.pure_guarantee_ = pure
         self._keep_noise(self.crowd(read))
         return self
@@ -177,7 +178,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
-            Budgets in nats; whoever has 0 takes no part. None is the constructor's;
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's. With one
+            promise for all they must be one public number, or it and 0. With a promise each
             ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
             ``threshold_budgets(epsilon)`` the best one with a single privacy level.
         account : BudgetAccount, optional
@@ -199,8 +201,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
         """Exact law of the release on the domain. NOT private: for audits and teaching.
 
-        Parameters are as in `fit`, which draws once from exactly this law. Its center is what
-        would be released without noise; with `fit_intercept` the constant feature comes last.
+        Parameters are as in `fit`, which draws once from exactly this law. Of a release in one
+        piece its center is what would be released without noise; with `fit_intercept` the constant
+        feature comes last.
         """
         budgets = self._refuse("output_law", X, y, epsilon)
         return self.law(self._people(X, y, epsilon, budgets, self.design))
@@ -215,6 +218,16 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def heard(self, epsilon: Floats, d: int) -> Floats:
         """Return the budgets, 0 for those that are not worth their price for all the others."""
+        return epsilon
+
+    def refuse_given(self, epsilon: Any) -> None:
+        """Refuse budgets beside those of the constructor, where these do not count."""
+
+    def refuse_column(self, epsilon: Rows) -> None:
+        """Refuse budgets in blocks that can be read before any rows are."""
+
+    def kept(self, epsilon: Floats) -> Floats:
+        """Return what there is to keep of the budgets of a block, to promise it."""
         return epsilon
 
     def refuse_crowd(self, n: int, d: int) -> None:
@@ -251,6 +264,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """Refuse what can be refused before the data are touched, and return the budgets."""
         if (reader := self.needs_rows()) is not None:
             in_memory(reader or f"{type(self).__name__}.{method}", X, y, epsilon)
+        if epsilon is not None:
+            self.refuse_given(epsilon)
         return self._check_settings(in_hand(self, epsilon, X, y))
 
     def _fitted(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> People:

@@ -5,23 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pdpbook._budgets import one_budget
 from pdpbook._domain import check_flag
-from pdpbook.posterior._settings import UnitBallRegressor
+from pdpbook.frames.people import People
+from pdpbook.frames.settings import mechanism, one_of, setting
 from pdpbook.posterior.calibration import CALIBRATIONS, AdaptivePlan, check_kappa, check_norm
 from pdpbook.posterior.laws import AdaptiveLaw
+from pdpbook.posterior.single import PosteriorRegressor
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
-from pdpbook.validation import check_choice
 
 __all__ = ["AdaOPS"]
 
 Floats = NDArray[np.float64]
 
 
-class AdaOPS(UnitBallRegressor):
+@mechanism
+class AdaOPS(PosteriorRegressor):
     r"""One posterior sample with parameters chosen from privately released numbers.
 
     First a noisy lower bound :math:`\tilde\lambda` on :math:`\lambda_{\min}(X^\top X)`, then a
@@ -38,14 +40,6 @@ class AdaOPS(UnitBallRegressor):
     norm_guess : float, default 1.0
         Public guess of the norm of the coefficients on the domain, above 0. It steers the
         penalty; a wrong guess costs accuracy, never privacy.
-    epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody: a public number, chosen without looking at who is in the
-        data. One each must be the same, or 0 for whoever takes no part.
-    delta : float, default 1e-6
-        Failure probability of the budget, in (0, 1).
-    n_max : int, default 100000
-        Public bound on the number of rows: under add-remove neighbors the number itself is not
-        public. More rows raise.
     release_norm : bool, default False
         AdaOPS-L.
     calibration : {"joint", "simple"}, default "joint"
@@ -55,53 +49,19 @@ class AdaOPS(UnitBallRegressor):
         Largest acceptable condition number of :math:`X^\top X`, at least 1: the penalty is then
         :math:`\max\{0, N/(\kappa d)-\tilde\lambda\}`, as in the paper, with the public `n_max`
         for the number of rows, and `norm_guess` is idle. None minimizes a cost instead.
-    fit_intercept : bool, default False
-        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d
-        and in the norm of a row, is penalized and noised.
-    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
-        Public bounds of the features in your units, one pair or a pair for each column; never
-        read from the data. They are mapped to [-1, 1], and rows are divided by `row_norm`.
-    y_bounds : pair of float, default (-1.0, 1.0)
-        Public bounds of the labels in your units; they are mapped to [-1, 1].
-    row_norm : float, optional
-        Public bound on the norm of a row between -1 and 1, the constant included. None is the
-        square root of d, which always holds; ``bounds=(-1, 1), row_norm=1`` is the unit ball
-        itself. Longer rows raise, or are scaled down with `clip`.
-    clip : bool, default False
-        Clip data to the bounds instead of raising.
-    random_state : None, int or Generator, default None
-        None for every real release. The same integer repeats the noise on the next data set, and
-        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-        Released coefficients in your units.
-    intercept_ : float
-        Intercept in your units. Without `fit_intercept` it only undoes the bounds.
-    theta_ : ndarray
-        The same draw on the domain.
-    gamma_ : float
-        Inverse temperature of the draw.
-    h_ : float
-        Bound from below on what the data and the penalty weigh in every direction.
     lam_ : float
         Penalty against the sum of squares that was chosen.
     release_ : ndarray
         All released numbers on the domain: the bound on the eigenvalue, with `release_norm` the
         bound on :math:`\log(1+\|\hat\theta\|)`, and the draw.
-    guarantee_ : ApproximateDP
-        What everybody was promised, under add-remove neighbors.
-    noise_ : Noise
-        What is public about the noise; `report` reads it.
-    n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
     Statements ``alg-adaops``, ``thm-adaops-joint`` and, for the simple calibration,
-    ``prop-adaops-privacy``, chapter *per_instance/adaops*. Nothing without noise stays on the
-    fitted object. Rounding of floats is not covered by the promise.
+    ``prop-adaops-privacy``, chapter *per_instance/adaops*.
 
     Examples
     --------
@@ -112,50 +72,35 @@ class AdaOPS(UnitBallRegressor):
     (0.0, (3,), 'add-remove')
     """
 
-    def __init__(
-        self,
-        norm_guess: float = 1.0,
-        *,
-        epsilon: ArrayLike = 1.0,
-        delta: float = 1e-6,
-        n_max: int = 100_000,
-        release_norm: bool = False,
-        calibration: str = "joint",
-        kappa: float | None = None,
-        fit_intercept: bool = False,
-        bounds: ArrayLike = (-1.0, 1.0),
-        y_bounds: ArrayLike = (-1.0, 1.0),
-        row_norm: float | None = None,
-        clip: bool = False,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.norm_guess = norm_guess
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_max = n_max
-        self.release_norm = release_norm
-        self.calibration = calibration
-        self.kappa = kappa
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.y_bounds = y_bounds
-        self.row_norm = row_norm
-        self.clip = clip
-        self.random_state = random_state
+    norm_guess: float = setting(default=1.0, rule=check_norm, kw_only=False)
+    release_norm: bool = setting(default=False, rule=check_flag)
+    calibration: str = setting(default="joint", rule=one_of(*CALIBRATIONS))
+    kappa: float | None = setting(default=None, rule=check_kappa)
 
-    def _release(self, law: AdaptiveLaw, epsilon: float, rng: np.random.Generator) -> None:
-        self.release_ = law.sample(rng=rng)
-        self.lam_, self.h_ = law.given(self.release_[0])  # a function of the release
+    def law(self, people: People) -> AdaptiveLaw:
+        """Return the joint law of `release_`; its center is the mean of the first number."""
+        gram, moment = people.statistics
+        return AdaptiveLaw(gram, moment, self.plan(self.level(people), people.d))
+
+    def plan(self, epsilon: float, d: int) -> AdaptivePlan:
+        """Return how the released numbers become parameters of the draw."""
+        return AdaptivePlan(
+            epsilon,
+            float(self.delta),
+            d,
+            int(self.n_max),
+            float(self.norm_guess),
+            bool(self.release_norm),
+            self.calibration,
+            check_kappa(self.kappa),
+        )
+
+    def release(self, draw: Floats, law: AdaptiveLaw, people: People) -> None:
+        self.release_ = draw
+        self.lam_, self.h_ = law.given(draw[0])  # a function of the release
         head = 1 + bool(self.release_norm)
-        self.gamma_ = float(law.plan.gamma(self.h_, self.lam_, *self.release_[1:head]))
-        self._back(self.release_[head:])
-
-    def _check_settings(self, epsilon: ArrayLike | None) -> Any:
-        check_norm(self.norm_guess)
-        check_flag(self.release_norm, "release_norm")
-        check_choice(self.calibration, "calibration", CALIBRATIONS)
-        check_kappa(self.kappa)
-        return super()._check_settings(epsilon)
+        self.gamma_ = float(law.plan.gamma(self.h_, self.lam_, *draw[1:head]))
+        super().release(draw[head:], law, people)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         r"""Of the draw around the ridge solution of its own penalty.
@@ -171,24 +116,11 @@ class AdaOPS(UnitBallRegressor):
             note = f"The bound fails with a chance below delta = {self.delta:g}."
             return Noise.of(crowd, frame, spread, spread, width=width, note=note)
         n = self.n_max if crowd.n is None else crowd.n
-        epsilon = one_budget(crowd.epsilon)
-        law = self._law_of(n * frame.kept, np.zeros(frame.order), epsilon)
+        steps = self.plan(one_budget(crowd.epsilon), frame.order)
+        law = AdaptiveLaw(n * frame.kept, np.zeros(frame.order), steps)
         lam, h = law.given(float(law.center[0]))
         head = [law.norm_law(lam, h)[0]] if self.release_norm else []
-        gamma = float(law.plan.gamma(h, lam, *head))
+        gamma = float(steps.gamma(h, lam, *head))
         spread = through(law.gram, lambda values: 1 / (gamma * (values + lam)))
         note = "No bound is known before the fit: the noise follows what is released first."
         return Noise.of(crowd, frame, spread, width=width, note=note)
-
-    def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> AdaptiveLaw:
-        plan = AdaptivePlan(
-            epsilon,
-            float(self.delta),
-            len(moment),
-            int(self.n_max),
-            float(self.norm_guess),
-            bool(self.release_norm),
-            self.calibration,
-            check_kappa(self.kappa),
-        )
-        return AdaptiveLaw(gram, moment, plan)

@@ -31,11 +31,11 @@ CALIBRATIONS = ("joint", "simple")
 TAIL = 1 / 20  # of delta: where the draw has heavier tails than the Gaussian it is compared with
 
 
-def check_norm(norm_guess: float) -> float:
+def check_norm(value: float, name: str = "norm_guess") -> float:
     """Return a guess of a norm, above 0, whose square is a number."""
-    clean = check_number(norm_guess, "norm_guess")
+    clean = check_number(value, name)
     if not clean <= 1e150:
-        raise ValueError(f"norm_guess must be at most 1e+150, as it is squared; got {clean:g}")
+        raise ValueError(f"{name} must be at most 1e+150, as it is squared; got {clean:g}")
     return clean
 
 
@@ -203,20 +203,20 @@ def _penalties(n_max: int) -> Floats:
     return np.append(0.0, np.geomspace(1e-6, 10 * max(n_max, 10), 400))
 
 
-def check_kappa(kappa: float | None) -> float | None:
+def check_kappa(value: float | None, name: str = "kappa") -> float | None:
     """Return a condition number, at least 1, or None."""
-    if kappa is None:
+    if value is None:
         return None
-    kappa = check_number(kappa, "kappa")
+    kappa = check_number(value, name)
     if not kappa >= 1:
-        raise ValueError(f"kappa must be at least 1, a condition number; got {kappa:g}")
+        raise ValueError(f"{name} must be at least 1, a condition number; got {kappa:g}")
     return kappa
 
 
-def check_penalty(lam: float) -> float:
-    lam = check_scale(lam, "lam")
+def check_penalty(value: float, name: str = "lam") -> float:
+    lam = check_scale(value, name)
     if not lam >= 1:
-        raise ValueError(f"lam must be at least 1, against the sum of squares; got {lam:g}")
+        raise ValueError(f"{name} must be at least 1, against the sum of squares; got {lam:g}")
     return lam
 
 

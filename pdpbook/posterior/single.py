@@ -1,4 +1,4 @@
-"""One posterior sample that keeps a budget on every data set of a public size."""
+"""One draw from a posterior as a release, and the sharpness that is safe on every data set."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from pdpbook._budgets import one_budget
-from pdpbook.posterior._settings import UnitBallRegressor
+from pdpbook.frames.ball import BallRegressor
+from pdpbook.frames.people import People
+from pdpbook.frames.settings import mechanism, setting
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
+from pdpbook.posterior.certificates import Certificate, posterior_certificate
 from pdpbook.posterior.laws import PosteriorLaw
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
+from pdpbook.validation import check_count, check_design
 
 __all__ = ["OnePosteriorSample"]
 
@@ -22,7 +27,75 @@ Floats = NDArray[np.float64]
 _gamma = lru_cache(maxsize=64)(worst_case_gamma)
 
 
-class OnePosteriorSample(UnitBallRegressor):
+@mechanism
+class PosteriorRegressor(BallRegressor):
+    r"""One draw from a Gaussian posterior of ridge regression.
+
+    Parameters
+    ----------
+    n_max : int, default 100000
+        Public bound on the number of rows: under add-remove neighbors the number itself is not
+        public. More rows raise.
+
+    Attributes
+    ----------
+    theta_ : ndarray
+        The draw on the domain.
+    gamma_ : float
+        Inverse temperature of the draw.
+    h_ : float
+        Bound from below on what the data and the penalty weigh in every direction.
+
+    Notes
+    -----
+    Chapter *per_instance/adaops*.
+    """
+
+    n_max: int = setting(default=100_000, rule=check_count)
+
+    def refuse_crowd(self, n: int, d: int) -> None:
+        if n > self.n_max:
+            raise ValueError(
+                f"X must have at most n_max = {self.n_max} rows; got {n}. Raise the public "
+                "n_max, for a reason that does not come from these data"
+            )
+
+    def certificate(self, X: ArrayLike, y: ArrayLike, *, failure: float = 1e-3) -> Certificate:
+        """Upper bounds participants can compute on their own loss, from the release alone.
+
+        Parameters
+        ----------
+        X : array_like, shape (m, d)
+            Rows of participants, in your units, inside `bounds`.
+        y : array_like, shape (m,)
+            Their labels.
+        failure : float, default 1e-3
+            Probability that the certificate of one person is wrong, in (0, 1).
+
+        Returns
+        -------
+        Certificate
+            See `posterior_certificate`; its delta is the one of the estimator.
+        """
+        check_is_fitted(self)
+        rows, labels = self.to_domain(*check_design(X, y))
+        return posterior_certificate(
+            rows,
+            labels,
+            self.theta_,
+            gamma=self.gamma_,
+            h=self.h_,
+            delta=self.delta,
+            failure=failure,
+        )
+
+    def release(self, draw: Floats, law: Any, people: People) -> None:
+        super().release(draw, law, people)
+        self.theta_ = draw
+
+
+@mechanism
+class OnePosteriorSample(PosteriorRegressor):
     r"""One draw from the posterior of ridge regression, calibrated for the worst data set: OPS.
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is one draw
@@ -36,56 +109,11 @@ class OnePosteriorSample(UnitBallRegressor):
     ----------
     lam : float, default 100.0
         Penalty against the *sum* of squares on the domain, at least 1; scikit-learn's ``alpha``.
-    epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody: a public number, chosen without looking at who is in the
-        data. One each must be the same, or 0 for whoever takes no part.
-    delta : float, default 1e-6
-        Failure probability of the budget, in (0, 1).
-    n_max : int, default 100000
-        Public bound on the number of rows: under add-remove neighbors the number itself is not
-        public. More rows raise.
-    fit_intercept : bool, default False
-        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d
-        and in the norm of a row, is penalized and noised.
-    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
-        Public bounds of the features in your units, one pair or a pair for each column; never
-        read from the data. They are mapped to [-1, 1], and rows are divided by `row_norm`.
-    y_bounds : pair of float, default (-1.0, 1.0)
-        Public bounds of the labels in your units; they are mapped to [-1, 1].
-    row_norm : float, optional
-        Public bound on the norm of a row between -1 and 1, the constant included. None is the
-        square root of d, which always holds; ``bounds=(-1, 1), row_norm=1`` is the unit ball
-        itself. Longer rows raise, or are scaled down with `clip`.
-    clip : bool, default False
-        Clip data to the bounds instead of raising.
-    random_state : None, int or Generator, default None
-        None for every real release. The same integer repeats the noise on the next data set, and
-        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
-
-    Attributes
-    ----------
-    coef_ : ndarray, shape (d,)
-        Released coefficients in your units.
-    intercept_ : float
-        Intercept in your units. Without `fit_intercept` it only undoes the bounds.
-    theta_ : ndarray
-        The same draw on the domain.
-    gamma_ : float
-        Inverse temperature of the draw.
-    h_ : float
-        Bound from below on what the data and the penalty weigh in every direction.
-    guarantee_ : ApproximateDP
-        What everybody was promised, under add-remove neighbors.
-    noise_ : Noise
-        What is public about the noise; `report` reads it.
-    n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
     Statements ``thm-ops-dp-level`` and ``alg-adaops``, chapters *per_instance/guarantees* and
-    *per_instance/adaops*. Nothing without noise stays on the fitted object. Rounding of floats is
-    not covered by the promise.
+    *per_instance/adaops*.
 
     Examples
     --------
@@ -97,39 +125,21 @@ class OnePosteriorSample(UnitBallRegressor):
     (0.332, 'add-remove')
     """
 
-    def __init__(
-        self,
-        lam: float = 100.0,
-        *,
-        epsilon: ArrayLike = 1.0,
-        delta: float = 1e-6,
-        n_max: int = 100_000,
-        fit_intercept: bool = False,
-        bounds: ArrayLike = (-1.0, 1.0),
-        y_bounds: ArrayLike = (-1.0, 1.0),
-        row_norm: float | None = None,
-        clip: bool = False,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.lam = lam
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_max = n_max
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.y_bounds = y_bounds
-        self.row_norm = row_norm
-        self.clip = clip
-        self.random_state = random_state
+    lam: float = setting(default=100.0, rule=check_penalty, kw_only=False)
 
-    def _release(self, law: PosteriorLaw, epsilon: float, rng: np.random.Generator) -> None:
-        self._back(law.sample(rng=rng))
-        self.gamma_ = _gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))
-        self.h_ = float(self.lam)
+    def law(self, people: People) -> PosteriorLaw:
+        gram, moment = people.statistics
+        H = gram + self.lam * np.eye(people.d)
+        center = np.linalg.solve(H, moment)
+        return PosteriorLaw(np.asarray(center, dtype=float), self.gamma(self.level(people)) * H)
 
-    def _check_settings(self, epsilon: ArrayLike | None) -> Any:
-        check_penalty(self.lam)
-        return super()._check_settings(epsilon)
+    def gamma(self, epsilon: float) -> float:
+        """Return the inverse temperature that keeps a budget on every data set."""
+        return _gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))
+
+    def release(self, draw: Floats, law: PosteriorLaw, people: People) -> None:
+        super().release(draw, law, people)
+        self.gamma_, self.h_ = self.gamma(self.level(people)), float(self.lam)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         r"""An estimate, :math:`(\gamma(X^\top X+\lambda I))^{-1}`, and a bound.
@@ -138,15 +148,8 @@ class OnePosteriorSample(UnitBallRegressor):
         fit: the number of people is not.
         """
         frame, lam = ball_frame(self, crowd.d, self.row_norm), float(self.lam)
-        epsilon = one_budget(crowd.epsilon)
-        gamma = _gamma(lam, epsilon, float(self.delta), int(self.n_max))
+        gamma = self.gamma(one_budget(crowd.epsilon))
         n = 0 if crowd.n is None else crowd.n
         spread = through(frame.kept, lambda values: 1 / (gamma * (n * values + lam)))
         most = np.eye(frame.order) / (gamma * lam)
         return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
-
-    def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> PosteriorLaw:
-        gamma = _gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))
-        H = gram + self.lam * np.eye(len(gram))
-        center = np.linalg.solve(H, moment)
-        return PosteriorLaw(np.asarray(center, dtype=float), gamma * H)

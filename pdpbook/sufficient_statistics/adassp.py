@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
 
-from pdpbook._accounts import charge, check_account
-from pdpbook._budgets import one_budget, taking_part
-from pdpbook._domain import (
-    ball_sums,
-    ball_to_user_units,
-    check_mapping,
-    check_number,
-    check_sizes,
-    finite_part,
-    generator_from,
-    in_hand,
-    labels_of,
-    labels_to_domain,
-    note_width,
-    people_in_blocks,
-    predictions,
-    refuse_few,
-    rows_to_ball,
-    table_of,
-)
-from pdpbook.guarantees import BudgetAccount, GaussianDP
+from pdpbook._budgets import one_budget
+from pdpbook._domain import check_number
+from pdpbook.frames.ball import BallRegressor
+from pdpbook.frames.people import People
+from pdpbook.frames.settings import mechanism, one_of, setting
+from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.reports.reported import Reported
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_delta,
-    check_design,
-    check_epsilon,
-    check_finite,
-)
+from pdpbook.validation import check_choice, check_count, check_delta, check_finite
 
 __all__ = ["AdaSSP", "adassp_coefficients", "adassp_scale"]
 
 Floats = NDArray[np.float64]
+
+CALIBRATIONS = ("exact", "published")
 
 
 def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> float:
@@ -82,7 +60,7 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
     (7.32, 11.85)
     """
     epsilon, delta = check_number(epsilon, "epsilon"), check_delta(delta)
-    check_choice(calibration, "calibration", ("exact", "published"))
+    check_choice(calibration, "calibration", CALIBRATIONS)
     if calibration == "published":
         return float(3 * np.sqrt(np.log(6 / delta)) / epsilon)
     return float(np.sqrt(3) / gaussian_mu(epsilon, delta))
@@ -153,7 +131,14 @@ def _system(
     return gram, float(lam), release[-d:]
 
 
-class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+def _numbers(gram: Floats, moment: Floats) -> Floats:
+    """What is released, without its noise."""
+    upper = gram[np.triu_indices(len(gram))]
+    return np.concatenate([[np.linalg.eigvalsh(gram)[0]], upper, moment])
+
+
+@mechanism
+class AdaSSP(BallRegressor):
     r"""Ridge regression from noisy sums with an adaptive penalty.
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is
@@ -165,36 +150,11 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
-    epsilon : float or array_like, default 1.0
-        Budget in nats, for everybody: a public number, chosen without looking at who is in the
-        data. One each must be the same, or 0 for whoever takes no part.
-    delta : float, default 1e-6
-        Failure probability of the budget, in (0, 1).
     calibration : {"exact", "published"}, default "exact"
         Which noise scale; with "published" also the published shift of the eigenvalue.
-    fit_intercept : bool, default False
-        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d
-        and in the norm of a row, is penalized and noised.
-    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
-        Public bounds of the features in your units, one pair or a pair for each column; never
-        read from the data. They are mapped to [-1, 1], and rows are divided by `row_norm`.
-    y_bounds : pair of float, default (-1.0, 1.0)
-        Public bounds of the labels in your units; they are mapped to [-1, 1].
-    row_norm : float, optional
-        Public bound on the norm of a row between -1 and 1, the constant included. None is the
-        square root of d, which always holds. Longer rows raise, or are scaled down with `clip`.
-    clip : bool, default False
-        Clip data to the bounds instead of raising.
-    random_state : None, int or Generator, default None
-        None for every real release. The same integer repeats the noise on the next data set, and
-        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-        Coefficients in your units.
-    intercept_ : float
-        Intercept in your units. Without `fit_intercept` it only undoes the bounds.
     release_ : ndarray
         The released numbers: smallest eigenvalue, upper triangle row by row, moment.
     noise_scale_ : float
@@ -202,15 +162,10 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
-    noise_ : Noise
-        What is public about the noise; `report` reads it.
-    n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
-    Statement ``prop-adassp``, chapter *per_instance/adaops*. Nothing without noise stays on the
-    fitted object. Rounding of floats is not covered by the promise.
+    Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
     Examples
     --------
@@ -221,112 +176,35 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ((6,), 7.32, 0.237)
     """
 
-    def __init__(
-        self,
-        failure: float = 0.05,
-        *,
-        epsilon: ArrayLike = 1.0,
-        delta: float = 1e-6,
-        calibration: str = "exact",
-        fit_intercept: bool = False,
-        bounds: ArrayLike = (-1.0, 1.0),
-        y_bounds: ArrayLike = (-1.0, 1.0),
-        row_norm: float | None = None,
-        clip: bool = False,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.failure = failure
-        self.epsilon = epsilon
-        self.delta = delta
-        self.calibration = calibration
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.y_bounds = y_bounds
-        self.row_norm = row_norm
-        self.clip = clip
-        self.random_state = random_state
+    failure: float = setting(default=0.05, rule=check_delta, kw_only=False)
+    calibration: str = setting(default="exact", rule=one_of(*CALIBRATIONS))
 
-    def fit(
-        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
-    ) -> Self:
-        """Release private sums, and solve for the coefficients.
+    def law(self, people: People) -> ProductLaw:
+        """Return the joint law of `release_`."""
+        center = _numbers(*people.statistics)
+        sigma = self.scale(self.level(people))
+        return ProductLaw(center, np.full(len(center), sigma), "gaussian")
 
-        Parameters
-        ----------
-        X : array_like, shape (n, d), or Rows
-            One row a person, inside `bounds`. Memory maps, Dask arrays and `Rows` with columns X,
-            y and perhaps epsilon are read block by block, in one pass.
-        y : array_like, shape (n,), optional
-            Labels, inside `y_bounds`; None with `Rows`.
-        epsilon : float or array_like, shape (n,), optional
-            The public budget in nats, or one each: the same for all, or 0 for whoever takes no
-            part. None is the constructor's.
-        account : BudgetAccount, optional
-            Charged with the promise before anything is drawn; it refuses a fit that would
-            overspend.
-
-        Returns
-        -------
-        AdaSSP
-            The fitted estimator.
-        """
-        budgets = self._check_settings(in_hand(self, epsilon, X, y))
-        check_account(account)
-        rng = generator_from(self.random_state)
-        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
-            sums = ball_sums(people, budgets, self._map)
-            refuse_few(sums.n)
-            law, level = self._law_of(sums.gram, sums.moment, sums.epsilon), sums.epsilon
-            note_width(self, len(sums.moment) - bool(self.fit_intercept))
-        else:
-            rows = table_of(self, X)
-            law = self._law(*finite_part(rows, labels_of(rows, y), budgets))
-            level = one_budget(budgets)
-        sigma = float(law.scale[0])
+    def promise(self, people: People) -> GaussianDP:
+        level = self.level(people)
         if self.calibration == "exact":  # the number itself: no rounding on the way
-            mu = float(gaussian_mu(level, self.delta))
-        else:
-            mu = float(np.sqrt(3) / sigma)
-        promise = GaussianDP(mu, neighbors="add-remove")
-        charge(account, promise, X)
-        self.release_ = law.sample(rng=rng)
-        self.noise_scale_ = sigma
-        self.guarantee_ = promise
-        d = self.n_features_in_ + bool(self.fit_intercept)
+            return GaussianDP(float(gaussian_mu(level, self.delta)), neighbors="add-remove")
+        return GaussianDP(float(np.sqrt(3) / self.scale(level)), neighbors="add-remove")
+
+    def scale(self, epsilon: float) -> float:
+        """Return the standard deviation of the noise on every number."""
+        return adassp_scale(epsilon, self.delta, self.calibration)
+
+    def shift(self) -> float:
+        """Return what lowers the eigenvalue, in standard deviations of its noise."""
+        return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))
+
+    def release(self, draw: Floats, law: ProductLaw, people: People) -> None:
+        self.release_, self.noise_scale_ = draw, float(law.scale[0])
         theta = adassp_coefficients(
-            self.release_, d, sigma, shift=self._shift(), failure=self.failure
+            draw, people.d, self.noise_scale_, shift=self.shift(), failure=self.failure
         )
-        self.coef_, self.intercept_ = ball_to_user_units(
-            theta, self.n_features_in_, self.bounds, self.y_bounds, self.row_norm
-        )
-        self._keep_noise(Crowd(self.n_features_in_, level))  # the number of people is not public
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Predict from the coefficients, in your units; X may lie outside `bounds`."""
-        return predictions(self, X)
-
-    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ProductLaw:
-        """Exact joint law of the released numbers `release_`. NOT private: for audits and teaching.
-
-        Parameters are as in `fit`, which draws once from exactly this law.
-        """
-        budgets = self._check_settings(in_hand(self, epsilon, X, y))
-        if (people := people_in_blocks(X, y, epsilon, budgets)) is not None:
-            sums = ball_sums(people, budgets, self._map)
-            return self._law_of(sums.gram, sums.moment, sums.epsilon)
-        return self._law(*check_design(X, y), budgets)
-
-    def _check_settings(self, epsilon: ArrayLike | None) -> Any:
-        """Everything that can be refused before the data are touched."""
-        budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
-        one_budget(budgets)
-        check_delta(self.delta)
-        check_delta(self.failure, "failure")
-        check_choice(self.calibration, "calibration", ("exact", "published"))
-        check_sizes(self, "row_norm")
-        check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
-        return budgets
+        super().release(theta, law, people)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         r"""An estimate alone: :math:`\sigma_0^2(X^\top X+\lambda I)^{-2}`, the noise on the moment.
@@ -336,13 +214,12 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         takes the place of the rows'.
         """
         frame = ball_frame(self, crowd.d, self.row_norm)
-        k, epsilon = frame.order, one_budget(crowd.epsilon)
-        sigma = adassp_scale(epsilon, self.delta, self.calibration)
+        k, sigma = frame.order, self.scale(one_budget(crowd.epsilon))
         if crowd.fitted or crowd.n is None:
             release = self.release_
         else:
-            release = self._law_of(crowd.n * frame.kept, np.zeros(k), epsilon).center
-        gram, lam, _ = _system(release, k, sigma, self._shift(), float(self.failure))
+            release = _numbers(crowd.n * frame.kept, np.zeros(k))
+        gram, lam, _ = _system(release, k, sigma, self.shift(), float(self.failure))
         inverse = np.linalg.inv(gram + lam * np.eye(k))
         note = (
             f"No bound is known. The estimate leaves out the chance of {self.failure:g} that the "
@@ -350,21 +227,3 @@ class AdaSSP(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         spread = sigma**2 * inverse @ inverse
         return Noise.of(crowd, frame, spread, width=2 * frame.half, note=note)
-
-    def _shift(self) -> float:
-        return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))
-
-    def _law(self, X: Floats, y: Floats, budgets: Any) -> ProductLaw:
-        X, y, budgets = taking_part(X, y, budgets)
-        X, y = self._map(X, y)
-        return self._law_of(X.T @ X, X.T @ y, one_budget(budgets))
-
-    def _map(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        rows = rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept)
-        return rows, labels_to_domain(y, self.y_bounds, self.clip)
-
-    def _law_of(self, gram: Floats, moment: Floats, epsilon: float) -> ProductLaw:
-        upper = gram[np.triu_indices(len(gram))]
-        center = np.concatenate([[np.linalg.eigvalsh(gram)[0]], upper, moment])
-        sigma = adassp_scale(epsilon, self.delta, self.calibration)
-        return ProductLaw(center, np.full(len(center), sigma), "gaussian")

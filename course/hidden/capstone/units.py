@@ -1,0 +1,108 @@
+"""Public bounds: from the user's units to the domain and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from pdpbook.exercises.capstone import BOUNDS, Y_BOUNDS, hidden, table
+from pdpbook.exercises.properties import Answer
+
+# --- rows_on_domain -------------------------------------------------------------------------------
+
+
+def _refused(answer: Answer, *arguments: Any) -> bool:
+    try:
+        answer(*arguments)
+    except ValueError:
+        return True
+    return False
+
+
+@hidden("rows_on_domain")
+def a_row_does_not_know_the_others(answer: Answer, rng: Generator) -> bool:
+    """A row is mapped alike alone and in any company."""
+    X = table(rng)
+    found, alone = np.asarray(answer(X, BOUNDS)), [answer(row[None], BOUNDS) for row in X]
+    return bool(np.allclose(found, np.vstack(alone), atol=1e-12))
+
+
+@hidden("rows_on_domain")
+def steps_stay_even(answer: Answer, rng: Generator) -> bool:
+    """Halfway between two rows stays halfway, and the middle of the bounds is one half."""
+    X = table(rng, 2)
+    middle, center = answer(X.mean(axis=0)[None], BOUNDS), answer(BOUNDS.mean(axis=1)[None], BOUNDS)
+    ends = np.mean(answer(X, BOUNDS), axis=0)
+    return bool(np.allclose(middle[0], ends) and np.allclose(center, 0.5))
+
+
+@hidden("rows_on_domain")
+def what_is_outside_is_refused(answer: Answer, rng: Generator) -> bool:
+    """One entry outside of its own column's bounds, on either side, is a ValueError."""
+    fine = []
+    for column, value in ((0, 17.9), (0, 101.0), (1, -41.0), (1, 100.0), (2, 999.0), (2, np.inf)):
+        X = table(rng)
+        X[rng.integers(20), column] = value
+        fine.append(_refused(answer, X, BOUNDS))
+    return all(fine)
+
+
+@hidden("rows_on_domain")
+def what_is_no_number_is_refused(answer: Answer, rng: Generator) -> bool:
+    """One entry that is not a number is a ValueError."""
+    X = table(rng)
+    X[rng.integers(20), rng.integers(3)] = np.nan
+    return _refused(answer, X, BOUNDS)
+
+
+@hidden("rows_on_domain")
+def the_table_is_left_alone(answer: Answer, rng: Generator) -> bool:
+    """The table that was handed in is as it was."""
+    X = table(rng)
+    before = X.copy()
+    answer(X, BOUNDS)
+    return bool(np.array_equal(X, before))
+
+
+# --- coefficients_in_units ------------------------------------------------------------------------
+
+
+def _predicted(found: Any, X: Any) -> Any:
+    coef, intercept = found
+    return np.asarray(X) @ np.asarray(coef) + intercept
+
+
+@hidden("coefficients_in_units")
+def both_worlds_predict_alike(answer: Answer, rng: Generator) -> bool:
+    """A person is predicted alike in the user's units and on the domain."""
+    theta, u = rng.normal(size=3), rng.random((10, 3))
+    X = BOUNDS[:, 0] + u * (BOUNDS[:, 1] - BOUNDS[:, 0])
+    wanted = 180 + 160 * (u @ theta)  # -1 stands for a label of 20, and 1 for one of 340
+    return bool(np.allclose(_predicted(answer(theta, BOUNDS, Y_BOUNDS), X), wanted))
+
+
+@hidden("coefficients_in_units")
+def nothing_known_predicts_the_middle(answer: Answer, rng: Generator) -> bool:
+    """Coefficients of 0 predict the middle of the labels' bounds for everybody."""
+    found = answer(np.zeros(3), BOUNDS, Y_BOUNDS)
+    return bool(np.allclose(_predicted(found, table(rng)), 180.0))
+
+
+@hidden("coefficients_in_units")
+def a_change_of_units_changes_no_prediction(answer: Answer, rng: Generator) -> bool:
+    """Columns counted in other units, bounds and all, predict the same."""
+    theta, scale, shift = rng.normal(size=3), rng.uniform(0.1, 9, 3), rng.normal(size=3)
+    X = table(rng)
+    one = _predicted(answer(theta, BOUNDS, Y_BOUNDS), X)
+    other = answer(theta, BOUNDS * scale[:, None] + shift[:, None], Y_BOUNDS)
+    return bool(np.allclose(one, _predicted(other, X * scale + shift)))
+
+
+@hidden("coefficients_in_units")
+def nobody_at_the_low_ends_owes_a_slope(answer: Answer, rng: Generator) -> bool:
+    """Somebody at all the lowest bounds is predicted alike whatever the coefficients are."""
+    low = BOUNDS[:, 0][None]
+    founds = [answer(rng.normal(size=3), BOUNDS, Y_BOUNDS) for _ in range(3)]
+    return bool(np.ptp([_predicted(found, low)[0] for found in founds]) < 1e-8)

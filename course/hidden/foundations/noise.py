@@ -1,0 +1,111 @@
+"""Noise with a radius, and what it costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import stats
+
+from course.hidden import ALARM
+from pdpbook.exercises.foundations import hidden
+from pdpbook.exercises.properties import Answer
+
+# --- sample_l2_laplace ----------------------------------------------------------------------------
+
+
+@hidden("sample_l2_laplace", draws=True)
+def the_radius_has_its_law(answer: Answer, rng: Generator) -> bool:
+    """The lengths of the noise follow the radial law of its density."""
+    fine = []
+    for d, eta in ((1, 0.5), (2, 3.0), (6, 0.4)):
+        radius = np.linalg.norm(answer(d, eta, 4000, rng), axis=1)
+        law = stats.gamma(d, scale=1 / eta)
+        fine.append(stats.kstest(radius, law.cdf).pvalue > ALARM / 3)
+    return all(fine)
+
+
+@hidden("sample_l2_laplace", draws=True)
+def lengths_are_right_in_many_dimensions(answer: Answer, rng: Generator) -> bool:
+    """In twenty dimensions, too, lengths follow their law, and are not a percent off on average."""
+    d, eta, size = 20, 1.5, 20_000
+    radius = np.linalg.norm(answer(d, eta, size, rng), axis=1)
+    law, total = stats.gamma(d, scale=1 / eta), stats.gamma(d * size, scale=1 / eta)
+    mean = 2 * min(total.cdf(radius.sum()), total.sf(radius.sum()))
+    return bool(min(mean, stats.kstest(radius, law.cdf).pvalue) > ALARM / 2)
+
+
+def _directions(z: Any) -> Any:
+    return z / np.linalg.norm(z, axis=1, keepdims=True)
+
+
+def _law_of_cosines(d: int) -> Any:
+    """Of (1 + u.v)/2 for a uniform direction u and any other v that does not depend on it."""
+    return stats.beta((d - 1) / 2, (d - 1) / 2)
+
+
+@hidden("sample_l2_laplace", draws=True)
+def every_direction_is_alike(answer: Answer, rng: Generator) -> bool:
+    """No direction is more likely than another: not an axis, not a diagonal, not a half-space."""
+    d = 5
+    u = _directions(answer(d, 1.0, 4000, rng))
+    law = _law_of_cosines(d)
+    places = [np.eye(d)[0], np.ones(d) / np.sqrt(d), rng.normal(size=d)]
+    ways = [v / np.linalg.norm(v) for v in places]
+    return all(stats.kstest((1 + u @ v) / 2, law.cdf).pvalue > ALARM / 3 for v in ways)
+
+
+@hidden("sample_l2_laplace", draws=True)
+def rows_are_drawn_anew(answer: Answer, rng: Generator) -> bool:
+    """Each row has a length of its own, which does not depend on the row before."""
+    radius = np.linalg.norm(answer(3, 1.0, 2000, rng), axis=1)
+    if len(np.unique(radius)) < 2000:
+        return False
+    return bool(stats.spearmanr(radius[:-1], radius[1:]).pvalue > ALARM)
+
+
+@hidden("sample_l2_laplace", draws=True)
+def directions_are_drawn_anew(answer: Answer, rng: Generator) -> bool:
+    """Each row of each call has a direction of its own, of which the row before says nothing."""
+    d, size = 3, 4000
+    u = _directions(np.vstack([answer(d, 1.0, size // 2, rng) for _ in range(2)]))
+    if len(np.unique(np.abs(u[:, 0]).round(12))) < size - 1:  # two ties: a chance of 3e-11
+        return False
+    cosines = np.sum(u[:-1] * u[1:], axis=1)
+    return bool(stats.kstest((1 + cosines) / 2, _law_of_cosines(d).cdf).pvalue > ALARM)
+
+
+@hidden("sample_l2_laplace", draws=True)
+def length_and_direction_are_strangers(answer: Answer, rng: Generator) -> bool:
+    """Noise is no longer in one direction than in another."""
+    z = answer(3, 1.0, 4000, rng)
+    radius, u = np.linalg.norm(z, axis=1), _directions(z)
+    sides = [*u.T, *np.abs(u).T]
+    return all(stats.spearmanr(radius, side).pvalue > ALARM / len(sides) for side in sides)
+
+
+# --- squared_error_of_noise -----------------------------------------------------------------------
+
+
+@hidden("squared_error_of_noise")
+def half_the_rate_is_four_times_the_error(answer: Answer, rng: Generator) -> bool:
+    """Noise that is twice as long has four times the squared error."""
+    eta = rng.uniform(0.1, 3)
+    return bool(np.isclose(answer(4, eta / 2), 4 * answer(4, eta)))
+
+
+@hidden("squared_error_of_noise")
+def one_dimension_is_laplace(answer: Answer, rng: Generator) -> bool:
+    """In one dimension it is the variance of the Laplace law."""
+    return bool(np.isclose(answer(1, 2.0), stats.laplace(scale=0.5).var()))
+
+
+@hidden("squared_error_of_noise")
+def error_is_a_moment_of_the_radius(answer: Answer, rng: Generator) -> bool:
+    """It is the mean squared length of the noise in every dimension."""
+    fine = []
+    for d in (2, 5, 17):
+        moment = stats.gamma(d, scale=1 / 0.7).moment(2)
+        fine.append(bool(np.isclose(answer(d, 0.7), moment, rtol=1e-8)))
+    return all(fine)

@@ -1,0 +1,110 @@
+"""Information, and the noise that buys it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import stats
+
+from pdpbook.exercises.pac import covariance, hidden, rotation
+from pdpbook.exercises.properties import Answer
+
+# --- gaussian_information -------------------------------------------------------------------------
+
+
+@hidden("gaussian_information")
+def a_gaussian_output_tells_just_that(answer: Answer, rng: Generator) -> bool:
+    """For a Gaussian output it is the mutual information, neither more nor less."""
+    fine = []
+    for d in (1, 2, 5):
+        S, B = covariance(rng, d), covariance(rng, d)
+        released, noise = stats.multivariate_normal(cov=S + B), stats.multivariate_normal(cov=B)
+        fine.append(bool(np.isclose(answer(S, B), released.entropy() - noise.entropy())))
+    return all(fine)
+
+
+@hidden("gaussian_information")
+def coordinates_do_not_matter(answer: Answer, rng: Generator) -> bool:
+    """Other coordinates or other units, for output and noise alike, change nothing."""
+    S, B, A = covariance(rng, 4), covariance(rng, 4), rng.normal(size=(4, 4)) + 3 * np.eye(4)
+    return bool(np.isclose(answer(A @ S @ A.T, A @ B @ A.T), answer(S, B), rtol=1e-7))
+
+
+@hidden("gaussian_information")
+def an_output_may_vary_in_one_direction_only(answer: Answer, rng: Generator) -> bool:
+    """An output that varies along one line tells what one number tells."""
+    B, way = covariance(rng, 4), rng.normal(size=4)
+    along = float(way @ np.linalg.solve(B, way))
+    one = answer(np.array([[along]]), np.array([[1.0]]))
+    return bool(one > 0 and np.isclose(answer(np.outer(way, way), B), one, rtol=1e-7))
+
+
+@hidden("gaussian_information")
+def many_coordinates_are_no_overflow(answer: Answer, rng: Generator) -> bool:
+    """Three hundred independent coordinates tell three hundred times what one of them tells."""
+    one = answer(np.array([[100.0]]), np.array([[1.0]]))
+    return bool(np.isclose(answer(100 * np.eye(300), np.eye(300)), 300 * one))
+
+
+# --- cheapest_noise -------------------------------------------------------------------------------
+
+
+def _exposure(S: Any, B: Any) -> float:
+    return float(np.trace(np.linalg.solve(B, S))) / 2
+
+
+@hidden("cheapest_noise")
+def the_target_is_kept(answer: Answer, rng: Generator) -> bool:
+    """The bound on the information is at most v."""
+    fine = []
+    for v in (0.02, 0.4, 3.0):
+        S = covariance(rng, 4)
+        B = np.asarray(answer(S, v))
+        fine.append(bool(np.linalg.eigvalsh(B).min() > 0 and _exposure(S, B) <= v * (1 + 1e-5)))
+    return all(fine)
+
+
+@hidden("cheapest_noise")
+def no_other_noise_is_cheaper(answer: Answer, rng: Generator) -> bool:
+    """No other noise that keeps the target has a smaller trace."""
+    S, v = covariance(rng, 4), float(rng.uniform(0.05, 1))
+    B = np.asarray(answer(S, v))
+    root, cost = np.linalg.cholesky(B), np.trace(B)
+    for _ in range(20):  # the problem is convex: what is best nearby is best
+        W = rng.normal(size=(4, 4))
+        W = (W + W.T) / np.linalg.norm(W + W.T)
+        for step in (0.3, -0.3, 0.03, -0.03):
+            other = root @ (np.eye(4) + step * W) @ root.T
+            other *= _exposure(S, other) / v
+            if np.trace(other) < cost * (1 - 1e-5):
+                return False
+    return True
+
+
+@hidden("cheapest_noise")
+def noise_turns_with_the_output(answer: Answer, rng: Generator) -> bool:
+    """An output that is rotated gets its noise rotated, and nothing else changes."""
+    S, Q = covariance(rng, 4), rotation(rng, 4)
+    straight, turned = np.asarray(answer(S, 0.3)), np.asarray(answer(Q @ S @ Q.T, 0.3))
+    return bool(np.allclose(turned, Q @ straight @ Q.T, atol=1e-4 * np.trace(straight)))
+
+
+@hidden("cheapest_noise")
+def noise_has_the_units_of_a_variance(answer: Answer, rng: Generator) -> bool:
+    """An output in units ten times as small gets the same noise in those units."""
+    S = covariance(rng, 3)
+    one, two = np.asarray(answer(S, 0.2)), np.asarray(answer(100 * S, 0.2))
+    return bool(np.allclose(two, 100 * one, atol=1e-3 * np.trace(one)))
+
+
+@hidden("cheapest_noise")
+def what_never_varies_needs_no_noise(answer: Answer, rng: Generator) -> bool:
+    """A direction in which the output never varies gets no noise, and the others what they need."""
+    S, v, Q = covariance(rng, 2), 0.4, rotation(rng, 4)
+    wide = Q[:, :2] @ S @ Q[:, :2].T  # the last two columns of Q are never moved
+    B = np.asarray(answer(wide, v))
+    bare, kept = Q[:, 2:].T @ B @ Q[:, 2:], Q[:, :2].T @ B @ Q[:, :2]
+    quiet = np.allclose(bare, 0, atol=1e-5 * np.trace(kept))
+    return bool(quiet and abs(_exposure(S, kept) - v) <= 1e-4 * v)

@@ -1,0 +1,63 @@
+"""How often an adversary succeeds, by the information they have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import special
+
+from pdpbook.exercises.pac import hidden
+from pdpbook.exercises.properties import Answer
+
+
+def _divergence(p: float, prior: float) -> float:
+    return float(special.rel_entr(p, prior) + special.rel_entr(1 - p, 1 - prior))
+
+
+def _told(joint: Any) -> float:
+    """Mutual information of a table of probabilities, in nats."""
+    apart = joint.sum(axis=0, keepdims=True) * joint.sum(axis=1, keepdims=True)
+    return float(special.rel_entr(joint, apart).sum())
+
+
+@hidden("success_bound")
+def all_of_the_information_is_used(answer: Answer, rng: Generator) -> bool:
+    """The divergence of the bound from the prior is the information, to eight digits."""
+    fine = []
+    for prior in (0.5, 0.7, 0.9):
+        for share in rng.uniform(0.01, 0.95, 5):
+            v = share * -np.log(prior)
+            p = float(answer(v, prior))
+            fine.append(prior <= p <= 1 and abs(_divergence(p, prior) - v) < 1e-8)
+    return all(fine)
+
+
+@hidden("success_bound")
+def enough_information_is_certainty(answer: Answer, rng: Generator) -> bool:
+    """Enough information makes the bound 1, and no more than that."""
+    return all(abs(answer(v, prior) - 1) < 1e-9 for v, prior in ((0.7, 0.5), (9.0, 0.8)))
+
+
+@hidden("success_bound")
+def no_made_up_release_is_guessed_more_often(answer: Answer, rng: Generator) -> bool:
+    """No release, made up as a table, is guessed right more often than its information allows."""
+    fine = []
+    for outputs in (2, 2, 3, 5) * 15:
+        inside = float(rng.uniform(0.05, 0.95))
+        laws = rng.dirichlet(np.full(outputs, 0.4), size=2)
+        joint = np.array([[1 - inside], [inside]]) * laws
+        best = joint.max(axis=0).sum()
+        fine.append(best <= answer(_told(joint), max(inside, 1 - inside)) + 1e-9)
+    return all(fine)
+
+
+@hidden("success_bound")
+def a_coin_that_tends_to_the_truth_attains_it(answer: Answer, rng: Generator) -> bool:
+    """For a coin that tells the truth more often than not the bound is that often."""
+    fine = []
+    for truth in rng.uniform(0.52, 0.98, 5):
+        joint = np.array([[truth, 1 - truth], [1 - truth, truth]]) / 2
+        fine.append(abs(answer(_told(joint), 0.5) - truth) < 1e-6)
+    return all(fine)

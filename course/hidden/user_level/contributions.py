@@ -1,0 +1,62 @@
+"""Limits on rows: who keeps which of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import stats
+
+from course.hidden import ALARM
+from pdpbook.exercises.properties import Answer
+from pdpbook.exercises.user_level import hidden, owners
+
+CHOICES = (3, 5, 6, 9, 10, 12)  # two of four rows, as binary digits
+
+
+def _choices(answer: Answer, rng: Generator) -> Any:
+    """Which of their four rows each of 600 users keeps when two are allowed."""
+    users = rng.permutation(np.repeat(np.arange(600), 4))
+    kept = np.asarray(answer(users, 2, rng))
+    return kept[np.argsort(users, kind="stable")].reshape(600, 4) @ [1, 2, 4, 8]
+
+
+def _likely(count: int, n: int, chance: float, alarm: float) -> bool:
+    return bool(stats.binomtest(count, n, chance).pvalue > alarm)
+
+
+@hidden("cap_contributions")
+def everybody_keeps_what_they_may(answer: Answer, rng: Generator) -> bool:
+    """Everybody keeps exactly as many rows as they may."""
+    fine = []
+    for m in (1, 3, 20, 100):
+        users = owners(rng)
+        found = np.bincount(users[np.asarray(answer(users, m, rng))], minlength=8)
+        fine.append(np.array_equal(found, np.minimum(np.bincount(users), m)))
+    return all(fine)
+
+
+@hidden("cap_contributions")
+def the_generator_alone_decides(answer: Answer, rng: Generator) -> bool:
+    """The same state of the generator keeps the same rows, and another keeps others."""
+    users, state = owners(rng), int(rng.integers(2**31))
+    one, two = np.random.default_rng(state), np.random.default_rng(state)
+    first = answer(users, 5, one)
+    return bool(np.array_equal(first, answer(users, 5, two))) and not np.array_equal(
+        first, answer(users, 5, one)
+    )
+
+
+@hidden("cap_contributions", draws=True)
+def every_choice_is_equally_likely(answer: Answer, rng: Generator) -> bool:
+    """Whichever rows a user could keep, each choice is equally likely."""
+    found = _choices(answer, rng)
+    return all(_likely(int(np.sum(found == one)), 600, 1 / 6, ALARM / 6) for one in CHOICES)
+
+
+@hidden("cap_contributions", draws=True)
+def users_choose_apart(answer: Answer, rng: Generator) -> bool:
+    """What is kept of one user says nothing about another."""
+    found = _choices(answer, rng)
+    return _likely(int(np.sum(found[::2] == found[1::2])), 300, 1 / 6, ALARM)

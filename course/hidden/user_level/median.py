@@ -1,0 +1,89 @@
+"""A median of users: the law of its release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from pdpbook.exercises.properties import Answer
+from pdpbook.exercises.user_level import hidden, values
+
+
+def _loss(p: Any, q: Any) -> float:
+    return float(np.max(np.abs(np.log(np.asarray(p)) - np.log(np.asarray(q)))))
+
+
+def _bad_pair(answer: Answer, epsilon: float) -> tuple[Any, Any]:
+    """One user goes from the left end to the right, all others are between the first two points."""
+    grid = np.append(-1.0, np.arange(1.0, 3001.0))
+    users = np.arange(5)
+    left, right = np.array([-1.0, 0, 0, 0, 0]), np.array([9999.0, 0, 0, 0, 0])
+    return answer(left, users, grid, epsilon), answer(right, users, grid, epsilon)
+
+
+@hidden("median_law")
+def no_user_loses_more_than_epsilon(answer: Answer, rng: Generator) -> bool:
+    """Whatever a user's values become, no probability changes by more than the promise allows."""
+    losses = [_loss(*_bad_pair(answer, 1.0))]
+    for user in range(5):
+        y, users, grid = values(rng)
+        other = np.where(users == user, rng.choice([-5.0, 20.0]), y)
+        losses.append(_loss(answer(y, users, grid, 1.0), answer(other, users, grid, 1.0)))
+    return max(losses) <= 1 + 1e-9
+
+
+@hidden("median_law")
+def the_promise_is_used_up(answer: Answer, rng: Generator) -> bool:
+    """On some neighbors and a fine grid hardly anything is left of the promise."""
+    return all(_loss(*_bad_pair(answer, epsilon)) >= 0.99 * epsilon for epsilon in (0.5, 1.0))
+
+
+@hidden("median_law")
+def more_rows_are_no_more_say(answer: Answer, rng: Generator) -> bool:
+    """A user who sends all of their rows three times has no more say."""
+    y, users, grid = values(rng)
+    again = users == 4
+    more = np.concatenate([y, y[again], y[again]]), np.append(users, np.full(2 * again.sum(), 4))
+    return bool(np.allclose(answer(*more, grid, 2.0), answer(y, users, grid, 2.0), rtol=1e-8))
+
+
+@hidden("median_law")
+def half_of_the_rows_are_half_of_the_say(answer: Answer, rng: Generator) -> bool:
+    """Of a user's weight, half of their rows carry half."""
+    users, grid = np.array([0, 0, 1]), np.array([-1.0, 5.0, 20.0])
+    whole = answer(np.array([0.0, 0.0, 10.0]), users, grid, 1.0)
+    half = answer(np.array([0.0, 10.0, 10.0]), users, grid, 1.0)
+    return bool(np.isclose(np.log(whole[1] / whole[0]), 2 * np.log(half[1] / half[0])))
+
+
+@hidden("median_law")
+def a_tie_at_the_median_is_no_flaw(answer: Answer, rng: Generator) -> bool:
+    """Where three say 0 and seven say 1, the answer 1 is the likelier one."""
+    p = answer(np.repeat([0.0, 1.0], [3, 7]), np.arange(10), np.array([0.0, 1.0]), 1.0)
+    return bool(p[1] > p[0])
+
+
+@hidden("median_law")
+def left_and_right_are_alike(answer: Answer, rng: Generator) -> bool:
+    """Values and grid seen in a mirror give the law in a mirror."""
+    y, users, grid = values(rng)
+    mirrored = answer(-y, users, -grid[::-1], 1.0)
+    return bool(np.allclose(mirrored, np.asarray(answer(y, users, grid, 1.0))[::-1], rtol=1e-8))
+
+
+@hidden("median_law")
+def other_candidates_do_not_matter(answer: Answer, rng: Generator) -> bool:
+    """The odds of two points do not depend on what else is on the grid."""
+    y, users, grid = values(rng)
+    p, few = np.asarray(answer(y, users, grid, 1.0)), np.array([1, 4, 5, 10])
+    q = np.asarray(answer(y, users, grid[few], 1.0))
+    return bool(np.allclose(p[few] / p[4], q / q[1], rtol=1e-8))
+
+
+@hidden("median_law")
+def a_large_budget_is_no_underflow(answer: Answer, rng: Generator) -> bool:
+    """A budget of a million gives probabilities, even where no point is a good one."""
+    p = np.asarray(answer(np.full(4, 0.5), np.arange(4), np.array([-1.0, 0, 1, 2]), 1e6))
+    return bool(np.all(np.isfinite(p)) and np.isclose(p.sum(), 1))

@@ -1,0 +1,105 @@
+"""Weights of a mean: noise against the variance of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from pdpbook.exercises.properties import Answer
+from pdpbook.exercises.user_level import crowds, hidden, objective
+from pdpbook.gwa.program import load_cvxpy
+
+# --- best_user_weights ----------------------------------------------------------------------------
+
+
+def _least(sizes: Any, A: float) -> float:
+    """The least objective, from a solver that knows no formula for it."""
+    cp = load_cvxpy()
+    w = cp.Variable(len(sizes), nonneg=True)
+    cost = cp.square(cp.max(w)) + A * cp.sum_squares(cp.multiply(w, 1 / np.sqrt(sizes)))
+    problem = cp.Problem(cp.Minimize(cost), [cp.sum(w) == 1])
+    problem.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_gap_abs=1e-12)
+    return float(problem.value)
+
+
+@hidden("best_user_weights")
+def no_weights_cost_less(answer: Answer, rng: Generator) -> bool:
+    """No other weights have an objective that is smaller by more than a hundred-thousandth."""
+    return all(objective(answer(s, A), s, A) <= _least(s, A) * (1 + 1e-5) for s, A in crowds(rng))
+
+
+@hidden("best_user_weights")
+def no_limit_on_rows_costs_less(answer: Answer, rng: Generator) -> bool:
+    """They cost no more than equal users, equal rows, or rows counted up to any limit."""
+    fine = []
+    for s, A in crowds(rng):
+        kept = np.minimum(s, np.arange(1, s.max() + 1)[:, None])
+        w = kept / kept.sum(axis=1, keepdims=True)
+        rival = np.min(w.max(axis=1) ** 2 + A * np.sum(w**2 / s, axis=1))
+        fine.append(objective(answer(s, A), s, A) <= rival * (1 + 1e-5))
+    return all(fine)
+
+
+@hidden("best_user_weights")
+def much_noise_makes_users_equal(answer: Answer, rng: Generator) -> bool:
+    """Where only noise counts, users count alike."""
+    s, A = np.array([9, 1, 4, 2, 16, 40]), 1e-4
+    w = np.asarray(answer(s, A))
+    return bool(np.isfinite(objective(w, s, A)) and 6 * w.max() < 1.001)
+
+
+@hidden("best_user_weights")
+def little_noise_makes_rows_equal(answer: Answer, rng: Generator) -> bool:
+    """Where noise hardly counts, rows count alike."""
+    s, A = np.array([9, 1, 4, 2, 16, 40]), 1e4
+    w = np.asarray(answer(s, A))
+    return bool(np.isfinite(objective(w, s, A)) and 72 * np.sum(w**2 / s) < 1.001)
+
+
+@hidden("best_user_weights")
+def users_may_be_shuffled(answer: Answer, rng: Generator) -> bool:
+    """It does not depend on the order in which users are listed."""
+    s, A = np.array([1, 2, 5, 9, 30, 60]), 2.0
+    order = np.array([3, 0, 5, 1, 4, 2])
+    here, there = np.asarray(answer(s, A)), np.asarray(answer(s[order], A))
+    return bool(np.allclose(there, here[order], atol=1e-2))
+
+
+# --- rows_that_count ------------------------------------------------------------------------------
+
+
+def _counted(h: float, sizes: Any) -> float:
+    return float(np.minimum(sizes, h).sum())
+
+
+@hidden("rows_that_count")
+def the_rows_that_count_give_the_least_cost(answer: Answer, rng: Generator) -> bool:
+    """The price over all rows that count is the least objective."""
+    pairs = [(A / _counted(float(answer(s, A)), s), _least(s, A)) for s, A in crowds(rng)]
+    return all(bool(np.isclose(mine, least, rtol=1e-5)) for mine, least in pairs)
+
+
+@hidden("rows_that_count")
+def h_may_be_below_every_size(answer: Answer, rng: Generator) -> bool:
+    """It is right, too, where it is below every size and all weigh the same."""
+    s, A = rng.integers(50, 500, 6), 0.7
+    h = float(answer(s, A))
+    return bool(np.isclose(A / (6 * h), objective(np.full(6, 1 / 6), s, A), rtol=1e-5))
+
+
+@hidden("rows_that_count")
+def rows_and_price_share_a_unit(answer: Answer, rng: Generator) -> bool:
+    """Three times as many rows at three times the price: three times as many count."""
+    pairs = [(float(answer(3 * s, 3 * A)), 3 * float(answer(s, A))) for s, A in crowds(rng)]
+    return all(bool(np.isclose(one, two, rtol=1e-5)) for one, two in pairs)
+
+
+@hidden("rows_that_count")
+def company_never_lowers_h(answer: Answer, rng: Generator) -> bool:
+    """One more user never lowers it; a very large one raises it, a small one leaves it."""
+    s, A = np.array([5, 2, 40, 9, 15, 60, 60]), 3.0
+    h = float(answer(s, A))
+    large, small = float(answer(np.append(s, 10**9), A)), float(answer(np.append(s, 1), A))
+    return bool(large > h * 1.01 and np.isclose(small, h, rtol=1e-5))

@@ -1,0 +1,135 @@
+"""Make the student versions of the exercises from the solved notebooks.
+
+    python -m course sheets [--check]
+
+The solved notebook of `book/exercises/` is the only source. Its student version, in `release/`,
+is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
+locked. Before that, `plain` takes out what only the book can show: tags, links within the book,
+cells tagged `page-only`; and hints say that they open. With `--check` nothing is written: the exit
+code is 1 when a student version is out of date.
+"""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+
+import nbformat
+import yaml
+from nbformat import NotebookNode
+
+from course.checkout import LINK, METADATA, ROLE, ROOT, Page, Refused, read, statements, text
+from pdpbook.exercises import ASSIGNMENTS
+
+PAGES = ROOT / "book" / "exercises"
+STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
+ANSWER = "YOUR ANSWER HERE"
+HINT = "Hint (click to open)"  # notebook programs do not all show a closed hint as one
+
+
+def plain(name: str) -> NotebookNode:
+    """The solved notebook without what only the book can show: a source for nbgrader."""
+    notebook = nbformat.read(PAGES / f"{name}.ipynb", as_version=4)
+    notebook.metadata = NotebookNode(METADATA)
+    notebook.cells = [c for c in notebook.cells if "page-only" not in c.metadata.get("tags", [])]
+    for cell in notebook.cells:
+        cell.metadata = NotebookNode(
+            {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "deletable", "editable"}}
+        )
+        if cell.cell_type == "markdown":
+            source = LINK.sub(_to_site, ROLE.sub(_linked, cell.source))
+            cell.source = source.replace("<summary>Hint</summary>", f"<summary>{HINT}</summary>")
+        else:
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+def _linked(match: re.Match[str]) -> str:
+    """A role of MyST as a link to the book."""
+    role, words, target = match[1], match[2] or "", match[3] or match[4]
+    if role == "numref":
+        return words or "the next figure"
+    if role == "term":
+        return words or target
+    if role == "prf:ref":
+        chapter = next((r["chapter"] for r in statements() if r["label"] == target), "")
+        if chapter:
+            title = _page(f"book/{chapter}").boxes[target].title.partition(";")[0].strip()
+            return f"[{words or title}]({_home()}book/{chapter}.html#{target})"
+    raise Refused(f"an exercise cannot show the role {match[0]} outside of the book")
+
+
+def _to_site(match: re.Match[str]) -> str:
+    """The target of a link to another page, on the site."""
+    page, _, anchor = match.groups("")
+    if not page:
+        return match[0]
+    path = posixpath.normpath(f"book/exercises/{page}")
+    return f"]({_home()}{path}.html{anchor})"
+
+
+@functools.cache
+def _page(path: str) -> Page:
+    return read(path, nbformat.read(ROOT / f"{path}.ipynb", as_version=4))
+
+
+@functools.cache
+def _home() -> str:
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    return str(config["html"]["baseurl"])
+
+
+def released(notebook: NotebookNode) -> NotebookNode:
+    """What nbgrader's release makes of a source: stubs, no hidden tests, locked cells."""
+    for cell in notebook.cells:
+        role = cell.metadata.get("nbgrader", {})
+        cell.source = _without(cell.source, "HIDDEN TESTS", [])
+        if role.get("solution"):
+            stubbed = _without(cell.source, "SOLUTION", STUB)
+            whole = "\n".join(STUB) if cell.cell_type == "code" else ANSWER
+            cell.source = stubbed if stubbed != cell.source else whole
+            cell.metadata["deletable"] = False
+        elif role.get("grade") or role.get("locked"):
+            cell.metadata["deletable"] = False
+            cell.metadata["editable"] = False
+    return notebook
+
+
+def _without(source: str, mark: str, stub: list[str]) -> str:
+    lines: list[str] = []
+    inside = False
+    for line in source.split("\n"):
+        if f"### BEGIN {mark}" in line:
+            inside = True
+            indent = line[: len(line) - len(line.lstrip())]
+            lines += [indent + part for part in stub]
+        elif f"### END {mark}" in line:
+            inside = False
+        elif not inside:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def release(name: str) -> str:
+    """The student version of an assignment, as it is committed."""
+    return str(text(released(plain(name))))
+
+
+def write(*, check: bool) -> int:
+    """Write the student versions, or compare them; returns the exit code."""
+    code, folder = 0, PAGES / "release"
+    folder.mkdir(exist_ok=True)
+    for name in ASSIGNMENTS:
+        path = folder / f"{name}.ipynb"
+        wanted = release(name)
+        same = path.is_file() and path.read_text(encoding="utf-8") == wanted
+        if check:
+            code = code if same else 1
+        else:
+            path.write_text(wanted, encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: {'as it was' if same else 'out of date'}")
+    for path in {*folder.glob("*.ipynb")} - {folder / f"{name}.ipynb" for name in ASSIGNMENTS}:
+        print(f"{path.relative_to(ROOT)}: belongs to no assignment")
+        code = 1
+    return code

@@ -1,0 +1,127 @@
+"""The steps of a course with nbgrader: create, preflight, grade, feedback."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import nbformat
+from tqdm import tqdm
+
+from course.checkout import Refused, text
+from course.coursework import NbGrader, handed_in, is_graded, path_of, report
+from course.export import gradebook, second_opinion
+from course.preflight import Unusable, mend
+from course.sheets import STUB, plain
+from pdpbook.exercises import ASSIGNMENTS
+
+CONFIG = """\
+# nbgrader's settings for this course; its documentation explains each name.
+import os
+
+os.environ.setdefault("PDPBOOK_EXERCISE_SEED", "{seed}")  # what the hidden properties draw
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+
+c = get_config()
+c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
+c.ClearSolutions.enforce_metadata = True
+c.ClearSolutions.code_stub = {{"python": {stub!r}}}
+c.Execute.timeout = {seconds}  # seconds for one cell
+c.Execute.iopub_timeout = 20  # seconds that it may take to stop after that
+"""
+
+
+def progress(students: Iterable[str], step: str) -> tqdm[str]:
+    return tqdm(students, desc=step, disable=not sys.stderr.isatty())
+
+
+def create(
+    nbgrader: NbGrader, folder: Path, names: list[str], seed: int, seconds: int, fresh: bool
+) -> None:
+    """Make the course, or add assignments to it, and release them."""
+    if seed < 0 or seconds <= 0:
+        raise Refused(f"seed must be at least 0, seconds above 0; got {seed} and {seconds}")
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / "nbgrader_config.py"
+    if not settings.exists():
+        stub = "\n".join(STUB)
+        settings.write_text(CONFIG.format(seed=seed, seconds=seconds, stub=stub), encoding="utf-8")
+    for name in progress(names, "create"):
+        source = folder / "source" / name / f"{name}.ipynb"
+        if fresh or not source.exists():
+            source.parent.mkdir(parents=True, exist_ok=True)
+            source.write_text(text(plain(name)), encoding="utf-8")
+        if problem := nbgrader.ask("generate_assignment", name)["problem"]:
+            raise Refused(f"nbgrader cannot release {name}: {problem}")
+        print(f"hand out {folder / 'release' / name / f'{name}.ipynb'}")
+
+
+def preflight(folder: Path, name: str) -> None:
+    """Repair what was collected into what nbgrader grades; the originals stay as they are."""
+    release = folder / "release" / name / f"{name}.ipynb"
+    if not release.is_file():
+        raise Refused(f"{name} is not released in {folder}; run create first")
+    if not handed_in(folder, name):
+        raise Refused(f"nothing is collected for {name}; run collect first")
+    released = nbformat.read(release, as_version=4)
+    remarks = {}
+    for student in progress(handed_in(folder, name), "preflight"):
+        (original,) = (folder / "collected" / name / student).glob("[!.]*")
+        place = path_of(folder, "submitted", student, name)
+        try:
+            notebook, done = mend(original.read_bytes().decode(errors="replace"), released, name)
+        except Unusable as problem:
+            shutil.rmtree(place.parent, ignore_errors=True)
+            done = [f"set aside, {problem}: {original.relative_to(folder)}"]
+        else:
+            if original.name != place.name:
+                done.insert(0, f"the file was called {original.name}")
+            mended = text(notebook)
+            if not place.is_file() or place.read_text(encoding="utf-8") != mended:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(mended, encoding="utf-8")
+        remarks[student] = done
+    report(folder, name, "preflight", remarks)
+
+
+def usable(folder: Path, name: str) -> list[str]:
+    """Students whose submission can be graded."""
+    found = [s for s in handed_in(folder, name) if path_of(folder, "submitted", s, name).is_file()]
+    if not found:
+        raise Refused(f"no submission of {name} is ready; run collect and preflight first")
+    return found
+
+
+def grade(nbgrader: NbGrader, folder: Path, name: str, again: bool) -> None:
+    """Grade what is new, or everything, one student at a time; a failure stops nobody else.
+
+    The grader of the book then gives a second opinion; nbgrader's marks stand.
+    """
+    todo = [s for s in usable(folder, name) if again or not is_graded(folder, s, name)]
+    remarks: dict[str, list[str]] = {student: [] for student in todo}
+    for student in progress(todo, "grade"):
+        if problem := nbgrader.ask("autograde", name, student)["problem"]:
+            place = path_of(folder, "autograded", student, name).parent
+            shutil.rmtree(place, ignore_errors=True)
+            remarks[student].append(f"not graded: {problem}")
+    if name in ASSIGNMENTS and todo:
+        cells, seed = gradebook(nbgrader, name)
+        for student in progress(todo, "compare"):
+            mine = cells[(cells.student == student) & is_graded(folder, student, name)]
+            points = dict(zip(mine.cell, mine.points, strict=True))
+            submission = path_of(folder, "submitted", student, name)
+            remarks[student] += second_opinion(submission, name, points, seed)
+    report(folder, name, "grade", remarks)
+
+
+def feedback(nbgrader: NbGrader, folder: Path, name: str) -> None:
+    """Write the page that each graded student may read."""
+    todo = [s for s in usable(folder, name) if is_graded(folder, s, name)]
+    remarks: dict[str, list[str]] = {student: [] for student in todo}
+    for student in progress(todo, "feedback"):
+        if problem := nbgrader.ask("generate_feedback", name, student)["problem"]:
+            remarks[student].append(f"no feedback: {problem}")
+    report(folder, name, "feedback", remarks)
+    print(f"feedback in {folder / 'feedback'}")

@@ -1,0 +1,159 @@
+"""Foundations: a coin, noise, ridge regression, privacy profiles, an audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from pdpbook.exercises.properties import Answer, Assignment
+
+PROPERTIES = Assignment(
+    "foundations",
+    {  # each with how many of its properties are hidden
+        "truth_probability": 3,
+        "sample_l2_laplace": 6,
+        "squared_error_of_noise": 3,
+        "weighted_ridge": 5,
+        "privacy_profile": 5,
+        "worst_event": 4,
+        "epsilon_lower_bound": 6,
+    },
+)
+visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
+
+# --- truth_probability ----------------------------------------------------------------------------
+
+
+@visible("truth_probability")
+def truth_is_a_probability(answer: Answer, rng: Generator) -> bool:
+    """Every budget gets a chance from one half to one."""
+    chance = answer(rng.uniform(0.1, 5, 20))
+    return np.shape(chance) == (20,) and bool(np.all((chance >= 0.5) & (chance <= 1)))
+
+
+@visible("truth_probability")
+def no_budget_no_news(answer: Answer, rng: Generator) -> bool:
+    """With no budget at all a report says nothing."""
+    return bool(np.isclose(answer(0.0), 0.5))
+
+
+@visible("truth_probability")
+def a_larger_budget_tells_more(answer: Answer, rng: Generator) -> bool:
+    """The larger the budget, the likelier the truth."""
+    return bool(np.all(np.diff(answer(np.sort(rng.uniform(0.1, 5, 20)))) > 0))
+
+
+# --- sample_l2_laplace ----------------------------------------------------------------------------
+
+
+@visible("sample_l2_laplace")
+def noise_has_a_row_a_draw(answer: Answer, rng: Generator) -> bool:
+    """The result has a row for each draw and a column for each dimension."""
+    return bool(np.shape(answer(3, 2.0, 7, rng)) == (7, 3))
+
+
+@visible("sample_l2_laplace")
+def noise_repeats_with_its_generator(answer: Answer, rng: Generator) -> bool:
+    """The same state of the generator gives the same noise, and the next call gives other noise."""
+    state = int(rng.integers(2**31))
+    one, two = np.random.default_rng(state), np.random.default_rng(state)
+    first = answer(2, 1.0, 5, one)
+    return bool(np.array_equal(first, answer(2, 1.0, 5, two))) and not np.array_equal(
+        first, answer(2, 1.0, 5, one)
+    )
+
+
+# --- squared_error_of_noise -----------------------------------------------------------------------
+
+
+@visible("squared_error_of_noise")
+def error_is_positive_and_grows(answer: Answer, rng: Generator) -> bool:
+    """The error is above 0 and grows with the dimension."""
+    errors = [answer(d, 1.0) for d in (1, 2, 3, 10)]
+    return bool(errors[0] > 0 and np.all(np.diff(errors) > 0))
+
+
+# --- weighted_ridge -------------------------------------------------------------------------------
+
+
+def people(rng: Generator, n: int = 30, d: int = 4) -> tuple[Any, Any, Any]:
+    X, y = rng.uniform(-1, 1, (n, d)), rng.uniform(-1, 1, n)
+    weights = rng.uniform(0.2, 2, n)
+    return X, y, weights / weights.sum()
+
+
+@visible("weighted_ridge")
+def ridge_has_a_coefficient_a_feature(answer: Answer, rng: Generator) -> bool:
+    """There is one coefficient for each feature."""
+    return bool(np.shape(answer(*people(rng), 0.1)) == (4,))
+
+
+@visible("weighted_ridge")
+def a_huge_penalty_leaves_nothing(answer: Answer, rng: Generator) -> bool:
+    """Under a huge penalty all coefficients are nearly 0."""
+    return bool(np.max(np.abs(answer(*people(rng), 1e9))) < 1e-6)
+
+
+@visible("weighted_ridge")
+def a_line_without_scatter_is_found(answer: Answer, rng: Generator) -> bool:
+    """Where labels follow a line exactly and the penalty is tiny, the line is found."""
+    X, _, weights = people(rng)
+    line = rng.uniform(-1, 1, 4)
+    return bool(np.allclose(answer(X, X @ line, weights, 1e-9), line, atol=1e-6))
+
+
+# --- privacy_profile ------------------------------------------------------------------------------
+
+
+def laws(rng: Generator, m: int = 6) -> tuple[Any, Any]:
+    return rng.dirichlet(np.ones(m)), rng.dirichlet(np.ones(m))
+
+
+@visible("privacy_profile")
+def delta_is_a_probability(answer: Answer, rng: Generator) -> bool:
+    """Every delta is between 0 and 1, and equal laws have none."""
+    p, q = laws(rng)
+    found = answer(p, q, 0.3)
+    return bool(0 <= found <= 1 and abs(answer(p, p, 0.0)) < 1e-12)
+
+
+@visible("privacy_profile")
+def delta_falls_as_epsilon_grows(answer: Answer, rng: Generator) -> bool:
+    """Different laws have a delta above 0 at epsilon 0, and a smaller one at a larger epsilon."""
+    p, q = laws(rng)
+    return bool(answer(p, q, 0.0) > answer(p, q, 1.0) + 1e-12)
+
+
+# --- worst_event ----------------------------------------------------------------------------------
+
+
+@visible("worst_event")
+def an_event_is_a_choice_of_outputs(answer: Answer, rng: Generator) -> bool:
+    """There is one truth value for each output."""
+    found = np.asarray(answer(*laws(rng), 0.1))
+    return found.shape == (6,) and found.dtype == bool
+
+
+@visible("worst_event")
+def the_event_speaks_for_the_first_law(answer: Answer, rng: Generator) -> bool:
+    """At epsilon 0 the event is likelier under the first law than under the second."""
+    p, q = laws(rng)
+    event = np.asarray(answer(p, q, 0.0))
+    return bool(p[event].sum() > q[event].sum() + 1e-12)
+
+
+# --- epsilon_lower_bound --------------------------------------------------------------------------
+
+
+@visible("epsilon_lower_bound")
+def equal_counts_prove_nothing(answer: Answer, rng: Generator) -> bool:
+    """Equal counts prove nothing: the bound is 0."""
+    return bool(answer(500, 1000, 500, 1000, 0.01) == 0)
+
+
+@visible("epsilon_lower_bound")
+def a_clear_difference_proves_something(answer: Answer, rng: Generator) -> bool:
+    """Counts far apart give a bound above 0, and below the logarithm of their ratio."""
+    return bool(0 < answer(900, 1000, 100, 1000, 0.01) < np.log(9))

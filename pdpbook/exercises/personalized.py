@@ -1,0 +1,211 @@
+"""Personalized budgets: weights, noise, promises, what one person can move, sampling."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from pdpbook.exercises.properties import Answer, Assignment
+
+PROPERTIES = Assignment(
+    "personalized",
+    {  # each with how many of its properties are hidden
+        "budget_shares": 4,
+        "rate_that_spends_all": 4,
+        "promise_to_each": 4,
+        "furthest_move": 3,
+        "worst_neighbor": 6,
+        "chance_to_be_kept": 5,
+        "noise_reach": 5,
+        "worst_pair": 4,
+    },
+)
+visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
+
+# --- budget_shares --------------------------------------------------------------------------------
+
+
+@visible("budget_shares")
+def shares_add_up_to_one(answer: Answer, rng: Generator) -> bool:
+    """There is a positive weight for each person, and the weights sum to 1."""
+    found = np.asarray(answer(rng.uniform(0.01, 1, 12)))
+    return found.shape == (12,) and bool(np.all(found > 0) and np.isclose(found.sum(), 1))
+
+
+@visible("budget_shares")
+def who_allows_more_weighs_more(answer: Answer, rng: Generator) -> bool:
+    """Whoever has a larger budget has more weight."""
+    return bool(np.all(np.diff(answer(np.sort(rng.uniform(0.01, 1, 12)))) > 0))
+
+
+# --- rate_that_spends_all -------------------------------------------------------------------------
+
+
+@visible("rate_that_spends_all")
+def a_larger_constant_needs_longer_noise(answer: Answer, rng: Generator) -> bool:
+    """The rate is a number above 0, smaller where people can move the fit further."""
+    epsilon = rng.uniform(0.01, 1, 8)
+    rates = [answer(epsilon, constant) for constant in (0.5, 2.0, 30.0)]
+    return bool(np.ndim(rates[0]) == 0 and rates[0] > rates[1] > rates[2] > 0)
+
+
+# --- promise_to_each ------------------------------------------------------------------------------
+
+
+def random_weights(rng: Generator, n: int = 6) -> Any:
+    return rng.dirichlet(np.ones(n))
+
+
+@visible("promise_to_each")
+def there_is_a_promise_a_person(answer: Answer, rng: Generator) -> bool:
+    """There is one promise for each person, and none is negative."""
+    found = np.asarray(answer(random_weights(rng), 0.5, 3.0))
+    return found.shape == (6,) and bool(np.all(found >= 0))
+
+
+@visible("promise_to_each")
+def shorter_noise_promises_less(answer: Answer, rng: Generator) -> bool:
+    """Noise of a higher rate, which is shorter, leaves everybody with a larger epsilon."""
+    weights = random_weights(rng)
+    low, high = (np.asarray(answer(weights, eta, 3.0)) for eta in (0.5, 0.8))
+    return bool(np.all(low < high))
+
+
+# --- furthest_move --------------------------------------------------------------------------------
+
+
+@visible("furthest_move")
+def there_is_a_bound_a_person(answer: Answer, rng: Generator) -> bool:
+    """There is one bound for each person, above 0."""
+    found = np.asarray(answer(random_weights(rng), 0.5, 3))
+    return found.shape == (6,) and bool(np.all(found > 0))
+
+
+@visible("furthest_move")
+def a_penalty_holds_the_fit(answer: Answer, rng: Generator) -> bool:
+    """A larger penalty does not make any bound larger."""
+    weights = random_weights(rng)
+    found = np.array([answer(weights, lam, 5) for lam in (0.01, 0.3, 2.0, 5.0, 90.0)])
+    return bool(np.all(np.diff(found, axis=0) <= 0))
+
+
+@visible("furthest_move")
+def who_weighs_more_can_move_more(answer: Answer, rng: Generator) -> bool:
+    """Of two people of little weight, the one who has more has a larger bound."""
+    light, more = np.sort(rng.uniform(1e-4, 1e-3, 2))
+    found = answer(np.array([light, more, 1 - light - more]), 0.5, 3)
+    return bool(found[0] < found[1])
+
+
+# --- worst_neighbor -------------------------------------------------------------------------------
+
+
+def in_domain(record: Any, d: int) -> bool:
+    """Whether a record is in the domain, up to the rounding of an optimizer."""
+    x, y = np.asarray(record[0], dtype=float), np.asarray(record[1], dtype=float)
+    if x.shape != (d,) or y.shape != ():
+        return False
+    return bool(np.all((x >= -1e-12) & (x <= 1 + 1e-12)) and abs(y) <= 1 + 1e-12)
+
+
+def crowd_of(rng: Generator, n: int, d: int) -> tuple[Any, Any, Any]:
+    return rng.random((n, d)), rng.uniform(-1, 1, n), rng.dirichlet(np.full(n, 0.7))
+
+
+@visible("worst_neighbor")
+def a_record_comes_back(answer: Answer, rng: Generator) -> bool:
+    """The result is a row and a label that another person could send."""
+    X, y, weights = crowd_of(rng, 6, 3)
+    return in_domain(answer(X, y, weights, 2, 0.5), 3)
+
+
+def fits(X: Any, y: Any, weights: Any, lam: float) -> Any:
+    """Minimizers of a stack of problems: X (..., n, d), y (..., n), weights (n,)."""
+    weighted = X * weights[:, None]
+    gram = np.swapaxes(X, -1, -2) @ weighted + lam * np.eye(X.shape[-1])
+    return np.linalg.solve(gram, (np.swapaxes(weighted, -1, -2) @ y[..., None]))[..., 0]
+
+
+def distance(X: Any, y: Any, weights: Any, i: int, lam: float, record: Any) -> float:
+    new, label = X.copy(), y.copy()
+    new[i], label[i] = record
+    move = fits(new, label, weights, lam) - fits(X, y, weights, lam)
+    return float(np.linalg.norm(move))
+
+
+@visible("worst_neighbor")
+def the_attack_moves_the_fit(answer: Answer, rng: Generator) -> bool:
+    """The new record moves the fit."""
+    X, y, weights = crowd_of(rng, 6, 3)
+    record = answer(X.copy(), y.copy(), weights.copy(), 2, 0.5)
+    return distance(X, y, weights, 2, 0.5, record) > 0
+
+
+SHORT = 1e-5  # relative; how far a maximizer may stay below a maximum
+
+
+@visible("worst_neighbor")
+def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Generator) -> bool:
+    """No row of zeros, and no row of ones, moves the fit further with either label."""
+    X, y, weights = crowd_of(rng, 6, 3)
+    fine = []
+    for labels in (y, -y):
+        record = answer(X.copy(), labels.copy(), weights.copy(), 2, 0.5)
+        rivals = itertools.product((np.zeros(3), np.ones(3)), (-1.0, 1.0))
+        best = max(distance(X, labels, weights, 2, 0.5, rival) for rival in rivals)
+        fine.append(distance(X, labels, weights, 2, 0.5, record) >= (1 - SHORT) * best)
+    return all(fine)
+
+
+# --- chance_to_be_kept ----------------------------------------------------------------------------
+
+
+@visible("chance_to_be_kept")
+def chances_are_probabilities(answer: Answer, rng: Generator) -> bool:
+    """There is a chance above 0 and at most 1 for each person."""
+    found = np.asarray(answer(rng.uniform(0.01, 3, 15), 1.5))
+    return found.shape == (15,) and bool(np.all((found > 0) & (found <= 1 + 1e-12)))
+
+
+@visible("chance_to_be_kept")
+def who_allows_less_is_kept_less_often(answer: Answer, rng: Generator) -> bool:
+    """Below the threshold, whoever allows less is kept less often."""
+    found = answer(np.sort(rng.uniform(0.01, 1.4, 12)), 1.5)
+    return bool(np.all(np.diff(found) > 0))
+
+
+# --- noise_reach ----------------------------------------------------------------------------------
+
+
+@visible("noise_reach")
+def rarer_is_farther(answer: Answer, rng: Generator) -> bool:
+    """The radius is a number above 0, larger where it may be exceeded less often."""
+    found = [answer(0.4, 3, chance) for chance in (0.5, 0.1, 0.01)]
+    return bool(np.ndim(found[0]) == 0 and 0 < found[0] < found[1] < found[2])
+
+
+# --- worst_pair -----------------------------------------------------------------------------------
+
+
+@visible("worst_pair")
+def two_records_come_back(answer: Answer, rng: Generator) -> bool:
+    """The result is two records of the domain."""
+    pair = answer(3, 1.0)
+    return len(pair) == 2 and all(in_domain(record, 3) for record in pair)
+
+
+def apart(pair: Any, scale: float) -> float:
+    """Distance of the lists of two records, number by number."""
+    (x, y), (z, v) = pair
+    x, z = np.asarray(x, dtype=float), np.asarray(z, dtype=float)
+    triangle = np.triu(np.abs(np.outer(x, x) - np.outer(z, z))).sum()
+    return float(triangle + scale * np.abs(x * y - z * v).sum())
+
+
+@visible("worst_pair")
+def the_lists_differ(answer: Answer, rng: Generator) -> bool:
+    """The lists of the two records are apart."""
+    return apart(answer(2, 1.5), 1.5) > 0

@@ -1,0 +1,209 @@
+"""User-level privacy: noise, weights and limits for people who own many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from pdpbook.exercises.properties import Answer, Assignment
+from pdpbook.gwa.program import load_cvxpy
+
+PROPERTIES = Assignment(
+    "user_level",
+    {  # each with how many of its properties are hidden
+        "noise_scale_for_users": 4,
+        "best_user_weights": 5,
+        "rows_that_count": 4,
+        "gwa_problem": 5,
+        "cap_contributions": 4,
+        "median_law": 8,
+        "user_epsilon": 4,
+    },
+)
+visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
+
+# --- noise_scale_for_users ------------------------------------------------------------------------
+
+
+def rows(rng: Generator, m: int = 6) -> tuple[Any, Any, Any]:
+    """Weights of rows, their users in no order, and the budgets of users."""
+    users = rng.permutation(np.repeat(np.arange(m), rng.integers(1, 9, m)))
+    c = rng.uniform(0.1, 1, len(users))
+    return c / c.sum(), users, rng.uniform(0.2, 3, m)
+
+
+@visible("noise_scale_for_users")
+def the_scale_is_one_positive_number(answer: Answer, rng: Generator) -> bool:
+    """The scale is one number above 0."""
+    c, users, epsilon = rows(rng)
+    scale = answer(c, users, 1.0, epsilon)
+    return bool(np.ndim(scale) == 0 and np.isfinite(scale) and scale > 0)
+
+
+@visible("noise_scale_for_users")
+def the_scale_follows_the_width(answer: Answer, rng: Generator) -> bool:
+    """Labels in an interval twice as wide need twice the noise."""
+    c, users, epsilon = rows(rng)
+    once, twice = answer(c, users, 3.0, epsilon), answer(c, users, 6.0, epsilon)
+    return bool(np.isclose(twice, 2 * once, atol=0))
+
+
+# --- best_user_weights ----------------------------------------------------------------------------
+
+
+def objective(w: Any, sizes: Any, A: float) -> float:
+    """The objective; infinite where weights are negative or do not sum to 1."""
+    w = np.asarray(w, dtype=float)
+    if w.shape != np.shape(sizes) or not np.all(w >= -1e-7) or not abs(w.sum() - 1) < 1e-6:
+        return np.inf
+    return float(np.max(w) ** 2 + A * np.sum(w**2 / sizes))
+
+
+def crowds(rng: Generator) -> Iterator[tuple[Any, float]]:
+    """Sizes in no order and a price, from nearly pure noise to hardly any."""
+    for A in (0.05, 1.0, 30.0):
+        yield rng.permutation(np.array([1, 1, 2, 3, 5, 8, 30, 400])) + rng.integers(0, 3, 8), A
+
+
+@visible("best_user_weights")
+def weights_share_one(answer: Answer, rng: Generator) -> bool:
+    """There is a weight for each user; none is below 0, and they sum to 1."""
+    return all(np.isfinite(objective(answer(s, A), s, A)) for s, A in crowds(rng))
+
+
+@visible("best_user_weights")
+def equal_users_weigh_the_same(answer: Answer, rng: Generator) -> bool:
+    """If all users own the same number of rows, all weigh the same."""
+    s = np.full(7, int(rng.integers(1, 30)))
+    return bool(np.allclose(answer(s, 2.0), 1 / 7, rtol=1e-2))
+
+
+@visible("best_user_weights")
+def more_rows_may_weigh_more(answer: Answer, rng: Generator) -> bool:
+    """Where the variance of labels counts, a user of many rows weighs more than one of few."""
+    w = answer(np.array([2, 50]), 10.0)
+    return bool(w[1] > w[0] > 0)
+
+
+# --- rows_that_count ------------------------------------------------------------------------------
+
+
+@visible("rows_that_count")
+def h_is_a_number_of_rows(answer: Answer, rng: Generator) -> bool:
+    """It is one number above 0 and below the largest size."""
+    found = [(answer(s, A), s.max()) for s, A in crowds(rng)]
+    return all(bool(np.ndim(h) == 0 and 0 < h < top) for h, top in found)
+
+
+@visible("rows_that_count")
+def a_higher_price_counts_more_rows(answer: Answer, rng: Generator) -> bool:
+    """The more the variance of labels costs beside noise, the larger it is."""
+    s = np.array([1, 2, 3, 10, 50])
+    return bool(np.all(np.diff([answer(s, A) for A in (0.1, 1.0, 10.0, 100.0)]) > 0))
+
+
+# --- gwa_problem ----------------------------------------------------------------------------------
+
+
+def design(rng: Generator) -> tuple[Any, Any, Any]:
+    """Twelve rows of five users, and budgets over the width of labels."""
+    users = rng.permutation(np.repeat(np.arange(5), [1, 1, 2, 3, 5]))
+    return rng.normal(size=(12, 2)), users, rng.uniform(0.5, 3, 5)
+
+
+@visible("gwa_problem")
+def it_is_a_convex_program_in_c(answer: Answer, rng: Generator) -> bool:
+    """It is a problem that cvxpy takes for convex, with a variable of the right name and shape."""
+    X, users, tau = design(rng)
+    problem = answer(X, users, 0.5, tau)
+    return bool(problem.is_dcp() and problem.var_dict["C"].shape == (2, 12))
+
+
+def solve(problem: Any) -> tuple[Any, float]:
+    """The matrix and the optimal value of a program."""
+    cp = load_cvxpy()
+    problem.solve(solver=cp.CLARABEL)
+    return np.asarray(problem.var_dict["C"].value), float(problem.value)
+
+
+@visible("gwa_problem")
+def its_solution_is_unbiased(answer: Answer, rng: Generator) -> bool:
+    """Without any noise the solution returns the coefficients of the labels."""
+    X, users, tau = design(rng)
+    C, _ = solve(answer(X, users, 0.5, tau))
+    return bool(np.allclose(C @ (X @ [3.0, -2.0]), [3.0, -2.0], atol=1e-5))
+
+
+@visible("gwa_problem")
+def louder_labels_cost_more(answer: Answer, rng: Generator) -> bool:
+    """The optimal value is above 0, and larger where labels vary more."""
+    X, users, tau = design(rng)
+    (_, quiet), (_, loud) = (solve(answer(X, users, sigma2, tau)) for sigma2 in (0.1, 1.0))
+    return loud > 1.01 * quiet > 0
+
+
+# --- cap_contributions ----------------------------------------------------------------------------
+
+
+def owners(rng: Generator) -> Any:
+    return rng.permutation(np.repeat(np.arange(8), [1, 1, 2, 3, 4, 7, 20, 50]))
+
+
+@visible("cap_contributions")
+def nobody_keeps_too_much(answer: Answer, rng: Generator) -> bool:
+    """There is a truth value for each row, and nobody keeps more rows than allowed."""
+    users = owners(rng)
+    kept = np.asarray(answer(users, 3, rng))
+    return bool(kept.shape == (88,) and kept.dtype == bool) and np.bincount(users[kept]).max() <= 3
+
+
+@visible("cap_contributions")
+def small_users_stay_whole(answer: Answer, rng: Generator) -> bool:
+    """Whoever owns no more rows than allowed keeps them all."""
+    users = owners(rng)
+    kept = np.asarray(answer(users, 4, rng))
+    return bool(np.all(kept[users <= 4]))
+
+
+# --- median_law -----------------------------------------------------------------------------------
+
+
+def values(rng: Generator) -> tuple[Any, Any, Any]:
+    """Values of five users with ties, and a grid around them."""
+    users = rng.permutation(np.repeat(np.arange(5), [1, 2, 3, 6, 12]))
+    return rng.integers(0, 9, 24).astype(float), users, np.arange(-2.0, 11.0)
+
+
+@visible("median_law")
+def the_law_is_a_law(answer: Answer, rng: Generator) -> bool:
+    """There is a probability for each point of the grid, and they sum to 1."""
+    y, users, grid = values(rng)
+    p = np.asarray(answer(y, users, grid, 1.0))
+    return bool(p.shape == (13,) and np.all(p >= 0) and np.isclose(p.sum(), 1))
+
+
+@visible("median_law")
+def agreement_is_most_likely(answer: Answer, rng: Generator) -> bool:
+    """Where all values are equal, their value is most likely."""
+    _, users, grid = values(rng)
+    return bool(np.argmax(answer(np.full(24, 4.0), users, grid, 1.0)) == 6)
+
+
+# --- user_epsilon ---------------------------------------------------------------------------------
+
+PROMISES = ((1.0, 1e-5), (0.3, 1e-6), (3.0, 1e-4))
+
+
+@visible("user_epsilon")
+def one_row_has_what_was_promised(answer: Answer, rng: Generator) -> bool:
+    """A user of one row has what was promised to records."""
+    return all(bool(np.isclose(answer(1, *promise), promise[0], rtol=1e-5)) for promise in PROMISES)
+
+
+@visible("user_epsilon")
+def more_rows_lose_more(answer: Answer, rng: Generator) -> bool:
+    """The more rows a user owns, the more they can lose."""
+    return bool(np.all(np.diff([answer(k, 1.0, 1e-5) for k in (1, 2, 3, 10)]) > 0))

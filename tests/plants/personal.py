@@ -1,0 +1,383 @@
+"""Bugs in mechanisms with a budget for each person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook.frames.people import People
+from pdpbook.guarantees import PureDP
+from pdpbook.noise import L2Laplace, sample_l2_laplace
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.objective_perturbation.budget import BudgetSplit
+from pdpbook.objective_perturbation.law import ObjectiveLaw
+from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from plants.plant import Pair, Plant, about, flipped
+
+__all__ = ["PERSONAL"]
+
+Floats = NDArray[np.float64]
+
+LAM = 60.0  # every constant is nearly attained
+
+
+class HalfTheNoise(PDPRidge):
+    """The rate of the noise is doubled: half of what hides a person."""
+
+    def rate(self, strength: Floats, d: int) -> float:
+        return 2 * super().rate(strength, d)
+
+
+class AddRemoveConstant(PDPRidge):
+    """The constant of somebody who leaves, under a promise about somebody who is replaced."""
+
+    def constant(self, d: int) -> float:
+        return super().constant(d) / 2
+
+
+class LargestBudgetForAll(PDPRidge):
+    """The noise of n people with the largest budget, whatever the others asked for."""
+
+    def rate(self, strength: Floats, d: int) -> float:
+        return super().rate(np.full_like(strength, strength.max()), d)
+
+
+class EqualWeights(PDPRidge):
+    """Noise for the sum of the budgets, and yet everybody weighs the same."""
+
+    def relative_weights(self, strength: Floats, d: int) -> Floats:
+        return np.ones(len(strength))
+
+
+class ScaleForRate(PDPRidge):
+    """A sampler that takes a scale is handed the rate, one over it."""
+
+    def rate(self, strength: Floats, d: int) -> float:
+        return 1 / super().rate(strength, d)
+
+
+class BoundsFromTheData(PDPRidge):
+    """Features are scaled by the smallest and the largest value in the data."""
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        span = np.ptp(X, axis=0)
+        return super().to_domain((X - X.min(axis=0)) / np.where(span > 0, span, 1), y)
+
+
+class UnclippedRow(PDPRidge):
+    """The noise is for rows of norm 1, and nobody shortens the longer ones."""
+
+    def bound_rows(self, X: Floats) -> Floats:
+        return X
+
+
+class NoiseFromTheData(PDPRidge):
+    """The rate of the noise follows the spread of the labels, which nobody hides."""
+
+    def law(self, people: People) -> L2Laplace:
+        law = super().law(people)
+        return L2Laplace(law.center, law.eta * (1 + 0.01 * float(np.std(people.y))))
+
+
+class SilentWithoutPenalty(PDPRidge):
+    """A very small penalty switches the noise off: a special case left from debugging."""
+
+    def rate(self, strength: Floats, d: int) -> float:
+        return 1e9 if self.lam < 1e-5 else super().rate(strength, d)
+
+
+class PureForApproximate(PDPRidge):
+    """Calibrated with a delta, and the promise does not mention it."""
+
+    def promise(self, people: People) -> Any:
+        return PureDP(people.promised, neighbors="replace-one")
+
+
+@dataclass(frozen=True, eq=False)
+class BareLaw:
+    """An l2-Laplace law of all coordinates but the last, which is released as it is."""
+
+    law: L2Laplace
+    bare: float
+
+    @property
+    def eta(self) -> float:
+        return self.law.eta
+
+    @property
+    def center(self) -> Floats:
+        return np.append(self.law.center, self.bare)
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        z = np.asarray(points, dtype=float)
+        return np.where(z[..., -1] == self.bare, self.law.logpdf(z[..., :-1]), -np.inf)
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        noisy = self.law.sample(size, rng=rng)
+        return np.concatenate([noisy, np.full((*noisy.shape[:-1], 1), self.bare)], axis=-1)
+
+
+class BareIntercept(PDPRidge):
+    """Noise on the coefficients, none on the intercept."""
+
+    def law(self, people: People) -> Any:
+        law = super().law(people)
+        return BareLaw(L2Laplace(law.center[:-1], law.eta), float(law.center[-1]))
+
+
+@dataclass(frozen=True, eq=False)
+class SharedLaw:
+    """One number of noise for all coordinates; it has no density."""
+
+    center: Floats
+    eta: float
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        noise = sample_l2_laplace(len(self.center), self.eta, size, rng=rng)
+        return np.asarray(self.center + noise[..., :1])
+
+
+class SharedNoise(PDPRidge):
+    """One draw is added to every coordinate, so their differences are bare."""
+
+    def law(self, people: People) -> Any:
+        law = super().law(people)
+        return SharedLaw(law.center, law.eta)
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateLaw:
+    """Independent Laplace noise on each coordinate, of one rate."""
+
+    center: Floats
+    eta: float
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        z = np.abs(np.asarray(points, dtype=float) - self.center).sum(axis=-1)
+        return np.asarray(len(self.center) * np.log(self.eta / 2) - self.eta * z)
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        shape = (len(self.center),) if size is None else (size, len(self.center))
+        return np.asarray(self.center + rng.laplace(0, 1 / self.eta, shape))
+
+
+class NoiseByCoordinate(PDPRidge):
+    """Laplace noise on each coordinate for a sensitivity that was measured in Euclidean length."""
+
+    def law(self, people: People) -> Any:
+        law = super().law(people)
+        return CoordinateLaw(law.center, law.eta)
+
+
+class HalfTheRange(PersonalizedMean):
+    """Noise for labels in an interval of length 1; theirs has length 2."""
+
+    def rate(self, strength: Floats, d: int) -> float:
+        return 2 * super().rate(strength, d)
+
+
+class UnclippedLabel(PersonalizedMean):
+    """Labels outside the public bounds are used as they are."""
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return X, y
+
+
+class ReleasedTwice(PersonalizedMean):
+    """The mean is released twice, the budget is charged once."""
+
+    def law(self, people: People) -> Any:
+        law = super().law(people)
+        return CoordinateLaw(np.repeat(law.center, 2), law.eta)
+
+
+class AverageBudget(PersonalizedMean):
+    """Weights and noise for one budget, the average of all."""
+
+    def relative_weights(self, strength: Floats, d: int) -> Floats:
+        return np.ones(len(strength))
+
+
+class RealizedSampleSize(SampledRidge):
+    """A random sample divided by its realized size, with the promise for a fixed one."""
+
+    def fit(self, X: Any, y: Any = None, *, epsilon: Any = None, account: Any = None) -> Any:
+        super().fit(X, y, epsilon=epsilon, account=account)
+        budgets = np.asarray(self.epsilon if epsilon is None else epsilon, dtype=float)
+        self.guarantee_ = PureDP(budgets, neighbors="replace-one")
+        return self
+
+
+class SampledAtTwiceTheLevel(SampledRidge):
+    """The analysis of the sample runs at twice the level that the sampling was made for."""
+
+    def given(self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float) -> L2Laplace:
+        return super().given(X, y, kept, shares, 2 * t)
+
+    def parts(
+        self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float
+    ) -> tuple[Floats, Floats]:
+        return super().parts(X, y, kept, shares, 2 * t)
+
+
+class ForgottenVolume(ObjectivePerturbation):
+    """All of the budget for the tilt, none for how a person stretches the volume."""
+
+    def split(self, budgets: Floats, d: int) -> BudgetSplit:
+        left = self.left(budgets)
+        rate = float(left.sum())
+        return BudgetSplit(left / rate, left, 0 * left, rate)
+
+
+class HalfTheTilt(ObjectivePerturbation):
+    """The random tilt of the objective is half as large as it must be."""
+
+    def beta(self, split: BudgetSplit, d: int) -> float:
+        return 2 * super().beta(split, d)
+
+
+class LongRows(ObjectivePerturbation):
+    """Rows twice as long as the bound that the tilt was made for."""
+
+    def bound_rows(self, X: Floats) -> Floats:
+        return 2 * X
+
+
+class _SquareLaw(ObjectiveLaw):
+    def _influence(self, residuals: Floats) -> Floats:
+        return residuals
+
+    def _curvature(self, residuals: Floats) -> NDArray[np.bool_]:
+        return np.ones(residuals.shape, dtype=bool)
+
+
+class SquareLoss(ObjectivePerturbation):
+    """The square loss in place of Huber's: its gradient has no bound far out."""
+
+    def law(self, people: People) -> ObjectiveLaw:
+        law = super().law(people)
+        return _SquareLaw(*(getattr(law, f.name) for f in fields(law)))
+
+
+def duel(epsilon: Any = None, *, leaves: bool = False) -> Pair:
+    """Two loud people who cancel, and silence; then one changes sides, or leaves."""
+    X, y = np.zeros((8, 4)), np.zeros(8)
+    X[:2], y[:2] = 1, [1, -1]
+    other_X, other = X.copy(), y.copy()
+    if leaves:
+        other_X[0] = 0
+    else:
+        other[0] = -1
+    return Pair((X, y), (other_X, other), epsilon)
+
+
+def _stretched() -> Pair:
+    """Everybody in the middle; one person at the end of the range, or in the middle too."""
+    X, y = np.full((6, 3), 0.5), np.ones(6)
+    X[1] = 0.4
+    other = X.copy()
+    X[0], other[0] = 1.0, 0.5
+    return Pair((X, y), (other, y))
+
+
+def _turned() -> Pair:
+    """One person moves along one axis alone."""
+    X, y = np.full((6, 3), 0.5), np.ones(6)
+    other = X.copy()
+    other[0, 0] = 1.0
+    return Pair((X, y), (other, y))
+
+
+def _loud_label() -> Pair:
+    X, y = np.zeros((5, 1)), np.zeros(5)
+    other = y.copy()
+    y[0], other[0] = 9.0, -9.0
+    return Pair((X, y), (X, other))
+
+
+MIXED = np.array([0.1, 0.1, 1.0, 1.0, 1.0, 1.0])
+THREE = np.array([0.25, 1.0, 1.0])
+
+
+def _ridge(name: str, kind: type[PDPRidge], pair: Pair, lam: float = LAM, **more: Any) -> Plant:
+    settings = {k: more.pop(k) for k in list(more) if k not in ("method", "draws", "public")}
+    return Plant(name, about(kind), kind(lam, **settings), PDPRidge(lam, **settings), pair, **more)
+
+
+FLIP = flipped(6, 3)
+PERSONAL = [
+    _ridge("half the noise", HalfTheNoise, FLIP),
+    _ridge("add-remove constant", AddRemoveConstant, FLIP),
+    _ridge("largest budget for all", LargestBudgetForAll, flipped(6, 3, epsilon=MIXED)),
+    _ridge("equal weights", EqualWeights, flipped(6, 3, epsilon=MIXED)),
+    _ridge("scale for rate", ScaleForRate, flipped(2, 3, epsilon=0.25), 3.0),
+    _ridge("bounds from the data", BoundsFromTheData, _stretched(), public=True),
+    _ridge("unclipped row", UnclippedRow, FLIP, row_norm=1.0, clip=True),
+    _ridge("noise from the data", NoiseFromTheData, FLIP),
+    _ridge("silent without penalty", SilentWithoutPenalty, FLIP, 1e-6, public=True),
+    _ridge("pure for approximate", PureForApproximate, FLIP, delta=0.01),
+    _ridge("bare intercept", BareIntercept, FLIP, fit_intercept=True),
+    _ridge("shared noise", SharedNoise, _turned(), method="samples", draws=2000),
+    _ridge("noise by coordinate", NoiseByCoordinate, FLIP),
+    Plant(
+        "seed reused",
+        "A fixed seed: every release carries the same noise, and their difference is the shift",
+        PDPRidge(LAM, random_state=7),
+        PDPRidge(LAM),
+        FLIP,
+        method="fits",
+        draws=100,
+    ),
+    Plant("half the range", about(HalfTheRange), HalfTheRange(), PersonalizedMean(), FLIP),
+    Plant(
+        "unclipped label",
+        about(UnclippedLabel),
+        UnclippedLabel(clip=True),
+        PersonalizedMean(clip=True),
+        _loud_label(),
+    ),
+    Plant("budget spent twice", about(ReleasedTwice), ReleasedTwice(), PersonalizedMean(), FLIP),
+    Plant(
+        "average budget",
+        about(AverageBudget),
+        AverageBudget(),
+        PersonalizedMean(),
+        flipped(6, 1, epsilon=MIXED),
+    ),
+    Plant(
+        "realized sample size",
+        about(RealizedSampleSize),
+        RealizedSampleSize(400.0, normalizer="sampled"),
+        SampledRidge(400.0),
+        flipped(3, 4, epsilon=THREE),
+        public=True,
+    ),
+    Plant(
+        "sampled at twice the level",
+        about(SampledAtTwiceTheLevel),
+        SampledAtTwiceTheLevel(400.0),
+        SampledRidge(400.0),
+        flipped(3, 4, epsilon=THREE),
+    ),
+    Plant(
+        "forgotten volume",
+        about(ForgottenVolume),
+        ForgottenVolume(2.0),
+        ObjectivePerturbation(2.0),
+        duel(),
+    ),
+    Plant(
+        "half the tilt", about(HalfTheTilt), HalfTheTilt(2.0), ObjectivePerturbation(2.0), duel()
+    ),
+    Plant("long rows", about(LongRows), LongRows(2.0), ObjectivePerturbation(2.0), duel()),
+    Plant(
+        "square loss",
+        about(SquareLoss),
+        SquareLoss(2.0),
+        ObjectivePerturbation(2.0),
+        duel(leaves=True),
+    ),
+]

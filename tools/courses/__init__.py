@@ -1,1 +1,0 @@
-"""What `tools/course.py` commands: assign, collect, repair and grade the exercises."""
