@@ -61,7 +61,7 @@ def adversarial(C, users, user):
 def realized(model, X, users, user, *, draws=200):
     """Largest log-ratio of two densities that was found, for the worst labels of a user."""
     owners, _ = owned(users)
-    plan = model._plan(X, owners, np.full(len(owners.labels), model.epsilon))
+    plan = model.plan(X, owners, np.full(len(owners.labels), model.epsilon))
     p, q = (model.output_law(X, y, users=users) for y in adversarial(plan.C, users, user))
     rng = np.random.default_rng(SEED)
     span = p.center - q.center
@@ -176,23 +176,23 @@ def test_a_saturated_user_loses_all_of_it():
 class CountsRecords(SampleLimitedRegression):
     """The noise of the largest column, as if a user had one record."""
 
-    def _plan(self, X, users, epsilon):
-        plan = super()._plan(X, users, epsilon)
-        scale = self._width() * np.abs(plan.C).sum(axis=0).max() / epsilon.min()
+    def plan(self, X, users, epsilon):
+        plan = super().plan(X, users, epsilon)
+        scale = self.width() * np.abs(plan.C).sum(axis=0).max() / epsilon.min()
         return type(plan)(plan.C, plan.back, scale, plan.noise, plan.exposure, plan.report)
 
 
 class ForgetsTheWidth(GWARegression):
-    def _plan(self, X, users, epsilon):
-        plan = super()._plan(X, users, epsilon)
+    def plan(self, X, users, epsilon):
+        plan = super().plan(X, users, epsilon)
         return type(plan)(plan.C, plan.back, plan.scale / 2, plan.noise, plan.exposure, plan.report)
 
 
 class SpendsTwice(TwoStageGWARegression):
     """Both stages with the whole budget."""
 
-    def _stages(self, X, users, epsilon):
-        pilot, final = super()._stages(X, users, epsilon)
+    def stages(self, X, users, epsilon):
+        pilot, final = super().stages(X, users, epsilon)
         return pilot, type(final)(
             final.C,
             final.back,
@@ -254,7 +254,7 @@ def test_sample_limiting_is_never_better(limited):
     """Feasible for the same program: by optimality, up to the certified gap."""
     X, _, users = people(m=8)
     model = SampleLimitedRegression(**SETTINGS, threshold=limited)
-    plan = model._plan(X, *owned(users))
+    plan = model.plan(X, *owned(users))
     variance = 0.02 * (plan.C**2).sum() + 2 * 3 * plan.scale**2
     found = gwa_weights(X, users, sigma2=0.02, epsilon=1.0, width=WIDTH)
     assert variance >= found.lower_bound
@@ -266,7 +266,7 @@ def test_best_is_the_best_of_all_thresholds():
     variance = {}
     for h in range(1, np.bincount(users).max() + 1):
         model = SampleLimitedRegression(**SETTINGS, threshold=h)
-        plan = model._plan(X, *owned(users))
+        plan = model.plan(X, *owned(users))
         variance[h] = 0.02 * (plan.C**2).sum() + 6 * plan.scale**2
     best = SampleLimitedRegression(**SETTINGS).fit(X, y, users=users)
     assert best.threshold_ == min(variance, key=variance.get)
@@ -279,7 +279,7 @@ def test_exact_noise_is_smaller_and_exact():
         for kind in ("entrywise", "exact")
     )
     assert exact.scale_ < loose.scale_
-    C = SampleLimitedRegression(**SETTINGS, threshold=4)._plan(X, *owned(users)).C
+    C = SampleLimitedRegression(**SETTINGS, threshold=4).plan(X, *owned(users)).C
     assert_allclose(exact.scale_, exact_sensitivity(C, users, width=WIDTH).max(), rtol=1e-12)
 
 
@@ -306,7 +306,7 @@ def test_variance_of_theorem_six():
     X, _, users = people()
     beta = np.array([0.3, 0.05, -0.2])
     rng = np.random.default_rng(SEED)
-    plan = GWARegression(**SETTINGS)._plan(X, *owned(users))
+    plan = GWARegression(**SETTINGS).plan(X, *owned(users))
     labels = X @ beta + np.sqrt(0.02) * rng.choice([-1.0, 1.0], (3000, 80))
     errors = labels @ plan.C.T - beta + rng.laplace(0, plan.scale, (3000, 3))
     squares = (errors**2).sum(axis=1)
@@ -322,7 +322,7 @@ def test_prediction_objective_pays_for_predictions():
     assert_allclose(root @ root, X.T @ X / len(X), atol=1e-12)
 
     def error(objective):
-        plan = GWARegression(**SETTINGS, objective=objective)._plan(X, *owned(users))
+        plan = GWARegression(**SETTINGS, objective=objective).plan(X, *owned(users))
         moments = X.T @ X / len(X)
         L = plan.back @ plan.C
         return 0.02 * np.trace(moments @ L @ L.T) + 2 * plan.scale**2 * np.trace(

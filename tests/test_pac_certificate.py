@@ -245,7 +245,7 @@ def test_a_release_is_clipped_into_its_ellipsoid(share, monkeypatch):
     centered = pool.centered()
     calibrated = calibrate_release(centered.X, centered.y, draws=300, rng=rng_of(2))
     known = narrow(calibrated, share * calibrated.region.radius)
-    monkeypatch.setattr(PACRegression, "_calibrate", lambda *_: known)
+    monkeypatch.setattr(PACRegression, "calibrate", lambda *_: known)
     for seed in range(10):
         fitted = PACRegression(random_state=seed).fit(X, y)
         half = rng_of(seed).spawn(2)[1].random((1, 50))[0] < 0.5

@@ -474,8 +474,8 @@ def whitened_noise(monkeypatch):
     X, y = pool_of(50, 1)
     model = PACRegression(**FAST)
     X, y = X - X.mean(axis=0), y - y.mean()
-    known = model._calibrate(Pool(X, y), np.random.default_rng(16))
-    monkeypatch.setattr(PACRegression, "_calibrate", lambda *_: known)
+    known = model.calibrate(Pool(X, y), np.random.default_rng(16))
+    monkeypatch.setattr(PACRegression, "calibrate", lambda *_: known)
     squares = []
     for seed in range(500):
         fitted = model.set_params(random_state=seed).fit(X, y)

@@ -197,7 +197,7 @@ def test_the_certificate_is_about_what_fit_releases(moved, monkeypatch):
     if moved:
         X, y = X + FAR["X"], y + FAR["y"]
     model = PACRegression(draws=200, random_state=5)
-    release = model._calibrate(Pool(X, y).centered(), np.random.default_rng(5).spawn(2)[0])
+    release = model.calibrate(Pool(X, y).centered(), np.random.default_rng(5).spawn(2)[0])
     region = release.region
     W = whitener(release.covariance)[0]
     x, level = X.mean(axis=0), y.mean()

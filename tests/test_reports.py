@@ -159,7 +159,7 @@ class People:
         """The public matrices of a label-private regression."""
         owners = check_users(self.given["users"], len(self.X))
         part = part_of(owners, check_user_epsilon(self.given["epsilon"], owners))
-        return self.model._plan(self.X[part.rows], part.users, part.epsilon)
+        return self.model.plan(self.X[part.rows], part.users, part.epsilon)
 
     def solved(self, releases):
         """Coefficients on the domain of released sums."""

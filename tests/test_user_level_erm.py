@@ -399,8 +399,8 @@ def test_a_planted_record_level_scale_is_caught():
     model, one, two = far_pair()
 
     class ByRow(WeightedERM):  # noise for the weight of one row, not of a user
-        def _plan(self, budgets, sizes, d):
-            plan = super()._plan(budgets, sizes, d)
+        def plan(self, budgets, sizes, d):
+            plan = super().plan(budgets, sizes, d)
             own = plan.weights.row_weights[0] / plan.weights.weights[0]  # one of two rows
             return dataclasses.replace(plan, scale=plan.scale * own)
 

@@ -1,5 +1,7 @@
 """Private means of users: each user's loss by exact densities, and plants that break it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -209,7 +211,7 @@ def test_whoever_is_at_the_limit_gets_the_whole_budget():
 class CountsRecords(WeightedMean):
     """Calibrated to one record of a user instead of all of them."""
 
-    def _contributions(self, row_weights, users):
+    def contributions(self, row_weights, users):
         most = np.zeros(len(users.labels))
         np.maximum.at(most, users.codes, row_weights)
         return most
@@ -218,28 +220,30 @@ class CountsRecords(WeightedMean):
 class AverageBudget(WeightedMean):
     """Weights and noise for one budget, the average of all."""
 
-    def _plan(self, users, budgets):
-        return super()._plan(users, np.full(len(budgets), budgets.mean()))
+    def plan(self, users, budgets):
+        return super().plan(users, np.full(len(budgets), budgets.mean()))
 
-    def _noise_scale(self, row_weights, users, budgets):
-        return super()._noise_scale(row_weights, users, np.full(len(budgets), budgets.mean()))
+    def noise_scale(self, row_weights, users, budgets):
+        return super().noise_scale(row_weights, users, np.full(len(budgets), budgets.mean()))
 
 
 class NoiseOfTheAverageUser(WeightedMean):
     """A mean where the largest share belongs."""
 
-    def _noise_scale(self, row_weights, users, budgets):
-        return self._width() * np.mean(self._contributions(row_weights, users) / budgets)
+    def noise_scale(self, row_weights, users, budgets):
+        return self.width() * np.mean(self.contributions(row_weights, users) / budgets)
 
 
 class KeepsTheLargest(SampleLimitedMean):
     """The rows that are kept depend on the labels."""
 
-    def _law(self, plan, labels, scale):
+    def law(self, people):
+        plan, labels = people.plan, people.y
         order = np.lexsort([-labels, USERS])
         best = np.zeros(len(labels))
         best[order] = plan.row_weights[np.lexsort([-plan.row_weights, USERS])]
-        return super()._law(plan._replace(row_weights=best), labels, scale)
+        people.plan = dataclasses.replace(plan, row_weights=best)
+        return super().law(people)
 
 
 @pytest.mark.parametrize("bug", [CountsRecords, AverageBudget, NoiseOfTheAverageUser])

@@ -254,8 +254,8 @@ def audit_members(
             f"{size} draws are too few to say anything: an attacker who is right every time would "
             f"not refute {ceiling:g} at false_alarm = {alarm:g}"
         )
-    pool = model._pool(X, y, reset=False)
-    known = model._calibrate(pool, rng)
+    pool = model.pool(X, y)
+    known = model.calibrate(pool, rng)
     release = GaussianRelease(known.center, known.covariance)
     found = membership_attack(
         release,

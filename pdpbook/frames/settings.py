@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from inspect import cleandoc
 from typing import Any, TypeVar, dataclass_transform
 
-from pdpbook.validation import check_choice
+from pdpbook.validation import check_choice, check_single
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -29,6 +29,11 @@ def one_of(*choices: str) -> Rule:
 def optional(rule: Rule) -> Rule:
     """Rule of a setting that may be None."""
     return lambda value, name: None if value is None else rule(value, name)
+
+
+def single(rule: Rule) -> Rule:
+    """Rule of a setting that is one number, not many."""
+    return lambda value, name: check_single(rule(value, name), name)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting,))
@@ -63,7 +68,7 @@ def _with_inherited_text(cls: type) -> str:
         body = "\n".join(text[name] for name in names if name in text)  # none with -OO
         written += f"\n\n{section}\n{'-' * len(section)}\n{body}"
         doc = _section(section).sub("", doc)
-    return re.sub(r"(?=\n\nNotes\n)", lambda _: written, doc, count=1)
+    return re.sub(r"(?=\n\n(Raises|Warns|Notes)\n)", lambda _: written, doc, count=1)
 
 
 def _section(name: str) -> re.Pattern[str]:

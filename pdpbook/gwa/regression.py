@@ -6,13 +6,16 @@ labels of a user at once; rows and ownership are public.
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._domain import ULP
 from pdpbook._users import Users
+from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
+from pdpbook.frames.users import limit_on_rows
 from pdpbook.gwa._release import (
     LabelPrivateRegression,
     Plan,
@@ -21,16 +24,17 @@ from pdpbook.gwa._release import (
     plan_release,
 )
 from pdpbook.gwa.solver import gwa_weights
-from pdpbook.validation import check_choice, check_count, check_positive, check_scale, check_single
+from pdpbook.noise import gaussian_mu
+from pdpbook.validation import check_count, check_delta, check_positive, check_scale
 
 __all__ = ["GWARegression", "SampleLimitedRegression", "prediction_root"]
 
 Floats = NDArray[np.float64]
 
-OBJECTIVES = ("parameters", "prediction")
 MOST_THRESHOLDS = 500  # of which "best" looks at all; of more, at so many in a geometric grid
 
 
+@mechanism
 class GWARegression(LabelPrivateRegression):
     r"""Generalized weighted averaging: the linear unbiased release of least variance.
 
@@ -45,19 +49,9 @@ class GWARegression(LabelPrivateRegression):
 
     Parameters
     ----------
-    epsilon : float, mapping or array_like, default 1.0
-        Budget in nats, for everybody, by user, or one a row; `fit` can be given others. Public.
     delta : float, default 0.0
         0 is Laplace noise. Above 0 it is Gaussian noise, l2 norms of the columns instead, and
         ``guarantee_`` gives each user the mu of (epsilon, delta).
-    sigma2 : float, optional
-        Guess at the variance of the labels around the line, in squared units of y. It steers the
-        weights, never the privacy, and must not be read from private labels. None is the square
-        of the width over 12; 0 is allowed.
-    y_bounds : pair of float, default (-1.0, 1.0)
-        Public bounds of the labels in your units.
-    fit_intercept : bool, default False
-        Add a column of ones; its coefficient counts in k and gets noise.
     objective : {"parameters", "prediction"}, default "parameters"
         Whose squared error is least: of the coefficients, or of predictions averaged over the
         rows of X (A is the root of the second moments of X, mapped back after the release).
@@ -67,41 +61,17 @@ class GWARegression(LabelPrivateRegression):
     sensitivity : {"entrywise", "exact"}, default "entrywise"
         "exact" measures contributions by the largest l1 move of the release, at a cost of
         :math:`2^{k-1}`, in the weights and in the noise; for Laplace noise.
-    clip : bool, default False
-        Clip labels to the bounds instead of raising.
     solver : str, default "auto"
         As in `gwa_weights`.
     tol : float, default 1e-8
         Certified relative gap of the weights, as in `gwa_weights`.
-    random_state : None, int or Generator, default None
-        None for every real release: with the same integer the difference of two releases is the
-        exact shift.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-        Released coefficients, in your units.
-    intercept_ : float
-        Released intercept; 0.0 without `fit_intercept`.
-    release_ : ndarray, shape (k,)
-        What was released; `coef_` is computed from it.
-    scale_ : float
-        Scale of the noise on every entry of `release_`, computed from the matrix that is used.
-    noise_ : Noise
-        What is public about the noise; `report` reads it.
     gap_ : float
         Certified relative gap of the weights, public.
-    rank_ : int
-        Rank of X, with the constant.
     guarantee_ : PureDP or GaussianDP
         What each user was promised, in the order of `users_`.
-    exposure_ : ndarray, shape (m,)
-        Largest loss that each user really can suffer, public: their share of the largest
-        contribution times their budget. At most what `guarantee_` says, in its unit.
-    users_ : ndarray, shape (m,)
-        Sorted labels of the users.
-    n_features_in_ : int
-        Number of columns of X.
 
     Raises
     ------
@@ -129,78 +99,47 @@ class GWARegression(LabelPrivateRegression):
     (array([1., 1.]), (1,))
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = 1.0,
-        delta: float = 0.0,
-        sigma2: float | None = None,
-        y_bounds: ArrayLike = (-1.0, 1.0),
-        fit_intercept: bool = False,
-        objective: str = "parameters",
-        prior: float | None = None,
-        sensitivity: str = "entrywise",
-        clip: bool = False,
-        solver: str = "auto",
-        tol: float = 1e-8,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma2 = sigma2
-        self.y_bounds = y_bounds
-        self.fit_intercept = fit_intercept
-        self.objective = objective
-        self.prior = prior
-        self.sensitivity = sensitivity
-        self.clip = clip
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
+    delta: float = setting(default=0.0, rule=partial(check_delta, zero=True))
+    objective: str = setting(default="parameters", rule=one_of("parameters", "prediction"))
+    prior: float | None = setting(default=None, rule=optional(check_scale))
+    sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
+    solver: str = setting(default="auto")
+    tol: float = setting(default=1e-8, rule=single(check_positive))
 
-    def _check_settings(self, epsilon: Any) -> Any:
-        check_choice(self.objective, "objective", OBJECTIVES)
-        check_single(check_positive(self.tol, "tol"), "tol")
-        if self.prior is not None:
-            check_scale(self.prior, "prior")
-        exact = check_choice(self.sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
-        if exact and self.delta != 0:
+    def check(self) -> None:
+        if self.sensitivity == "exact" and self.delta != 0:
             raise ValueError("sensitivity must be 'entrywise' with delta above 0, Gaussian noise")
-        return super()._check_settings(epsilon)
 
-    def _plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
-        return self._weights(self._rows(X), users, epsilon, self._width())[0]
+    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
+        return self.weigh(self.with_constant(X), users, epsilon, self.width())[0]
 
-    def _weights(
-        self, X: Floats, users: Users, epsilon: Floats, width: float
-    ) -> tuple[Plan, float]:
-        """The plan for labels in an interval of this width, and its variance or risk."""
-        tau, noise = self._tau(epsilon)
-        basis, rank = estimable(X, biased=self.prior is not None)
-        design = X @ basis
-        target = None
-        back = basis
+    def weigh(self, X: Floats, users: Users, epsilon: Floats, width: float) -> tuple[Plan, float]:
+        """Return the plan for labels in an interval of this width, and its variance or risk."""
+        back, rank = estimable(X, biased=self.prior is not None)
+        design, A = X @ back, None
         if self.objective == "prediction":
-            target = prediction_root(design)
-            back = basis @ np.linalg.pinv(target)
+            A = prediction_root(design)
+            back = back @ np.linalg.pinv(A)
+        gaussian = self.delta > 0
         found = gwa_weights(
             design,
             users.codes,
-            sigma2=self._sigma2(),
+            sigma2=self.label_variance(),
             epsilon=epsilon[users.codes],
             width=width,
             solver=self.solver,
             tol=self.tol,
-            target=target,
+            target=A,
             prior=self.prior,
-            norm="l1" if noise == "laplace" else "l2",
-            delta=self.delta if noise == "gaussian" else None,
+            norm="l2" if gaussian else "l1",
+            delta=self.delta if gaussian else None,
             sensitivity=self.sensitivity,
         )
+        noise = "gaussian" if gaussian else "laplace"
+        tau = np.asarray(gaussian_mu(epsilon, self.delta)) if gaussian else epsilon
         moves = contributions(found.C, users, noise, self.sensitivity)
-        plan = plan_release(
-            found.C, back, moves, tau, width, noise=noise, gap_=float(found.gap), rank_=rank
-        )
+        known = {"gap_": float(found.gap), "rank_": rank}
+        plan = plan_release(found.C, back, moves, tau, width, noise, **known)
         return plan, float(found.objective)
 
 
@@ -234,6 +173,7 @@ def prediction_root(X: ArrayLike) -> Floats:
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
+@mechanism
 class SampleLimitedRegression(LabelPrivateRegression):
     r"""Least squares on at most h rows a user, plus noise: the baseline of GWA.
 
@@ -254,15 +194,11 @@ class SampleLimitedRegression(LabelPrivateRegression):
         noise, at a cost of :math:`2^{d-1}`.
     choice : int, default 0
         Public seed of the rows that are kept. It is no secret, and independent of the labels.
-    epsilon, sigma2, y_bounds, fit_intercept, clip, random_state
-        As in `GWARegression`.
 
     Attributes
     ----------
     threshold_ : int
         The threshold in use, public.
-    coef_, intercept_, release_, scale_, rank_, guarantee_, exposure_, users_, n_features_in_
-        As in `GWARegression`.
 
     Raises
     ------
@@ -289,82 +225,47 @@ class SampleLimitedRegression(LabelPrivateRegression):
     (1, 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        threshold: str | int = "best",
-        sensitivity: str = "entrywise",
-        choice: int = 0,
-        epsilon: Any = 1.0,
-        sigma2: float | None = None,
-        y_bounds: ArrayLike = (-1.0, 1.0),
-        fit_intercept: bool = False,
-        clip: bool = False,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.threshold = threshold
-        self.sensitivity = sensitivity
-        self.choice = choice
-        self.epsilon = epsilon
-        self.sigma2 = sigma2
-        self.y_bounds = y_bounds
-        self.fit_intercept = fit_intercept
-        self.clip = clip
-        self.random_state = random_state
+    threshold: str | int = setting(default="best", rule=limit_on_rows)
+    sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
+    choice: int = setting(default=0, rule=partial(check_count, minimum=0))
 
-    def _check_settings(self, epsilon: Any) -> Any:
-        if isinstance(self.threshold, str):
-            check_choice(self.threshold, "threshold", ("best", "max"))
-        else:
-            check_count(self.threshold, "threshold")
-        check_choice(self.sensitivity, "sensitivity", ("entrywise", "exact"))
-        check_count(self.choice, "choice", minimum=0)
-        return super()._check_settings(epsilon)
-
-    def _plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
-        basis, _ = estimable(self._rows(X))
-        rows = self._rows(X) @ basis
-        place = places(users, np.random.default_rng(self.choice))
+    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
+        X = self.with_constant(X)
+        basis, d = estimable(X)
+        rows, place = X @ basis, places(users, np.random.default_rng(self.choice))
         largest = int(users.sizes.max())
-        if self.threshold != "best":
-            h = largest if self.threshold == "max" else min(int(self.threshold), largest)
-            return self._limited(rows, basis, place, h, users, epsilon)
-        best = self._limited(rows, basis, place, largest, users, epsilon)
-        least = self._variance(best)
-        for h in candidates(largest)[:-1]:
-            try:
-                plan = self._limited(rows, basis, place, h, users, epsilon)
-            except RankLost:
-                continue
-            if self._variance(plan) < least:
-                best, least = plan, self._variance(plan)
+
+        def limited(h: int) -> Plan:
+            C = kept_least_squares(rows, place < h, h)
+            moves = contributions(C, users, "laplace", self.sensitivity)
+            known = {"threshold_": int(h), "rank_": d}
+            return plan_release(C, basis, moves, epsilon, self.width(), "laplace", **known)
+
+        most = largest if self.threshold in ("best", "max") else int(self.threshold)
+        best = limited(min(most, largest))
+        for h in candidates(largest)[:-1] if self.threshold == "best" else ():
+            with suppress(RankLost):  # no unbiased estimate from so few rows
+                best = min(best, limited(h), key=self.variance)
         return best
 
-    def _variance(self, plan: Plan) -> float:
-        return float(self._sigma2() * (plan.C**2).sum() + 2 * len(plan.C) * plan.scale**2)
+    def variance(self, plan: Plan) -> float:
+        """Return the sum of variances of a release, for the guessed variance of labels."""
+        return float(self.label_variance() * (plan.C**2).sum() + 2 * len(plan.C) * plan.scale**2)
 
-    def _limited(
-        self,
-        X: Floats,
-        basis: Floats,
-        place: NDArray[np.intp],
-        h: int,
-        users: Users,
-        epsilon: Floats,
-    ) -> Plan:
-        kept = place < h
-        left, values, right = np.linalg.svd(X[kept], full_matrices=False)
-        d = X.shape[1]
-        rank = int((values > values[0] * max(X.shape) * ULP).sum())
-        if rank < d:
-            raise RankLost(
-                f"threshold must keep rows of rank {d}, the rank of X; at most {h} of each user "
-                f"have rank {rank}"
-            )
-        C = np.zeros((d, len(X)))
-        C[:, kept] = (right.T / values) @ left.T
-        moves = contributions(C, users, "laplace", self.sensitivity)
-        return plan_release(C, basis, moves, epsilon, self._width(), threshold_=int(h), rank_=d)
+
+def kept_least_squares(X: Floats, kept: NDArray[np.bool_], h: int) -> Floats:
+    """The matrix of least squares on the rows that are kept, at most h of each user."""
+    left, values, right = np.linalg.svd(X[kept], full_matrices=False)
+    d = X.shape[1]
+    rank = int((values > values[0] * max(X.shape) * ULP).sum())
+    if rank < d:
+        raise RankLost(
+            f"threshold must keep rows of rank {d}, the rank of X; at most {h} of each user "
+            f"have rank {rank}"
+        )
+    C = np.zeros((d, len(X)))
+    C[:, kept] = (right.T / values) @ left.T
+    return C
 
 
 class RankLost(ValueError):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._users import Users
-from pdpbook.gwa._release import LabelPrivateRegression, Plan, variance_of
+from pdpbook.frames.settings import mechanism, setting, single
+from pdpbook.frames.users import PeopleWithRows
+from pdpbook.gwa._release import LabelPrivateRegression, Plan
 from pdpbook.gwa.regression import GWARegression
 from pdpbook.noise import ProductLaw
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.validation import check_finite, check_positive, check_probability, check_single
+from pdpbook.validation import check_finite, check_positive, check_probability
 
 __all__ = ["TwoStageGWARegression"]
 
@@ -60,6 +62,7 @@ class TwoStageLaw:
         return np.asarray(first + residuals @ self.final.C.T)
 
 
+@mechanism
 class TwoStageGWARegression(LabelPrivateRegression):
     r"""Regression on clipped residuals after a pilot, where public numbers say that it pays.
 
@@ -79,9 +82,13 @@ class TwoStageGWARegression(LabelPrivateRegression):
         Share f of the budgets for the pilot, above 0 and below 1.
     reach : float, default 3.5
         The z: clip residuals beyond so many standard deviations.
-    epsilon, sigma2, y_bounds, fit_intercept, clip, solver, tol, random_state
-        As in `GWARegression`. Here `sigma2` also sets where residuals are clipped; too small a
-        value biases, and still costs no privacy.
+    sigma2 : float, optional
+        As in `GWARegression`. It also sets where residuals are clipped; too small a value biases,
+        and still costs no privacy.
+    solver : str, default "auto"
+        As in `gwa_weights`.
+    tol : float, default 1e-8
+        Certified relative gap of the weights, as in `gwa_weights`.
 
     Attributes
     ----------
@@ -93,10 +100,12 @@ class TwoStageGWARegression(LabelPrivateRegression):
         The tau, in units of y.
     predicted_ : ndarray, shape (2,)
         Predicted sum of variances with one stage and with two, without the bias of clipping.
-    coef_, intercept_, release_, scale_, gap_, rank_, guarantee_, users_, n_features_in_
-        As in `GWARegression`; `scale_` and `gap_` of the last stage.
-    exposure_ : ndarray, shape (m,)
-        As in `GWARegression`, over both stages.
+    scale_ : float
+        Scale of the noise on every entry of `release_`, of the last stage.
+    gap_ : float
+        Certified relative gap of the weights, of the last stage; public.
+    guarantee_ : PureDP
+        What each user was promised for both stages, in the order of `users_`.
 
     Notes
     -----
@@ -112,73 +121,42 @@ class TwoStageGWARegression(LabelPrivateRegression):
     (2, True)
     """
 
-    def __init__(
-        self,
-        *,
-        share: float = 0.25,
-        reach: float = 3.5,
-        epsilon: Any = 1.0,
-        sigma2: float | None = None,
-        y_bounds: ArrayLike = (-1.0, 1.0),
-        fit_intercept: bool = False,
-        clip: bool = False,
-        solver: str = "auto",
-        tol: float = 1e-8,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.share = share
-        self.reach = reach
-        self.epsilon = epsilon
-        self.sigma2 = sigma2
-        self.y_bounds = y_bounds
-        self.fit_intercept = fit_intercept
-        self.clip = clip
-        self.solver = solver
-        self.tol = tol
-        self.random_state = random_state
+    share: float = setting(default=0.25, rule=single(check_probability))
+    reach: float = setting(default=3.5, rule=single(check_positive))
+    solver: str = setting(default="auto")
+    tol: float = setting(default=1e-8, rule=single(check_positive))
 
-    def _check_settings(self, epsilon: Any) -> Any:
-        check_single(check_probability(self.share, "share"), "share")
-        check_single(check_positive(self.reach, "reach"), "reach")
-        check_single(check_positive(self.tol, "tol"), "tol")
-        return super()._check_settings(epsilon)
+    def law(self, people: PeopleWithRows) -> ProductLaw | TwoStageLaw:
+        final = people.plan
+        if final.pilot is None:
+            return super().law(people)  # type: ignore[no-any-return]
+        rows, tau = self.with_constant(people.X) @ final.back, final.report["clip_"]
+        return TwoStageLaw(final.pilot, final, rows, people.y, tau)
 
-    def _plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
-        return self._stages(X, users, epsilon)[-1]
+    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
+        *pilot, last = self.stages(X, users, epsilon)
+        return replace(last, pilot=pilot[0]) if pilot else last
 
-    def _stages(self, X: Floats, users: Users, epsilon: Floats) -> tuple[Plan, ...]:
-        """One plan, or the plans of pilot and final release: from public numbers alone."""
-        single = GWARegression(
-            sigma2=self._sigma2(),
-            y_bounds=self.y_bounds,
-            solver=self.solver,
-            tol=self.tol,
-        )
-        rows, width, rest = self._rows(X), self._width(), 1 - self.share
-        whole, variance = single._weights(rows, users, epsilon, width)
-        pilot, _ = single._weights(rows, users, self.share * epsilon, width)
-        tau = self.reach * float(np.sqrt(self._sigma2() + _spread(rows, pilot, self._sigma2())))
-        final, two = single._weights(rows, users, rest * epsilon, 2 * tau)
+    def stages(self, X: Floats, users: Users, epsilon: Floats) -> tuple[Plan, ...]:
+        """Return one plan, or the plans of pilot and final release: from public numbers alone."""
+        sigma2, B, f = self.label_variance(), self.width(), self.share
+        gwa = GWARegression(sigma2=sigma2, solver=self.solver, tol=self.tol)
+        rows = self.with_constant(X)
+        whole, variance = gwa.weigh(rows, users, epsilon, B)
+        pilot, _ = gwa.weigh(rows, users, f * epsilon, B)
+        tau = self.reach * float(np.sqrt(sigma2 + _spread(rows, pilot, sigma2)))
+        final, two = gwa.weigh(rows, users, (1 - f) * epsilon, 2 * tau)
         known = {"predicted_": np.array([variance, two]), "clip_": tau}
-        if 2 * tau < rest * width:
+        if 2 * tau < (1 - f) * B:
             report = {**final.report, **known, "stages_": 2}
-            exposure = pilot.exposure + final.exposure
-            return pilot, Plan(final.C, final.back, final.scale, final.noise, exposure, report)
-        report = {**whole.report, **known, "stages_": 1, "pilot_": np.empty(0)}
-        return (Plan(whole.C, whole.back, whole.scale, whole.noise, whole.exposure, report),)
+            return pilot, replace(final, exposure=pilot.exposure + final.exposure, report=report)
+        return (replace(whole, report={**whole.report, **known, "stages_": 1}),)
 
-    def _joint(self, X: Floats, y: Floats, stages: tuple[Plan, ...]) -> Any:
-        if len(stages) == 1:
-            return self._law_of(stages[0], y)
-        pilot, final = stages
-        return TwoStageLaw(pilot, final, self._rows(X) @ final.back, y, final.report["clip_"])
+    def release(self, draw: Floats, law: Any, people: PeopleWithRows) -> None:
+        super().release(draw, law, people)
+        self.pilot_ = draw[: -len(self.release_)]
 
-    def _keep(self, drawn: Floats, stages: tuple[Plan, ...]) -> None:
-        self.release_ = drawn
-        if len(stages) == 2:
-            self.pilot_, self.release_ = np.split(drawn, 2)
-
-    def _noise(self, crowd: Crowd, *plan: Plan) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""With one stage exact. With two an estimate, the noise of the second, and a bound.
 
         As :math:`CX=I`, the noise Z of the pilot cancels but for residuals that are clipped: it
@@ -186,19 +164,15 @@ class TwoStageGWARegression(LabelPrivateRegression):
         :math:`\mathbb E(a^\top CDXZ)^2\le a^\top CC^\top a\;\mathbb E\|XZ\|^2`. The estimate has
         labels within reach of the line.
         """
-        stages = plan or self._plans(crowd)
-        if len(stages) == 1:
-            return super()._noise(crowd, *stages)
-        pilot, final = stages
-        spread = variance_of(final) * final.back @ final.back.T
+        final = crowd.plan or self.planned(crowd)
+        if final.pilot is None:
+            return super()._noise(crowd)
         frame = table_frame(crowd.X, self.fit_intercept)
-        moved = (
-            variance_of(pilot) * ((self._rows(crowd.X[crowd.part.rows]) @ pilot.back) ** 2).sum()
-        )
-        through = final.back @ final.C
-        return Noise.of(
-            crowd, frame, spread, spread + moved * through @ through.T, width=self._width()
-        )
+        spread, through = final.variance * final.back @ final.back.T, final.back @ final.C
+        moves = self.with_constant(crowd.X[crowd.part.rows]) @ final.pilot.back
+        moved = final.pilot.variance * (moves**2).sum()
+        most = spread + moved * through @ through.T
+        return Noise.of(crowd, frame, spread, most, width=self.width())
 
 
 def _spread(X: Floats, pilot: Plan, sigma2: float) -> float:

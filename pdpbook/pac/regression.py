@@ -6,6 +6,7 @@ on it stays without noise.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,14 +15,9 @@ from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook._accounts import charge, check_account
-from pdpbook._domain import (
-    finite_data,
-    generator_from,
-    labels_of,
-    predictions,
-    table_of,
-)
+from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
 from pdpbook.blocks import in_memory
+from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
 from pdpbook.pac.allocation import COMBINE
 from pdpbook.pac.certificate import conditional_success_rate
@@ -38,20 +34,17 @@ from pdpbook.validation import (
     check_nonnegative,
     check_positive,
     check_probability,
-    check_single,
 )
 
 __all__ = ["PACRegression"]
 
 Floats = NDArray[np.float64]
 
-CALIBRATED = (
-    "model success_rate calibration alpha basis combine task fit_intercept tol confidence draws"
-).split()
 HALF = 0.5  # chance of being in the secret half
 
 
-class PACRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+@mechanism
+class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[misc]
     r"""A linear model of a random half of a public pool, PAC private of who was in it.
 
     Rows given to `fit` are the *pool*. Before the secret half A is drawn, halves are simulated:
@@ -132,34 +125,18 @@ class PACRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mi
     ((2,), True)
     """
 
-    def __init__(
-        self,
-        model: str = "ridge",
-        *,
-        success_rate: float = 0.75,
-        calibration: str = "mi",
-        alpha: float = 1.0,
-        basis: str = "difference",
-        combine: str = "minimax",
-        task: str = "weights",
-        fit_intercept: bool = True,
-        tol: float = 0.1,
-        confidence: float = 0.99,
-        draws: int = 20_000,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.model = model
-        self.success_rate = success_rate
-        self.calibration = calibration
-        self.alpha = alpha
-        self.basis = basis
-        self.combine = combine
-        self.task = task
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.confidence = confidence
-        self.draws = draws
-        self.random_state = random_state
+    model: str = setting(default="ridge", rule=one_of(*MODELS), kw_only=False)
+    success_rate: float = setting(default=0.75, rule=single(check_probability))
+    calibration: str = setting(default="mi")
+    alpha: float = setting(default=1.0)
+    basis: Any = setting(default="difference")
+    combine: str = setting(default="minimax", rule=one_of(*COMBINE))
+    task: str = setting(default="weights", rule=one_of(*TASKS))
+    fit_intercept: bool = setting(default=True)
+    tol: float = setting(default=0.1, rule=single(check_positive))
+    confidence: float = setting(default=0.99)
+    draws: int = setting(default=20_000, rule=partial(check_count, minimum=2))
+    random_state: int | np.random.Generator | None = setting(default=None)
 
     def fit(self, X: Any, y: Any = None, *, account: BudgetAccount | None = None) -> Self:
         """Draw the secret half of the pool and release a model of it.
@@ -183,8 +160,8 @@ class PACRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mi
         self._check_settings()
         check_account(account)
         simulate, secret = generator_from(self.random_state).spawn(2)
-        pool = self._pool(X, y, reset=True)
-        release = self._calibrate(pool.centered(), simulate)
+        pool = self.pool(X, y, reset=True)
+        release = self.calibrate(pool.centered(), simulate)
         promise = PACPrivacy(float(self.success_rate), sample_rate=HALF)
         charge(account, promise, X)
         turn, shift = pool.origin
@@ -194,7 +171,7 @@ class PACRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.covariance_ = turn @ release.covariance @ turn.T
         self.certificate_ = release.certificate
         self.guarantee_ = promise
-        self._keep_noise(self._pool_crowd(pool), release.covariance)
+        self._keep_noise(self._pool_crowd(pool)._replace(plan=release))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -221,9 +198,7 @@ class PACRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mi
         """
         in_memory(f"{type(self).__name__}.output_law", X, y)
         self._check_settings()
-        simulate, _ = generator_from(self.random_state).spawn(2)
-        pool = self._pool(X, y, reset=False)
-        release = self._calibrate(pool.centered(), simulate)
+        pool, release = self._planned(X, y)
         turn, shift = pool.origin
         return stats.multivariate_normal(
             turn @ release.center(members) + shift,
@@ -231,48 +206,43 @@ class PACRegression(Reported, RegressorMixin, BaseEstimator):  # type: ignore[mi
             allow_singular=True,
         )
 
+    def calibrate(self, pool: Pool, rng: np.random.Generator) -> CalibratedRelease:
+        """Return everything that is fixed before the secret is drawn."""
+        settings = self.get_params()
+        del settings["random_state"]
+        return calibrate_release(pool.X, pool.y, **settings, sample_rate=HALF, rng=rng)
+
+    def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
+        """Return the public pool; `reset` notes its columns, as `fit` does."""
+        rows = table_of(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
+        rows, labels = finite_data(rows, labels_of(rows, y))
+        return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
+
     def _check_settings(self) -> None:
-        check_choice(self.model, "model", MODELS)
-        rate = check_single(check_probability(self.success_rate, "success_rate"), "success_rate")
-        success_rate_to_snr(conditional_success_rate(rate, self.confidence), self.calibration)
-        rule = check_nonnegative if self.model == "ols" else check_positive
-        check_single(rule(self.alpha, "alpha"), "alpha")
+        check_settings(self)
+        rate = conditional_success_rate(float(self.success_rate), self.confidence)
+        success_rate_to_snr(rate, self.calibration)
+        single(check_nonnegative if self.model == "ols" else check_positive)(self.alpha, "alpha")
         if isinstance(self.basis, str):
             check_choice(self.basis, "basis", BASES)
-        check_choice(self.combine, "combine", COMBINE)
-        check_choice(self.task, "task", TASKS)
-        check_single(check_positive(self.tol, "tol"), "tol")
-        check_count(self.draws, "draws", minimum=2)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _planned(self, X: ArrayLike, y: ArrayLike) -> tuple[Pool, CalibratedRelease]:
+        simulate, _ = generator_from(self.random_state).spawn(2)
+        pool = self.pool(X, y)
+        return pool, self.calibrate(pool.centered(), simulate)
+
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact: Gaussian noise on the weights. Before a fit, as calibrated on the public pool."""
-        if plan:
-            covariance = plan[0]
-        else:
-            pool = Pool(crowd.X, crowd.y, self.model, self.alpha, self.fit_intercept)
-            simulate, _ = generator_from(self.random_state).spawn(2)
-            covariance = self._calibrate(pool.centered(), simulate).covariance
+        release = crowd.plan or self._planned(crowd.X, crowd.y)[1]
         frame = table_frame(crowd.X, self.fit_intercept, centered=self.fit_intercept)
-        return Noise.of(crowd, frame, covariance, exact=True, width=float(np.ptp(crowd.y)))
+        width = float(np.ptp(crowd.y))
+        return Noise.of(crowd, frame, release.covariance, exact=True, width=width)
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
         refuse_others(self, "X and y, the public pool", n=n, d=d, epsilon=epsilon, users=users)
         self._check_settings()
-        return self._pool_crowd(self._pool(X, y, reset=False))
+        return self._pool_crowd(self.pool(X, y))
 
     def _pool_crowd(self, pool: Pool) -> Crowd:
         promise = f"membership guessed at most {self.success_rate:.3g} of the time"
         return Crowd(pool.X.shape[1], promise, len(pool.y), None, pool.X, pool.y)
-
-    def _pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool) -> Pool:
-        if reset:
-            rows = table_of(self, X, ensure_min_samples=2)
-        else:
-            rows = np.asarray(X, dtype=float)
-        rows, labels = finite_data(rows, labels_of(rows, y))
-        return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
-
-    def _calibrate(self, pool: Pool, rng: np.random.Generator) -> CalibratedRelease:
-        """Everything that is fixed before the secret is drawn."""
-        settings = {name: value for name, value in self.get_params().items() if name in CALIBRATED}
-        return calibrate_release(pool.X, pool.y, **settings, sample_rate=HALF, rng=rng)

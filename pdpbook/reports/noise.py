@@ -39,6 +39,7 @@ class Crowd(NamedTuple):
     X: Any = None  #: the table, where it is public
     y: Any = None  #: the labels, where they are
     fitted: bool = False  #: whether the released attributes of the estimator are these people's
+    plan: Any = None  #: what was planned for them, if it was, so that `_noise` need not do so anew
 
     @property
     def above(self) -> Floats:

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.report import Report, report_of
-from pdpbook.validation import check_count, check_epsilon, check_finite
+from pdpbook.validation import check_count, check_epsilon
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -76,16 +75,13 @@ class Reported:
             known, names = self._noise(self._crowd(n, d, epsilon, users, X, y)), ()
         return report_of(type(self).__name__, known, names, at, label_sd)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """The noise of this mechanism for a crowd: a function of public things alone."""
         raise NotImplementedError
 
-    def _keep_noise(self, crowd: Crowd, *plan: Any) -> None:
-        """At the end of a fit: keep what is public, and warn where the noise drowns the labels.
-
-        `plan` is what `_noise` would have to compute anew.
-        """
-        self.noise_ = self._noise(crowd._replace(fitted=True), *plan)
+    def _keep_noise(self, crowd: Crowd) -> None:
+        """At the end of a fit: keep what is public, and warn where the noise drowns the labels."""
+        self.noise_ = self._noise(crowd._replace(fitted=True))
         relation = getattr(self.guarantee_, "neighbors", "")  # type: ignore[attr-defined]
         one = relation in ("add-remove", "zero-out")  # PAC privacy has no neighbors
         if one and not isinstance(crowd.epsilon, str):  # whether anybody is left out is not said
@@ -107,40 +103,6 @@ class Reported:
         n, d = check_count(n, "n"), check_count(d, "d") if self._reads_rows else 0
         budgets = self._check_settings(epsilon)  # type: ignore[attr-defined]
         return Crowd(d, check_epsilon(budgets, n), n)
-
-
-class ReportedOfUsers(Reported):
-    """The same for mechanisms of users, of whom sizes are public."""
-
-    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        refuse_others(self, "users (or n) and d", X=X, y=y)
-        if users is None:
-            sizes = np.ones(check_count(n, "n"), dtype=int)
-        else:
-            sizes = np.array([check_count(size, "users") for size in np.atleast_1d(users)])
-        if n is not None and n != sizes.sum():
-            raise ValueError(f"n must be the sum of the sizes in users, {sizes.sum()}; got {n}")
-        self._check_settings(epsilon)  # type: ignore[attr-defined]
-        budgets = self.epsilon if epsilon is None else epsilon  # type: ignore[attr-defined]
-        m = len(sizes)
-        owners = Users(np.repeat(np.arange(m), sizes), np.arange(m), sizes, True, {})
-        tau = np.broadcast_to(check_epsilon(budgets, m), m)
-        columns = check_count(d, "d") if self._reads_rows else 0
-        return Crowd(columns, tau, int(sizes.sum()), owners)
-
-
-class ReportedOfTable(Reported):
-    """The same where X is public, and who owns which row."""
-
-    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        refuse_others(self, "X and users", n=n, d=d, y=y)
-        rows = np.asarray(check_finite(X, "X"))
-        if rows.ndim != 2:
-            raise ValueError(f"X must have shape (n, d); got shape {rows.shape}")
-        budgets = self._check_settings(epsilon)  # type: ignore[attr-defined]
-        owners = check_users(users, len(rows), X=X)
-        tau = check_user_epsilon(budgets, owners)
-        return Crowd(rows.shape[1], tau, len(rows), owners, rows)
 
 
 def refuse_others(model: Any, wanted: str, **given: Any) -> None:

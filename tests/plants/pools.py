@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 class _Recast(PACRegression):
     """Noise of another covariance than was certified."""
 
-    def _calibrate(self, pool: Any, rng: np.random.Generator) -> Any:
-        release = super()._calibrate(pool, rng)
+    def calibrate(self, pool: Any, rng: np.random.Generator) -> Any:
+        release = super().calibrate(pool, rng)
         return replace(release, covariance=self._recast(np.asarray(release.covariance)))
 
     def _recast(self, covariance: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from pdpbook._users import Part, Users, check_user_epsilon, check_users
+from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.guarantees import PureDP
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.user_level import (
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 class RecordForUser(WeightedMean):
     """The noise hides one record of a user, and users have many."""
 
-    def _contributions(self, row_weights: Floats, users: Users) -> Floats:
+    def contributions(self, row_weights: Floats, users: Users) -> Floats:
         most = np.zeros(len(users.labels))
         np.maximum.at(most, users.codes, row_weights)
         return most
@@ -39,34 +39,33 @@ class RecordForUser(WeightedMean):
 class AverageUser(WeightedMean):
     """The noise is for the average contribution of a user, not for the largest."""
 
-    def _noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
-        return float(self._width() * np.mean(self._contributions(row_weights, users) / budgets))
+    def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
+        return float(self.width() * np.mean(self.contributions(row_weights, users) / budgets))
 
 
 class BudgetOfTheAverage(WeightedMean):
     """Weights and noise for one budget, the average of all users."""
 
-    def _plan(self, users: Users, budgets: Floats) -> Any:
-        return super()._plan(users, np.full(len(budgets), budgets.mean()))
+    def plan(self, users: Users, budgets: Floats) -> Any:
+        return super().plan(users, np.full(len(budgets), budgets.mean()))
 
-    def _noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
-        return super()._noise_scale(row_weights, users, np.full(len(budgets), budgets.mean()))
+    def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
+        return super().noise_scale(row_weights, users, np.full(len(budgets), budgets.mean()))
 
 
 class ScaleOfKeptRows(SampleLimitedMean):
     """The sum is divided by the rows that are kept, the noise by all of them."""
 
-    def _noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
+    def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
         kept = int((row_weights > 0).sum())
-        return super()._noise_scale(row_weights, users, budgets) * kept / len(row_weights)
+        return super().noise_scale(row_weights, users, budgets) * kept / len(row_weights)
 
 
 class RowsClippedAlone(WeightedERM):
     """Each row is clipped to what its owner may add, so a user adds that for every row."""
 
-    def _law(self, X: Floats, y: Floats, part: Part) -> Any:
-        law, plan = super()._law(X, y, part)
-        return _ByRow(**vars(law)), plan
+    def law(self, people: Any) -> Any:
+        return _ByRow(**vars(super().law(people)))
 
 
 class _ByRow(GradientTranscript):
@@ -80,42 +79,41 @@ class _ByRow(GradientTranscript):
 class OneGradientCharged(WeightedERM):
     """The noise of one gradient on every one of many."""
 
-    def _law(self, X: Floats, y: Floats, part: Part) -> Any:
-        law: Any
-        law, plan = super()._law(X, y, part)
-        return replace(law, sigma=law.sigma / np.sqrt(law.steps)), plan
+    def law(self, people: Any) -> Any:
+        law: Any = super().law(people)
+        return replace(law, sigma=law.sigma / np.sqrt(law.steps))
 
 
 class RowScaleOutput(WeightedERM):
     """Noise on the minimizer for the weight of one row of a user."""
 
-    def _plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Any:
-        plan = super()._plan(budgets, sizes, d)
+    def plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Any:
+        plan = super().plan(budgets, sizes, d)
         return replace(plan, scale=plan.scale / float(sizes.max()))
 
 
 class ColumnForUser(SampleLimitedRegression):
     """The noise of the largest column of the matrix, as if each user had one record."""
 
-    def _plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        plan = super()._plan(X, users, epsilon)
-        scale = self._width() * np.abs(plan.C).sum(axis=0).max() / epsilon.min()
+    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
+        plan = super().plan(X, users, epsilon)
+        scale = self.width() * np.abs(plan.C).sum(axis=0).max() / epsilon.min()
         return replace(plan, scale=float(scale))
 
 
 class HalfTheWidth(GWARegression):
     """Labels in an interval of width 2, noise for width 1."""
 
-    def _plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        plan = super()._plan(X, users, epsilon)
+    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
+        plan = super().plan(X, users, epsilon)
         return replace(plan, scale=plan.scale / 2)
 
 
 class NoiseByResiduals(GWARegression):
     """The noise follows the residuals of a fit without noise, as if those were public."""
 
-    def _law(self, X: Floats, y: Floats, users: Users, epsilon: Floats) -> Any:
-        law = super()._law(X, y, users, epsilon)
+    def law(self, people: Any) -> Any:
+        law, X, y = super().law(people), people.X, people.y
         residuals = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
         return replace(law, scale=law.scale * (1 + 0.1 * float(np.std(residuals))))
 
@@ -123,8 +121,8 @@ class NoiseByResiduals(GWARegression):
 class WholeBudgetInBothStages(TwoStageGWARegression):
     """A pilot and a final release, each with the whole budget."""
 
-    def _stages(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        pilot, final = super()._stages(X, users, epsilon)
+    def stages(self, X: Floats, users: Users, epsilon: Floats) -> Any:
+        pilot, final = super().stages(X, users, epsilon)
         return replace(pilot, scale=pilot.scale * self.share), replace(
             final, scale=final.scale * (1 - self.share)
         )

@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pdpbook._accounts import charge, check_account
 from pdpbook._budgets import worth_taking
 from pdpbook._domain import (
     ball_to_user_units,
-    check_mapping,
-    check_sizes,
+    check_flag,
+    check_pairs,
     finite_data,
-    generator_from,
     labels_of,
     labels_to_domain,
     rows_to_ball,
     table_of,
 )
-from pdpbook._users import (
-    Part,
-    Users,
-    check_budgets_of_users,
-    check_user_epsilon,
-    check_users,
-    part_of,
-)
+from pdpbook._users import Users
 from pdpbook.blocks import in_memory
-from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP, ZeroConcentratedDP
-from pdpbook.noise import L2Laplace
+from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
+from pdpbook.frames.users import PeopleWithRows, UserEstimator
+from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
+from pdpbook.noise import L2Laplace, gaussian_mu
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
-from pdpbook.reports.reported import ReportedOfUsers
+from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
-from pdpbook.user_level.erm.plan import Plan, plan_descent, plan_output
+from pdpbook.user_level.erm.plan import Plan, output_price
+from pdpbook.user_level.weights import tradeoff_weights
 from pdpbook.validation import (
-    check_choice,
     check_count,
     check_delta,
     check_nonnegative,
     check_scale,
-    check_single,
     refuse_masked,
 )
 
@@ -59,6 +51,7 @@ Floats = NDArray[np.float64]
 
 UNDERFLOW = 1e-150  # the rho of a smaller budget is no float
 DELTA = 1e-6  # of noisy gradients, where none is given
+MOST_STEPS = 1000  # of a descent whose number of steps is not given
 SOLVER = 1e-11  # gradient norm of a minimizer, in units of the Lipschitz constant of J
 
 
@@ -66,7 +59,13 @@ def _logistic(model: Any) -> bool:
     return bool(model.loss == "logistic")
 
 
-class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
+def _price(value: Any, name: str) -> None:
+    if value is not None and value != np.inf:
+        single(check_nonnegative)(value, name)
+
+
+@mechanism
+class WeightedERM(UserEstimator):
     r"""Weighted fit on a ball that keeps one budget for all the rows of a user together.
 
     On the domain :math:`\|x_i\|\le1`, :math:`|y_i|\le1`, it looks for the least of
@@ -91,8 +90,6 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
     ----------
     loss : {"squared", "logistic"}, default "squared"
         The squared loss makes a regressor, the logistic loss a classifier for two classes.
-    epsilon : float, mapping or array_like, default 1.0
-        Budget in nats of every user, or one each by label or by row; `fit` can be given others.
     delta : float, optional
         Failure probability. Descent needs one in (0, 1), and None is 1e-6; output perturbation is
         pure, and None is 0.
@@ -127,10 +124,6 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
         Public bounds of the features in your units, one pair or a pair for each column.
     y_bounds : pair of float, default (-1.0, 1.0)
         Public bounds of the labels in your units; of the squared loss only.
-    clip : bool, default False
-        Clip data to the bounds instead of raising.
-    random_state : None, int or Generator, default None
-        None for every real release: an integer repeats the noise on the next data set.
 
     Attributes
     ----------
@@ -146,10 +139,8 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
     exposure_ : ndarray, shape (m,)
         What each user spends, in the unit of the promise (rho, mu or epsilon): less than
         `guarantee_` where a weight stays below its cap. Public.
-    noise_ : Noise
-        What is public about the noise; `report` reads it.
-    users_, weights_ : ndarray, shape (m,)
-        Labels of users, sorted, and their weights: public.
+    weights_ : ndarray, shape (m,)
+        Weights of the users: public.
     noise_scale_ : float
         :math:`\varsigma`, or :math:`\beta` of the noise on the minimizer: public.
     steps_ : int
@@ -160,8 +151,7 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     Statements ``alg-weighted-erm``, ``thm-weighted-erm``, ``prop-logistic``, chapter
-    *user_level/erm*. Sizes and ownership of rows are public. Nothing without noise stays on the
-    fitted object.
+    *user_level/erm*. Sizes and ownership of rows are public.
 
     Examples
     --------
@@ -173,104 +163,153 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
     ((2,), 0.103, 'user')
     """
 
-    def __init__(
-        self,
-        loss: str = "squared",
-        *,
-        epsilon: Any = 1.0,
-        delta: float | None = None,
-        optimizer: str = "gradient",
-        accounting: str = "zcdp",
-        radius: float = 1.0,
-        lam: float = 0.1,
-        steps: int | None = None,
-        step_size: float | None = None,
-        clip_norm: float | None = None,
-        tradeoff: float | None = None,
-        classes: ArrayLike | None = None,
-        row_norm: float | None = None,
-        fit_intercept: bool = False,
-        bounds: ArrayLike = (-1.0, 1.0),
-        y_bounds: ArrayLike = (-1.0, 1.0),
-        clip: bool = False,
-        random_state: int | np.random.Generator | None = None,
-    ):
-        self.loss = loss
-        self.epsilon = epsilon
-        self.delta = delta
-        self.optimizer = optimizer
-        self.accounting = accounting
-        self.radius = radius
-        self.lam = lam
-        self.steps = steps
-        self.step_size = step_size
-        self.clip_norm = clip_norm
-        self.tradeoff = tradeoff
-        self.classes = classes
-        self.row_norm = row_norm
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.y_bounds = y_bounds
-        self.clip = clip
-        self.random_state = random_state
+    loss: str = setting(default="squared", rule=one_of(*LOSSES), kw_only=False)
+    delta: float | None = setting(default=None, rule=optional(partial(check_delta, zero=True)))
+    optimizer: str = setting(default="gradient", rule=one_of("gradient", "output"))
+    accounting: str = setting(default="zcdp", rule=one_of("zcdp", "gaussian"))
+    radius: float = setting(default=1.0, rule=check_scale)
+    lam: float = setting(default=0.1, rule=check_scale)
+    steps: int | None = setting(default=None, rule=optional(check_count))
+    step_size: float | None = setting(default=None, rule=optional(check_scale))
+    clip_norm: float | None = setting(default=None, rule=optional(check_scale))
+    tradeoff: float | None = setting(default=None, rule=_price)
+    classes: ArrayLike | None = setting(default=None)
+    row_norm: float | None = setting(default=None, rule=optional(check_scale))
+    fit_intercept: bool = setting(default=False, rule=check_flag)
+    bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_pairs)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        users: Any = None,
-        epsilon: Any = None,
-        account: BudgetAccount | None = None,
-    ) -> Self:
-        """Release private coefficients.
+    def law(self, people: PeopleWithRows) -> GradientTranscript | L2Laplace:
+        plan, owners, R = people.plan, people.part.users, float(self.radius)
+        X, y, c = people.X, people.y, plan.weights.row_weights[owners.codes]
+        if self.optimizer == "output":
+            goal = self.gradient_norm()
+            theta = ball_minimizer(X, y, self.lam, c, loss=self.loss, radius=R, gradient_norm=goal)
+            return L2Laplace(theta, 1 / plan.scale)
+        rows = np.argsort(owners.codes, kind="stable")  # all rows of a user together
+        starts = np.cumsum(owners.sizes) - owners.sizes
+        clips, eta = self.lipschitz() * plan.weights.weights, self.step(plan, X.shape[1])
+        rows_of_users = X[rows], y[rows], c[rows], starts
+        return GradientTranscript(*rows_of_users, clips, self.loss, R, eta, plan.steps, plan.scale)
 
-        Parameters
-        ----------
-        X : array_like, shape (n, d)
-            Rows, inside `bounds`.
-        y : array_like, shape (n,), optional
-            Labels, inside `y_bounds`; or two classes.
-        users : array_like, shape (n,), optional
-            Who owns each row; None makes every row a user of its own.
-        epsilon : float, mapping or array_like, optional
-            Budgets in nats, one a row or one a user, as in `WeightedMean`; None is the
-            constructor's.
-        account : BudgetAccount, optional
-            Charged with the promise before anything is drawn; it refuses a fit that would
-            overspend.
+    def promise(self, people: PeopleWithRows) -> ZeroConcentratedDP | GaussianDP | PureDP:
+        parameter = people.part.everybody(people.plan.promised)
+        if self.optimizer == "output":
+            return PureDP(parameter, neighbors="user")
+        kind = ZeroConcentratedDP if self.accounting == "zcdp" else GaussianDP
+        return kind(parameter, neighbors="user")
 
-        Returns
-        -------
-        WeightedERM
-            The fitted estimator.
-        """
-        in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
-        self._check_settings(epsilon)
-        check_account(account)
-        rng = generator_from(self.random_state)
-        rows = table_of(self, X)
-        owners = check_users(users, len(rows), X=X, y=y)
-        part = self._part(owners, epsilon, rows.shape[1])
-        clean, labels, classes = self._data(rows, y, part)
-        law, plan = self._law(clean, labels, part)
-        promise = self._promise(part.everybody(plan.promised))
-        charge(account, promise, X, owners)
-        drawn = law.sample(rng=rng)
-        theta = law.release(drawn) if isinstance(law, GradientTranscript) else drawn
-        y_bounds = (-1.0, 1.0) if _logistic(self) else self.y_bounds
+    def plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Plan:
+        """Choose weights and noise: what each user may weigh is the square root of their rho."""
+        if self.optimizer == "output":  # as computed, and as much again for rounding
+            return self.plan_output(budgets, sizes, d, 2 * self.gradient_norm())
+        zcdp, delta = self.accounting == "zcdp", self._delta()
+        if zcdp:
+            promised = calibrate_rho(budgets, delta)
+            tau = np.sqrt(promised)
+        else:
+            values, at = np.unique(budgets, return_inverse=True)
+            promised = np.atleast_1d(gaussian_mu(values, delta))[at]
+            tau = promised / np.sqrt(2)
+        A = erm_tradeoff(int(sizes.sum()), d) if self.tradeoff is None else float(self.tradeoff)
+        weights = tradeoff_weights(sizes, A, tau)
+        t = float(np.max(weights.weights / tau))
+        few = int(np.ceil(min(1 / (2 * d * t**2), MOST_STEPS)))
+        T = few if self.steps is None else int(self.steps)
+        share = np.minimum(weights.weights / (t * tau), 1.0)
+        spent = promised * (share**2 if zcdp else share)
+        return Plan(weights, promised, spent, T, float(self.lipschitz() * t * np.sqrt(2 * T)))
+
+    def plan_output(
+        self, budgets: Floats, sizes: NDArray[np.intp], d: int, gradient_norm: float
+    ) -> Plan:
+        """Choose noise for a minimizer whose true gradient norm is at most this one."""
+        L, lam, A = self.lipschitz(), float(self.lam), self.tradeoff
+        if A is None:
+            smoothness = LOSSES[self.loss].smoothness
+            A = output_price(budgets, sizes, d, L, float(self.radius), lam, smoothness)
+        weights = tradeoff_weights(sizes, float(A), budgets)
+        moves = 2 * (L * weights.weights + gradient_norm) / lam
+        scale = float(np.max(moves / budgets))
+        return Plan(weights, budgets, np.minimum(moves / scale, budgets), 0, scale)
+
+    def lipschitz(self) -> float:
+        """Return the longest gradient per unit weight: of the loss, or what it is clipped to."""
+        if self.clip_norm is not None:
+            return float(self.clip_norm)
+        return float(LOSSES[self.loss].lipschitz(float(self.radius)))
+
+    def gradient_norm(self) -> float:
+        """Return the norm of the gradient at which the solver of a minimizer stops."""
+        return SOLVER * (self.lipschitz() + float(self.lam) * float(self.radius))
+
+    def step(self, plan: Plan, d: int) -> float:
+        """Return eta, the length of a step of descent."""
+        if self.step_size is not None:
+            return float(self.step_size)
+        squares = self.lipschitz() ** 2 + d * plan.scale**2
+        return float(self.radius / np.sqrt((plan.steps + 1) * squares))
+
+    def heard(self, epsilon: Floats, users: Users, d: int) -> Floats:
+        """Return the budgets, 0 for those whose charge for the solver costs the others most."""
+        if self.optimizer == "gradient":  # nobody is charged for a solver
+            if not epsilon.max() > UNDERFLOW:
+                raise ValueError(
+                    f"epsilon must be above {UNDERFLOW:g} for somebody; got {epsilon.max():g}"
+                )
+            return np.where(epsilon > UNDERFLOW, epsilon, 0.0)
+
+        def noise(part: Floats, charge: float) -> float:
+            those = users.sizes[epsilon >= part.min()]
+            return self.plan_output(part, those, d + bool(self.fit_intercept), charge).scale
+
+        charged = 2 * self.gradient_norm()
+        free = noise(epsilon[epsilon > 0], 0.0)
+        return worth_taking(epsilon, lambda part: noise(part, charged), free)
+
+    def check(self) -> None:
+        delta = self._delta()
+        if delta == 0 and self.optimizer == "gradient":
+            raise ValueError(
+                "delta must be above 0 and below 1; got 0. Gaussian noise keeps no pure promise: "
+                "pass a delta well below one over the number of users, or optimizer='output'"
+            )
+        if delta > 0 and self.optimizer == "output":
+            raise ValueError(f"delta must be 0 with optimizer='output'; got {delta:g}")
+        if self.clip_norm is not None and self.optimizer == "output":
+            raise ValueError("clip_norm must be None with optimizer='output': nothing is clipped")
+
+    def planned(self, crowd: Crowd) -> Plan:
+        part, k = crowd.part, crowd.d + bool(self.fit_intercept)
+        return self.plan(part.epsilon, part.users.sizes, k)
+
+    def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        return self.design(table_of(self, X), y)
+
+    def design(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        rows = np.asarray(X, dtype=float)
+        if y is None or not _logistic(self):
+            return rows, labels_of(rows, y)
+        refuse_masked(y, "y")
+        check_consistent_length(rows, y)
+        return rows, np.asarray(y)
+
+    def to_domain(self, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
+        if _logistic(self):
+            X, y = finite_data(X, two_classes(y, self.classes)[1])
+        else:
+            X, y = finite_data(X, y)
+            y = labels_to_domain(y, self.y_bounds, self.clip)
+        return rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept), y
+
+    def release(self, draw: Floats, law: Any, people: PeopleWithRows) -> None:
+        super().release(draw, law, people)
+        theta = law.release(draw) if self.optimizer == "gradient" else draw
+        y_bounds: ArrayLike = self.y_bounds
+        if _logistic(self):
+            y_bounds, self.classes_ = (-1.0, 1.0), two_classes(people.given, self.classes)[0]
         self.coef_, self.intercept_ = ball_to_user_units(
-            theta, rows.shape[1], self.bounds, y_bounds, self.row_norm
+            theta, people.crowd.d, self.bounds, y_bounds, self.row_norm
         )
-        self.users_, self.weights_ = owners.labels, part.everybody(plan.weights.weights)
-        self.noise_scale_, self.steps_ = plan.scale, plan.steps
-        if classes is not None:
-            self.classes_ = classes
-        self.guarantee_ = promise
-        self.exposure_ = part.everybody(plan.spent)
-        budgets = check_user_epsilon(self.epsilon if epsilon is None else epsilon, owners)
-        self._keep_noise(Crowd(rows.shape[1], budgets, len(rows), owners))
-        return self
 
     def predict(self, X: ArrayLike) -> Any:
         """Predict labels, or the likelier class; X may lie outside `bounds`."""
@@ -293,127 +332,15 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
         measure = accuracy_score if _logistic(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
-    def output_law(
-        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
-    ) -> GradientTranscript | L2Laplace:
-        """Exact law of all noisy gradients, or of the noisy minimizer. NOT private: for audits.
-
-        Parameters are as in `fit`, which draws once from this law. ``law.release`` maps noisy
-        gradients to the released parameters on the domain.
-        """
-        in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
-        self._check_settings(epsilon)
-        rows = np.asarray(X, dtype=float)
-        part = self._part(check_users(users, len(rows), X=X, y=y), epsilon, rows.shape[1])
-        clean, labels, _ = self._data(rows, y, part)
-        return self._law(clean, labels, part)[0]
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        if _logistic(self):
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        else:
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
+        tags.estimator_type = "classifier" if _logistic(self) else "regressor"
+        tags.classifier_tags = ClassifierTags(multi_class=False) if _logistic(self) else None
+        tags.regressor_tags = None if _logistic(self) else RegressorTags()
         return tags
 
-    def _check_settings(self, epsilon: Any) -> None:
-        """Everything that can be refused before the data are touched."""
-        check_budgets_of_users(self.epsilon if epsilon is None else epsilon)
-        check_choice(self.loss, "loss", tuple(LOSSES))
-        check_choice(self.optimizer, "optimizer", ("gradient", "output"))
-        check_choice(self.accounting, "accounting", ("zcdp", "gaussian"))
-        delta = check_delta(self._delta(), zero=True)
-        if delta == 0 and self.optimizer == "gradient":
-            raise ValueError(
-                "delta must be above 0 and below 1; got 0. Gaussian noise keeps no pure promise: "
-                "pass a delta well below one over the number of users, or optimizer='output'"
-            )
-        if delta > 0 and self.optimizer == "output":
-            raise ValueError(f"delta must be 0 with optimizer='output'; got {delta:g}")
-        check_scale(self.radius, "radius")
-        check_scale(self.lam, "lam")
-        check_sizes(self, "step_size", "clip_norm", "row_norm")
-        if self.clip_norm is not None and self.optimizer == "output":
-            raise ValueError("clip_norm must be None with optimizer='output': nothing is clipped")
-        if self.steps is not None:
-            check_count(self.steps, "steps")
-        if self.tradeoff is not None and self.tradeoff != np.inf:
-            check_single(check_nonnegative(self.tradeoff, "tradeoff"), "tradeoff")
-        check_mapping(self.bounds, self.y_bounds, self.clip, self.fit_intercept)
-
-    def _part(self, owners: Users, epsilon: Any, d: int) -> Part:
-        """Who takes part."""
-        budgets = check_user_epsilon(self.epsilon if epsilon is None else epsilon, owners)
-        return part_of(owners, self._promised(budgets, owners.sizes, d + bool(self.fit_intercept)))
-
-    def _data(self, rows: Floats, y: Any, part: Part) -> tuple[Floats, Floats, NDArray[Any] | None]:
-        """Rows and labels of the part on the domain, and the two classes of the logistic loss."""
-        classes = None
-        if y is not None:
-            refuse_masked(y, "y")
-            check_consistent_length(rows, y)
-            y = np.asarray(y)[part.rows]
-        rows = rows[part.rows]
-        if _logistic(self):
-            classes, labels = two_classes(y, self.classes)
-            rows, labels = finite_data(rows, labels)
-        else:
-            rows, labels = finite_data(rows, labels_of(rows, y))
-            labels = labels_to_domain(labels, self.y_bounds, self.clip)
-        ball = rows_to_ball(rows, self.bounds, self.row_norm, self.clip, self.fit_intercept)
-        return ball, labels, classes
-
-    def _law(self, X: Floats, y: Floats, part: Part) -> tuple[GradientTranscript | L2Laplace, Plan]:
-        owners = part.users
-        plan = self._plan(part.epsilon, owners.sizes, X.shape[1])
-        c = plan.weights.row_weights[owners.codes]
-        if self.optimizer == "output":
-            theta = ball_minimizer(
-                X, y, self.lam, c, loss=self.loss, radius=self.radius, gradient_norm=self._goal()
-            )
-            return L2Laplace(theta, 1 / plan.scale), plan
-        order = np.argsort(owners.codes, kind="stable")
-        G, R, d, T = self._lipschitz(), float(self.radius), X.shape[1], plan.steps
-        law = GradientTranscript(
-            X[order],
-            y[order],
-            c[order],
-            np.concatenate([[0], np.cumsum(owners.sizes)[:-1]]).astype(np.intp),
-            G * plan.weights.weights,
-            self.loss,
-            R,
-            self._step(T, plan.scale, d),
-            T,
-            plan.scale,
-        )
-        return law, plan
-
-    def _promised(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Floats:
-        """Budgets of all users, 0 for those whose charge for the solver costs the others most."""
-        if self.optimizer == "gradient":  # nobody is charged for a solver
-            if not budgets.max() > UNDERFLOW:
-                raise ValueError(
-                    f"epsilon must be above {UNDERFLOW:g} for somebody; got {budgets.max():g}"
-                )
-            return np.where(budgets > UNDERFLOW, budgets, 0.0)
-
-        def noise(part: Floats, goal: float) -> float:
-            return self._plan_output(part, sizes[budgets >= part.min()], d, goal).scale
-
-        charged = 2 * self._goal()  # as computed, and as much again for rounding
-        return worth_taking(
-            budgets, lambda part: noise(part, charged), noise(budgets[budgets > 0], 0.0)
-        )
-
-    def _step(self, T: int, sigma: float, d: int) -> float:
-        if self.step_size is not None:
-            return float(self.step_size)
-        return float(self.radius / np.sqrt((T + 1) * (self._lipschitz() ** 2 + d * sigma**2)))
-
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""On the minimizer exact; of descent an estimate, and a bound on the mean square length.
 
         Two iterates are never further apart than the ball is wide, and a step of at most two over
@@ -425,16 +352,11 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
         frame = ball_frame(self, crowd.d, self.row_norm, half)
         width = None if _logistic(self) else 2 * frame.half
         d = frame.order
-        if crowd.fitted:
-            scale, T = self.noise_scale_, self.steps_
-        else:
-            sizes = crowd.users.sizes  # type: ignore[union-attr]
-            budgets = self._promised(crowd.epsilon, sizes, d)
-            known = self._plan(budgets[budgets > 0], sizes[budgets > 0], d)
-            scale, T = known.scale, known.steps
+        known = crowd.plan or self.planned(crowd)
+        scale, T = known.scale, known.steps
         if self.optimizer == "output":
             return Noise.of(crowd, frame, (d + 1) * scale**2, exact=True, width=width)
-        step, smoothness = self._step(T, scale, d), LOSSES[self.loss].smoothness
+        step, smoothness = self.step(known, d), LOSSES[self.loss].smoothness
         added, wide = (step * scale) ** 2, 4 * float(self.radius) ** 2
         near = self.clip_norm is None and step * smoothness <= 2
         steps = np.arange(1, T + 1)
@@ -449,56 +371,10 @@ class WeightedERM(ReportedOfUsers, BaseEstimator):  # type: ignore[misc]
         spread *= min(1.0, most / np.trace(spread))
         return Noise.of(crowd, frame, spread, most, width=width)
 
-    def _plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Plan:
-        tradeoff = None if self.tradeoff is None else float(self.tradeoff)
-        if self.optimizer == "gradient":
-            return plan_descent(
-                budgets,
-                float(self._delta()),
-                sizes,
-                d,
-                lipschitz=self._lipschitz(),
-                accounting=self.accounting,
-                tradeoff=tradeoff,
-                steps=None if self.steps is None else int(self.steps),
-            )
-        return self._plan_output(budgets, sizes, d, 2 * self._goal())
-
-    def _plan_output(
-        self, budgets: Floats, sizes: NDArray[np.intp], d: int, gradient_norm: float
-    ) -> Plan:
-        return plan_output(
-            budgets,
-            sizes,
-            d,
-            lipschitz=self._lipschitz(),
-            radius=float(self.radius),
-            lam=float(self.lam),
-            smoothness=LOSSES[self.loss].smoothness,
-            tradeoff=None if self.tradeoff is None else float(self.tradeoff),
-            gradient_norm=gradient_norm,
-        )
-
-    def _promise(self, parameter: Floats) -> ZeroConcentratedDP | GaussianDP | PureDP:
-        if self.optimizer == "output":
-            return PureDP(parameter, neighbors="user")
-        if self.accounting == "zcdp":
-            return ZeroConcentratedDP(parameter, neighbors="user")
-        return GaussianDP(parameter, neighbors="user")
-
     def _delta(self) -> float:
         if self.delta is None:
             return 0.0 if self.optimizer == "output" else DELTA
         return self.delta
-
-    def _lipschitz(self) -> float:
-        """Length of a gradient per unit weight: of the loss, or what it is clipped to."""
-        if self.clip_norm is not None:
-            return float(self.clip_norm)
-        return float(LOSSES[self.loss].lipschitz(float(self.radius)))
-
-    def _goal(self) -> float:
-        return SOLVER * (self._lipschitz() + float(self.lam) * float(self.radius))
 
     def _score(self, X: ArrayLike) -> Floats:
         in_memory(f"{type(self).__name__}.predict", X)

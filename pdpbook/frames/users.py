@@ -1,0 +1,268 @@
+"""The frame of users who own rows: a budget each, and a plan that is public before a label is."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+
+from pdpbook._domain import check_flag
+from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
+from pdpbook.blocks import in_memory
+from pdpbook.frames.regressor import PrivateEstimator
+from pdpbook.frames.settings import check_settings, mechanism, optional, setting
+from pdpbook.guarantees import BudgetAccount
+from pdpbook.reports.frames import width_of_labels
+from pdpbook.reports.noise import Crowd
+from pdpbook.reports.reported import refuse_others
+from pdpbook.validation import (
+    check_bounds,
+    check_choice,
+    check_count,
+    check_design,
+    check_epsilon,
+    check_scale,
+)
+
+__all__: list[str] = []  # for the estimators of the package
+
+Floats = NDArray[np.float64]
+
+
+class Plan(Protocol):
+    """What public things alone fix, before a label is looked at: weights, noise, exposures."""
+
+    @property
+    def each(self) -> dict[str, Floats]:
+        """Public attributes of the fitted estimator with one number a user who takes part."""
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """All its other public attributes."""
+
+
+class PeopleWithRows:
+    """What a mechanism may look at: users who take part, and their rows. Not private.
+
+    Attributes
+    ----------
+    X, y : ndarray
+        Rows and labels of those who take part, on the domain; labels are measured from `origin`.
+    given : ndarray
+        Their labels as they were given, such as two classes.
+    users : Users
+        Everybody.
+    part : Part
+        Who takes part: ``part.users`` with their rows, ``part.epsilon`` with their budgets.
+    promised : ndarray, shape (m,)
+        Budgets of everybody, 0 for whoever takes no part.
+    plan : Plan
+        What was fixed before a label was looked at.
+    crowd : Crowd
+        What is public of everybody, with the plan.
+    """
+
+    def __init__(
+        self,
+        rules: UserEstimator,
+        X: Any,
+        y: Any,
+        users: Any,
+        budgets: Any,
+        *,
+        fitting: bool = False,
+    ):
+        rows, labels = rules.read(X, y) if fitting else rules.design(X, y)
+        self.users = check_users(users, len(labels), X=X, y=y)
+        epsilon = check_user_epsilon(budgets, self.users)
+        public = rules.public(rows.shape[1], epsilon, self.users, rows)
+        self.promised, self.part = public.epsilon, public.part
+        self.given = labels[self.part.rows]
+        self.X, y = rules.to_domain(rows[self.part.rows], self.given)
+        self.origin = rules.origin() if fitting else 0.0
+        self.y = y - self.origin
+        self.plan: Any = rules.planned(public)
+        self.crowd = public._replace(plan=self.plan)
+
+
+@mechanism
+class UserEstimator(PrivateEstimator):
+    """A release that protects a user with all of their rows, each with a budget of their own.
+
+    A mechanism also says
+
+    - `plan`, its weights and noise: a function of public things alone;
+    - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much.
+
+    Parameters
+    ----------
+    epsilon : float, mapping or array_like, default 1.0
+        Budget in nats, for everybody or one a user as in `fit`, which can be given others. Public.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units.
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+
+    Attributes
+    ----------
+    guarantee_ : PureDP
+        What each user was promised, in the order of `users_`.
+    users_ : ndarray, shape (m,)
+        Labels of the users, sorted.
+    exposure_ : ndarray, shape (m,)
+        Largest privacy loss that each user can suffer, in the unit of the promise and at most that:
+        all of it for whoever is at the limit, less for the others. Public.
+
+    Notes
+    -----
+    Sizes and ownership of rows are public. Rounding of floats is not covered by the promise.
+    """
+
+    epsilon: Any = setting(default=1.0)
+    y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_bounds)
+    clip: bool = setting(default=False, rule=check_flag)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
+    ) -> Self:
+        """Draw once from the law of the mechanism, and keep what is released.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows, in memory: inside `bounds` where there are such; PUBLIC in label-private
+            regressions, which protect y alone; in means they count for their number alone.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`; or two classes.
+        users : array_like, shape (n,), optional
+            Who owns each row, public; None makes every row a user of its own.
+        epsilon : float, mapping or array_like, optional
+            Budgets in nats: a number; shape (n,), one value a row by position, the same on all
+            rows of a user; or by user: a mapping, or a Series of another length whose index is
+            exactly the users. Whoever has 0 takes no part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
+        budgets = self._check_settings(epsilon)
+        read = partial(PeopleWithRows, self, X, y, users, budgets, fitting=True)
+        return self._fit(read, X, account)
+
+    def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
+        """Exact law of the release. NOT private: for audits and teaching.
+
+        Parameters are as in `fit`, which draws once from exactly this law.
+        """
+        in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
+        budgets = self._check_settings(epsilon)
+        return self.law(PeopleWithRows(self, X, y, users, budgets))
+
+    def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        """Return rows and labels that `fit` was given, of matching lengths."""
+        raise NotImplementedError
+
+    def design(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        """Return rows and labels that `output_law` was given."""
+        return check_design(X, y)
+
+    def to_domain(self, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return rows and labels of those who take part on the domain, or raise."""
+        raise NotImplementedError
+
+    def origin(self) -> float:
+        """Return from where `fit` measures labels, so that far away no digits are lost."""
+        return 0.0
+
+    def heard(self, epsilon: Floats, users: Users, d: int) -> Floats:
+        """Return the budgets, 0 for those that are not worth their price for all the others."""
+        return epsilon
+
+    def planned(self, crowd: Crowd) -> Any:
+        """Return the plan for public people: `plan` of what the mechanism needs of them."""
+        raise NotImplementedError
+
+    def width(self) -> float:
+        """Return how far apart two labels may be."""
+        return width_of_labels(self)
+
+    def release(self, draw: Any, law: Any, people: PeopleWithRows) -> None:
+        self.users_ = people.users.labels
+        for name, values in people.plan.each.items():
+            setattr(self, name, people.part.everybody(values))
+        for name, value in people.plan.public.items():
+            setattr(self, name, value)
+
+    def crowd(self, people: PeopleWithRows) -> Crowd:
+        return people.crowd
+
+    def public(self, d: int, epsilon: Floats, users: Users, X: Any = None) -> Crowd:
+        """Return what is public of users with these budgets."""
+        return Crowd(d, self.heard(epsilon, users, d), len(users.codes), users)
+
+    def _check_settings(self, epsilon: Any = None) -> Any:
+        budgets = self.epsilon if epsilon is None else epsilon
+        check_budgets_of_users(budgets)
+        check_settings(self)
+        self.check()
+        return budgets
+
+    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
+        """Users to come, of whom sizes are public."""
+        refuse_others(self, "users (or n) and d", X=X, y=y)
+        if users is None:
+            sizes = np.ones(check_count(n, "n"), dtype=int)
+        else:
+            sizes = np.array([check_count(size, "users") for size in np.atleast_1d(users)])
+        if n is not None and n != sizes.sum():
+            raise ValueError(f"n must be the sum of the sizes in users, {sizes.sum()}; got {n}")
+        budgets, m = self._check_settings(epsilon), len(sizes)
+        owners = Users(np.repeat(np.arange(m), sizes), np.arange(m), sizes, True, {})
+        tau = np.broadcast_to(check_epsilon(budgets, m), m)
+        return self.public(check_count(d, "d") if self._reads_rows else 0, tau, owners)
+
+
+@mechanism
+class UserRegressor(RegressorMixin, UserEstimator):  # type: ignore[misc]
+    r"""A release that is linear in the labels: a public plan weighs them, and noise is added.
+
+    Parameters
+    ----------
+    sigma2 : float, optional
+        Guess at the variance of the labels around the mean or the line, in squared units of y, at
+        least 0. It steers the weights, never the privacy, and must not be read from private
+        labels. None is that of a uniform label, a twelfth of the squared width.
+
+    Notes
+    -----
+    The plan never sees a label.
+    """
+
+    sigma2: float | None = setting(default=None, rule=optional(partial(check_scale, zero=True)))
+
+    def label_variance(self) -> float:
+        """Return the variance that steers the weights; it carries no privacy."""
+        return self.width() ** 2 / 12 if self.sigma2 is None else float(self.sigma2)
+
+
+def limit_on_rows(value: Any, name: str) -> None:
+    """Refuse what is no limit on the rows of a user: "best", "max" or a whole number."""
+    if isinstance(value, str):
+        check_choice(value, name, ("best", "max"))
+    else:
+        check_count(value, name)
