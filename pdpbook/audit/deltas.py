@@ -11,8 +11,6 @@ from pdpbook.noise import L2Laplace, ProductLaw, gaussian_profile, l2_laplace_pr
 from pdpbook.posterior import AdaptiveLaw, adaptive_profile
 from pdpbook.validation import check_delta
 
-__all__ = ["delta_lower_bound"]
-
 Floats = NDArray[np.float64]
 
 PANELS = 1600  # of the quadrature in one dimension, four nodes each

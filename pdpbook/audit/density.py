@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.validation import check_bounds, check_count, check_epsilon, check_rng
 
-__all__ = ["DensityAudit", "NeighborSearch", "audit_density", "search_neighbors"]
-
 Floats = NDArray[np.float64]
 
 SLACK = 1e-9  # relative: a promise kept with equality is kept

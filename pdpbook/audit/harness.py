@@ -23,8 +23,6 @@ from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
 from pdpbook.validation import check_choice, check_count, check_delta, check_rng
 
-__all__ = ["MechanismAudit", "audit_mechanism", "audit_members"]
-
 Floats = NDArray[np.float64]
 Data = tuple[ArrayLike, ArrayLike]
 

@@ -17,8 +17,6 @@ from scipy import linalg, stats
 
 from pdpbook.validation import check_count, check_delta, check_finite, check_rng
 
-__all__ = ["AttackScore", "GaussianRelease", "MembershipAttack", "membership_attack"]
-
 Floats = NDArray[np.float64]
 Members = NDArray[np.bool_]
 Release = Callable[[Members, np.random.Generator], ArrayLike]

@@ -17,8 +17,6 @@ from pdpbook.guarantees import PACPrivacy
 from pdpbook.guarantees.promises import Promise
 from pdpbook.validation import check_count, check_delta, check_finite
 
-__all__ = ["SampleAudit", "audit_samples"]
-
 Floats = NDArray[np.float64]
 
 PLACES = np.concatenate([np.linspace(0, 4, 17), np.linspace(5, 12, 8)])  # epsilons tried

@@ -21,6 +21,7 @@ from pdpbook.pac.differences import (
     DifferenceMoments,
     difference_moments,
     membership_differences,
+    stream_differences,
 )
 from pdpbook.pac.gaussian import gaussian_mutual_information, gaussian_success_rate
 from pdpbook.pac.mixture import JointNoise, joint_covariance, joint_variances, lagrange_variances
@@ -37,7 +38,6 @@ from pdpbook.pac.rates import (
 )
 from pdpbook.pac.regression import PACRegression
 from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
-from pdpbook.pac.streams import stream_differences
 
 __all__ = [
     "BASES",

@@ -7,15 +7,18 @@ hides the differences is `allocation`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from pdpbook.blocks import several_passes
 from pdpbook.pac.mixture import joint_covariance
-from pdpbook.pac.pool import Pool
+from pdpbook.pac.pool import Pool, back, moves, weights_of
 from pdpbook.validation import (
     check_choice,
     check_count,
@@ -25,13 +28,6 @@ from pdpbook.validation import (
     check_rng,
     check_single,
 )
-
-__all__ = [
-    "BASES",
-    "DifferenceMoments",
-    "difference_moments",
-    "membership_differences",
-]
 
 Floats = NDArray[np.float64]
 
@@ -102,6 +98,70 @@ def membership_differences(
     if masks.ndim == 1:
         return np.asarray(pool.differences(masks[None])[1][0])
     return np.asarray(pool.differences(masks)[1])
+
+
+def stream_differences(
+    blocks: Any, *, model: str = "ridge", alpha: float = 1.0, fit_intercept: bool = True
+) -> Iterator[Floats]:
+    """Differences of `membership_differences`, block by block, in three passes.
+
+    Where the pool is, then the triangle of every subset from there, are sums over blocks.
+
+    Parameters
+    ----------
+    blocks : Rows with columns X, y and members, or what `Rows.from_blocks` takes
+        The pool. ``members`` are booleans, one a row or, for T subsets, T a row.
+    model : {"ridge", "ols"}, default "ridge"
+        Lasso has no formula in sums.
+    alpha : float, default 1.0
+        Penalty, as scikit-learn's; not used for ``"ols"``.
+    fit_intercept : bool, default True
+        Whether the weights end in an intercept, which is not penalized.
+
+    Returns
+    -------
+    iterator of ndarray
+        For each block that is not empty its part of `membership_differences`, shape (b, p) or
+        (T, b, p).
+
+    Raises
+    ------
+    TypeError, ValueError
+        Also if the blocks can be read only once, or a subset is too small: without full rank, or
+        with a person of leverage near 1, who would need a refit.
+
+    Notes
+    -----
+    Statement ``prop-rank-one`` (ours), chapter *pac/noise*.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0.5, 1.2, 3.0, 4.1])
+    >>> members = np.array([True, True, True, False])
+    >>> next(stream_differences([(X, y, members)])).round(3)[0]
+    array([ 0.233, -0.467])
+    """
+    check_choice(model, "model", ("ridge", "ols"))
+    penalty = check_single(check_positive(alpha, "alpha"), "alpha") if model == "ridge" else 0.0
+    if not isinstance(fit_intercept, (bool, np.bool_)):
+        raise TypeError(f"fit_intercept must be a boolean; got {fit_intercept!r}")
+    people = several_passes(blocks, "stream_differences", "X", "y", "members")
+    k = int(fit_intercept)
+    total, count = people.sum(partial(_total, k))
+    middle = total / count * k
+    middle[:k] = 0.0  # the ones stay
+    below = np.diag(np.sqrt(np.r_[np.zeros(k), np.full(len(middle) - k - 1, penalty), 0.0]))[:-1]
+    R, size = below[None], np.zeros(1)
+    for part, members in people.each(partial(_triangles, k, middle)):
+        under = np.broadcast_to(R, (len(part), *R.shape[1:]))
+        R, size = np.linalg.qr(np.concatenate([part, under], axis=1), mode="r"), size + members
+    beta, inverse, short = weights_of(np.asarray(R))
+    if size.min() < 2 or short.any():
+        raise ValueError(
+            "every subset must have at least two members and full column rank with its penalty; "
+            f"got {int(size.min())} members in the smallest"
+        )
+    return people.each(partial(_block_differences, k, middle, beta, inverse))
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,28 +260,38 @@ def difference_moments(
     n, p = len(y), pool.p
     total, squares, outer = np.zeros((n, p)), np.zeros((n, p)), np.zeros((n, p, p))
     draws, done = 0, False
-    with counting(max_draws, progress) as bar:
-        while draws < max_draws and not done:
-            size = min(block_size(n, p), max_draws - draws)
-            D = pool.differences(pool.sample(size, q, rng))[1]
-            w = (D @ V) ** 2
-            total += w.sum(axis=0)
-            squares += (w**2).sum(axis=0)
-            people = D.transpose(1, 2, 0)
-            outer += people @ people.transpose(0, 2, 1)
-            draws += size
-            bar.update(size)
-            second = total / draws
-            spread = np.maximum(squares / draws - second**2, 0.0) / max(draws - 1, 1)
-            error = np.sqrt(spread)
-            largest = second.max(axis=1, keepdims=True)
-            done = draws >= 100 and bool(np.all(error <= tol * largest))
+    for masks, _, D in halves(pool, q, max_draws, rng, progress):
+        w = (D @ V) ** 2
+        total += w.sum(axis=0)
+        squares += (w**2).sum(axis=0)
+        outer += _outer(D)
+        draws += len(masks)
+        second = total / draws
+        error = np.sqrt(np.maximum(squares / draws - second**2, 0.0) / max(draws - 1, 1))
+        done = draws >= 100 and bool(np.all(error <= tol * second.max(axis=1, keepdims=True)))
+        if done:
+            break
     return DifferenceMoments(second, error, outer / draws, V, draws, done, q, confidence)
 
 
-def block_size(n: int, p: int) -> int:
-    """Draws in one go."""
-    return int(np.clip(BLOCK // (n * p), 1, 500))
+def halves(
+    pool: Pool, q: float, draws: int, rng: np.random.Generator, progress: bool = False
+) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
+    """Random subsets, some at a time: who is in, the weights, and everybody's differences."""
+    from tqdm import tqdm
+
+    size = int(np.clip(BLOCK // (len(pool.y) * pool.p), 1, 500))
+    with tqdm(total=draws, disable=not progress, desc="halves") as bar:
+        for start in range(0, draws, size):
+            masks = pool.sample(min(size, draws - start), q, rng)
+            yield (masks, *pool.differences(masks))
+            bar.update(len(masks))
+
+
+def _outer(D: Floats) -> Floats:
+    """Sums of everybody's outer products over subsets, (T, n, p) to (n, p, p)."""
+    people = D.transpose(1, 2, 0)
+    return np.asarray(people @ people.transpose(0, 2, 1))
 
 
 def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floats:
@@ -242,13 +312,7 @@ def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floa
     if basis == "svd":
         vectors = np.linalg.svd(pool.fits(pool.sample(pilot, q, rng)), full_matrices=False)[2]
         return signed(vectors.T)
-    total = np.zeros((len(pool.y), p, p))
-    done = 0
-    while done < pilot:
-        size = min(block_size(len(pool.y), p), pilot - done)
-        people = pool.differences(pool.sample(size, q, rng))[1].transpose(1, 2, 0)
-        total += people @ people.transpose(0, 2, 1)
-        done += size
+    total = sum((_outer(D) for _, _, D in halves(pool, q, pilot, rng)), np.zeros((1, p, p)))
     cheapest = joint_covariance(total / pilot, 1.0, tol=1e-2).noise
     return signed(np.linalg.eigh(cheapest)[1][:, ::-1])
 
@@ -261,8 +325,40 @@ def signed(V: Floats) -> Floats:
     return np.asarray(V * np.copysign(1.0, largest))
 
 
-def counting(total: int, progress: bool) -> Any:
-    """A progress bar of halves, or a silent one."""
-    from tqdm import tqdm
+def _rows(k: int, X: Any, y: Any, members: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    """Rows (1, x, y) of a block, shape (b, p + 1), and who is in."""
+    X, y = check_design(X, y)
+    masks = np.asarray(members)
+    if masks.dtype != bool or masks.ndim not in (1, 2):
+        raise TypeError(
+            f"members must be booleans of shape (n,) or (n, T); got {masks.dtype} of shape "
+            f"{masks.shape}"
+        )
+    return np.column_stack([np.ones((len(y), k)), X, y]), masks
 
-    return tqdm(total=total, disable=not progress, desc="halves")
+
+def _total(k: int, X: Any, y: Any, members: Any) -> tuple[Floats, int]:
+    rows, _ = _rows(k, X, y, members)
+    return rows.sum(axis=0), len(rows)
+
+
+def _triangles(k: int, middle: Floats, X: Any, y: Any, members: Any) -> tuple[Floats, Floats]:
+    rows, masks = _rows(k, X, y, members)
+    held = np.atleast_2d(masks.T)
+    R = np.linalg.qr(held[:, :, None] * (rows - middle), mode="r")
+    return np.asarray(R), held.sum(axis=1, dtype=float)
+
+
+def _block_differences(
+    k: int, middle: Floats, beta: Floats, inverse: Floats, X: Any, y: Any, members: Any
+) -> Floats:
+    rows, masks = _rows(k, X, y, members)
+    found, alone = moves(rows - middle, np.atleast_2d(masks.T), beta, inverse)
+    if alone.any():
+        at = int(np.flatnonzero(alone.any(axis=0))[0])
+        raise ValueError(
+            f"nobody may have leverage 1 in a subset; row {at} has, and the fit without them needs "
+            "the whole pool: take membership_differences"
+        )
+    found = back(found, middle[1:-1], 0.0) if k else found
+    return np.asarray(found[0] if masks.ndim == 1 else found)

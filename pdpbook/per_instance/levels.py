@@ -23,14 +23,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = [
-    "exponential_mechanism_level",
-    "isotropic_for_all",
-    "isotropic_sensitivity",
-    "ops_dp_level",
-    "ops_for_all",
-]
-
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6  # a returned level exceeds the supremum by at most this share of it

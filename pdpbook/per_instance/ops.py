@@ -21,8 +21,6 @@ from pdpbook.validation import (
     check_probability,
 )
 
-__all__ = ["OPSProfile", "ops_bound", "ops_epsilon", "ops_profile", "ops_renyi"]
-
 Floats = NDArray[np.float64]
 
 HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded

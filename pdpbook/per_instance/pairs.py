@@ -24,8 +24,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = ["ReplaceOneProfile", "composed_profile", "replace_one_profile"]
-
 Floats = NDArray[np.float64]
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)

@@ -23,13 +23,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = [
-    "OutputLosses",
-    "output_perturbation_losses",
-    "release_intervals",
-    "stationary_shift",
-]
-
 Floats = NDArray[np.float64]
 
 
