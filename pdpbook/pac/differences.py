@@ -154,8 +154,9 @@ def stream_differences(
     R, size = below[None], np.zeros(1)
     for part, members in people.each(partial(_triangles, k, middle)):
         under = np.broadcast_to(R, (len(part), *R.shape[1:]))
-        R, size = np.linalg.qr(np.concatenate([part, under], axis=1), mode="r"), size + members
-    beta, inverse, short = weights_of(np.asarray(R))
+        R = np.asarray(np.linalg.qr(np.concatenate([part, under], axis=1), mode="r"))
+        size = size + members
+    beta, inverse, short = weights_of(R)
     if size.min() < 2 or short.any():
         raise ValueError(
             "every subset must have at least two members and full column rank with its penalty; "
