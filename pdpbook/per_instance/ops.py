@@ -252,21 +252,13 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     add = np.where(finite, add, np.inf)
     remove = np.log1p(mu) / 2 + quadratic / (1 + order * mu)
     remove -= np.log1p(beyond * mu / (1 + mu)) / (2 * beyond)
-    return OPSProfile(
-        np.maximum(add, 0.0).reshape(shape)[()], np.maximum(remove, 0.0).reshape(shape)[()]
-    )
+    return OPSProfile(*(np.maximum(d, 0.0).reshape(shape)[()] for d in (add, remove)))
 
 
 def _numbers(first: Any, leverage: Any, residual: Any, name: str = "epsilon") -> Any:
     """Three flat arrays of one length, checked, and the shape they came in."""
-    clean = [
-        np.asarray(check_nonnegative(value, of), dtype=float)
-        for value, of in (
-            (first, name),
-            (leverage, "leverage"),
-            (residual, "scaled_residual"),
-        )
-    ]
+    given = {name: first, "leverage": leverage, "scaled_residual": residual}
+    clean = [np.asarray(check_nonnegative(v, of), dtype=float) for of, v in given.items()]
     try:
         full = np.broadcast_arrays(*clean)
     except ValueError:

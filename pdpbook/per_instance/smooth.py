@@ -169,10 +169,9 @@ def output_perturbation_losses(
     if slack.shape not in ((), (n,)) or not np.all(slack >= 0):
         raise ValueError(f"error must be at least 0, a number or of shape ({n},); got {error!r}")
     lost = np.isinf(rows).any(axis=1)
-    rows = np.where(lost[:, None], 0.0, rows)
-    length = np.linalg.norm((rows @ vectors) * np.sqrt(values), axis=1)
-    mu = np.sqrt(gamma) * (length + np.sqrt(values[-1]) * slack)
-    mu = np.where(lost, np.inf, mu)
+    turned = np.where(lost[:, None], 0.0, rows) @ vectors
+    length = np.linalg.norm(turned * np.sqrt(values), axis=1)
+    mu = np.where(lost, np.inf, np.sqrt(gamma) * (length + np.sqrt(values[-1]) * slack))
     epsilon = np.where(np.isinf(mu), np.inf, 0.0)
     some = (mu > 0) & np.isfinite(mu)
     epsilon[some] = gaussian_epsilon(delta, mu[some])
@@ -237,10 +236,11 @@ def release_intervals(
         raise ValueError(f"gram must have shape (d, d) for a release of shape (d,); got {G.shape}")
     if not np.linalg.eigvalsh(G)[0] > 0:
         raise ValueError("gram must be positive definite: some direction was never observed")
-    upper = (1 + level) / 2
-    if degrees is None:
-        quantile = stats.norm.ppf(upper)
-    else:
-        quantile = stats.t.ppf(upper, check_single(check_positive(degrees, "degrees"), "degrees"))
+    law = (
+        stats.norm
+        if degrees is None
+        else stats.t(check_single(check_positive(degrees, "degrees"), "degrees"))
+    )
+    quantile = law.ppf((1 + level) / 2)
     reach = quantile * np.sqrt((variance + 1 / gamma) * np.diag(np.linalg.inv(G)))
     return np.stack([release - reach, release + reach], axis=1)
