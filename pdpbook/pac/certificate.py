@@ -159,11 +159,6 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
     float or ndarray, shape of `success_rate`
         :math:`p'`, above `prior`, rounded down.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range, or the failures alone exceed a ceiling.
-
     Notes
     -----
     Statement ``prop-pac-ceiling`` (ours), chapter *pac/noise*. For calibration by mutual

@@ -73,12 +73,6 @@ def membership_differences(
     ndarray, shape (n, p) or (T, n, p)
         Coefficients first, the intercept last.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range; for ``"ols"`` if a subset has not
-        full rank without any one person.
-
     Notes
     -----
     Statement ``prop-rank-one`` (ours), chapter *pac/noise*.
@@ -239,12 +233,6 @@ def difference_moments(
     -------
     DifferenceMoments
         Moments, standard errors, full matrices, the basis, the number of draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range; for ``"ols"`` if a half has not
-        full rank without any one person.
 
     Notes
     -----

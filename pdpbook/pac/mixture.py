@@ -99,8 +99,6 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range.
     RuntimeError
         If the solver fails.
 
@@ -166,11 +164,6 @@ def joint_covariance(
     -------
     JointNoise
         Its `noise` has shape (p, p).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or of a wrong shape, or `task` is not positive definite.
 
     Notes
     -----

@@ -118,11 +118,6 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     float or ndarray, shape of `success_rate`
         In nats, at least 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range, or `delta` alone exceeds the ceiling.
-
     Notes
     -----
     Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*.
@@ -206,11 +201,6 @@ def success_rate_to_snr(
     float or ndarray, shape of `success_rate`
         Above 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range, or the calibration unknown.
-
     Notes
     -----
     Statements ``lem-mutual-information``, Yang (2024), section 3.2, and ``prop-tv-calibration``
@@ -257,11 +247,6 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
     -------
     float or ndarray, shape of `snr`
         A valid ceiling.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range, or the calibration unknown.
 
     Notes
     -----

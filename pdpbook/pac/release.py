@@ -126,9 +126,8 @@ def calibrate_release(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range; if the labels leave nothing to hide;
-        for ``"ols"`` if a half has not full rank.
+    ValueError
+        Also if the labels leave nothing to hide.
 
     Notes
     -----

@@ -1,4 +1,9 @@
-"""Privacy loss of given people on given data: one posterior sample, smooth losses, worst cases."""
+"""Privacy loss of given people on given data: one posterior sample, smooth losses, worst cases.
+
+Penalties `lam` are against the *sum* of losses, neighbors add or remove one row, and epsilon is in
+nats. Every function refuses what is no number, not finite, out of range or of a wrong shape, with
+a TypeError or ValueError that names the argument, the rule and the value.
+"""
 
 from pdpbook.per_instance.levels import (
     exponential_mechanism_level,

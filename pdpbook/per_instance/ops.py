@@ -66,11 +66,6 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
         `add`, never the smaller, and `remove`, 0 from half of
         :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or negative, or the shapes do not broadcast.
-
     Notes
     -----
     Statement ``thm-ops-exact`` (ours), chapter *per_instance/ops*. Where the two terms nearly
@@ -111,11 +106,6 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     float or ndarray
         Epsilon, rounded up: ``ops_profile(epsilon, ...)`` never exceeds `delta` there. It depends
         on the data: a report of the curator, not a promise that may be published.
-
-    Raises
-    ------
-    ValueError
-        As `ops_profile`, or if `delta` is not in (0, 1).
 
     Notes
     -----
@@ -173,11 +163,6 @@ def ops_bound(
     float or ndarray
         An upper bound on the smallest epsilon of that direction.
 
-    Raises
-    ------
-    ValueError
-        As `ops_epsilon`, or if `form` is unknown.
-
     Notes
     -----
     Statement ``thm-ops``, chapter *per_instance/ops*; Wang (2019), Theorem 14, constants ours.
@@ -223,11 +208,6 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     OPSProfile
         `add`, the first divergence, infinite from :math:`\alpha = 1 + 1/\mu` on; `remove`, the
         second, always finite.
-
-    Raises
-    ------
-    ValueError
-        As `ops_profile`, or if an order is not above 1.
 
     Notes
     -----

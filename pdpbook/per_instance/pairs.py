@@ -72,11 +72,6 @@ def replace_one_profile(
     ReplaceOneProfile
         `forward` and `backward`, of the shape of `epsilon`.
 
-    Raises
-    ------
-    ValueError
-        As `per_instance_epsilon`, or if a record has another width.
-
     Notes
     -----
     Statement ``prop-replace-one`` (ours), chapter *per_instance/ops*. Absolute error below 1e-10.
@@ -136,7 +131,7 @@ def composed_profile(
     epsilon : array_like
         Where to evaluate, at least 0.
     leverage, scaled_residual : array_like
-        One number a release, shape (k,); as in `ops_profile`.
+        One number a release, shape (k,); as in `ops_profile`, no leverage 0.
     copies : int, default 1
         How often the whole list is released.
     grid : float, default 1e-4
@@ -146,11 +141,6 @@ def composed_profile(
     -------
     OPSProfile
         `add` and `remove`, both rounded up.
-
-    Raises
-    ------
-    ValueError
-        As `ops_profile`, or if a leverage is 0.
 
     Notes
     -----

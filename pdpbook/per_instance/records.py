@@ -91,21 +91,6 @@ class Explanation:
             ]
         )
 
-    def draw(self, ax: Any) -> Any:
-        """Draw the law of the record's scaled residual under a release without and with it."""
-        if np.isinf(self.epsilon):
-            raise ValueError("a record of infinite loss has no law without it to draw")
-        mu, rho = self.leverage, self.scaled_residual
-        laws = [("without the record", rho, mu), ("with it", rho / (1 + mu), mu / (1 + mu))]
-        half = 4 * np.sqrt(mu)
-        v = np.linspace(rho / (1 + mu) - half, rho + half, 301)
-        for (label, center, variance), style in zip(laws, ("-", "--"), strict=True):
-            density = np.exp(-((v - center) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
-            ax.plot(v, density, style, label=label)
-        ax.set(xlabel="scaled residual of the record at the release", ylabel="density")
-        ax.legend()
-        return ax
-
 
 def explain(
     record: Any, X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: float
@@ -122,7 +107,7 @@ def explain(
     Returns
     -------
     Explanation
-        Its ``str`` is a paragraph; ``draw(ax)`` is the picture.
+        Its ``str`` is a paragraph.
 
     Notes
     -----

@@ -57,11 +57,6 @@ def stationary_shift(
     ndarray, shape (d,)
         The fit without the person less the fit with them.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not finite, shapes differ, or the average is singular.
-
     Notes
     -----
     Statement ``lem-stationary-identity``, Wang (2019), Lemma 13; chapter *per_instance/smooth*.
@@ -136,11 +131,6 @@ def output_perturbation_losses(
     OutputLosses
         A report about these data, not a promise.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is NaN, out of range or of a wrong shape, or A is not positive definite.
-
     Notes
     -----
     Statement ``prop-output-perturbation``, Wang (2019), equations (2) to (4); chapter
@@ -211,11 +201,6 @@ def release_intervals(
     -------
     ndarray, shape (d, 2)
         Lower and upper ends.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, not finite, out of range, or `gram` is not positive definite.
 
     Notes
     -----
