@@ -237,7 +237,6 @@ def certify_noise(
     confidence: float = 0.99,
     draws: int = 10_000,
     rng: np.random.Generator,
-    progress: bool = False,
 ) -> NoiseCertificate:
     r"""Measure what a covariance keeps, on fresh halves.
 
@@ -275,8 +274,6 @@ def certify_noise(
         Fresh halves.
     rng : numpy.random.Generator
         Source of randomness, with draws not used before.
-    progress : bool, default False
-        Show a progress bar.
 
     Returns
     -------
@@ -301,7 +298,7 @@ def certify_noise(
     largest = np.inf if region is None else _largest(region, W)
     n = len(y)
     total, squares = np.zeros(n), np.zeros(n)
-    for masks, fits, D in halves(pool, q, T, rng, progress):
+    for masks, fits, D in halves(pool, q, T, rng):
         if region is None:
             values = _lengths(D, W, back)
         else:

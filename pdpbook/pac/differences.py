@@ -192,7 +192,6 @@ def difference_moments(
     tol: float = 0.05,
     confidence: float = 0.99,
     max_draws: int = 20_000,
-    progress: bool = False,
 ) -> DifferenceMoments:
     r"""Estimate what everybody does to the weights, until the estimate knows its own error.
 
@@ -226,8 +225,6 @@ def difference_moments(
         That of the one-sided bounds `upper`, for all people and coordinates at once.
     max_draws : int, default 20000
         When to stop anyway.
-    progress : bool, default False
-        Show a progress bar.
 
     Returns
     -------
@@ -249,7 +246,7 @@ def difference_moments(
     n, p = len(y), pool.p
     total, squares, outer = np.zeros((n, p)), np.zeros((n, p)), np.zeros((n, p, p))
     draws, done = 0, False
-    for masks, _, D in halves(pool, q, max_draws, rng, progress):
+    for masks, _, D in halves(pool, q, max_draws, rng):
         w = (D @ V) ** 2
         total += w.sum(axis=0)
         squares += (w**2).sum(axis=0)
@@ -264,17 +261,13 @@ def difference_moments(
 
 
 def halves(
-    pool: Pool, q: float, draws: int, rng: np.random.Generator, progress: bool = False
+    pool: Pool, q: float, draws: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
     """Random subsets, some at a time: who is in, the weights, and everybody's differences."""
-    from tqdm import tqdm
-
     size = int(np.clip(BLOCK // (len(pool.y) * pool.p), 1, 500))
-    with tqdm(total=draws, disable=not progress, desc="halves") as bar:
-        for start in range(0, draws, size):
-            masks = pool.sample(min(size, draws - start), q, rng)
-            yield (masks, *pool.differences(masks))
-            bar.update(len(masks))
+    for start in range(0, draws, size):
+        masks = pool.sample(min(size, draws - start), q, rng)
+        yield (masks, *pool.differences(masks))
 
 
 def _outer(D: Floats) -> Floats:
