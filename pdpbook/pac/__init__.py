@@ -27,7 +27,6 @@ from pdpbook.pac.differences import (
     DifferenceMoments,
     difference_moments,
     membership_differences,
-    stream_differences,
 )
 from pdpbook.pac.gaussian import gaussian_mutual_information, gaussian_success_rate
 from pdpbook.pac.mixture import JointNoise, joint_covariance, joint_variances, lagrange_variances
@@ -81,7 +80,6 @@ __all__ = [
     "printed_noise",
     "public_ellipsoid",
     "snr_to_success_rate",
-    "stream_differences",
     "success_rate_to_epsilon",
     "success_rate_to_mi",
     "success_rate_to_snr",

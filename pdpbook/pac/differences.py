@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from pdpbook.blocks import several_passes
 from pdpbook.pac.mixture import joint_covariance
-from pdpbook.pac.pool import Pool, back, moves, weights_of
+from pdpbook.pac.pool import Pool
 from pdpbook.validation import (
     check_choice,
     check_count,
@@ -92,71 +90,6 @@ def membership_differences(
     if masks.ndim == 1:
         return np.asarray(pool.differences(masks[None])[1][0])
     return np.asarray(pool.differences(masks)[1])
-
-
-def stream_differences(
-    blocks: Any, *, model: str = "ridge", alpha: float = 1.0, fit_intercept: bool = True
-) -> Iterator[Floats]:
-    """Differences of `membership_differences`, block by block, in three passes.
-
-    Where the pool is, then the triangle of every subset from there, are sums over blocks.
-
-    Parameters
-    ----------
-    blocks : Rows with columns X, y and members, or what `Rows.from_blocks` takes
-        The pool. ``members`` are booleans, one a row or, for T subsets, T a row.
-    model : {"ridge", "ols"}, default "ridge"
-        Lasso has no formula in sums.
-    alpha : float, default 1.0
-        Penalty, as scikit-learn's; not used for ``"ols"``.
-    fit_intercept : bool, default True
-        Whether the weights end in an intercept, which is not penalized.
-
-    Returns
-    -------
-    iterator of ndarray
-        For each block that is not empty its part of `membership_differences`, shape (b, p) or
-        (T, b, p).
-
-    Raises
-    ------
-    TypeError, ValueError
-        Also if the blocks can be read only once, or a subset is too small: without full rank, or
-        with a person of leverage near 1, who would need a refit.
-
-    Notes
-    -----
-    Statement ``prop-rank-one`` (ours), chapter *pac/noise*.
-
-    Examples
-    --------
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), np.array([0.5, 1.2, 3.0, 4.1])
-    >>> members = np.array([True, True, True, False])
-    >>> next(stream_differences([(X, y, members)])).round(3)[0]
-    array([ 0.233, -0.467])
-    """
-    check_choice(model, "model", ("ridge", "ols"))
-    penalty = check_single(check_positive(alpha, "alpha"), "alpha") if model == "ridge" else 0.0
-    if not isinstance(fit_intercept, (bool, np.bool_)):
-        raise TypeError(f"fit_intercept must be a boolean; got {fit_intercept!r}")
-    people = several_passes(blocks, "stream_differences", "X", "y", "members")
-    k = int(fit_intercept)
-    total, count = people.sum(partial(_total, k))
-    middle = total / count * k
-    middle[:k] = 0.0  # the ones stay
-    below = np.diag(np.sqrt(np.r_[np.zeros(k), np.full(len(middle) - k - 1, penalty), 0.0]))[:-1]
-    R, size = below[None], np.zeros(1)
-    for part, members in people.each(partial(_triangles, k, middle)):
-        under = np.broadcast_to(R, (len(part), *R.shape[1:]))
-        R = np.asarray(np.linalg.qr(np.concatenate([part, under], axis=1), mode="r"))
-        size = size + members
-    beta, inverse, short = weights_of(R)
-    if size.min() < 2 or short.any():
-        raise ValueError(
-            "every subset must have at least two members and full column rank with its penalty; "
-            f"got {int(size.min())} members in the smallest"
-        )
-    return people.each(partial(_block_differences, k, middle, beta, inverse))
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,42 +238,3 @@ def signed(V: Floats) -> Floats:
         return V
     largest = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
     return np.asarray(V * np.copysign(1.0, largest))
-
-
-def _rows(k: int, X: Any, y: Any, members: Any) -> tuple[Floats, NDArray[np.bool_]]:
-    """Rows (1, x, y) of a block, shape (b, p + 1), and who is in."""
-    X, y = check_design(X, y)
-    masks = np.asarray(members)
-    if masks.dtype != bool or masks.ndim not in (1, 2):
-        raise TypeError(
-            f"members must be booleans of shape (n,) or (n, T); got {masks.dtype} of shape "
-            f"{masks.shape}"
-        )
-    return np.column_stack([np.ones((len(y), k)), X, y]), masks
-
-
-def _total(k: int, X: Any, y: Any, members: Any) -> tuple[Floats, int]:
-    rows, _ = _rows(k, X, y, members)
-    return rows.sum(axis=0), len(rows)
-
-
-def _triangles(k: int, middle: Floats, X: Any, y: Any, members: Any) -> tuple[Floats, Floats]:
-    rows, masks = _rows(k, X, y, members)
-    held = np.atleast_2d(masks.T)
-    R = np.linalg.qr(held[:, :, None] * (rows - middle), mode="r")
-    return np.asarray(R), held.sum(axis=1, dtype=float)
-
-
-def _block_differences(
-    k: int, middle: Floats, beta: Floats, inverse: Floats, X: Any, y: Any, members: Any
-) -> Floats:
-    rows, masks = _rows(k, X, y, members)
-    found, alone = moves(rows - middle, np.atleast_2d(masks.T), beta, inverse)
-    if alone.any():
-        at = int(np.flatnonzero(alone.any(axis=0))[0])
-        raise ValueError(
-            f"nobody may have leverage 1 in a subset; row {at} has, and the fit without them needs "
-            "the whole pool: take membership_differences"
-        )
-    found = back(found, middle[1:-1], 0.0) if k else found
-    return np.asarray(found[0] if masks.ndim == 1 else found)

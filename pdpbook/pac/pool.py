@@ -1,7 +1,7 @@
 r"""A public pool and a linear model of its subsets: the weights, and what everybody does to them.
 
-One factorization of a subset serves everybody in the pool, inside it or outside; `weights_of`,
-`moves` and `back` are for rows in blocks, too. Averages over random subsets are in `differences`.
+One factorization of a subset serves everybody in the pool, inside it or outside. Averages over
+random subsets are in `differences`.
 """
 
 from __future__ import annotations
@@ -160,8 +160,15 @@ class Pool:
         few = masks.sum(axis=1) <= 1  # an unpenalized intercept needs somebody
         if np.any(short & ~few) or (self.model == "ols" and few.any()):
             self._refuse_rank()
-        U, alone = moves(self._table[: len(self.y)], masks, beta, inverse)
-        hard = alone | few[:, None]
+        Z, y = self._table[: len(self.y), :-1], self._table[: len(self.y), -1]
+        U = (Z @ inverse.transpose(1, 0, 2).reshape(self.p, -1)).reshape(len(Z), len(masks), self.p)
+        U = U.transpose(1, 0, 2)  # R^-T z_i
+        leverage = (U**2).sum(axis=2)
+        U = U @ inverse.transpose(0, 2, 1)  # u_i = G^-1 z_i
+        residual = y - beta @ Z.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            U = U * (residual / np.where(masks, 1 - leverage, 1 + leverage))[:, :, None]
+        hard = (masks & ~(leverage < LEVERAGE)) | few[:, None]
         if hard.any():
             at, who = np.nonzero(hard)
             pairs = np.repeat(masks[at][None], 2, axis=0)
@@ -189,9 +196,24 @@ class Pool:
         return np.asarray(np.r_[coef, [middle - x @ coef] * k])
 
     def _solve(self, masks: Masks) -> tuple[Floats, Floats, Masks]:
+        """Weights (intercept first, from the middle), inverse factors, and who is short of rank.
+
+        Orthogonal factors of the rows themselves: the column of ones is taken out first, so a
+        subset is centered once more, and no square of a condition number is inverted.
+        """
+        p = self.p
         held = np.ones((len(masks), len(self._table), 1))
         held[:, : len(self.y), 0] = masks
-        return weights_of(np.asarray(np.linalg.qr(held * self._table, mode="r")))
+        R = np.asarray(np.linalg.qr(held * self._table, mode="r"))
+        length = np.linalg.norm(R[:, :p, :p], axis=1)
+        length[length == 0] = 1.0
+        factor = R[:, :p, :p] / length[:, None, :]
+        short = ~(np.abs(np.einsum("tkk->tk", factor)).min(axis=1) > RANK)
+        factor[short] = np.eye(p)
+        inverse = np.linalg.inv(factor)
+        short |= ~(RANK * np.linalg.norm(inverse, axis=(1, 2)) < 1)
+        inverse = inverse / length[:, :, None]
+        return np.einsum("tpq,tq->tp", inverse, R[:, :p, p]), inverse, short
 
     def _checked(self, masks: Masks) -> Floats:
         """Weights as `_solve` counts them, of nobody too; refused where they are not known."""
@@ -209,8 +231,12 @@ class Pool:
         return np.asarray(np.r_[[-self._middle[1]] * k, np.zeros(d)])
 
     def _back(self, beta: Floats, *, fit: bool = False) -> Floats:
+        """Coefficients first, intercept last and of the pool's own origin; or a difference."""
+        if not self.fit_intercept:
+            return beta.copy()
         x, y = self._middle
-        return back(beta, x, y if fit else 0.0) if self.fit_intercept else beta.copy()
+        intercept = beta[..., 0] + (y if fit else 0.0) - beta[..., 1:] @ x
+        return np.concatenate([beta[..., 1:], intercept[..., None]], axis=-1)
 
     def _by_refits(self, masks: Masks) -> tuple[Floats, Floats]:
         fits = np.array([self.refit(mask) for mask in masks])
@@ -245,40 +271,3 @@ class Pool:
                 f"{masks.shape}"
             )
         return masks
-
-
-def weights_of(R: Floats) -> tuple[Floats, Floats, Masks]:
-    """Weights (intercept first, from the middle), inverse factors, and who is short of rank.
-
-    From triangles of rows (1, x, y), shape (T, p + 1, p + 1): the column of ones is taken out
-    first, so a subset is centered once more, and no square of a condition number is inverted.
-    """
-    p = R.shape[2] - 1
-    length = np.linalg.norm(R[:, :p, :p], axis=1)
-    length[length == 0] = 1.0
-    factor = R[:, :p, :p] / length[:, None, :]
-    short = ~(np.abs(np.einsum("tkk->tk", factor)).min(axis=1) > RANK)
-    factor[short] = np.eye(p)
-    inverse = np.linalg.inv(factor)
-    short |= ~(RANK * np.linalg.norm(inverse, axis=(1, 2)) < 1)
-    inverse = inverse / length[:, :, None]
-    return np.einsum("tpq,tq->tp", inverse, R[:, :p, p]), inverse, short
-
-
-def moves(rows: Floats, masks: Masks, beta: Floats, inverse: Floats) -> tuple[Floats, Masks]:
-    """What the people of these rows do to the weights, and whose leaving needs a refit."""
-    Z, p = rows[:, :-1], beta.shape[1]
-    U = (Z @ inverse.transpose(1, 0, 2).reshape(p, -1)).reshape(len(Z), len(beta), p)
-    U = U.transpose(1, 0, 2)  # R^-T z_i
-    leverage = (U**2).sum(axis=2)
-    U = U @ inverse.transpose(0, 2, 1)  # u_i = G^-1 z_i
-    residual = rows[:, -1] - beta @ Z.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        U = U * (residual / np.where(masks, 1 - leverage, 1 + leverage))[:, :, None]
-    return U, masks & ~(leverage < LEVERAGE)
-
-
-def back(beta: Floats, x: Floats, y: float) -> Floats:
-    """Coefficients first, intercept last and of the pool's own origin; of a difference, y is 0."""
-    intercept = beta[..., 0] + y - beta[..., 1:] @ x
-    return np.concatenate([beta[..., 1:], intercept[..., None]], axis=-1)
