@@ -1,7 +1,7 @@
 """What one person moves in a smooth fit, and what Gaussian noise of a fixed shape then reveals.
 
 Stationary points, and intervals from a release. The covariance is fixed here: noise inside the
-objective is in `objective`, posterior sampling in `ops`; fits are in `logistic` and `kernel`.
+objective is in `objective`, posterior sampling in `ops`; fits without a person are in `refits`.
 """
 
 from __future__ import annotations
