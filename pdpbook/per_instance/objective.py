@@ -88,12 +88,8 @@ def objective_perturbation_profile(
     >>> round(float(add), 4), round(float(remove), 4)
     (0.1472, 0.0826)
     """
-    values = _person(
-        check_nonnegative(epsilon, "epsilon"),
-        check_positive(leverage, "leverage"),
-        check_finite(scaled_residual, "scaled_residual"),
-        check_positive(spread, "spread"),
-    )
+    epsilon = check_nonnegative(epsilon, "epsilon")
+    values = _person(epsilon, leverage, scaled_residual, spread)
     shape = values[0].shape
     flat = [np.atleast_1d(value).ravel() for value in values]
     blocks = [
@@ -130,13 +126,8 @@ def objective_perturbation_epsilon(
     >>> objective_perturbation_epsilon(1e-6, [0.1, 0.01], 1.0, spread=[0.2, 0.02]).round(3)
     array([8.551, 5.151])
     """
-    target, mu, rho, tau = _person(
-        check_probability(delta, "delta"),
-        check_positive(leverage, "leverage"),
-        check_finite(scaled_residual, "scaled_residual"),
-        check_positive(spread, "spread"),
-    )
-
+    delta = check_probability(delta, "delta")
+    target, mu, rho, tau = _person(delta, leverage, scaled_residual, spread)
     # |a| <= t and |w - rho| <= tau t, but for a chance of delta / 2
     t = np.sqrt(2 * np.log(4 / target))
     w = rho + tau * t
@@ -217,6 +208,9 @@ def objective_perturbation_losses(
 
 
 def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> list[Floats]:
+    """Epsilon or delta, checked already, and the three numbers, checked and of one shape."""
+    mu, rho = check_positive(mu, "leverage"), check_finite(rho, "scaled_residual")
+    tau = check_positive(tau, "spread")
     try:
         first, mu, rho, tau = np.broadcast_arrays(first, mu, np.abs(rho), tau)
     except ValueError:
