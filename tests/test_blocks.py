@@ -25,7 +25,7 @@ from pdpbook.gwa import (
     stream_gwa_bound,
 )
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.pac import PACRegression, membership_differences, stream_differences
+from pdpbook.pac import PACRegression, membership_differences
 from pdpbook.per_instance import (
     explain,
     per_instance_epsilon,
@@ -682,66 +682,6 @@ def test_weights_of_public_rows_refuse_what_they_cannot_read():
             make()
 
 
-# --- a pool ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("setting", [{}, {"alpha": 2.0}, {"model": "ols", "fit_intercept": False}])
-@pytest.mark.parametrize("subsets", [(N,), (N, 3)])
-def test_differences_of_blocks_are_those_of_the_pool(make, setting, subsets):
-    members = np.random.default_rng(1).random(subsets) < 0.5
-    columns = {"X": X, "y": Y, "members": members}
-    expected = membership_differences(X, Y, members.T, **setting)
-    largest = np.abs(expected).max()
-    for kind in KINDS if len(subsets) == 1 else set(KINDS) - {"csv"}:  # a cell of it has no subsets
-        parts = list(stream_differences(make(kind, columns), **setting))
-        got = np.concatenate(parts, axis=-2)
-        assert_allclose(got, expected, rtol=EXACT, atol=EXACT * largest)
-    short = list(cut(columns))[:-1]  # planted: a block forgotten
-    wrong = np.concatenate(list(stream_differences(short, **setting)), axis=-2)
-    assert np.abs(wrong - expected[..., : wrong.shape[-2], :]).max() > 1e-3 * largest
-
-
-def test_units_of_features_do_not_make_a_pool_singular():
-    members = np.arange(N) % 2 == 0
-    units = np.geomspace(1e-7, 1e7, D)
-    given = {"model": "ols", "fit_intercept": False}
-    (got,) = of_pool(Rows(X * units, Y, members=members), **given)
-    (one,) = of_pool(Rows(X, Y, members=members), **given)
-    assert_allclose(got * units, one, rtol=1e-9, atol=1e-9 * np.abs(one).max())  # condition: 100
-
-
-def test_pools_in_blocks_refuse_what_has_no_sums():
-    members = np.arange(N) % 2 == 0
-    alone = np.zeros((N, 1))
-    alone[0] = 1.0
-    for make, error, message in [
-        (lambda: stream_differences([(X, Y, members)], model="lasso"), ValueError, "model must be"),
-        (lambda: stream_differences([(X, Y, members)], alpha=0.0), ValueError, "alpha must be"),
-        (
-            lambda: stream_differences([(X, Y, members)], alpha=[1.0]),
-            ValueError,
-            "^alpha must be a",
-        ),
-        (lambda: stream_differences([(X, Y, members * 1)]), TypeError, "members must be booleans"),
-        (lambda: stream_differences(iter([])), TypeError, "stream_differences reads blocks twice"),
-        (lambda: stream_differences([(X, Y, members & False)]), ValueError, "at least two members"),
-        (
-            lambda: stream_differences([(X[:, [0, 0]], Y, members)], model="ols"),
-            ValueError,
-            "full column rank",
-        ),
-        (
-            lambda: list(
-                stream_differences([(alone, Y, members)], model="ols", fit_intercept=False)
-            ),
-            ValueError,
-            "in block 0, .* row 0 has",
-        ),
-    ]:
-        with pytest.raises(error, match=message):
-            make()
-
-
 # --- every function that takes blocks -------------------------------------------------------------
 
 GIVEN = {"sigma2": 0.3, "epsilon": 1.0, "width": 2.0}
@@ -762,10 +702,6 @@ def weighed(rows):
     return [found.rows, found.C, found.scale, found.objective, found.lower_bound]
 
 
-def of_pool(rows, **setting):
-    return [np.concatenate(list(stream_differences(rows, **setting)), axis=-2)]
-
-
 BUDGETED, PAIRS = ("X", "y", "epsilon"), ("X", "y")
 EVERY = {  # a name of its own, the columns, how often they are read at least, and what comes out
     "ridge": (("X", "y", "weights"), 1, lambda rows: [weighted_ridge(rows, None, 0.3)]),
@@ -778,9 +714,8 @@ EVERY = {  # a name of its own, the columns, how often they are read at least, a
     "losses": (PAIRS, 2, lambda rows: [whole(per_instance_losses(rows, 3.0, GAMMA, DELTA))]),
     "gwa_rows": (("X", "users"), 2, weighed),
     "gwa bound": (("X", "users"), 2, lambda rows: [stream_gwa_bound(rows, np.eye(D), **GIVEN)]),
-    "differences": (("X", "y", "members"), 2, of_pool),
 }
-EVERYBODY = {**COLUMNS, "weights": EPSILON, "members": X[:, 0] < 0.5}
+EVERYBODY = {**COLUMNS, "weights": EPSILON}
 EVERYBODY["users"] = np.random.default_rng(3).integers(0, 60, N)
 ONE_PROMISE = [
     f"{type(model).__name__} {k}" for k, model in enumerate(MODELS) if columns_of(model) is AGREED

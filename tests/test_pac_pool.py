@@ -13,7 +13,6 @@ from pdpbook.pac import (
     calibrate_release,
     certify_noise,
     membership_differences,
-    stream_differences,
     whitener,
 )
 
@@ -75,8 +74,6 @@ def test_differences_are_those_of_refits_at_sixty_digits(unit, model, alpha):
     exact = differences(X, y, mask, alpha)
     setting = {"model": model, "alpha": alpha}
     assert_near(membership_differences(X, y, mask, **setting), exact)
-    blocks = [(X[:5], y[:5], mask[:5]), (X[5:], y[5:], mask[5:])]
-    assert_near(np.concatenate(list(stream_differences(blocks, **setting))), exact)
     pool, known = Pool(X, y, model, alpha), weights(X[mask], y[mask], alpha).astype(float)
     assert_allclose(pool.fits(mask[None])[0], known, rtol=FEW)
     assert_allclose(pool.differences(mask[None])[0][0], known, rtol=FEW)
@@ -101,6 +98,16 @@ def test_normal_equations_as_given_are_caught():
         assert_near(uncentered(X, y, mask, 1.0), differences(X, y, mask, 1.0))
 
 
+def test_units_of_features_do_not_make_a_pool_singular():
+    rng = np.random.default_rng(4)
+    X, y = rng.random((1100, 4)), rng.random(1100)
+    mask, units = np.arange(1100) % 2 == 0, np.geomspace(1e-7, 1e7, 4)
+    given = {"model": "ols", "fit_intercept": False}
+    got = membership_differences(X * units, y, mask, **given)
+    one = membership_differences(X, y, mask, **given)
+    assert_allclose(got * units, one, rtol=1e-9, atol=1e-9 * np.abs(one).max())  # condition: 100
+
+
 def test_without_an_intercept_nothing_is_centered():
     X, y = table()
     X, mask = X + np.array([3.0, -2.0]), np.arange(len(y)) % 2 == 0
@@ -121,9 +128,6 @@ def test_a_repeated_column_has_a_right_answer_or_a_named_error(alpha, mean):
             pool.differences(mask[None])
         with pytest.raises(ValueError, match=r"^alpha must be larger for these columns of X"):
             PACRegression(alpha=alpha, draws=50).fit(X, y)
-        if alpha >= 1e-30:
-            with pytest.raises(ValueError, match="full column rank with its penalty"):
-                stream_differences([(X, y, mask)], alpha=alpha)
     else:
         assert_near(pool.differences(mask[None])[1][0], differences(X, y, mask, alpha), 1e-4)
         assert np.isfinite(PACRegression(alpha=alpha, draws=50).fit(X, y).coef_).all()

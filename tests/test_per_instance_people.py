@@ -9,7 +9,6 @@ import itertools
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from scipy import stats
 
@@ -250,20 +249,6 @@ def test_explain_says_what_and_why():
     assert "times the median" in str(about)
     inside = explain(3, X, y, LAM, GAMMA, DELTA)
     assert inside.epsilon == per_instance_epsilon(X, y, LAM, GAMMA, DELTA).epsilon[3]
-
-
-def test_explain_draws_two_laws():
-    ax = Figure().subplots()
-    about = explain(0, *data(30), LAM, GAMMA, DELTA)
-    drawn = about.draw(ax)
-    assert drawn is ax
-    assert [line.get_label() for line in ax.lines] == ["without the record", "with it"]
-    mu, rho = about.leverage, about.scaled_residual
-    ends = [rho / (1 + mu) - 4 * np.sqrt(mu), rho + 4 * np.sqrt(mu)]  # four deviations each side
-    assert_allclose(ax.lines[0].get_xdata()[[0, -1]], ends, rtol=1e-12)
-    for line in ax.lines:
-        v, density = line.get_data()
-        assert_allclose(np.trapezoid(density, v), 1, atol=1e-3)
 
 
 # ---- bad input

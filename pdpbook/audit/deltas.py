@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr
 
+from pdpbook.guarantees.promises import Promise
 from pdpbook.noise import L2Laplace, ProductLaw, gaussian_profile, l2_laplace_profile
 from pdpbook.posterior import AdaptiveLaw, adaptive_profile
 from pdpbook.validation import check_delta
-
-__all__ = ["delta_lower_bound"]
 
 Floats = NDArray[np.float64]
 
@@ -25,15 +25,21 @@ def pair_deltas(
     how, deltas = _closed_form(p, q, places)
     if how:
         return how, deltas
-    both: list[Floats] = []
-    how = "quadrature" if rows_of(p.sample(2, rng=rng)).shape[1] == 1 else "draws"
-    for one, other in ((p, q), (q, p)):
-        if how == "quadrature":
-            both.append(_quadrature(one, other, places, rng))
-        else:
-            each = alarm / (2 * len(places))
-            both.append(_certified(one, other, places, draws, rng, each))
-    return how, np.max(both, axis=0)
+    both = (p, q), (q, p)
+    if rows_of(p.sample(2, rng=rng)).shape[1] == 1:
+        return "quadrature", np.max([_quadrature(*pair, places, rng) for pair in both], axis=0)
+    each = alarm / (2 * len(places))
+    found = [_certified(*pair, places, draws, rng, each) for pair in both]
+    return "draws", np.max(found, axis=0)
+
+
+def promised_deltas(promise: Promise, places: Floats, person: int) -> tuple[Floats, Floats]:
+    """Places, with the person's own epsilon, and what they were promised at each of them."""
+    who = 0 if promise.n is None else person
+    own = np.ravel(getattr(promise, "epsilon", []))  # one entry, or one for each person
+    places = np.union1d(places, own[[who]] if len(own) > 1 else own)
+    deltas = np.asarray(promise.profile(places[:, None])).reshape(len(places), -1)
+    return places, deltas[:, who]
 
 
 def rows_of(releases: Any) -> Floats:
@@ -90,27 +96,19 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
     low, high = np.zeros_like(mean), mean.copy()
     for _ in range(60):
         middle = (low + high) / 2
-        far = _coins(mean, middle) > most
+        far = rel_entr(mean, middle) + rel_entr(1 - mean, 1 - middle) > most
         low, high = np.where(far, middle, low), np.where(far, high, middle)
     log = np.log(4 / alarm)
     spread = np.sqrt(2 * gains.var(axis=-1, ddof=1) * log / n)
     return np.asarray(np.maximum(low, mean - spread - 7 * log / (3 * (n - 1))))
 
 
-def _coins(p: Floats, q: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        heads = np.where(p > 0, p * np.log(p / q), 0.0)
-        tails = np.where(p < 1, (1 - p) * np.log((1 - p) / (1 - q)), 0.0)
-    return np.asarray(heads + tails)
-
-
 def _closed_form(p: Any, q: Any, places: Floats) -> tuple[str, Floats]:
     """Profile of two laws of one kind and equal noise, or of two runs of AdaOPS; either way."""
     if isinstance(p, L2Laplace) and isinstance(q, L2Laplace) and p.eta == q.eta:
         shift = float(p.eta * np.linalg.norm(p.center - q.center))
-        if shift > 0:
-            return "closed form", l2_laplace_profile(places, len(p.center), shift)
-        return "closed form", 0 * places
+        found = l2_laplace_profile(places, len(p.center), shift) if shift > 0 else 0 * places
+        return "closed form", found
     if isinstance(p, ProductLaw) and isinstance(q, ProductLaw):
         alike = p.noise == q.noise == "gaussian" and np.array_equal(p.scale, q.scale)
         if alike:
@@ -133,18 +131,15 @@ def most_certain(draws: int, alarm: float) -> float:
 def _certified(
     p: Any, q: Any, places: Floats, draws: int, rng: np.random.Generator, alarm: float
 ) -> Floats:
-    points = p.sample(draws, rng=rng)
-    loss = _log_ratio(p, q, points)
-    with np.errstate(over="ignore"):
-        gains = np.maximum(-np.expm1(places[:, None] - loss), 0.0)
-    return delta_lower_bound(gains, alarm)
+    return delta_lower_bound(_gains(p, q, places, p.sample(draws, rng=rng))[0], alarm)
 
 
-def _log_ratio(p: Any, q: Any, points: Any) -> Floats:
+def _gains(p: Any, q: Any, places: Floats, points: Any) -> tuple[Floats, Floats]:
+    """(1 - e^(place - loss))_+ at every place and point, and the first density."""
     own, other = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
-    with np.errstate(invalid="ignore"):
-        loss = own - other
-    return np.where(np.isneginf(own), -np.inf, loss)
+    with np.errstate(invalid="ignore", over="ignore"):
+        loss = np.where(np.isneginf(own), -np.inf, own - other)
+        return np.maximum(-np.expm1(places[:, None] - loss), 0.0), np.exp(own)
 
 
 def _quadrature(p: Any, q: Any, places: Floats, rng: np.random.Generator) -> Floats:
@@ -161,8 +156,5 @@ def _integral(p: Any, q: Any, places: Floats, low: float, high: float, panels: i
     edges = np.linspace(low, high, panels + 1)
     half = (edges[1] - edges[0]) / 2
     points = ((edges[1:] + edges[:-1])[:, None] / 2 + half * nodes).reshape(-1, 1)
-    loss = _log_ratio(p, q, points)
-    with np.errstate(over="ignore"):
-        gains = np.maximum(-np.expm1(places[:, None] - loss), 0.0)
-    density = np.exp(np.asarray(p.logpdf(points), dtype=float))
+    gains, density = _gains(p, q, places, points)
     return np.asarray((gains * density) @ np.tile(half * weights, panels))

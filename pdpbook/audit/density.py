@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.validation import check_bounds, check_count, check_epsilon, check_rng
 
-__all__ = ["DensityAudit", "NeighborSearch", "audit_density", "search_neighbors"]
-
 Floats = NDArray[np.float64]
 
 SLACK = 1e-9  # relative: a promise kept with equality is kept
@@ -58,7 +56,7 @@ class DensityAudit:
     @property
     def ratio(self) -> float:
         """Realized over promised; above 1 the promise is broken."""
-        return _ratio(self.realized, self.promised)
+        return loss_ratio(self.realized, self.promised)
 
     @property
     def passed(self) -> bool:
@@ -74,7 +72,7 @@ class DensityAudit:
         )
 
 
-def _ratio(realized: float, promised: float) -> float:
+def loss_ratio(realized: float, promised: float) -> float:
     """Loss over budget; of a budget of 0, any loss at all is infinitely too much."""
     if promised > 0:
         return float(realized / promised)
@@ -146,7 +144,7 @@ def audit_density(
     budgets = check_epsilon(epsilon, n)
     laws = [mechanism.output_law(X, y, epsilon=budgets) for X, y in (data, neighbor)]
     return DensityAudit(
-        realized=_largest_loss(laws[0], laws[1], draws, rng),
+        realized=largest_loss(laws[0], laws[1], draws, rng),
         promised=float(budgets[person]),
         draws=draws,
         person=int(person),
@@ -173,7 +171,7 @@ def _check_neighbors(data: Any, neighbor: Any, person: int) -> int:
     return len(y)
 
 
-def _largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
+def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
     points = _points(p, q, draws, rng)
     left, right = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
     with np.errstate(invalid="ignore"):
@@ -186,8 +184,8 @@ def _points(p: Law, q: Law, draws: int, rng: np.random.Generator) -> Floats:
     """Draws from both laws, the line through their centers, and far points in all directions."""
     samples = [np.asarray(law.sample(draws, rng=rng), dtype=float) for law in (p, q)]
     ends = [
-        np.asarray(getattr(law, "center", sample.mean(axis=0)), dtype=float)
-        for law, sample in zip((p, q), samples, strict=True)
+        np.asarray(getattr(law, "center", drawn.mean(axis=0)), dtype=float)
+        for law, drawn in zip((p, q), samples, strict=True)
     ]
     offsets = np.concatenate([sample - end for sample, end in zip(samples, ends, strict=True)])
     radius = float(np.median(np.linalg.norm(offsets, axis=1)))
@@ -217,6 +215,10 @@ class _Pair(NamedTuple):
     x: Floats
     label: float
     budgets: Floats
+
+    @property
+    def promised(self) -> float:
+        return float(self.budgets[self.person])
 
 
 def search_neighbors(
@@ -277,51 +279,42 @@ def search_neighbors(
     check_rng(rng)
     n, d, trials = check_count(n, "n"), check_count(d, "d"), check_count(trials, "trials")
     draws = check_count(draws, "draws")
-    climbs, steps = (
-        check_count(climbs, "climbs", minimum=0),
-        check_count(steps, "steps", minimum=0),
-    )
+    climbs = check_count(climbs, "climbs", minimum=0)
+    steps = check_count(steps, "steps", minimum=0)
     scale = check_epsilon(epsilon)
     if np.ndim(scale):
         scale = check_epsilon(scale, n)
-    rows: list[tuple[str, int, float, float]] = []
-    found: list[tuple[float, _Pair]] = []
+    found: list[tuple[float, float, _Pair]] = []  # ratio and loss of every pair
 
     def audit(pair: _Pair, law: Law) -> float:
         other = _law(mechanism, *_replaced(pair), pair.budgets)
-        realized, promised = _largest_loss(law, other, draws, rng), pair.budgets[pair.person]
-        rows.append((pair.kind, pair.person, float(promised), realized))
-        found.append((_ratio(realized, float(promised)), pair))
+        realized = largest_loss(law, other, draws, rng)
+        found.append((loss_ratio(realized, pair.promised), realized, pair))
         return found[-1][0]
 
-    while len(rows) < trials:
+    while len(found) < trials:
         law = None
         for pair in _propose(n, d, scale, rng):
             law = law or _law(mechanism, pair.X, pair.y, pair.budgets)  # one law, many neighbors
             audit(pair, law)
-            if len(rows) == trials:
+            if len(found) == trials:
                 break
-    for best, start in sorted(found, key=lambda item: -item[0])[:climbs]:
-        highest, pair = best, start
+    for highest, _, pair in sorted(found, key=lambda item: -item[0])[:climbs]:
         for _ in range(steps):
             moved = _changed(pair, rng)
             ratio = audit(moved, _law(mechanism, moved.X, moved.y, moved.budgets))
             if ratio >= highest:
                 highest, pair = ratio, moved
-    table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized"])
-    table["ratio"] = [
-        _ratio(a, b) for a, b in zip(table["realized"], table["promised"], strict=True)
-    ]
-    ratio, pair = max(found, key=lambda item: item[0])
+    rows = [(p.kind, p.person, p.promised, realized, ratio) for ratio, realized, p in found]
+    table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized", "ratio"])
+    ratio, _, pair = max(found, key=lambda item: item[0])
     witness = {
         "data": _in_units(mechanism, pair.X, pair.y),
         "neighbor": _in_units(mechanism, *_replaced(pair)),
         "epsilon": pair.budgets,
     }
-    promised = float(pair.budgets[pair.person])
-    return NeighborSearch(
-        DensityAudit(ratio * (promised or 1.0), promised, draws, pair.person, witness), table
-    )
+    realized = ratio * (pair.promised or 1.0)
+    return NeighborSearch(DensityAudit(realized, pair.promised, draws, pair.person, witness), table)
 
 
 def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_Pair]:
@@ -354,11 +347,8 @@ def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_
 def _budgets(n: int, scale: Any, rng: np.random.Generator) -> Floats:
     if np.ndim(scale):
         return np.asarray(scale)
-    spread = (
-        np.ones(n),
-        np.where(rng.random(n) < 0.5, 0.02, 1.0),
-        np.maximum(rng.gamma(0.5, 2.0, n), 0.01),
-    )
+    levels = np.where(rng.random(n) < 0.5, 0.02, 1.0)
+    spread = np.ones(n), levels, np.maximum(rng.gamma(0.5, 2.0, n), 0.01)
     return np.asarray(scale * spread[int(rng.integers(3))])
 
 

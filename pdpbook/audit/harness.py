@@ -14,16 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from pdpbook.audit.deltas import most_certain, pair_deltas, rows_of
-from pdpbook.audit.density import SLACK, _largest_loss
+from pdpbook.audit.deltas import most_certain, pair_deltas, promised_deltas, rows_of
+from pdpbook.audit.density import SLACK, largest_loss, loss_ratio
 from pdpbook.audit.membership import GaussianRelease, membership_attack
 from pdpbook.audit.neighbors import differing_person
 from pdpbook.audit.samples import audit_samples
 from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
 from pdpbook.validation import check_choice, check_count, check_delta, check_rng
-
-__all__ = ["MechanismAudit", "audit_mechanism", "audit_members"]
 
 Floats = NDArray[np.float64]
 Data = tuple[ArrayLike, ArrayLike]
@@ -53,9 +51,7 @@ class MechanismAudit:
     @property
     def ratio(self) -> float:
         """Attack over promise; above 1 the promise is broken."""
-        if self.promised > 0:
-            return max(self.attack, 0.0) / self.promised
-        return np.inf if self.attack > 0 else 0.0
+        return loss_ratio(max(self.attack, 0.0), self.promised)
 
     @property
     def passed(self) -> bool:
@@ -160,37 +156,30 @@ def audit_mechanism(
         )
     kind = "pure" if method == "density" and isinstance(promise, PureDP) else method
     size = check_count(DRAWS[kind] if draws is None else draws, "draws")
-    named: dict[str, Any] = {
-        "mechanism": type(mechanism).__name__,
-        "promise": type(promise).__name__,
-        "neighbors": relation,
-        "person": person,
-        "draws": size,
-        "false_alarm": 0.0,
-    }
-    place = _place(promise, person)
-    if method == "density":
-        p, q = (_law(mechanism, *part, given) for part in (one, two))
-        if not isinstance(promise, PureDP):
-            return _by_deltas(p, q, promise, size, rng, alarm, named)
+    place = 0 if promise.n is None else person
+
+    def audit(how: str, attack: float, promised: float, **others: Any) -> MechanismAudit:
+        who = type(mechanism).__name__, type(promise).__name__, relation, person
+        rest = {"epsilon": np.nan, "draws": size, "false_alarm": alarm} | others
+        return MechanismAudit(*who, how, attack, promised, **rest)
+
+    if method != "density":
+        first, second = (
+            _releases(mechanism, *part, given, method, size, rng) for part in (one, two)
+        )
+        counted = audit_samples(first, second, promise, person=place, false_alarm=alarm)
+        return audit("counts", counted.delta, counted.promised, epsilon=counted.epsilon)
+    p, q = (_law(mechanism, *part, given) for part in (one, two))
+    if isinstance(promise, PureDP):
         promised = float(np.ravel(promise.epsilon)[place])
         if hasattr(p, "largest_loss"):  # exactly, where a law knows it
-            named["draws"], loss = 0, float(p.largest_loss(q))
+            size, loss = 0, float(p.largest_loss(q))
         else:
-            loss = _largest_loss(p, q, size, rng)
-        return MechanismAudit(
-            how="largest loss", attack=loss, promised=promised, epsilon=np.nan, **named
-        )
-    first, second = (_releases(mechanism, *part, given, method, size, rng) for part in (one, two))
-    found = audit_samples(first, second, promise, person=place, false_alarm=alarm)
-    named["false_alarm"] = alarm
-    return MechanismAudit(
-        how="counts",
-        attack=found.delta,
-        promised=found.promised,
-        epsilon=found.epsilon,
-        **named,
-    )
+            loss = largest_loss(p, q, size, rng)
+        return audit("largest loss", loss, promised, false_alarm=0.0)
+    how, attack, most, where = _by_deltas(p, q, promise, place, size, rng, alarm)
+    drawn = {} if how == "draws" else {"draws": 0, "false_alarm": 0.0}
+    return audit(how, attack, most, epsilon=where, **drawn)
 
 
 def audit_members(
@@ -267,19 +256,9 @@ def audit_members(
         trials=size,
         confidence=1 - alarm,
     )
-    best = max(found._scores(), key=lambda score: score.successes)
-    return MechanismAudit(
-        mechanism=type(mechanism).__name__,
-        promise="PACPrivacy",
-        neighbors="membership",
-        person=int(target),
-        how="attack",
-        attack=best.interval[0],
-        promised=ceiling,
-        epsilon=np.nan,
-        draws=size,
-        false_alarm=alarm,
-    )
+    attack = max(found._scores(), key=lambda score: score.successes).interval[0]
+    who = type(mechanism).__name__, "PACPrivacy", "membership", int(target)
+    return MechanismAudit(*who, "attack", attack, ceiling, np.nan, size, alarm)
 
 
 def _seeded(mechanism: Any, rng: np.random.Generator) -> Any:
@@ -329,10 +308,6 @@ def _law(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Any:
     return clone(mechanism).output_law(X, y, **given)
 
 
-def _place(promise: Promise, person: int) -> int:
-    return 0 if promise.n is None else person
-
-
 def _releases(
     mechanism: Any,
     X: Floats,
@@ -352,36 +327,18 @@ def _releases(
 
 
 def _by_deltas(
-    first: Any,
-    second: Any,
-    promise: Promise,
-    draws: int,
-    rng: np.random.Generator,
-    alarm: float,
-    named: dict[str, Any],
-) -> MechanismAudit:
-    who = _place(promise, named["person"])
-    own = np.ravel(getattr(promise, "epsilon", []))  # one entry, or one for each person
-    places = np.union1d(PLACES, own[[who if len(own) > 1 else 0]] if len(own) else own)
-    promised = np.asarray(promise.profile(places[:, None])).reshape(len(places), -1)[:, who]
-    how, deltas = pair_deltas(first, second, places, draws, rng, alarm)
-    if how != "draws":
-        named["draws"] = 0
-    else:
-        named["false_alarm"] = alarm
-        if most_certain(draws, alarm / (2 * len(places))) <= promised.min():
-            raise ValueError(
-                f"{draws} draws are too few to say anything: even a certain giveaway would not "
-                f"refute this promise at false_alarm = {alarm:g}"
-            )
+    p: Any, q: Any, promise: Promise, who: int, draws: int, rng: np.random.Generator, alarm: float
+) -> tuple[str, float, float, float]:
+    """How, and the delta that exceeds its promise most, what was promised there, and where."""
+    places, promised = promised_deltas(promise, PLACES, who)
+    how, deltas = pair_deltas(p, q, places, draws, rng, alarm)
+    if how == "draws" and most_certain(draws, alarm / (2 * len(places))) <= promised.min():
+        raise ValueError(
+            f"{draws} draws are too few to say anything: even a certain giveaway would not "
+            f"refute this promise at false_alarm = {alarm:g}"
+        )
     deltas = np.where(deltas > LEAST, deltas, 0.0)
     excess = deltas - promised * (1 + SLACK)
     share = deltas / np.maximum(promised, 1e-300)
     worst = int(np.argmax(excess if np.any(excess > 0) else share))
-    return MechanismAudit(
-        how=how,
-        attack=float(deltas[worst]),
-        promised=float(promised[worst]),
-        epsilon=float(places[worst]),
-        **named,
-    )
+    return how, float(deltas[worst]), float(promised[worst]), float(places[worst])

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg, stats
+from scipy import stats
 
 from pdpbook.validation import check_count, check_delta, check_finite, check_rng
-
-__all__ = ["AttackScore", "GaussianRelease", "MembershipAttack", "membership_attack"]
 
 Floats = NDArray[np.float64]
 Members = NDArray[np.bool_]
@@ -144,7 +143,9 @@ class GaussianRelease:
         self.covariance = np.asarray(check_finite(covariance, "covariance"))
         self._basis: Floats | None = None
         if self.covariance.ndim == 2:
-            if not _symmetric(self.covariance):
+            size = np.abs(self.covariance).max(initial=0.0)
+            square = self.covariance.shape[0] == self.covariance.shape[1]
+            if not (square and np.all(np.abs(self.covariance - self.covariance.T) <= 1e-10 * size)):
                 raise ValueError("covariance must be symmetric")
             values, self._basis = np.linalg.eigh(self.covariance)
             values = np.where(np.abs(values) > 1e-12 * np.abs(values).max(), values, 0.0)
@@ -301,13 +302,6 @@ def membership_attack(
     return MembershipAttack(int(target), max(q, 1 - q), score("shadow", guess(outputs)), informed)
 
 
-def _symmetric(matrix: Floats) -> bool:
-    size = float(np.abs(matrix).max(initial=0.0))
-    return matrix.shape[0] == matrix.shape[1] and bool(
-        np.all(np.abs(matrix - matrix.T) <= 1e-10 * size)
-    )
-
-
 def _both(members: Members, target: int) -> tuple[Members, Members]:
     """The data with the target, and without."""
     with_, without = members.copy(), members.copy()
@@ -336,18 +330,13 @@ def _fit(inside: Floats, outside: Floats) -> Callable[[Floats], Floats]:
     center, scale = pooled.mean(axis=0), pooled.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
 
-    def law(sample: Floats) -> Callable[[Floats], Floats]:
-        sample = (sample - center) / scale
-        mean, d = sample.mean(axis=0), sample.shape[1]
-        cov = np.atleast_2d(np.cov(sample, rowvar=False)) + FLOOR * np.eye(d)
-        root = np.linalg.cholesky(cov)
-        log_det = np.log(np.diag(root)).sum()
-
-        def log_pdf(outputs: Floats) -> Floats:
-            white = linalg.solve_triangular(root, ((outputs - center) / scale - mean).T, lower=True)
-            return np.asarray(-0.5 * np.sum(white**2, axis=0) - log_det)
-
-        return log_pdf
+    def law(sample: Floats) -> Callable[[Floats], Any]:
+        mean, d = ((sample - center) / scale).mean(axis=0), sample.shape[1]
+        cov = np.atleast_2d(np.cov((sample - center) / scale, rowvar=False)) + FLOOR * np.eye(d)
+        root = stats.Covariance.from_cholesky(np.linalg.cholesky(cov))
+        return lambda outputs: stats.multivariate_normal.logpdf(
+            (outputs - center) / scale, mean, root
+        )
 
     first, second = law(inside), law(outside)
     return lambda outputs: first(outputs) - second(outputs)

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook._users import check_users
 from pdpbook.validation import check_choice
 
-__all__ = ["differing_person"]
-
 RELATIONS = ("replace-one", "add-remove", "labels", "user", "user-labels")
 
 

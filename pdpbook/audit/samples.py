@@ -7,19 +7,21 @@ known; `membership` plays the game of PAC privacy.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from pdpbook.audit.deltas import promised_deltas
 from pdpbook.guarantees import PACPrivacy
 from pdpbook.guarantees.promises import Promise
 from pdpbook.validation import check_count, check_delta, check_finite
 
-__all__ = ["SampleAudit", "audit_samples"]
-
 Floats = NDArray[np.float64]
+Score = Callable[[Floats], Floats]  # a number of every release
 
 PLACES = np.concatenate([np.linspace(0, 4, 17), np.linspace(5, 12, 8)])  # epsilons tried
 THRESHOLDS = 64  # quantiles of a score tried as thresholds
@@ -117,60 +119,41 @@ def audit_samples(
         raise TypeError(f"promise must be a promise of pdpbook.guarantees; got {promise!r}")
     alarm = check_delta(false_alarm, "false_alarm")
     releases = _releases(first, second)
-    n, who = promise.n, check_count(person, "person", minimum=0)
-    if n is not None and who >= n:
-        raise ValueError(f"person must be below {n}, the people of the promise; got {who}")
-    places = np.unique(np.concatenate([PLACES, _own_places(promise, who)]))
-    promised = _deltas(promise, places, who)
+    who = check_count(person, "person", minimum=0)
+    if promise.n is not None and who >= promise.n:
+        raise ValueError(f"person must be below {promise.n}, the people of the promise; got {who}")
+    places, promised = promised_deltas(promise, PLACES, who)
     draws = len(releases[0])
     train, test = ([part[half::2] for part in releases] for half in (0, 1))
     _check_enough(len(test[0]), places, promised, alarm)
-    scores = _scores(*train)
-    event = _choose(scores, train, places, promised)
-    held = [event.score(part) for part in (test if event.forth else test[::-1])]
-    delta, epsilon_lower = _certify(event, held, places, promised, alarm)
+    event = _choose(_scores(*train), train, places, promised)
+    hits, others = (event.count(part) for part in (test if event.forth else test[::-1]))
+    n = len(test[0])  # bounds of Clopper and Pearson
+    low = float(stats.beta.ppf(alarm / 2, hits, n - hits + 1)) if hits else 0.0
+    high = float(stats.beta.ppf(1 - alarm / 2, others + 1, n - others)) if others < n else 1.0
     return SampleAudit(
-        delta=delta,
+        delta=low - float(np.exp(places[event.place])) * high,
         epsilon=float(places[event.place]),
         promised=float(promised[event.place]),
-        epsilon_lower=epsilon_lower,
+        epsilon_lower=max(float(np.log(low / high)), 0.0) if low > 0 else 0.0,
         draws=draws,
         false_alarm=alarm,
         person=who,
     )
 
 
-@dataclass(frozen=True)
-class _Score:
-    """A number of a release: a coordinate, a direction, a distance, or a normal log-ratio."""
+class _Event(NamedTuple):
+    """A score of a release beyond a threshold, likelier under the first data set if `forth`."""
 
-    kind: str
-    center: Floats
-    vector: Floats
-    other: tuple[Floats, Floats] | None = None
-
-    def __call__(self, releases: Floats) -> Floats:
-        offset = releases - self.center
-        if self.kind == "line":
-            return np.asarray(offset @ self.vector)
-        own = (offset**2 @ self.vector) / 2
-        if self.other is None:
-            return np.asarray(own)
-        center, vector = self.other
-        return np.asarray(own - ((releases - center) ** 2 @ vector) / 2)
-
-
-@dataclass(frozen=True)
-class _Event:
-    score: _Score
+    score: Score
     threshold: float
     above: bool
-    forth: bool  # whether the first data set is the likelier one
+    forth: bool
     place: int
 
-    def share(self, values: Floats) -> int:
-        inside = values > self.threshold if self.above else values <= self.threshold
-        return int(inside.sum())
+    def count(self, releases: Floats) -> int:
+        beyond = self.score(releases) > self.threshold
+        return int((beyond == self.above).sum())
 
 
 def _releases(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
@@ -187,20 +170,6 @@ def _releases(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     return one, two
 
 
-def _own_places(promise: Promise, who: int) -> Floats:
-    epsilon = getattr(promise, "epsilon", None)
-    if epsilon is None:
-        return np.empty(0)
-    return np.atleast_1d(np.asarray(epsilon, dtype=float))[[who if np.ndim(epsilon) else 0]]
-
-
-def _deltas(promise: Promise, places: Floats, who: int) -> Floats:
-    """What one person was promised at every place."""
-    if promise.n is None:
-        return np.asarray(promise.profile(places))
-    return np.asarray(promise.profile(places[:, None]))[:, who]
-
-
 def _check_enough(n: int, places: Floats, promised: Floats, alarm: float) -> None:
     """Refuse samples on which even a certain giveaway would not refute the promise."""
     lowest = (alarm / 2) ** (1 / n)
@@ -212,20 +181,27 @@ def _check_enough(n: int, places: Floats, promised: Floats, alarm: float) -> Non
         )
 
 
-def _scores(one: Floats, two: Floats) -> list[_Score]:
+def _line(center: Floats, vector: Floats) -> Score:
+    return lambda releases: np.asarray((releases - center) @ vector)
+
+
+def _distance(center: Floats, weight: Floats) -> Score:
+    return lambda releases: np.asarray((releases - center) ** 2 @ weight / 2)
+
+
+def _scores(one: Floats, two: Floats) -> list[Score]:
+    """Coordinates, two directions, a distance, and the log-ratio of two normal laws."""
     m = one.shape[1]
     means = one.mean(axis=0), two.mean(axis=0)
     spread = [np.maximum(part.var(axis=0), 1e-300) for part in (one, two)]
     pooled = (spread[0] + spread[1]) / 2
-    zero = np.zeros(m)
-    scores = [_Score("line", zero, axis) for axis in np.eye(m)]
+    scores = [_line(np.zeros(m), axis) for axis in np.eye(m)]
     direction = (means[1] - means[0]) / np.sqrt(pooled) / np.sqrt(pooled)
     if np.any(direction) and m > 1:
-        scores.append(_Score("line", means[0], direction / np.linalg.norm(direction)))
-        scores.append(_Score("line", means[0], _discriminant(one, two)))
-    scores.append(_Score("square", means[0], 1 / spread[0]))
-    scores.append(_Score("square", means[0], 1 / spread[0], (means[1], 1 / spread[1])))
-    return scores
+        scores.append(_line(means[0], direction / np.linalg.norm(direction)))
+        scores.append(_line(means[0], _discriminant(one, two)))
+    own, other = (_distance(mean, 1 / part) for mean, part in zip(means, spread, strict=True))
+    return [*scores, own, lambda releases: own(releases) - other(releases)]
 
 
 def _discriminant(one: Floats, two: Floats) -> Floats:
@@ -239,9 +215,9 @@ def _discriminant(one: Floats, two: Floats) -> Floats:
     return np.asarray(found / max(float(np.linalg.norm(found)), 1e-300))
 
 
-def _choose(scores: list[_Score], train: list[Floats], places: Floats, promised: Floats) -> _Event:
+def _choose(scores: list[Score], train: list[Floats], places: Floats, promised: Floats) -> _Event:
     """The event, place and direction that look most like a violation on the training half."""
-    best, chosen = -np.inf, _Event(scores[0], 0.0, above=True, forth=True, place=0)
+    best, chosen = -np.inf, _Event(scores[0], 0.0, True, True, 0)
     for score in scores:
         values = [np.sort(score(part)) for part in train]
         both = np.sort(np.concatenate(values))
@@ -267,14 +243,3 @@ def _cautious(share: Floats, sign: int, n: int) -> Floats:
     """A share moved by a few standard errors of a count that is never quite zero."""
     padded = (share * n + 1) / (n + 2)
     return np.asarray(share + sign * CAUTION * np.sqrt(padded * (1 - padded) / n))
-
-
-def _certify(
-    event: _Event, held: list[Floats], places: Floats, promised: Floats, alarm: float
-) -> tuple[float, float]:
-    n = len(held[0])
-    hits, others = (event.share(values) for values in held)
-    low = float(stats.beta.ppf(alarm / 2, hits, n - hits + 1)) if hits else 0.0
-    high = float(stats.beta.ppf(1 - alarm / 2, others + 1, n - others)) if others < n else 1.0
-    delta = low - float(np.exp(places[event.place])) * high
-    return delta, max(float(np.log(low / high)), 0.0) if low > 0 else 0.0

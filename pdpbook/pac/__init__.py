@@ -1,4 +1,10 @@
-"""PAC privacy of membership: noise that caps how often anybody guesses who was in the data."""
+"""PAC privacy of membership: noise that caps how often anybody guesses who was in the data.
+
+Everybody in the pool is public, who of them is in the secret half is not; information is in nats,
+penalties `alpha` are scikit-learn's. Every function refuses what is no number, not finite, out of
+range or of a wrong shape, with a TypeError or ValueError that names the argument, the rule and the
+value; ``model="ols"`` also halves without full rank, or that lose it without one person.
+"""
 
 from pdpbook.pac.allocation import (
     COMBINE,
@@ -37,7 +43,6 @@ from pdpbook.pac.rates import (
 )
 from pdpbook.pac.regression import PACRegression
 from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
-from pdpbook.pac.streams import stream_differences
 
 __all__ = [
     "BASES",
@@ -75,7 +80,6 @@ __all__ = [
     "printed_noise",
     "public_ellipsoid",
     "snr_to_success_rate",
-    "stream_differences",
     "success_rate_to_epsilon",
     "success_rate_to_mi",
     "success_rate_to_snr",

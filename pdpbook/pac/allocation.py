@@ -17,15 +17,6 @@ from pdpbook.pac.mixture import joint_covariance, joint_variances, lagrange_vari
 from pdpbook.pac.rates import success_rate_to_snr
 from pdpbook.validation import check_choice, check_probability, check_single
 
-__all__ = [
-    "COMBINE",
-    "NoiseAllocation",
-    "allocate_noise",
-    "exposure",
-    "loss_task",
-    "whitener",
-]
-
 Floats = NDArray[np.float64]
 
 COMBINE = ("minimax", "max")  #: one noise for everybody, the cheapest or the maximum
@@ -90,11 +81,6 @@ def allocate_noise(
     -------
     NoiseAllocation
         Its `covariance` is of the noise to add to the weights.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range.
 
     Notes
     -----

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pdpbook.pac.allocation import whitener
-from pdpbook.pac.differences import PILOT, block_size, counting
+from pdpbook.pac.differences import PILOT, halves
 from pdpbook.pac.gaussian import plain
 from pdpbook.pac.pool import Pool
 from pdpbook.pac.rates import check_rate, success_rate_to_snr
@@ -31,15 +31,6 @@ from pdpbook.validation import (
     check_rng,
     check_single,
 )
-
-__all__ = [
-    "NoiseCertificate",
-    "PublicEllipsoid",
-    "certify_noise",
-    "conditional_success_rate",
-    "empirical_bernstein",
-    "public_ellipsoid",
-]
 
 Floats = NDArray[np.float64]
 
@@ -168,11 +159,6 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
     float or ndarray, shape of `success_rate`
         :math:`p'`, above `prior`, rounded down.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range, or the failures alone exceed a ceiling.
-
     Notes
     -----
     Statement ``prop-pac-ceiling`` (ours), chapter *pac/noise*. For calibration by mutual
@@ -224,14 +210,8 @@ class NoiseCertificate:
     def scaled(self, factor: float) -> Self:
         """The certificate of the covariance times `factor`, for the same draws and ellipsoid."""
         c = check_single(check_positive(factor, "factor"), "factor")
-        return replace(
-            self,
-            mean=self.mean / c,
-            standard_error=self.standard_error / c,
-            bound=self.bound / c,
-            student=self.student / c,
-            largest=self.largest / c,
-        )
+        in_units = ("mean", "standard_error", "bound", "student", "largest")
+        return replace(self, **{name: getattr(self, name) / c for name in in_units})
 
     def __str__(self) -> str:
         return (
@@ -257,7 +237,6 @@ def certify_noise(
     confidence: float = 0.99,
     draws: int = 10_000,
     rng: np.random.Generator,
-    progress: bool = False,
 ) -> NoiseCertificate:
     r"""Measure what a covariance keeps, on fresh halves.
 
@@ -295,18 +274,11 @@ def certify_noise(
         Fresh halves.
     rng : numpy.random.Generator
         Source of randomness, with draws not used before.
-    progress : bool, default False
-        Show a progress bar.
 
     Returns
     -------
     NoiseCertificate
         Bounds for every person.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range.
 
     Notes
     -----
@@ -319,38 +291,30 @@ def certify_noise(
     q = check_delta(sample_rate, "sample_rate")
     rate = check_single(check_probability(success_rate, "success_rate"), "success_rate")
     inner = conditional_success_rate(rate, confidence, max(q, 1 - q))
-    target, beta = (
-        float(success_rate_to_snr(inner, calibration, max(q, 1 - q))),
-        1 - float(confidence),
-    )
+    target = float(success_rate_to_snr(inner, calibration, max(q, 1 - q)))
+    beta = 1 - float(confidence)
     T = check_count(draws, "draws", minimum=2)
     W, back = whitener(covariance)
     largest = np.inf if region is None else _largest(region, W)
     n = len(y)
     total, squares = np.zeros(n), np.zeros(n)
-    with counting(T, progress) as bar:
-        for start in range(0, T, block_size(n, pool.p)):
-            size = min(block_size(n, pool.p), T - start)
-            masks = pool.sample(size, q, rng)
-            fits, D = pool.differences(masks)
-            if region is None:
-                values = _lengths(D, W, back)
-            else:
-                moved = fits[:, None, :] + np.where(masks, -1.0, 1.0)[:, :, None] * D
-                D = region.clip(moved) - region.clip(fits)[:, None, :]
-                values = ((D @ W.T) ** 2).sum(axis=2)
-            total += values.sum(axis=0)
-            squares += (values**2).sum(axis=0)
-            bar.update(size)
+    for masks, fits, D in halves(pool, q, T, rng):
+        if region is None:
+            values = _lengths(D, W, back)
+        else:
+            moved = fits[:, None, :] + np.where(masks, -1.0, 1.0)[:, :, None] * D
+            D = region.clip(moved) - region.clip(fits)[:, None, :]
+            values = ((D @ W.T) ** 2).sum(axis=2)
+        total += values.sum(axis=0)
+        squares += (values**2).sum(axis=0)
     mean = total / T
     with np.errstate(invalid="ignore"):
         variance = np.maximum(squares / T - mean**2, 0.0) * T / (T - 1)
         error = np.sqrt(variance / T)
         student = mean + stats.t.isf(beta / n, T - 1) * error
+    bound = np.full(n, np.inf)
     if np.isfinite(largest):
         bound = empirical_bernstein(mean, variance, T, largest, beta / n)
-    else:
-        bound = np.full(n, np.inf)
     return NoiseCertificate(mean, error, bound, student, target, 1 - beta, T, largest)
 
 

@@ -7,6 +7,7 @@ hides the differences is `allocation`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +26,6 @@ from pdpbook.validation import (
     check_rng,
     check_single,
 )
-
-__all__ = [
-    "BASES",
-    "DifferenceMoments",
-    "difference_moments",
-    "membership_differences",
-]
 
 Floats = NDArray[np.float64]
 
@@ -76,12 +70,6 @@ def membership_differences(
     -------
     ndarray, shape (n, p) or (T, n, p)
         Coefficients first, the intercept last.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range; for ``"ols"`` if a subset has not
-        full rank without any one person.
 
     Notes
     -----
@@ -137,7 +125,6 @@ def difference_moments(
     tol: float = 0.05,
     confidence: float = 0.99,
     max_draws: int = 20_000,
-    progress: bool = False,
 ) -> DifferenceMoments:
     r"""Estimate what everybody does to the weights, until the estimate knows its own error.
 
@@ -171,19 +158,11 @@ def difference_moments(
         That of the one-sided bounds `upper`, for all people and coordinates at once.
     max_draws : int, default 20000
         When to stop anyway.
-    progress : bool, default False
-        Show a progress bar.
 
     Returns
     -------
     DifferenceMoments
         Moments, standard errors, full matrices, the basis, the number of draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range; for ``"ols"`` if a half has not
-        full rank without any one person.
 
     Notes
     -----
@@ -200,28 +179,34 @@ def difference_moments(
     n, p = len(y), pool.p
     total, squares, outer = np.zeros((n, p)), np.zeros((n, p)), np.zeros((n, p, p))
     draws, done = 0, False
-    with counting(max_draws, progress) as bar:
-        while draws < max_draws and not done:
-            size = min(block_size(n, p), max_draws - draws)
-            D = pool.differences(pool.sample(size, q, rng))[1]
-            w = (D @ V) ** 2
-            total += w.sum(axis=0)
-            squares += (w**2).sum(axis=0)
-            people = D.transpose(1, 2, 0)
-            outer += people @ people.transpose(0, 2, 1)
-            draws += size
-            bar.update(size)
-            second = total / draws
-            spread = np.maximum(squares / draws - second**2, 0.0) / max(draws - 1, 1)
-            error = np.sqrt(spread)
-            largest = second.max(axis=1, keepdims=True)
-            done = draws >= 100 and bool(np.all(error <= tol * largest))
+    for masks, _, D in halves(pool, q, max_draws, rng):
+        w = (D @ V) ** 2
+        total += w.sum(axis=0)
+        squares += (w**2).sum(axis=0)
+        outer += _outer(D)
+        draws += len(masks)
+        second = total / draws
+        error = np.sqrt(np.maximum(squares / draws - second**2, 0.0) / max(draws - 1, 1))
+        done = draws >= 100 and bool(np.all(error <= tol * second.max(axis=1, keepdims=True)))
+        if done:
+            break
     return DifferenceMoments(second, error, outer / draws, V, draws, done, q, confidence)
 
 
-def block_size(n: int, p: int) -> int:
-    """Draws in one go."""
-    return int(np.clip(BLOCK // (n * p), 1, 500))
+def halves(
+    pool: Pool, q: float, draws: int, rng: np.random.Generator
+) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
+    """Random subsets, some at a time: who is in, the weights, and everybody's differences."""
+    size = int(np.clip(BLOCK // (len(pool.y) * pool.p), 1, 500))
+    for start in range(0, draws, size):
+        masks = pool.sample(min(size, draws - start), q, rng)
+        yield (masks, *pool.differences(masks))
+
+
+def _outer(D: Floats) -> Floats:
+    """Sums of everybody's outer products over subsets, (T, n, p) to (n, p, p)."""
+    people = D.transpose(1, 2, 0)
+    return np.asarray(people @ people.transpose(0, 2, 1))
 
 
 def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floats:
@@ -242,13 +227,7 @@ def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floa
     if basis == "svd":
         vectors = np.linalg.svd(pool.fits(pool.sample(pilot, q, rng)), full_matrices=False)[2]
         return signed(vectors.T)
-    total = np.zeros((len(pool.y), p, p))
-    done = 0
-    while done < pilot:
-        size = min(block_size(len(pool.y), p), pilot - done)
-        people = pool.differences(pool.sample(size, q, rng))[1].transpose(1, 2, 0)
-        total += people @ people.transpose(0, 2, 1)
-        done += size
+    total = sum((_outer(D) for _, _, D in halves(pool, q, pilot, rng)), np.zeros((1, p, p)))
     cheapest = joint_covariance(total / pilot, 1.0, tol=1e-2).noise
     return signed(np.linalg.eigh(cheapest)[1][:, ::-1])
 
@@ -259,10 +238,3 @@ def signed(V: Floats) -> Floats:
         return V
     largest = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
     return np.asarray(V * np.copysign(1.0, largest))
-
-
-def counting(total: int, progress: bool) -> Any:
-    """A progress bar of halves, or a silent one."""
-    from tqdm import tqdm
-
-    return tqdm(total=total, disable=not progress, desc="halves")

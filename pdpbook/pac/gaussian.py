@@ -15,8 +15,6 @@ from scipy import optimize, special
 
 from pdpbook.validation import check_delta, check_nonnegative
 
-__all__ = ["gaussian_mutual_information", "gaussian_success_rate"]
-
 Floats = NDArray[np.float64]
 
 GUARD = 1e-13  # relative; above the rounding error of what is bisected or bounded
@@ -43,11 +41,6 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     Returns
     -------
     float or ndarray, shape of `distance`
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range.
 
     Notes
     -----
@@ -83,11 +76,6 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
     float or ndarray, shape of `distance`
         In nats; below both :math:`q(1 - q)s^2` and the entropy of the coin; for prior 1/2 also
         below :math:`s^2/8`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range.
 
     Notes
     -----

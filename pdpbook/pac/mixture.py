@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.validation import check_nonnegative, check_positive, check_single
 
-__all__ = ["JointNoise", "joint_covariance", "joint_variances", "lagrange_variances"]
-
 Floats = NDArray[np.float64]
 
 STEPS = 50_000  # of the multiplicative algorithm; each is one eigenvalue problem
@@ -58,11 +56,6 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
     -------
     ndarray, shape of `second`
         Variances; 0 where the moment is 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range.
 
     Notes
     -----
@@ -106,8 +99,6 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range.
     RuntimeError
         If the solver fails.
 
@@ -173,11 +164,6 @@ def joint_covariance(
     -------
     JointNoise
         Its `noise` has shape (p, p).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or of a wrong shape, or `task` is not positive definite.
 
     Notes
     -----

@@ -21,8 +21,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = ["MODELS", "Pool"]
-
 Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
@@ -188,9 +186,8 @@ class Pool:
         if self.model == "lasso":
             from sklearn.linear_model import Lasso
 
-            fit = Lasso(
-                alpha=self.alpha, fit_intercept=bool(self.fit_intercept), tol=1e-8, max_iter=100_000
-            ).fit(X, y)
+            lasso = Lasso(self.alpha, fit_intercept=self.fit_intercept, tol=1e-8, max_iter=100_000)
+            fit = lasso.fit(X, y)
             return np.asarray(np.r_[fit.coef_, [fit.intercept_] * int(self.fit_intercept)])
         k, d = int(self.fit_intercept), X.shape[1]
         x, middle = k * X.mean(axis=0), k * y.mean()
@@ -252,9 +249,7 @@ class Pool:
         return fits, out
 
     def _refuse_rank(self) -> NoReturn:
-        size = float(
-            (self._table[: len(self.y), -self.X.shape[1] - 1 : -1] ** 2).sum(axis=0).mean()
-        )
+        size = float(((self.X - self._middle[0]) ** 2).sum(axis=0).mean())
         remedy = f"alpha={size / 200:.2g}, a hundredth of a feature's sum of squares in a half"
         if self.model == "ridge":
             raise ValueError(

@@ -26,8 +26,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = ["PrintedMoments", "PrintedNoise", "printed_moments", "printed_noise"]
-
 Floats = NDArray[np.float64]
 
 BACK = ("printed", "diagonal", "rotated")

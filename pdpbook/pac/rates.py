@@ -22,16 +22,6 @@ from pdpbook.validation import (
     check_probability,
 )
 
-__all__ = [
-    "CALIBRATIONS",
-    "epsilon_to_success_rate",
-    "mi_to_success_rate",
-    "snr_to_success_rate",
-    "success_rate_to_epsilon",
-    "success_rate_to_mi",
-    "success_rate_to_snr",
-]
-
 Floats = NDArray[np.float64]
 
 CALIBRATIONS = ("mi", "tv")  #: by mutual information, by total variation
@@ -55,11 +45,6 @@ def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
     -------
     float or ndarray, shape of `success_rate`
         In nats.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range.
 
     Notes
     -----
@@ -94,11 +79,6 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
         A valid ceiling: the end of the last bracket that is not below the root; 1 where the
         information reaches :math:`-\ln p`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range.
-
     Notes
     -----
     Statement ``prop-success-rate``, chapter *pac/membership*.
@@ -110,11 +90,8 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
     """
     prior = check_prior(prior)
     target = np.asarray(check_nonnegative(mi, "mi")) * (1 + GUARD)
-    rate = _smallest(
-        lambda p: np.asarray(_divergence(p, prior) >= target),
-        np.full(target.shape, prior),
-        np.ones(target.shape),
-    )
+    low, high = np.full(target.shape, prior), np.ones(target.shape)
+    _, rate = _bisect(lambda p: np.asarray(_divergence(p, prior) >= target), low, high)
     return plain(np.where(target >= -np.log(prior), 1.0, rate))
 
 
@@ -140,11 +117,6 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     -------
     float or ndarray, shape of `success_rate`
         In nats, at least 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range, or `delta` alone exceeds the ceiling.
 
     Notes
     -----
@@ -185,11 +157,6 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
     -------
     float or ndarray, shape of `epsilon`
         Holds where each person is in the data independently of all others, and is attained.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range.
 
     Notes
     -----
@@ -234,11 +201,6 @@ def success_rate_to_snr(
     float or ndarray, shape of `success_rate`
         Above 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range, or the calibration unknown.
-
     Notes
     -----
     Statements ``lem-mutual-information``, Yang (2024), section 3.2, and ``prop-tv-calibration``
@@ -257,9 +219,11 @@ def success_rate_to_snr(
         return plain(4 * special.ndtri(np.asarray(rate)) ** 2)
     touch, slope = tangent(prior)
     rate = np.asarray(rate)
-    curve = _largest(
-        lambda u: np.asarray(bayes(np.sqrt(u), prior) <= rate), touch, np.full(rate.shape, touch)
-    )
+    low = np.full(rate.shape, touch)
+    high = np.maximum(2 * low, 1.0)
+    while np.any(inside := bayes(np.sqrt(high), prior) <= rate):
+        low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
+    curve, _ = _bisect(lambda u: np.asarray(bayes(np.sqrt(u), prior) > rate), low, high)
     at_touch = prior + slope * touch
     return plain(np.where(rate <= at_touch, (rate - prior) / slope, curve))
 
@@ -283,11 +247,6 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
     -------
     float or ndarray, shape of `snr`
         A valid ceiling.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN or out of range, or the calibration unknown.
 
     Notes
     -----
@@ -335,24 +294,11 @@ def _excess(u: Floats) -> Floats:
     return np.asarray(np.where(np.abs(u) < 0.05, series, u - np.log1p(u)))
 
 
-def _smallest(holds: Callable[[Floats], Any], low: Floats, high: Floats) -> Floats:
-    """Bisect to neighboring floats an increasing condition that holds at `high`; that end."""
+def _bisect(passed: Callable[[Floats], Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Neighboring floats between which an increasing condition begins to hold, as at `high`."""
     while True:
         middle = low + (high - low) / 2
         if np.all((middle == low) | (middle == high)):
-            return high
-        good = holds(middle)
-        low, high = np.where(good, low, middle), np.where(good, middle, high)
-
-
-def _largest(holds: Callable[[Floats], Any], start: float, low: Floats) -> Floats:
-    """The largest value at which a decreasing condition holds, from `low` on; that end."""
-    high = np.full(low.shape, max(2 * start, 1.0))
-    while np.any(inside := holds(high)):
-        low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
-    while True:
-        middle = low + (high - low) / 2
-        if np.all((middle == low) | (middle == high)):
-            return low
-        good = holds(middle)
-        low, high = np.where(good, middle, low), np.where(good, high, middle)
+            return low, high
+        above = passed(middle)
+        low, high = np.where(above, low, middle), np.where(above, middle, high)

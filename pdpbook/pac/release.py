@@ -7,6 +7,7 @@ serves many experiments; a real pool gets one release, since two have no common 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +22,6 @@ from pdpbook.pac.certificate import (
 from pdpbook.pac.differences import PILOT, difference_moments
 from pdpbook.pac.pool import Pool
 from pdpbook.validation import check_choice, check_count, check_rng
-
-__all__ = ["TASKS", "CalibratedRelease", "calibrate_release"]
 
 Floats = NDArray[np.float64]
 
@@ -127,9 +126,8 @@ def calibrate_release(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN or out of range; if the labels leave nothing to hide;
-        for ``"ols"`` if a half has not full rank.
+    ValueError
+        Also if the labels leave nothing to hide.
 
     Notes
     -----
@@ -140,28 +138,14 @@ def calibrate_release(
     check_rng(rng)
     check_choice(task, "task", TASKS)
     pool = Pool(np.asarray(X), np.asarray(y), model, alpha, fit_intercept)
-    moments = difference_moments(
-        X,
-        y,
-        model=model,
-        alpha=alpha,
-        fit_intercept=fit_intercept,
-        basis=basis,
-        sample_rate=sample_rate,
-        tol=tol,
-        confidence=confidence,
-        max_draws=draws,
-        rng=rng,
-    )
-    first = allocate_noise(
-        moments,
-        success_rate,
-        calibration=calibration,
-        combine=combine,
-        task=loss_task(pool.X, fit_intercept=fit_intercept) if task == "loss" else None,
-        upper=False,
-    ).covariance
-    size = np.sqrt(np.trace(loss_task(pool.X, fit_intercept=fit_intercept) @ first))
+    price = loss_task(pool.X, fit_intercept=fit_intercept)
+    simulated: dict[str, Any] = {"model": model, "alpha": alpha, "fit_intercept": fit_intercept}
+    simulated |= {"sample_rate": sample_rate, "confidence": confidence, "rng": rng}
+    allocated: dict[str, Any] = {"calibration": calibration, "combine": combine, "upper": False}
+    moments = difference_moments(X, y, basis=basis, tol=tol, max_draws=draws, **simulated)
+    prices = price if task == "loss" else None
+    first = allocate_noise(moments, success_rate, task=prices, **allocated).covariance
+    size = np.sqrt(np.trace(price @ first))
     if not size > ROUNDING * np.abs(pool.y).max():
         raise ValueError(
             "y must differ between people, and by more than a linear function of X: the models of "
@@ -170,21 +154,8 @@ def calibrate_release(
     pilot = min(draws, PILOT)
     region = public_ellipsoid(pool, first, sample_rate=sample_rate, rng=rng, draws=pilot)
     certificate = certify_noise(
-        X,
-        y,
-        first,
-        success_rate,
-        model=model,
-        alpha=alpha,
-        fit_intercept=fit_intercept,
-        calibration=calibration,
-        sample_rate=sample_rate,
-        region=region,
-        confidence=confidence,
-        draws=draws,
-        rng=rng,
+        X, y, first, success_rate, calibration=calibration, region=region, draws=draws, **simulated
     )
     factor = certificate.ratio  # up or down: a valid bound sets the level either way
-    return CalibratedRelease(
-        pool, region, factor * first, certificate.scaled(factor), moments.sample_rate
-    )
+    covariance, certificate = factor * first, certificate.scaled(factor)
+    return CalibratedRelease(pool, region, covariance, certificate, moments.sample_rate)

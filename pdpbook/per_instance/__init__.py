@@ -1,17 +1,16 @@
-"""Privacy loss of given people on given data: one posterior sample, smooth losses, worst cases."""
+"""Privacy loss of given people on given data: one posterior sample, smooth losses, worst cases.
 
-from pdpbook.per_instance.kernel import KernelLeaveOneOut, kernel_leave_one_out, kernel_outsider
+Penalties `lam` are against the *sum* of losses, neighbors add or remove one row, and epsilon is in
+nats. Every function refuses what is no number, not finite, out of range or of a wrong shape, with
+a TypeError or ValueError that names the argument, the rule and the value.
+"""
+
 from pdpbook.per_instance.levels import (
     exponential_mechanism_level,
     isotropic_for_all,
     isotropic_sensitivity,
     ops_dp_level,
     ops_for_all,
-)
-from pdpbook.per_instance.logistic import (
-    NewtonLeaveOneOut,
-    logistic_leave_one_out,
-    logistic_ridge,
 )
 from pdpbook.per_instance.objective import (
     ObjectiveLosses,
@@ -23,11 +22,19 @@ from pdpbook.per_instance.objective import (
 from pdpbook.per_instance.ops import OPSProfile, ops_bound, ops_epsilon, ops_profile, ops_renyi
 from pdpbook.per_instance.pairs import ReplaceOneProfile, composed_profile, replace_one_profile
 from pdpbook.per_instance.people import (
-    Explanation,
     PerInstanceReport,
-    explain,
-    outsider_epsilon,
+    StreamReport,
     per_instance_epsilon,
+    per_instance_losses,
+    stream_per_instance,
+)
+from pdpbook.per_instance.records import Explanation, explain, outsider_epsilon
+from pdpbook.per_instance.refits import (
+    KernelLeaveOneOut,
+    NewtonLeaveOneOut,
+    kernel_leave_one_out,
+    logistic_leave_one_out,
+    logistic_ridge,
 )
 from pdpbook.per_instance.smooth import (
     OutputLosses,
@@ -35,7 +42,6 @@ from pdpbook.per_instance.smooth import (
     release_intervals,
     stationary_shift,
 )
-from pdpbook.per_instance.streams import StreamReport, per_instance_losses, stream_per_instance
 
 __all__ = [
     "Explanation",
@@ -54,7 +60,6 @@ __all__ = [
     "isotropic_for_all",
     "isotropic_sensitivity",
     "kernel_leave_one_out",
-    "kernel_outsider",
     "logistic_leave_one_out",
     "logistic_ridge",
     "objective_perturbation_epsilon",

@@ -8,28 +8,19 @@ a row, and `lam` against the *sum* of squares. Mechanisms that use these numbers
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.per_instance.ops import ops_epsilon
+from pdpbook.per_instance.people import ops_parameters
 from pdpbook.validation import (
     check_count,
-    check_delta,
     check_design,
     check_nonnegative,
     check_positive,
     check_single,
 )
-
-__all__ = [
-    "exponential_mechanism_level",
-    "isotropic_for_all",
-    "isotropic_sensitivity",
-    "ops_dp_level",
-    "ops_for_all",
-]
 
 Floats = NDArray[np.float64]
 
@@ -66,11 +57,6 @@ def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
         The smallest epsilon that holds for every data set and target together with `delta`,
         rounded up by at most a share of 1e-6.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or out of range.
-
     Notes
     -----
     Statement ``thm-ops-dp-level`` (ours), chapter *per_instance/guarantees*. A search by
@@ -81,8 +67,8 @@ def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
     >>> [round(ops_dp_level(1000, lam, gamma=1.0, delta=1e-6), 2) for lam in (10, 100)]
     [8.31, 0.92]
     """
-    n = check_count(n, "n")
-    lam, gamma, delta = _ops_parameters(lam, gamma, delta)
+    n, lam = check_count(n, "n"), check_single(check_positive(lam, "lam"), "lam")
+    lam, gamma, delta = ops_parameters(lam, gamma, delta)
 
     def residual(S: Floats) -> Floats:
         return np.asarray(np.sqrt(gamma) * (1 + _worst_fit(S, n, lam)))
@@ -135,8 +121,7 @@ def ops_for_all(X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: flo
     Raises
     ------
     ValueError
-        If an argument is not finite or out of range, data lie outside the unit ball, or the
-        smallest eigenvalue is below 1.
+        Also if data lie outside the unit ball, or the smallest eigenvalue is below 1.
 
     Notes
     -----
@@ -149,29 +134,19 @@ def ops_for_all(X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: flo
     >>> bool(0 < level < ops_dp_level(2, lam=10.0, gamma=1.0, delta=1e-6))
     True
     """
-    lam = check_single(check_nonnegative(lam, "lam"), "lam")
-    _, gamma, delta = _ops_parameters(1.0, gamma, delta)
+    lam, gamma, delta = ops_parameters(lam, gamma, delta)
     eigenvalues, coordinates = _spectrum(X, y, lam)
     leverages = 1 / eigenvalues
     norm = float(np.linalg.norm(coordinates))
-    direction = coordinates / norm if norm > 0 else coordinates
+    direction = coordinates / norm if norm > 0 else np.eye(len(leverages))[0]  # the emptiest
 
     def loss(leverage: Floats, share: Floats) -> Floats:
         return np.asarray(ops_epsilon(delta, leverage, np.sqrt(gamma) * (1 + norm * share)))
 
-    def frontier(share: Floats) -> Floats:
-        return (
-            _largest_leverage(share, leverages, direction)
-            if norm > 0
-            else np.full(len(share), leverages.max())
-        )
+    def bound(low: Floats, high: Floats) -> Floats:
+        return loss(_largest_leverage(low, leverages, direction), high)
 
-    return _maximum(
-        lambda share: loss(frontier(share), share),
-        lambda low, high: loss(frontier(low), high),
-        0.0,
-        1.0,
-    )
+    return _maximum(lambda share: bound(share, share), bound, 0.0, 1.0)
 
 
 def isotropic_sensitivity(n: int, lam: float) -> float:
@@ -194,11 +169,6 @@ def isotropic_sensitivity(n: int, lam: float) -> float:
         at most a share of 1e-6. Gaussian noise of standard deviation s costs
         ``gaussian_epsilon(delta, sensitivity / s)``.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or out of range.
-
     Notes
     -----
     Chapter *per_instance/guarantees* (ours), every dimension.
@@ -209,7 +179,9 @@ def isotropic_sensitivity(n: int, lam: float) -> float:
     6.38
     """
     n = check_count(n, "n", minimum=2)
-    lam = _at_least_one(lam)
+    lam = check_single(check_positive(lam, "lam"), "lam")
+    if not lam >= 1:
+        raise ValueError(f"lam must be at least 1 for an exact sensitivity; got {lam:g}")
 
     def value(S: Floats) -> Floats:
         return (1 + _worst_fit(S, n, lam)) / (S + lam + 1)
@@ -241,11 +213,6 @@ def isotropic_for_all(X: ArrayLike, y: ArrayLike, lam: float) -> float:
     float
         The bound; attained when the coefficients point along the emptiest direction. It depends
         on the data.
-
-    Raises
-    ------
-    ValueError
-        As `ops_for_all`.
 
     Notes
     -----
@@ -281,11 +248,6 @@ def exponential_mechanism_level(n: int, lam: float, gamma: float) -> float:
         The level, for a sampler that is exact on the ball. The unrestricted posterior keeps no
         pure promise at all.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or out of range.
-
     Notes
     -----
     Statement ``prop-exponential-mechanism``, chapter *per_instance/guarantees*; Wang (2019),
@@ -296,8 +258,8 @@ def exponential_mechanism_level(n: int, lam: float, gamma: float) -> float:
     >>> exponential_mechanism_level(100, lam=25.0, gamma=2.0)
     4.0
     """
-    n = check_count(n, "n")
-    lam, gamma, _ = _ops_parameters(lam, gamma, 0.5)
+    n, lam = check_count(n, "n"), check_single(check_positive(lam, "lam"), "lam")
+    gamma = check_single(check_positive(gamma, "gamma"), "gamma")
     return float(gamma / 2 * (1 + np.sqrt(n / lam) / 2) ** 2)
 
 
@@ -326,13 +288,11 @@ def _largest_leverage(share: Floats, leverages: Floats, direction: Floats) -> Fl
 
     low, high = np.full(len(share), -45.0), np.full(len(share), 30.0)
     golden = (np.sqrt(5) - 1) / 2
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    at_left, at_right = dual(left), dual(right)
-    for _ in range(70):  # shrinks 75 to 2e-13
-        lower = at_left < at_right
-        low, high = np.where(lower, low, left), np.where(lower, right, high)
+    for _ in range(71):  # shrinks 75 to 1e-13
         left, right = high - golden * (high - low), low + golden * (high - low)
         at_left, at_right = dual(left), dual(right)
+        lower = at_left < at_right
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
     return np.asarray(np.clip(np.minimum(at_left, at_right), leverages.min(), top))
 
 
@@ -361,21 +321,6 @@ def _maximum(
         best = max(best, float(value(middle).max()))
         left, right = np.append(left, middle), np.append(middle, right)
     return max(ceiling, float(bound(left, right).max()))  # pieces of the width of rounding
-
-
-def _ops_parameters(lam: Any, gamma: Any, delta: Any) -> tuple[float, float, float]:
-    return (
-        check_single(check_positive(lam, "lam"), "lam"),
-        check_single(check_positive(gamma, "gamma"), "gamma"),
-        check_delta(delta),
-    )
-
-
-def _at_least_one(lam: Any) -> float:
-    clean = check_single(check_positive(lam, "lam"), "lam")
-    if not clean >= 1:
-        raise ValueError(f"lam must be at least 1 for an exact sensitivity; got {clean:g}")
-    return clean
 
 
 def _spectrum(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats]:

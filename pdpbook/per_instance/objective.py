@@ -8,12 +8,12 @@ of a person is a quadratic of two normal numbers. Noise that does not look at th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+from scipy.optimize import elementwise
 
 from pdpbook.ridge import leave_one_out
 from pdpbook.validation import (
@@ -25,20 +25,12 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = [
-    "ObjectiveLosses",
-    "ObjectiveProfile",
-    "objective_perturbation_epsilon",
-    "objective_perturbation_losses",
-    "objective_perturbation_profile",
-]
-
 Floats = NDArray[np.float64]
 
 REACH = 10.0  # standard deviations kept; what is left has probability below 1e-22
-NODES = 12  # Gauss-Legendre, a panel
+NODES, WEIGHTS = (np.polynomial.legendre.leggauss(12) + np.array([[1.0], [0.0]])) / 2  # a panel
 BLOCK = 2000  # people at a time
-HALVINGS = 100
+TOLERANCES = {"xatol": 0.0, "xrtol": 1e-9, "fatol": 0.0, "frtol": 0.0}  # of an epsilon
 RUNGS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 
 
@@ -84,11 +76,6 @@ def objective_perturbation_profile(
     ObjectiveProfile
         `add` and `remove`, of the common shape.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN, infinite or out of range, or the shapes do not match.
-
     Notes
     -----
     Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. Given w the loss is
@@ -101,12 +88,8 @@ def objective_perturbation_profile(
     >>> round(float(add), 4), round(float(remove), 4)
     (0.1472, 0.0826)
     """
-    values = _person(
-        check_nonnegative(epsilon, "epsilon"),
-        check_positive(leverage, "leverage"),
-        check_finite(scaled_residual, "scaled_residual"),
-        check_positive(spread, "spread"),
-    )
+    epsilon = check_nonnegative(epsilon, "epsilon")
+    values = _person(epsilon, leverage, scaled_residual, spread)
     shape = values[0].shape
     flat = [np.atleast_1d(value).ravel() for value in values]
     blocks = [
@@ -133,11 +116,6 @@ def objective_perturbation_epsilon(
     ndarray, common shape
         In nats, for the worse of the two directions; 0 where total variation is at most `delta`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `objective_perturbation_profile`.
-
     Notes
     -----
     Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. The end of the last
@@ -148,51 +126,24 @@ def objective_perturbation_epsilon(
     >>> objective_perturbation_epsilon(1e-6, [0.1, 0.01], 1.0, spread=[0.2, 0.02]).round(3)
     array([8.551, 5.151])
     """
-    target, mu, rho, tau = _person(
-        check_probability(delta, "delta"),
-        check_positive(leverage, "leverage"),
-        check_finite(scaled_residual, "scaled_residual"),
-        check_positive(spread, "spread"),
-    )
-
+    delta = check_probability(delta, "delta")
+    target, mu, rho, tau = _person(delta, leverage, scaled_residual, spread)
     # |a| <= t and |w - rho| <= tau t, but for a chance of delta / 2
     t = np.sqrt(2 * np.log(4 / target))
     w = rho + tau * t
-    found = _smallest(np.log1p(mu) + w * t + w**2 / 2, np.stack([target, mu, rho, tau]))
-    return np.asarray(found)[()]
+    high = np.log1p(mu) + w * t + w**2 / 2
+    found = elementwise.find_root(
+        _excess, (np.zeros_like(high), high), args=(target, mu, rho, tau), tolerances=TOLERANCES
+    )
+    kept = np.where(found.f_bracket[0] <= 0, *found.bracket)  # the end that keeps delta
+    return np.asarray(np.where(_excess(0 * high, target, mu, rho, tau) <= 0, 0.0, kept))[()]
 
 
-def _smallest(high: Floats, person: Floats) -> Floats:
-    """Smallest epsilon up to `high`, where delta is kept: Illinois steps on its logarithm."""
-    shape, high, person = high.shape, high.ravel().copy(), person.reshape(4, -1)
-
-    def excess(at: NDArray[np.intp], epsilon: Floats) -> Floats:
-        delta = np.maximum(*objective_perturbation_profile(epsilon, *person[1:, at]))
-        # 1e-12 for the rounding of logarithms: what is kept is kept without them too
-        return np.asarray(np.log(np.maximum(delta, 1e-300)) - np.log(person[0, at]) + 1e-12)
-
-    everybody = np.arange(high.size)
-    low = np.zeros(high.size)
-    f_low, f_high = excess(everybody, low), np.full(high.size, -np.inf)
-    high[f_low <= 0] = 0.0
-    moved = np.zeros(high.size)  # which end moved last
-    for step in range(HALVINGS):
-        at = np.flatnonzero(high - low > 1e-9 * high)
-        if at.size == 0:
-            break
-        a, b, fa, fb = low[at], high[at], f_low[at], f_high[at]
-        point = (a + b) / 2
-        if step % 4 != 3:
-            k = np.isfinite(fb)
-            point[k] = b[k] - fb[k] * (b[k] - a[k]) / (fb[k] - fa[k])
-        value = excess(at, point)
-        kept = value <= 0
-        high[at], low[at] = np.where(kept, point, b), np.where(kept, a, point)
-        # an end that stays twice counts half, so that the next step passes the root
-        f_high[at] = np.where(kept, value, np.where(moved[at] == -1, fb / 2, fb))
-        f_low[at] = np.where(kept, np.where(moved[at] == 1, fa / 2, fa), value)
-        moved[at] = np.where(kept, 1, -1)
-    return high.reshape(shape)
+def _excess(epsilon: Floats, delta: Floats, mu: Floats, rho: Floats, tau: Floats) -> Floats:
+    """How far the logarithm of the larger delta is above the one asked for."""
+    found = np.maximum(*objective_perturbation_profile(epsilon, mu, rho, tau))
+    # 1e-12 for the rounding of logarithms: what is kept is kept without them too
+    return np.asarray(np.log(np.maximum(found, 1e-300)) - np.log(delta) + 1e-12)
 
 
 @dataclass(frozen=True)
@@ -228,11 +179,6 @@ def objective_perturbation_losses(
     ObjectiveLosses
         A report about these data, not a promise.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN, infinite, out of range or of a wrong shape.
-
     Notes
     -----
     Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. A row of zeros
@@ -262,6 +208,9 @@ def objective_perturbation_losses(
 
 
 def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> list[Floats]:
+    """Epsilon or delta, checked already, and the three numbers, checked and of one shape."""
+    mu, rho = check_positive(mu, "leverage"), check_finite(rho, "scaled_residual")
+    tau = check_positive(tau, "spread")
     try:
         first, mu, rho, tau = np.broadcast_arrays(first, mu, np.abs(rho), tau)
     except ValueError:
@@ -284,22 +233,13 @@ def _profile(epsilon: Floats, mu: Floats, rho: Floats, tau: Floats) -> Floats:
     shrink = 1 + mu
     # the mean of the loss given w is A w^2 + B w + C, its deviation rest |w|
     add = _hockey_stick(epsilon, rho, tau, rest, (0.5 + slope, -slope * rho, -np.log1p(mu)))
-    remove = _hockey_stick(
-        epsilon,
-        rho / shrink,
-        tau / shrink,
-        rest,
-        (0.5 - slope * shrink, slope * rho, np.log1p(mu)),
-    )
+    lifted = (0.5 - slope * shrink, slope * rho, np.log1p(mu))
+    remove = _hockey_stick(epsilon, rho / shrink, tau / shrink, rest, lifted)
     return np.stack([add, remove])
 
 
 def _hockey_stick(
-    epsilon: Floats,
-    center: Floats,
-    deviation: Floats,
-    rest: Floats,
-    quadratic: tuple[Floats, Floats, Floats],
+    epsilon: Floats, center: Floats, deviation: Floats, rest: Floats, quadratic: Any
 ) -> Floats:
     """Integrate E(1 - e^(epsilon - loss))_+ over w: panels that end where the loss crosses."""
     A, B, C = quadratic
@@ -320,9 +260,8 @@ def _hockey_stick(
         near = np.nan_to_num((near - center[:, None]) / deviation[:, None], nan=REACH)
     grid = np.broadcast_to(np.linspace(-REACH, REACH, 11), (len(A), 11))
     ends = np.sort(np.concatenate([grid, np.clip(near, -REACH, REACH)], axis=1), axis=1)
-    node, weight = _gauss_legendre()
-    z = (ends[:, :-1, None] + np.diff(ends)[..., None] * node).reshape(len(A), -1)
-    mass = (np.diff(ends)[..., None] * weight).reshape(len(A), -1)
+    z = (ends[:, :-1, None] + np.diff(ends)[..., None] * NODES).reshape(len(A), -1)
+    mass = (np.diff(ends)[..., None] * WEIGHTS).reshape(len(A), -1)
     w = center[:, None] + deviation[:, None] * z
     above = (A[:, None] * w + B[:, None]) * w + C[:, None]
     gain = _normal_gain(above, rest[:, None] * np.abs(w))
@@ -342,9 +281,3 @@ def _normal_gain(above: Floats, s: Floats) -> Floats:
         sure = -np.expm1(-np.maximum(above, 0))
         gain = np.where(a < 0, rare, usual)
         return np.asarray(np.where((s > 0) & np.isfinite(a) & (np.abs(a) < 1e8), gain, sure))
-
-
-@lru_cache(maxsize=1)
-def _gauss_legendre() -> tuple[Floats, Floats]:
-    node, weight = np.polynomial.legendre.leggauss(NODES)
-    return (1 + node) / 2, weight / 2

@@ -21,8 +21,6 @@ from pdpbook.validation import (
     check_probability,
 )
 
-__all__ = ["OPSProfile", "ops_bound", "ops_epsilon", "ops_profile", "ops_renyi"]
-
 Floats = NDArray[np.float64]
 
 HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded
@@ -68,11 +66,6 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
         `add`, never the smaller, and `remove`, 0 from half of
         :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or negative, or the shapes do not broadcast.
-
     Notes
     -----
     Statement ``thm-ops-exact`` (ours), chapter *per_instance/ops*. Where the two terms nearly
@@ -113,11 +106,6 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     float or ndarray
         Epsilon, rounded up: ``ops_profile(epsilon, ...)`` never exceeds `delta` there. It depends
         on the data: a report of the curator, not a promise that may be published.
-
-    Raises
-    ------
-    ValueError
-        As `ops_profile`, or if `delta` is not in (0, 1).
 
     Notes
     -----
@@ -175,11 +163,6 @@ def ops_bound(
     float or ndarray
         An upper bound on the smallest epsilon of that direction.
 
-    Raises
-    ------
-    ValueError
-        As `ops_epsilon`, or if `form` is unknown.
-
     Notes
     -----
     Statement ``thm-ops``, chapter *per_instance/ops*; Wang (2019), Theorem 14, constants ours.
@@ -226,11 +209,6 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
         `add`, the first divergence, infinite from :math:`\alpha = 1 + 1/\mu` on; `remove`, the
         second, always finite.
 
-    Raises
-    ------
-    ValueError
-        As `ops_profile`, or if an order is not above 1.
-
     Notes
     -----
     Statement ``prop-ops-renyi`` (ours), chapter *per_instance/ops*.
@@ -254,21 +232,13 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     add = np.where(finite, add, np.inf)
     remove = np.log1p(mu) / 2 + quadratic / (1 + order * mu)
     remove -= np.log1p(beyond * mu / (1 + mu)) / (2 * beyond)
-    return OPSProfile(
-        np.maximum(add, 0.0).reshape(shape)[()], np.maximum(remove, 0.0).reshape(shape)[()]
-    )
+    return OPSProfile(*(np.maximum(d, 0.0).reshape(shape)[()] for d in (add, remove)))
 
 
 def _numbers(first: Any, leverage: Any, residual: Any, name: str = "epsilon") -> Any:
     """Three flat arrays of one length, checked, and the shape they came in."""
-    clean = [
-        np.asarray(check_nonnegative(value, of), dtype=float)
-        for value, of in (
-            (first, name),
-            (leverage, "leverage"),
-            (residual, "scaled_residual"),
-        )
-    ]
+    given = {name: first, "leverage": leverage, "scaled_residual": residual}
+    clean = [np.asarray(check_nonnegative(v, of), dtype=float) for of, v in given.items()]
     try:
         full = np.broadcast_arrays(*clean)
     except ValueError:

@@ -6,6 +6,7 @@ person meet several releases. One person added or removed, in one release, is in
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +24,6 @@ from pdpbook.validation import (
     check_positive,
     check_single,
 )
-
-__all__ = ["ReplaceOneProfile", "composed_profile", "replace_one_profile"]
 
 Floats = NDArray[np.float64]
 
@@ -72,11 +71,6 @@ def replace_one_profile(
     -------
     ReplaceOneProfile
         `forward` and `backward`, of the shape of `epsilon`.
-
-    Raises
-    ------
-    ValueError
-        As `per_instance_epsilon`, or if a record has another width.
 
     Notes
     -----
@@ -137,7 +131,7 @@ def composed_profile(
     epsilon : array_like
         Where to evaluate, at least 0.
     leverage, scaled_residual : array_like
-        One number a release, shape (k,); as in `ops_profile`.
+        One number a release, shape (k,); as in `ops_profile`, no leverage 0.
     copies : int, default 1
         How often the whole list is released.
     grid : float, default 1e-4
@@ -147,11 +141,6 @@ def composed_profile(
     -------
     OPSProfile
         `add` and `remove`, both rounded up.
-
-    Raises
-    ------
-    ValueError
-        As `ops_profile`, or if a leverage is 0.
 
     Notes
     -----
@@ -177,11 +166,9 @@ def composed_profile(
     grid = check_single(check_positive(grid, "grid"), "grid")
     deltas = []
     for direction in ("add", "remove"):
-        total: Any = None
-        for one in (_loss_pmf(m, r, grid, direction) for m, r in zip(mu, rho, strict=True)):
-            total = one if total is None else total.compose(one, 1e-15)
-        if copies > 1:
-            total = total.self_compose(copies, 1e-15)
+        pmfs = (_loss_pmf(m, r, grid, direction) for m, r in zip(mu, rho, strict=True))
+        total = reduce(lambda one, other: one.compose(other, 1e-15), pmfs)
+        total = total.self_compose(copies, 1e-15) if copies > 1 else total
         found = np.array([total.get_delta_for_epsilon(float(e)) for e in eps.ravel()])
         deltas.append(found.reshape(eps.shape)[()])
     return OPSProfile(*deltas)
@@ -191,25 +178,18 @@ def _loss_pmf(mu: float, rho: float, grid: float, direction: str) -> Any:
     """Loss of one release on the grid, every part of its mass moved up to the next point."""
     from dp_accounting.pld.pld_pmf import DensePLDPmf
 
-    K = np.log1p(mu) + rho**2 / (1 + mu)
-    if direction == "add":
-        center, root = rho, np.sqrt(mu)
-        low, high = -K / 2, ((rho + 8.3 * root) ** 2 - K) / 2
-    else:
-        center, root = rho / (1 + mu), np.sqrt(mu / (1 + mu))
-        low, high = (K - (center + 8.3 * root) ** 2) / 2, K / 2
+    K, shrink = np.log1p(mu) + rho**2 / (1 + mu), 1.0 if direction == "add" else 1 + mu
+    sign = 1 if direction == "add" else -1  # the loss is sign (v^2 - K) / 2, v normal
+    center, root = rho / shrink, np.sqrt(mu / shrink)
+    low, high = sorted((-sign * K / 2, sign * ((center + 8.3 * root) ** 2 - K) / 2))
     start, stop = int(np.floor(low / grid)), int(np.ceil(high / grid))
     if stop - start > 50_000_000:
         raise ValueError(f"grid must be coarser for losses up to {high:g}; got {grid:g}")
     ends = np.arange(start, stop + 1) * grid  # the loss lies below each of them or above
-    if direction == "add":
-        w = np.sqrt(np.maximum(K + 2 * ends, 0.0))
-        below = ndtr((w - center) / root) - ndtr((-w - center) / root)
-        above = ndtr((center - w) / root) + ndtr((-w - center) / root)
-    else:
-        w = np.sqrt(np.maximum(K - 2 * ends, 0.0))
-        below = ndtr((center - w) / root) + ndtr((-w - center) / root)
-        above = ndtr((w - center) / root) - ndtr((-w - center) / root)
+    w = np.sqrt(np.maximum(K + sign * 2 * ends, 0.0))
+    inside = ndtr((w - center) / root) - ndtr((-w - center) / root)
+    outside = ndtr((center - w) / root) + ndtr((-w - center) / root)
+    below, above = (inside, outside)[::sign]
     mass = np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))  # the accurate of the two
     mass[0] += below[0]
     return DensePLDPmf(grid, start + 1, np.maximum(mass, 0.0), float(above[-1]), True)

@@ -1,43 +1,45 @@
 """Privacy loss of the people of a data set under one posterior sample, all at once.
 
-The loss of one person is a function of two numbers, in `ops`; here are the two numbers of
-everybody, and a record explained. Every result depends on the data. It is a report for the
-curator, not a promise. Replacing a person, and several releases, are in `pairs`; people in blocks
-in `streams`.
+Two passes over blocks of people: the first makes one triangular factor of the design, by QR of the
+factors of its blocks; the second has everybody's leverage and residual, hence their loss, by `ops`.
+Data in memory are blocks that are there already. Every result depends on the data: a report for
+the curator, not a promise. One record, explained, is in
+`records`; replacing a person, and several releases, are in `pairs`.
+
+`lam` is against the *sum* of squares, `gamma` the inverse temperature, `delta` in (0, 1). With
+``lam=0`` the design must have full column rank.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
-from pdpbook.blocks import in_memory
+from pdpbook.blocks import Rows, in_memory, several_passes
 from pdpbook.per_instance.ops import ops_epsilon
-from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle, weighted_ridge
+from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
 from pdpbook.validation import (
     check_count,
     check_delta,
     check_design,
     check_nonnegative,
     check_positive,
+    check_probability,
     check_single,
 )
 
-__all__ = [
-    "Explanation",
-    "PerInstanceReport",
-    "explain",
-    "outsider_epsilon",
-    "per_instance_epsilon",
-]
-
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 PIECE = 1 << 12  # people handled at once, so that the work stays in the cache
+ALONE = 1e-8  # 1 - leverage_in below which the design without the person counts as singular
+EDGES = np.geomspace(1e-12, 1e14, 26 * 200 + 1)  # of the histogram: steps of 1.2%
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,6 @@ def per_instance_epsilon(
         `epsilon`, `leverage`, `residual`, `scaled_residual` and `theta`. A person without whom
         the design is singular has an infinite `epsilon`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or out of range, or `lam` is 0 and X is rank deficient.
-
     Notes
     -----
     Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. Cost O(n d^2).
@@ -111,170 +108,203 @@ def per_instance_epsilon(
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     in_memory("per_instance_epsilon", X, y)  # blocks: stream_per_instance, per_instance_losses
     X, y = check_design(X, y)
-    pieces = [slice(k, k + PIECE) for k in range(0, len(y), PIECE)]
-    root, labels = triangle((factor(X[piece], y[piece]) for piece in pieces), lam)
-    theta = np.asarray(solve_triangular(root, labels, check_finite=False))
-    inside = np.concatenate([leverages(root, X[piece]) for piece in pieces])
-    if inside.max() > 1 - NEARLY_ONE:  # those people must be refitted
-        fit = leave_one_out(X, y, lam, weights=np.ones(len(y)))
-        leverage, residual = fit.leverage, fit.residual
-    else:
-        leverage, residual = inside / (1 - inside), (y - X @ theta) / (1 - inside)
-    scaled = np.sqrt(gamma) * np.abs(residual)
-    epsilon = np.full(len(scaled), np.inf)
-    known = np.isfinite(leverage)
-    epsilon[known] = ops_epsilon(delta, leverage[known], scaled[known])
-    return PerInstanceReport(epsilon, leverage, residual, scaled, theta, delta)
-
-
-def outsider_epsilon(
-    X: ArrayLike,
-    y: ArrayLike,
-    X_new: ArrayLike,
-    y_new: ArrayLike,
-    lam: float,
-    gamma: float,
-    delta: float,
-) -> PerInstanceReport:
-    r"""Exact loss that people outside the data would have if each of them alone joined.
-
-    Parameters
-    ----------
-    X, y, lam, gamma, delta
-        As in `per_instance_epsilon`.
-    X_new, y_new : array_like, shapes (m, d) and (m,)
-        The outsiders.
-
-    Returns
-    -------
-    PerInstanceReport
-        One entry an outsider; `theta` is the fit to the data.
-
-    Raises
-    ------
-    ValueError
-        As `per_instance_epsilon`, or if the widths differ.
-
-    Examples
-    --------
-    >>> report = outsider_epsilon([[1.0]], [0.5], [[0.0]], [1.0], lam=1.0, gamma=1.0, delta=0.01)
-    >>> report.epsilon  # an empty row changes nothing
-    array([0.])
-    """
-    lam, gamma, delta = ops_parameters(lam, gamma, delta)
-    in_memory("outsider_epsilon", X, y, X_new, y_new)
-    X, y = check_design(X, y)
-    X_new, y_new = check_design(X_new, y_new)
-    if X_new.shape[1] != X.shape[1]:
-        raise ValueError(f"X_new must have {X.shape[1]} columns, as X; got {X_new.shape[1]}")
-    theta = weighted_ridge(X, y, lam, np.ones(len(y)))
-    root, _ = triangle([factor(X, y)], lam)
-    leverage = leverages(root, X_new)
-    residual = y_new - X_new @ theta
-    scaled = np.sqrt(gamma) * np.abs(residual)
-    epsilon = ops_epsilon(delta, leverage, scaled)
-    return PerInstanceReport(epsilon, leverage, residual, scaled, theta, delta)
+    pieces = [(X[k : k + PIECE], y[k : k + PIECE]) for k in range(0, len(y), PIECE)]
+    fit = _fit((factor(*piece) for piece in pieces), lam)
+    parts = [fit.numbers(*piece) for piece in pieces]
+    leverage, residual = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if leverage.max() > 1 / NEARLY_ONE - 1:  # those people must be refitted
+        exact = leave_one_out(X, y, lam, weights=np.ones(len(y)))
+        leverage, residual = exact.leverage, exact.residual
+    return report_of(leverage, residual, fit.theta, gamma, delta)
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """One record, in words and in the two laws that a release lets one compare."""
+class StreamReport:
+    """Losses of people who never were in memory together. Not a promise: it depends on the data."""
 
-    epsilon: float  #: smallest epsilon at `delta`
-    leverage: float  #: against the data without the record
-    scaled_residual: float  #: to the fit without the record
-    floor: float  #: epsilon if the label were exactly what the others predict
-    typical: float  #: median leverage of the people in the data
+    n: int  #: number of people
+    theta: Floats  #: shape (d,), the fit to everybody, not private
+    mean: float  #: mean epsilon; infinite if anybody's is
+    largest: Floats  #: the largest losses, falling
+    rows: Counts  #: whose they are, counted from 0 through the blocks
     delta: float  #: the failure probability asked for
+    counts: Counts  #: shape (k + 1,), people up to the first of k edges, between two, above them
+    edges: Floats  #: shape (k,), edges of the histogram in nats, in steps of 1.2 percent
 
-    def __str__(self) -> str:
-        if np.isinf(self.epsilon):
-            return (
-                "This record is alone in some direction of the design: without it there is no "
-                "fit, and a release shows that it is there. Its loss is infinite; raise lam."
-            )
-        ratio = self.leverage / self.typical if self.typical > 0 else np.inf
-        factor = np.exp(min(self.epsilon, 700.0))
-        return "\n".join(
-            [
-                "When this record joins or leaves, the chance of any event changes by at most",
-                f"a factor {factor:.3g} (epsilon {self.epsilon:.3g}) plus {self.delta:g}.",
-                f"Its row: leverage {self.leverage:.3g}, {ratio:.3g} times the median here.",
-                f"Its label: {self.scaled_residual:.3g} / sqrt(gamma) from the others' prediction.",
-                f"With that label instead, epsilon would be {self.floor:.3g}.",
-                "This depends on the data: it is not a promise, and not for publication.",
-            ]
-        )
+    def quantile(self, share: float) -> float:
+        """Return a loss that at least this share of the people do not exceed.
 
-    def draw(self, ax: Any) -> Any:
-        """Draw the law of the record's scaled residual under a release without and with it."""
-        if np.isinf(self.epsilon):
-            raise ValueError("a record of infinite loss has no law without it to draw")
-        mu, rho = self.leverage, self.scaled_residual
-        laws = [("without the record", rho, mu), ("with it", rho / (1 + mu), mu / (1 + mu))]
-        half = 4 * np.sqrt(mu)
-        v = np.linspace(rho / (1 + mu) - half, rho + half, 301)
-        for (label, center, variance), style in zip(laws, ("-", "--"), strict=True):
-            density = np.exp(-((v - center) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
-            ax.plot(v, density, style, label=label)
-        ax.set(xlabel="scaled residual of the record at the release", ylabel="density")
-        ax.legend()
-        return ax
+        Parameters
+        ----------
+        share : float
+            Above 0 and below 1; 0.5 is the median.
+
+        Returns
+        -------
+        float
+            An edge of the histogram: never below the quantile and at most 1.2 percent above it,
+            for losses from 1e-12 to 1e14.
+        """
+        share = check_single(check_probability(share, "share"), "share")
+        at = int(np.searchsorted(np.cumsum(self.counts), share * self.n))
+        return float(np.append(self.edges, np.inf)[at])
 
 
-def explain(
-    record: Any, X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: float
-) -> Explanation:
-    """Say what one posterior sample would reveal about one record, and why.
+def stream_per_instance(
+    blocks: Any,
+    lam: float,
+    gamma: float,
+    delta: float,
+    *,
+    top: int = 10,
+    each: Callable[[int, Floats], Any] | None = None,
+) -> StreamReport:
+    """Exact loss of everybody in data that come in blocks, with the memory of one block.
 
     Parameters
     ----------
-    record : int or (array_like of shape (d,), float)
-        A row number of X, for a participant; or the row and label of an outsider.
-    X, y, lam, gamma, delta
+    blocks : Rows, sequence of (X, y), or function of no argument that returns an iterator of them
+        Read twice; both times it must give the same people.
+    lam, gamma, delta : float
         As in `per_instance_epsilon`.
+    top : int, default 10
+        How many of the largest losses to keep.
+    each : callable, optional
+        Called as ``each(start, epsilon)`` for every block, here and in their order: the number of
+        its first row, and the losses in it.
 
     Returns
     -------
-    Explanation
-        Its ``str`` is a paragraph; ``draw(ax)`` is the picture.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `per_instance_epsilon`, or if `record` is neither a row number nor a row with a label.
+    StreamReport
+        Mean, histogram, quantiles and largest losses, with row numbers.
 
     Notes
     -----
-    Chapter *per_instance/ops*.
+    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. The factor comes from
+    QR of each block, so its error does not grow with the square of the condition number. The few
+    people of leverage near 1 lose digits here: above 1 - 1e-8 their loss counts as infinite.
 
     Examples
     --------
-    >>> about = explain(0, [[1.0], [1.0]], [0.0, 1.0], lam=1.0, gamma=1.0, delta=0.01)
-    >>> round(about.leverage, 9), round(about.scaled_residual, 9), about.epsilon > about.floor
-    (0.5, 0.5, True)
+    >>> blocks = [([[1.0]], [0.0]), ([[1.0], [1.0]], [1.0, 0.0])]
+    >>> report = stream_per_instance(blocks, lam=1.0, gamma=1.0, delta=0.01)
+    >>> report.n, report.rows
+    (3, array([1, 0, 2]))
     """
-    everybody = per_instance_epsilon(X, y, lam, gamma, delta)
-    typical = float(np.median(everybody.leverage))
-    if isinstance(record, tuple | list) and len(record) == 2:
-        row, label = record
-        report, at = outsider_epsilon(X, y, np.array([row]), [label], lam, gamma, delta), 0
-    else:
-        report, at = everybody, check_count(record, "record", minimum=0)
-        if not at < len(everybody.epsilon):
-            raise ValueError(
-                f"record must be a row number below {len(everybody.epsilon)}; got {at}"
-            )
-    leverage = float(report.leverage[at])
-    floor = float(ops_epsilon(delta, leverage, 0.0)) if np.isfinite(leverage) else np.inf
-    return Explanation(
-        epsilon=float(report.epsilon[at]),
-        leverage=leverage,
-        scaled_residual=float(report.scaled_residual[at]),
-        floor=floor,
-        typical=typical,
-        delta=report.delta,
-    )
+    lam, gamma, delta = ops_parameters(lam, gamma, delta)
+    top = check_count(top, "top")
+    people, fit = _fit_of_blocks(blocks, lam, "stream_per_instance")
+    n, total, counts = 0, 0.0, np.zeros(len(EDGES) + 1, dtype=np.int64)
+    largest, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
+    summary = partial(_summary, fit, gamma, delta, top, each is not None)
+    for size, mass, found, most, places, epsilon in people.each(summary):
+        if each is not None:
+            each(n, epsilon)
+        total, counts = total + mass, counts + found
+        largest, rows = np.append(largest, most), np.append(rows, n + places)
+        order = np.argsort(-largest, kind="stable")[:top]
+        largest, rows, n = largest[order], rows[order], n + size
+    if n != fit.n:
+        raise ValueError(
+            f"blocks must hold the same people both times; got {fit.n} first, {n} the second time"
+        )
+    return StreamReport(n, fit.theta, total / n, largest, rows, delta, counts, EDGES)
+
+
+def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> Any:
+    """Exact loss of everybody in data that come in blocks, one number a row.
+
+    Parameters
+    ----------
+    blocks, lam, gamma, delta
+        As in `stream_per_instance`.
+
+    Returns
+    -------
+    ndarray, Dask array or iterator of ndarray
+        Losses in the kind of the data; a Dask array is computed when it is asked for, and so are
+        the arrays of blocks.
+
+    Notes
+    -----
+    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*.
+
+    Examples
+    --------
+    >>> rows = Rows(np.ones((2, 1)), np.zeros(2))
+    >>> [round(float(e), 3) for e in per_instance_losses(rows, lam=1.0, gamma=1.0, delta=0.01)]
+    [0.936, 0.936]
+    """
+    lam, gamma, delta = ops_parameters(lam, gamma, delta)
+    people, fit = _fit_of_blocks(blocks, lam, "per_instance_losses")
+    return people.map(partial(_block_losses, fit, gamma, delta))
+
+
+class _Fit(NamedTuple):
+    """What the first pass leaves: R, the fit to everybody, and how many they are."""
+
+    root: Floats
+    theta: Floats
+    n: int
+
+    def numbers(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Leverage, infinite for who is alone, and residual of these participants."""
+        inside = np.minimum(leverages(self.root, X), 1.0)
+        alone = 1 - inside < ALONE
+        rest = np.where(alone, 1.0, 1 - inside)
+        return np.where(alone, np.inf, inside / rest), (y - X @ self.theta) / rest
+
+
+def _fit(factors: Iterable[tuple[Floats, int]], lam: float) -> _Fit:
+    n = 0
+
+    def counted() -> Iterable[tuple[Floats, int]]:
+        nonlocal n
+        for part in factors:
+            n += part[1]
+            yield part
+
+    root, labels = triangle(counted(), lam)
+    return _Fit(root, np.asarray(solve_triangular(root, labels, check_finite=False)), n)
+
+
+def _fit_of_blocks(blocks: Any, lam: float, reader: str) -> tuple[Rows, _Fit]:
+    people = several_passes(blocks, reader, "X", "y")
+    return people, _fit(people.each(_factor), lam)
+
+
+def _factor(X: Any, y: Any) -> tuple[Floats, int]:
+    return factor(*check_design(X, y))
+
+
+def _block_losses(fit: _Fit, gamma: float, delta: float, X: Any, y: Any) -> Floats:
+    leverage, residual = fit.numbers(*check_design(X, y))
+    return _losses(delta, leverage, np.sqrt(gamma) * np.abs(residual))
+
+
+def _summary(
+    fit: _Fit, gamma: float, delta: float, top: int, keep: bool, X: Any, y: Any
+) -> tuple[int, float, Counts, Floats, Counts, Any]:
+    """What a block adds: people, sum, histogram, largest losses and their places; all losses."""
+    epsilon = _block_losses(fit, gamma, delta, X, y)
+    places = np.argsort(-epsilon, kind="stable")[:top]
+    counts = np.bincount(np.searchsorted(EDGES, epsilon), minlength=len(EDGES) + 1)
+    kept = epsilon if keep else None  # a result travels
+    return len(epsilon), float(epsilon.sum()), counts, epsilon[places], places, kept
+
+
+def _losses(delta: float, leverage: Floats, scaled: Floats) -> Floats:
+    epsilon, known = np.full(len(scaled), np.inf), np.isfinite(leverage)
+    epsilon[known] = ops_epsilon(delta, leverage[known], scaled[known])
+    return epsilon
+
+
+def report_of(
+    leverage: Floats, residual: Floats, theta: Floats, gamma: float, delta: float
+) -> PerInstanceReport:
+    scaled = np.sqrt(gamma) * np.abs(residual)
+    epsilon = _losses(delta, leverage, scaled)
+    return PerInstanceReport(epsilon, leverage, residual, scaled, theta, delta)
 
 
 def leverages(root: Floats, X: Floats) -> Floats:

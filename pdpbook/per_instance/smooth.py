@@ -1,7 +1,7 @@
 """What one person moves in a smooth fit, and what Gaussian noise of a fixed shape then reveals.
 
 Stationary points, and intervals from a release. The covariance is fixed here: noise inside the
-objective is in `objective`, posterior sampling in `ops`; fits are in `logistic` and `kernel`.
+objective is in `objective`, posterior sampling in `ops`; fits without a person are in `refits`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,6 @@ from pdpbook.validation import (
     check_probability,
     check_single,
 )
-
-__all__ = [
-    "OutputLosses",
-    "output_perturbation_losses",
-    "release_intervals",
-    "stationary_shift",
-]
 
 Floats = NDArray[np.float64]
 
@@ -63,11 +56,6 @@ def stationary_shift(
     -------
     ndarray, shape (d,)
         The fit without the person less the fit with them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not finite, shapes differ, or the average is singular.
 
     Notes
     -----
@@ -143,11 +131,6 @@ def output_perturbation_losses(
     OutputLosses
         A report about these data, not a promise.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is NaN, out of range or of a wrong shape, or A is not positive definite.
-
     Notes
     -----
     Statement ``prop-output-perturbation``, Wang (2019), equations (2) to (4); chapter
@@ -176,10 +159,9 @@ def output_perturbation_losses(
     if slack.shape not in ((), (n,)) or not np.all(slack >= 0):
         raise ValueError(f"error must be at least 0, a number or of shape ({n},); got {error!r}")
     lost = np.isinf(rows).any(axis=1)
-    rows = np.where(lost[:, None], 0.0, rows)
-    length = np.linalg.norm((rows @ vectors) * np.sqrt(values), axis=1)
-    mu = np.sqrt(gamma) * (length + np.sqrt(values[-1]) * slack)
-    mu = np.where(lost, np.inf, mu)
+    turned = np.where(lost[:, None], 0.0, rows) @ vectors
+    length = np.linalg.norm(turned * np.sqrt(values), axis=1)
+    mu = np.where(lost, np.inf, np.sqrt(gamma) * (length + np.sqrt(values[-1]) * slack))
     epsilon = np.where(np.isinf(mu), np.inf, 0.0)
     some = (mu > 0) & np.isfinite(mu)
     epsilon[some] = gaussian_epsilon(delta, mu[some])
@@ -220,11 +202,6 @@ def release_intervals(
     ndarray, shape (d, 2)
         Lower and upper ends.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, not finite, out of range, or `gram` is not positive definite.
-
     Notes
     -----
     Statement ``prop-fisher-inference``, Wang (2019), section 4; chapter *per_instance/smooth*.
@@ -244,10 +221,11 @@ def release_intervals(
         raise ValueError(f"gram must have shape (d, d) for a release of shape (d,); got {G.shape}")
     if not np.linalg.eigvalsh(G)[0] > 0:
         raise ValueError("gram must be positive definite: some direction was never observed")
-    upper = (1 + level) / 2
-    if degrees is None:
-        quantile = stats.norm.ppf(upper)
-    else:
-        quantile = stats.t.ppf(upper, check_single(check_positive(degrees, "degrees"), "degrees"))
+    law = (
+        stats.norm
+        if degrees is None
+        else stats.t(check_single(check_positive(degrees, "degrees"), "degrees"))
+    )
+    quantile = law.ppf((1 + level) / 2)
     reach = quantile * np.sqrt((variance + 1 / gamma) * np.diag(np.linalg.inv(G)))
     return np.stack([release - reach, release + reach], axis=1)
