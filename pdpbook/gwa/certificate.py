@@ -78,25 +78,13 @@ def certify(
     Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa*.
     """
     exact = check_choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
-    problem, _ = build_problem(
-        X,
-        users,
-        sigma2=sigma2,
-        epsilon=epsilon,
-        width=width,
-        target=target,
-        prior=prior,
-        norm=norm,
-        delta=delta,
-    )
+    problem, _ = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
     if exact:
         check_exact(problem)
     elif parts is not None:
         raise ValueError("parts must be None without sensitivity='exact', which alone has them")
-    weights, Lam = (
-        np.asarray(check_finite(C, "C")),
-        np.asarray(check_finite(multipliers, "multipliers")),
-    )
+    weights = np.asarray(check_finite(C, "C"))
+    Lam = np.asarray(check_finite(multipliers, "multipliers"))
     k, n, d = len(problem.target), *problem.X.shape
     if weights.shape != (k, n):
         raise ValueError(f"C must have shape ({k}, {n}); got {weights.shape}")
