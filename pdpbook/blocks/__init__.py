@@ -6,8 +6,8 @@ one block at a time.
 
 What takes it: `ridge.weighted_ridge`; the estimators `PDPRidge` (square loss),
 `SufficientStatisticsRidge`, `AdaSSP`, `OnePosteriorSample`, `AdaOPS` and `PersonalizedMean`;
-`per_instance.stream_per_instance` and `per_instance_losses`; `gwa.gwa_rows` and
-`stream_gwa_bound`; `pac.stream_differences`. Everything else refuses Dask arrays and `Rows`, and
+`per_instance.stream_per_instance` and `per_instance_losses`; `gwa.gwa_rows`;
+`pac.stream_differences`. Everything else refuses Dask arrays and `Rows`, and
 reads a memory map whole.
 """
 
