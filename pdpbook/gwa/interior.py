@@ -81,25 +81,13 @@ class InteriorPoint:
                 break
         if not merit < tol:
             self.V, self.L = at
+        self.C = (self.V[0] - self.V[1]) * self.length
+        self.M = self.L * (self.price * self.length)
+        self.status = f"interior point: {self.steps} steps on {len(self.X)} rows"
         return bool(merit < tol)
-
-    @property
-    def status(self) -> str:
-        """What happened."""
-        return f"interior point: {self.steps} steps on {len(self.X)} rows"
 
     def _within(self, V: Floats) -> Floats:
         return np.asarray(np.add.reduceat(V.sum(axis=(0, 1)), self.starts))
-
-    @property
-    def C(self) -> Floats:
-        """Weights, shape (k, n)."""
-        return np.asarray(self.V[0] - self.V[1]) * self.length
-
-    @property
-    def M(self) -> Floats:
-        """Multipliers of C X = target."""
-        return self.L * (self.price * self.length)
 
     def _complementarity(self) -> float:
         return float(np.vdot(self.V, self.z) + self.s @ self.nu)

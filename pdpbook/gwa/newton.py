@@ -24,7 +24,7 @@ class NewtonSolver:
     """Steps with a line search, from least squares; for sigma2 > 0 and the norm l1."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.point, self.steps = problem, DualPoint(problem, problem.target), 0
+        self.problem, self.point = problem, DualPoint(problem, problem.target)
 
     def has_full_rank(self) -> bool:
         """Whether more entries than unknowns carry weight, beside one for each level above 0."""
@@ -34,11 +34,11 @@ class NewtonSolver:
 
     def run(self, tol: float) -> bool:
         """Until the gradient is below `tol`, relative to the target, or there is no progress."""
-        while self.steps < STEPS:
+        for self.steps in range(STEPS):
             point = self.point
             small = float(np.abs(point.gradient).max() / np.abs(self.problem.target).max())
             if small < tol:
-                return True
+                break
             H = point.hessian()
             shift = 1e-14 * np.trace(H) / len(H) + 1e-3 * min(small, 1.0) ** 2
             try:
@@ -47,33 +47,20 @@ class NewtonSolver:
                 break
             move, length = move.reshape(point.L.shape), 1.0
             slope = float(np.vdot(move, point.gradient))
-            new = point.moved(move)
+            new = DualPoint(self.problem, point.L + move, point.nu)
             while new.value > point.value + 1e-4 * length * slope and length > 1e-6:
                 length /= 2
-                new = point.moved(length * move)
+                new = DualPoint(self.problem, point.L + length * move, point.nu)
             if not new.value < point.value:
                 break  # rounding allows no more
-            self.point, self.steps = new, self.steps + 1
-        return False
+            self.point = new
+        self.C, self.M = self.point.soft().T, self.point.L * self.problem.sigma2
+        self.status = f"newton: {self.steps} steps"
+        return small < tol
 
     def extend(self, problem: Problem, kept: NDArray[np.intp]) -> None:
         """Begin anew: this is for all rows at once."""
-        self.__init__(problem)  # type: ignore[misc]
-
-    @property
-    def C(self) -> Floats:
-        """Weights, shape (k, n)."""
-        return self.point.soft().T
-
-    @property
-    def M(self) -> Floats:
-        """Multipliers of C X = target."""
-        return self.point.L * self.problem.sigma2
-
-    @property
-    def status(self) -> str:
-        """What happened."""
-        return f"newton: {self.steps} steps"
+        self.problem, self.point = problem, DualPoint(problem, problem.target)
 
 
 class DualPoint:
@@ -97,10 +84,6 @@ class DualPoint:
         self.L, self.a, self.nu = L * scale, a * scale, nu * abs(scale)
         self.value = -0.5 * pairing * scale
         self.gradient = self.soft().T @ problem.X + self.L @ self.ridge - problem.target
-
-    def moved(self, move: Floats) -> DualPoint:
-        """Return the point at L + move."""
-        return DualPoint(self.problem, self.L + move, self.nu)
 
     def soft(self) -> Floats:
         """X L^T, soft-thresholded at the levels of the users, shape (n, k)."""

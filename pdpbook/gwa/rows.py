@@ -24,14 +24,11 @@ PER_USER = 3  # rows that join at a time
 
 
 class Solver(Protocol):
-    """Weights C and multipliers M of C X = target, on rows of which there may come more."""
+    """Weights C and multipliers M of C X = target, on rows that may become more; once run."""
 
-    @property
-    def C(self) -> Floats: ...
-    @property
-    def M(self) -> Floats: ...
-    @property
-    def status(self) -> str: ...
+    C: Floats
+    M: Floats
+    status: str
 
     def run(self, tol: float) -> bool:
         """Come as close as `tol` to the optimum; whether it could."""

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook.gwa.certificate import judge
 from pdpbook.gwa.dual import evaluate, relative_gap, repair
-from pdpbook.gwa.exact import bound_of_parts, check_exact, solve_exact
-from pdpbook.gwa.exact_interior import Parts
+from pdpbook.gwa.exact import check_exact, solve_exact
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
 from pdpbook.gwa.program import ProgramSolver
 from pdpbook.gwa.rows import Solution, Solver, solve_rows
-from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.validation import check_choice, check_positive, check_single
 
 __all__ = ["ConvergenceError", "GWAWeights", "gwa_weights"]
@@ -130,12 +129,39 @@ def gwa_weights(
         problem = replace(problem, sigma2=0.0)  # only rounding would feel the labels
     T = whitening(problem, default_target=target is None)
     white = problem.change_basis(T)
-    parts = None
     if sensitivity == "exact":
         found, parts = solve_exact(white, tol)
     else:
-        found = solve(white, solver, tol)
-    return _finish(problem, found, T, tol, owned.labels, parts)
+        found, parts = solve(white, solver, tol), None
+    rows = found.rows
+    missing = problem.part(problem.X[rows], problem.codes[rows]).infeasibility(found.C)
+    if not missing <= FEASIBLE:
+        raise ConvergenceError(
+            f"the solver ended ({found.status}) with C X = target off by {missing:.2g} of its size"
+        )
+    C = np.zeros((len(problem.target), len(problem.X)))
+    C[:, rows] = found.C  # both ends of the gap once more, in the caller's units
+    objective, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
+    gap = relative_gap(objective, bound)
+    if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
+        raise ConvergenceError(
+            f"the solver ended ({found.status}) with a certified gap of {gap:.2g}, "
+            f"above tol = {tol:g}"
+        )
+    C[:] = 0.0
+    C[:, problem.order[rows]] = found.C
+    return GWAWeights(
+        C=C,
+        objective=objective,
+        lower_bound=bound,
+        gap=gap,
+        scale=float(np.max(sizes / problem.tau)) / problem.unit,
+        multipliers=M / (problem.sigma2 or 1.0),
+        contributions=sizes,
+        users=owned.labels,
+        status=found.status,
+        parts=parts,
+    )
 
 
 def solve(problem: Problem, solver: str, tol: float) -> Solution:
@@ -174,54 +200,3 @@ def on_all_rows(problem: Problem, solver: Solver, tol: float) -> Solution:
     C = repair(problem, C)
     gap = relative_gap(problem.objective(C), evaluate(problem, M).bound)
     return Solution(rows, C, M, gap, solver.status)
-
-
-def _finish(
-    problem: Problem,
-    found: Solution,
-    T: Floats,
-    tol: float,
-    labels: NDArray[Any],
-    parts: Parts | None,
-) -> GWAWeights:
-    """Evaluate both ends of the gap once more, in the caller's units and from C alone."""
-    part = problem.part(problem.X[found.rows], problem.codes[found.rows])
-    missing = part.infeasibility(found.C)
-    if not missing <= FEASIBLE:
-        raise ConvergenceError(
-            f"the solver ended ({found.status}) with C X = target off by {missing:.2g} of its size"
-        )
-    C = np.zeros((len(problem.target), len(problem.X)))
-    C[:, found.rows] = found.C
-    M = found.M @ T.T
-    sizes = problem.sizes_of(C) if parts is None else exact_sensitivity(C, problem.codes)
-    t = float(np.max(sizes / problem.tau))
-    objective = problem.objective(C, t)
-    if parts is not None:
-        bound, scale = bound_of_parts(problem, M, parts)
-        if bound > 0:  # else there is no certificate, which is said below
-            unit = bound / float(np.vdot(M, problem.target))
-            M, scale = M * unit, scale * unit / problem.sigma2
-            parts = tuple((Z, w * scale) for Z, w in parts)
-    else:
-        bound, M, *_ = evaluate(problem, M)
-    gap = relative_gap(objective, bound)
-    if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
-        raise ConvergenceError(
-            f"the solver ended ({found.status}) with a certified gap of {gap:.2g}, "
-            f"above tol = {tol:g}"
-        )
-    C[:] = 0.0
-    C[:, problem.order[found.rows]] = found.C
-    return GWAWeights(
-        C=C,
-        objective=objective,
-        lower_bound=bound,
-        gap=gap,
-        scale=t / problem.unit,
-        multipliers=M / (problem.sigma2 or 1.0),
-        contributions=sizes,
-        users=labels,
-        status=found.status,
-        parts=parts,
-    )
