@@ -423,7 +423,7 @@ def test_a_program_that_misses_its_gap_while_no_row_is_violated_says_so(monkeypa
         def run(self, tol):
             super().run(tol)
             self.C = np.zeros_like(self.C)  # which the repair makes least squares
-            return True
+            return 0.0
 
     monkeypatch.setattr(solver, "QUICK", 0)
     monkeypatch.setattr(solver, "ProgramSolver", MultipliersAlone)
@@ -739,7 +739,7 @@ def test_weights_that_are_not_finite_are_no_solution(monkeypatch):
         def run(self, tol):
             super().run(tol)
             self.C = self.C * np.nan
-            return True
+            return 0.0
 
     monkeypatch.setattr(solver, "ProgramSolver", Broken)
     with pytest.raises(ConvergenceError, match=r"clarabel: optimal.* C X = target off by 1 of"):

@@ -67,8 +67,8 @@ class InteriorPoint:
         self.V[:, :, new], self.z[:, :, new] = mu / z, z
 
     @np.errstate(all="ignore")  # an iterate that is not finite ends the run
-    def run(self, tol: float) -> bool:
-        """Take steps until the measure is below `tol`, or there is no progress."""
+    def run(self, tol: float) -> float:
+        """Take steps until the measure is below `tol`, or there is no progress; returns it."""
         best, since, at = np.inf, self.steps, (self.V, self.L)
         while (merit := self.measure()) >= tol:
             if merit < 0.9 * best:
@@ -84,7 +84,7 @@ class InteriorPoint:
         self.C = (self.V[0] - self.V[1]) * self.length
         self.M = self.L * (self.price * self.length)
         self.status = f"interior point: {self.steps} steps on {len(self.X)} rows"
-        return bool(merit < tol)
+        return merit if merit < tol else float("inf")
 
     def _within(self, V: Floats) -> Floats:
         return np.asarray(np.add.reduceat(V.sum(axis=(0, 1)), self.starts))

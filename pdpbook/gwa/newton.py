@@ -32,7 +32,7 @@ class NewtonSolver:
         carry = np.count_nonzero(np.abs(point.a) > point.nu[self.problem.codes][:, None])
         return bool(carry - np.count_nonzero(point.nu) > point.L.size)
 
-    def run(self, tol: float) -> bool:
+    def run(self, tol: float) -> float:
         """Until the gradient is below `tol`, relative to the target, or there is no progress."""
         for self.steps in range(STEPS):
             point = self.point
@@ -56,7 +56,7 @@ class NewtonSolver:
             self.point = new
         self.C, self.M = self.point.soft().T, self.point.L * self.problem.sigma2
         self.status = f"newton: {self.steps} steps"
-        return small < tol
+        return small
 
     def extend(self, problem: Problem, kept: NDArray[np.intp]) -> None:
         """Begin anew: this is for all rows at once."""

@@ -137,7 +137,7 @@ class ProgramSolver:
         """Begin anew with more rows."""
         self.problem = problem
 
-    def run(self, tol: float) -> bool:
+    def run(self, tol: float) -> float:
         """Solve it; C and M are zeros where Clarabel fails."""
         problem, A = self.problem, self.problem.target
         length = float(np.linalg.norm(A) / np.sqrt(len(A) * len(problem.X))) or 1.0
@@ -150,9 +150,9 @@ class ProgramSolver:
             C, M = program.var_dict["C"].value, program.constraints[0].dual_value
             if C is not None:
                 self.C, self.M = C * length, -M / 2 * unit * length
-                return True
+                return 0.0
         self.C, self.M = np.zeros((len(A), len(problem.X))), np.zeros(A.shape)
-        return False
+        return float("inf")
 
 
 def compiled(problem: Problem) -> Any:

@@ -30,8 +30,8 @@ class Solver(Protocol):
     M: Floats
     status: str
 
-    def run(self, tol: float) -> bool:
-        """Come as close as `tol` to the optimum; whether it could."""
+    def run(self, tol: float) -> float:
+        """Come as close as `tol` to the optimum; returns how close, or infinity."""
 
     def extend(self, problem: Problem, kept: Places) -> None:
         """Go on with more rows, of which those at `kept` were here before."""
@@ -104,14 +104,14 @@ def grow(
     part, aim = problem.part(chosen.X, chosen.codes), 0.5
     solver = begin(part)
     for _ in range(ROUNDS):
-        able, at_end = solver.run(aim), aim <= 0.1 * tol
+        error = solver.run(aim)
         C, (dual, rows) = repair(part, np.nan_to_num(solver.C)), price(solver.M)
         gap = relative_gap(part.objective(C), dual.bound)
         own = evaluate(part, solver.M)  # levels of all rows would hide those that are missing
         levels = np.zeros(len(problem.tau))
         levels[np.unique(chosen.codes)] = own.levels * (own.bound and dual.bound / own.bound)
         new = missing(rows, dual.top, levels, chosen.places, 1e-3 * max(aim, 1e-9))
-        if gap <= tol or not able or (at_end and not len(new.places)):
+        if gap <= tol or error > aim or (error < 0.1 * tol and not len(new.places)):
             break
         if len(new.places):
             chosen, kept = chosen.join(new)

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 NEXT_TO_NOTHING = 1e-10  # a share of the objective far below every tolerance
 QUICK = 3_000  # entries of C up to which the program in cvxpy takes a fraction of a second
-LARGEST = 20_000_000  # n k d up to which the interior point takes all rows
+MOST = 20_000_000  # n k d up to which the interior point takes all rows
 
 
 class ConvergenceError(RuntimeError):
@@ -179,15 +179,15 @@ def solve(problem: Problem, solver: str, tol: float) -> Solution:
 
 def solve_large(problem: Problem, tol: float) -> Solution:
     """Newton where data dominate, else a growing set of rows, and all of them if that fails."""
-    if problem.grouped:
-        return solve_rows(problem, ProgramSolver, tol)
-    if problem.sigma2 > 0 and (newton := NewtonSolver(problem)).has_full_rank():
+    newton = None if problem.grouped or problem.sigma2 == 0 else NewtonSolver(problem)
+    if newton and newton.has_full_rank():
         found = on_all_rows(problem, newton, tol)
         if found.gap <= tol:
             return found
-    found = solve_rows(problem, InteriorPoint, tol)
-    if found.gap > tol and len(problem.X) * problem.target.size <= LARGEST:
-        found = min(found, on_all_rows(problem, InteriorPoint(problem), tol), key=lambda f: f.gap)
+    begin, most = (ProgramSolver, MOST // 10) if problem.grouped else (InteriorPoint, MOST)
+    found = solve_rows(problem, begin, tol)
+    if found.gap > tol and len(problem.X) * problem.target.size <= most:
+        found = min(found, on_all_rows(problem, begin(problem), tol), key=lambda one: one.gap)
     return found
 
 
