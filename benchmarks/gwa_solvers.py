@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -60,15 +61,13 @@ def outcome(regime: str, n: int, solver: str) -> dict[str, object]:
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, preexec_fn=limit
-        )
-    except subprocess.TimeoutExpired:
-        return {"status": f"over {SECONDS} seconds"}
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
     if done.returncode == 0:
         return json.loads(done.stdout)
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return {"status": f"over {SECONDS} seconds"}
     if done.returncode < 0 or "MemoryError" in done.stderr:
         return {"status": "over 4 GB"}
     return {"status": done.stderr.strip().splitlines()[-1].split(": ", 1)[-1]}
