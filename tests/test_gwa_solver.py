@@ -190,6 +190,31 @@ def test_all_solvers_agree(epsilon):
     assert_allclose(values, values[0], rtol=2e-8)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm": "l2", "delta": 1e-4},
+        {"prior": 0.3},
+        {"target": [[1.0, -1.0, 0.0]]},
+        {"epsilon": {u: 1.0 + u for u in range(15)}},
+    ],
+)
+def test_the_program_by_itself_has_the_optimum(changes):
+    X, users = instance()
+    setting = {**SETTING, **changes}
+    found = gwa_weights(X, users, solver="cvxpy", **setting)
+    written = gwa_program(X, users, **setting)
+    assert_allclose(written.solve(solver="CLARABEL"), found.objective, rtol=1e-5)  # its tolerance
+    assert_allclose(written.var_dict["b"].value, found.scale, rtol=1e-3)  # root of it
+    proof = {"multipliers": -written.constraints[0].dual_value / 2}
+    bound = certify(found.C, X, users, **proof, **setting)[1]
+    assert_allclose(bound, found.objective, rtol=1e-5)
+    written.param_dict["sigma2"].value = 3.0
+    again = gwa_weights(X, users, **{**setting, "sigma2": 3.0})
+    assert_allclose(written.solve(solver="CLARABEL"), again.objective, rtol=1e-5)
+
+
 def test_linear_program_agrees_with_simplex():
     X, users = instance()
     setting = {**SETTING, "sigma2": 0.0}

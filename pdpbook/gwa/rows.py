@@ -1,7 +1,8 @@
 """Row generation: solve on few rows, price all of them with the exact dual, add the worst.
 
 A solution on some rows, with zeros elsewhere, is feasible; the dual looks at every row. So both
-ends of the certified gap are exact, whatever the rows: statement ``thm-gwa-dual``, part 3.
+ends of the certified gap are exact, whatever the rows: statement ``thm-gwa-dual``, part 3. This is
+for where noise dominates; where data dominate, too many rows carry weight for it to end.
 """
 
 from __future__ import annotations
