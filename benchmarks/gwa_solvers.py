@@ -68,7 +68,7 @@ def outcome(regime: str, n: int, solver: str) -> dict[str, object]:
         return json.loads(done.stdout)
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"status": f"over {SECONDS} seconds"}
-    if done.returncode < 0 or "MemoryError" in done.stderr:
+    if done.returncode < 0 or "MemoryError" in done.stderr or "OutOfMemory" in done.stderr:
         return {"status": "over 4 GB"}
     return {"status": done.stderr.strip().splitlines()[-1].split(": ", 1)[-1]}
 
