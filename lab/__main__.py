@@ -25,6 +25,7 @@ RESULTS = {  #: files in `results` beside a page, from `experiments`
 OTHERS = {  #: the module whose `main` takes the options, and what it writes
     "mechanisms": ("comparison.sweep", "every private ridge regression at every penalty"),
     "ratios": ("benchmarks.record", "run times against yardsticks, as ratios"),
+    "gwa_solvers": ("benchmarks.gwa_solvers", "which solver solves which case of GWA"),
     "alarms": ("benchmarks.alarms", "how often a sound mechanism is accused"),
     "mutants": ("benchmarks.mutants", "which mutants of one module its tests kill"),
     "by_rule": ("benchmarks.by_rule", "the same for mutants by rule, of all that spend"),

@@ -8,7 +8,7 @@ from pdpbook.gwa import exact_interior, interior
 from pdpbook.gwa.dual import best_levels
 from pdpbook.gwa.exact_interior import ExactInteriorPoint
 from pdpbook.gwa.interior import InteriorPoint
-from pdpbook.gwa.newton import _Point
+from pdpbook.gwa.newton import DualPoint
 from pdpbook.gwa.problem import build_problem, whitening
 
 SETTING = {"sigma2": 2.0, "width": 3.0, "norm": "l1", "delta": None}
@@ -127,7 +127,7 @@ def test_inverse_roots_keep_what_rounding_would_take_from_the_squares(small):
 @pytest.mark.parametrize("prior", [None, 0.5])
 def test_a_step_solves_its_linear_equations(monkeypatch, prior):
     problem = white_problem(prior=prior)
-    point = InteriorPoint(problem, np.arange(len(problem.X)))
+    point = InteriorPoint(problem)
     for _ in range(3):
         point.measure()
         point.step()
@@ -147,7 +147,7 @@ def test_a_step_solves_its_linear_equations(monkeypatch, prior):
 def test_the_hessian_of_newton_is_that_of_its_gradient(prior):
     """The dual is quadratic between kinks, so central differences are exact but for rounding."""
     problem = white_problem(prior=prior)
-    point = _Point(problem, problem.target)
+    point = DualPoint(problem, problem.target)
     T = problem.basis
 
     def gradient(L):
@@ -157,7 +157,7 @@ def test_the_hessian_of_newton_is_that_of_its_gradient(prior):
         ridge = 0 if prior is None else L @ (T.T @ T) * problem.sigma2 / prior
         return C.T @ problem.X - problem.target + ridge
 
-    assert_allclose(gradient(point.L), point.gradient(), rtol=1e-10, atol=1e-12)
+    assert_allclose(gradient(point.L), point.gradient, rtol=1e-10, atol=1e-12)
     assert (point.nu > 0).sum() > 3
     h = 1e-6 * np.abs(point.L).max()
     moves = h * np.eye(point.L.size).reshape(-1, *point.L.shape)

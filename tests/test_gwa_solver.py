@@ -1,7 +1,7 @@
 """Optimal weights: closed forms, agreement of independent solvers, symmetries and refusals."""
 
-import functools
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -16,15 +16,24 @@ from pdpbook.gwa import (
     exact,
     exact_interior,
     exact_sensitivity,
+    gwa_program,
     gwa_weights,
+    interior,
+    newton,
     program,
     rows,
     solver,
 )
-from pdpbook.gwa.problem import build_problem
+from pdpbook.gwa.interior import InteriorPoint
+from pdpbook.gwa.newton import NewtonSolver
+from pdpbook.gwa.problem import build_problem, whitening
 from pdpbook.noise import gaussian_mu
 
 SETTING = {"sigma2": 1.0, "epsilon": 1.0, "width": 5.0}
+TIGHT = {
+    "CLARABEL": {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11},
+    "PIQP": {"eps_abs": 1e-10, "eps_rel": 1e-10},
+}
 
 
 def instance(n=80, d=3, m=15, seed=0):
@@ -42,6 +51,38 @@ def assert_solved(found, X, users, tol=1e-8, **setting):
     again = certify(found.C, X, users, multipliers=found.multipliers, parts=found.parts, **setting)
     assert_allclose(again[:2], [found.objective, found.lower_bound], rtol=1e-11)
     assert -1e-12 < found.gap <= tol
+
+
+def white_problem(X, users, setting):
+    problem, _ = build_problem(X, users, **setting)
+    return problem.change_basis(whitening(problem, default_target=True))
+
+
+def by_cvxpy(X, users, setting, name, **options):
+    """Certified objective of the program, by any of its solvers."""
+    program = gwa_program(X, users, **setting)
+    program.solve(solver=name, **(options or TIGHT[name]))
+    C, M = program.var_dict["C"].value, -program.constraints[0].dual_value / 2
+    C = C + (np.eye(X.shape[1]) - C @ X) @ np.linalg.pinv(X)
+    objective, _, gap = certify(C, X, users, multipliers=M, **setting)
+    assert -1e-12 < gap < 1e-8
+    return objective
+
+
+def by_simplex(X, users, tau):
+    """Smallest b with the norms of every user at most tau b in sum: a linear program, by HiGHS."""
+    (n, d), people = X.shape, np.unique(users)
+    equal = np.kron(np.eye(d), np.hstack([X.T, -X.T]))
+    each = np.tile(users == people[:, None], 2 * d)
+    shares = np.array([tau[users == user][0] for user in people])
+    found = optimize.linprog(
+        np.append(np.zeros(2 * d * n), 1.0),
+        A_ub=np.column_stack([each, -shares]),
+        b_ub=np.zeros(len(people)),
+        A_eq=np.column_stack([equal, np.zeros(d * d)]),
+        b_eq=np.eye(d).ravel(),
+    )
+    return found.fun
 
 
 # --- closed forms ---------------------------------------------------------------------------------
@@ -131,21 +172,56 @@ def test_unit_norm_example_has_its_value(g):
 def test_all_solvers_agree(epsilon):
     X, users = instance()
     setting = {**SETTING, "epsilon": epsilon}
-    names = ["rows", "interior", "clarabel", "piqp"] + ["newton"] * (epsilon > 10)
     values = []
-    for name in names:
+    for name in ("interior", "cvxpy"):
         found = gwa_weights(X, users, solver=name, **setting)
         assert_solved(found, X, users, **setting)
         values.append(found.objective)
+    problem = white_problem(X, users, setting)
+    begins = [InteriorPoint] + [NewtonSolver] * (epsilon > 10)
+    some = [solver.on_all_rows(problem, begin(problem), 1e-8) for begin in begins]
+    some.append(rows.solve_rows(problem, InteriorPoint, 1e-8))
+    for found in some:
+        assert found.gap <= 1e-8
+        objective = problem.part(problem.X[found.rows], problem.codes[found.rows]).objective
+        values.append(objective(found.C))
+    for name in ("PIQP", "CLARABEL"):
+        values.append(by_cvxpy(X, users, setting, name))
     assert_allclose(values, values[0], rtol=2e-8)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm": "l2", "delta": 1e-4},
+        {"prior": 0.3},
+        {"target": [[1.0, -1.0, 0.0]]},
+        {"epsilon": {u: 1.0 + u for u in range(15)}},
+    ],
+)
+def test_the_program_by_itself_has_the_optimum(changes):
+    X, users = instance()
+    setting = {**SETTING, **changes}
+    found = gwa_weights(X, users, solver="cvxpy", **setting)
+    written = gwa_program(X, users, **setting)
+    assert_allclose(written.solve(solver="CLARABEL"), found.objective, rtol=1e-5)  # its tolerance
+    assert_allclose(written.var_dict["b"].value, found.scale, rtol=1e-3)  # root of it
+    proof = {"multipliers": -written.constraints[0].dual_value / 2}
+    bound = certify(found.C, X, users, **proof, **setting)[1]
+    assert_allclose(bound, found.objective, rtol=1e-5)
+    written.param_dict["sigma2"].value = 3.0
+    again = gwa_weights(X, users, **{**setting, "sigma2": 3.0})
+    assert_allclose(written.solve(solver="CLARABEL"), again.objective, rtol=1e-5)
 
 
 def test_linear_program_agrees_with_simplex():
     X, users = instance()
     setting = {**SETTING, "sigma2": 0.0}
-    ours, simplex = (gwa_weights(X, users, solver=s, **setting) for s in ("rows", "highs"))
-    assert_allclose(ours.objective, simplex.objective, rtol=2e-8)
-    for found in (ours, simplex):
+    t = by_simplex(X, users, np.full(len(users), 1 / 5.0))
+    for name in ("interior", "cvxpy"):
+        found = gwa_weights(X, users, solver=name, **setting)
+        assert_allclose(found.objective, 6 * t**2, rtol=2e-8)
         assert_solved(found, X, users, **setting)
         assert_allclose(np.trace(found.multipliers), found.lower_bound)
 
@@ -212,7 +288,7 @@ def test_units_of_the_features_do_not_matter():
     assert_allclose(scaled.objective, base.objective, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["rows", "highs", "clarabel"])
+@pytest.mark.parametrize("name", ["interior", "cvxpy"])
 @pytest.mark.parametrize("size", [1e-12, 1e9])
 def test_the_unit_of_the_target_does_not_matter(name, size):
     X, users = instance()
@@ -320,14 +396,17 @@ def test_a_prior_spans_from_nothing_to_unbiased():
     assert values == sorted(values)
     assert_allclose(values[0], 3e-9, rtol=1e-6)
     assert_allclose(values[-1], unbiased.objective, rtol=1e-6)
-    program = gwa_weights(X, users, prior=1.0, solver="clarabel", **SETTING)
+    program = gwa_weights(X, users, prior=1.0, solver="cvxpy", **SETTING)
     assert_allclose(program.objective, values[2], rtol=2e-8)
     for target in (None, [[1.0, -1.0, 0.5]]):
         setting = {**SETTING, "prior": 0.7, "target": target}
-        newton, program = (
-            gwa_weights(X, users, solver=s, **setting) for s in ("newton", "clarabel")
-        )
-        assert_allclose(newton.objective, program.objective, rtol=2e-8)
+        own, program = (gwa_weights(X, users, solver=s, **setting) for s in ("interior", "cvxpy"))
+        assert_allclose(own.objective, program.objective, rtol=2e-8)
+        white = build_problem(X, users, **setting)[0]
+        white = white.change_basis(whitening(white, default_target=target is None))
+        dual = solver.on_all_rows(white, NewtonSolver(white), 1e-8)
+        assert dual.gap <= 1e-8
+        assert_allclose(white.objective(dual.C), program.objective, rtol=2e-8)
     for s in (0.0, 1e-12):
         found = gwa_weights(X, users, prior=1.0, **{**SETTING, "sigma2": s})
         assert_solved(found, X, users, prior=1.0, **{**SETTING, "sigma2": s})
@@ -344,7 +423,7 @@ def test_gaussian_version_pays_for_column_norms():
     norms = np.array([np.linalg.norm(found.C[:, users == u], axis=0).sum() for u in range(15)])
     assert_allclose(found.scale, 5.0 * norms.max() / gaussian_mu(1.0, 1e-4))
     assert_allclose(found.objective, (found.C**2).sum() + 3 * found.scale**2)
-    whole = gwa_weights(X, users, solver="clarabel", **setting)
+    whole = gwa_weights(X, users, solver="cvxpy", **setting)
     assert_allclose(whole.objective, found.objective, rtol=2e-8)
 
 
@@ -352,28 +431,31 @@ def test_gaussian_version_pays_for_column_norms():
 def test_rows_join_until_a_program_on_some_is_optimal_for_all(monkeypatch, epsilon):
     X, users = instance(n=150, d=2, m=8)
     setting = {**SETTING, "epsilon": epsilon, "norm": "l2", "delta": 1e-6}
-    whole = gwa_weights(X, users, solver="clarabel", **setting)
-    monkeypatch.setattr(rows, "first_rows", lambda problem: np.arange(6))
-    found = gwa_weights(X, users, solver="rows", **setting)
+    whole = gwa_weights(X, users, solver="cvxpy", **setting)
+    monkeypatch.setattr(solver, "QUICK", 0)
+    monkeypatch.setattr(rows, "longest", lambda some: some.at(np.arange(6)))
+    found = gwa_weights(X, users, **setting)
     assert_solved(found, X, users, **setting)
     assert_allclose(found.objective, whole.objective, rtol=2e-8)
-    assert 6 < int(found.status.split()[1]) <= 150  # "clarabel, 72 of 150 rows"
+    assert 6 < int(found.status.split()[2]) <= 150  # "clarabel: optimal, 72 rows"
 
 
 def test_a_program_that_misses_its_gap_while_no_row_is_violated_says_so(monkeypatch):
     X, users = instance(n=150, d=2, m=8)
     setting = {**SETTING, "epsilon": 3.0, "norm": "l2", "delta": 1e-6}
 
-    def multipliers_alone(problem, name):
-        C, M, status = program.solve_program(problem, name)
-        return np.zeros_like(C), M, status  # which the repair makes least squares
+    class MultipliersAlone(program.ProgramSolver):
+        def run(self, tol):
+            super().run(tol)
+            self.C = np.zeros_like(self.C)  # which the repair makes least squares
+            return 0.0
 
-    monkeypatch.setattr(rows, "solve_program", multipliers_alone)
-    with pytest.raises(
-        ConvergenceError, match=r"clarabel, \d+ of 150 rows: .*certified gap"
-    ) as found:
-        gwa_weights(X, users, solver="rows", **setting)
-    assert "150 of 150" not in str(found.value)
+    monkeypatch.setattr(solver, "QUICK", 0)
+    monkeypatch.setattr(solver, "ProgramSolver", MultipliersAlone)
+    said = r"clarabel: .*, \d+ rows\) .*certified gap"
+    with pytest.raises(ConvergenceError, match=said) as found:
+        gwa_weights(X, users, **setting)
+    assert ", 150 rows" not in str(found.value)
 
 
 def test_with_one_coordinate_both_norms_are_one_problem():
@@ -562,8 +644,7 @@ def test_exact_takes_fifteen_rows_of_a_target():
         ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; none for"),
         ({"tol": 0.0}, "tol must be finite and above 0"),
         ({"solver": "simplex"}, "solver must be one of 'auto'"),
-        ({"solver": "highs"}, "solver='highs' is for the linear program"),
-        ({"solver": "newton", "sigma2": 0.0}, "solver must not be 'newton'"),
+        ({"solver": "interior", "norm": "l2", "delta": 0.1}, "solver must not be 'interior' with"),
         ({"norm": "l3"}, "norm must be one of 'l1', 'l2'"),
         ({"norm": "l2"}, "delta must be given with norm='l2'"),
         ({"delta": 1e-5}, "delta must be None with norm='l1'"),
@@ -600,73 +681,124 @@ def test_bad_designs_and_users_are_refused():
 
 def test_a_solver_that_falls_short_raises_with_its_status(monkeypatch):
     X, users = instance()
-    monkeypatch.setattr(rows, "STEPS", 3)
-    with pytest.raises(ConvergenceError, match=r"rows: stopped after 3 .* certified gap of .*tol"):
-        gwa_weights(X, users, solver="rows", **SETTING)
-    found = gwa_weights(X, users, **SETTING)  # "auto" goes on to another
-    assert "rows" not in found.status
-    with pytest.raises(ConvergenceError, match="certified gap"):
-        gwa_weights(X, users, solver="newton", **{**SETTING, "epsilon": 1e-3})
+    monkeypatch.setattr(interior, "STEPS", 3)
+    with pytest.raises(
+        ConvergenceError, match=r"interior point: 3 steps .* certified gap of .*tol"
+    ):
+        gwa_weights(X, users, solver="interior", **SETTING)
+    found = gwa_weights(X, users, **SETTING)
+    assert found.status.startswith("clarabel: optimal")
+    problem = white_problem(X, users, {**SETTING, "epsilon": 1e-3})
+    assert solver.on_all_rows(problem, NewtonSolver(problem), 1e-8).gap > 1e-8
 
 
-def test_clarabel_stands_in_for_a_missing_solver(monkeypatch):
+def test_auto_goes_on_where_a_program_is_not_exact_enough(monkeypatch):
     X, users = instance()
-    monkeypatch.setitem(solver.RUN, "piqp", solver.program_of("NOTHERE"))
-    assert gwa_weights(X, users, solver="piqp", **SETTING).status == "clarabel: optimal"
+    monkeypatch.setattr(program, "EXACT", {"max_iter": 5})
+    with pytest.raises(ConvergenceError, match=r"clarabel: .*certified gap"):
+        gwa_weights(X, users, solver="cvxpy", **SETTING)
+    found = gwa_weights(X, users, **SETTING)
+    assert_solved(found, X, users, **SETTING)
+    assert "interior point" in found.status
+
+
+@pytest.mark.parametrize("begin", [InteriorPoint, NewtonSolver])
+def test_the_interior_takes_all_rows_where_few_or_newton_do_not_do(monkeypatch, begin):
+    X, users = instance(n=300)
+    setting = {**SETTING, "epsilon": 300.0 if begin is NewtonSolver else 0.3}
+    if begin is NewtonSolver:
+        monkeypatch.setattr(newton, "STEPS", 1)
+    else:
+        assert not NewtonSolver(white_problem(X, users, setting)).has_full_rank()
+    monkeypatch.setattr(rows, "ROUNDS", 1)
+    found = gwa_weights(X, users, solver="interior", **setting)
+    assert_solved(found, X, users, **setting)
+    assert found.status.endswith("steps on 300 rows")
 
 
 def test_a_solver_that_breaks_down_raises_with_its_words(monkeypatch):
     X, users = instance()
-    monkeypatch.setattr(solver, "is_installed", lambda name: True)
-    monkeypatch.setitem(solver.RUN, "piqp", solver.program_of("NOTHERE"))
-    with pytest.raises(ConvergenceError, match="NOTHERE is not installed"):
-        gwa_weights(X, users, solver="piqp", **SETTING)
+    assert gwa_weights(X, users, solver="cvxpy", **SETTING).gap < 1e-8
+    cp = program.load_cvxpy()
+
+    def solve(self, **options):
+        raise cp.error.SolverError("out of order")
+
+    monkeypatch.setattr(cp.Problem, "solve", solve)
+    with pytest.raises(ConvergenceError, match=r"ended \(clarabel: out of order, 80 rows\) with"):
+        gwa_weights(X, users, solver="cvxpy", **SETTING)
 
 
-def test_a_linear_program_that_does_not_end_says_so(monkeypatch):
+def test_a_sweep_compiles_once_and_does_not_depend_on_what_came_before(monkeypatch):
     X, users = instance()
-    limits = {"maxiter": 1, "presolve": False}
-    limited = functools.partial(optimize.linprog, options=limits)
-    monkeypatch.setattr(program.optimize, "linprog", limited)
-    with pytest.raises(ConvergenceError, match=r"highs: Iteration limit .* certified gap of inf"):
-        gwa_weights(X, users, solver="highs", **{**SETTING, "sigma2": 0.0})
+    written = []
+
+    def counted(problem):
+        written.append(problem)
+        return write(problem)
+
+    write = program.write_program
+    monkeypatch.setattr(program, "write_program", counted)
+    monkeypatch.setattr(program, "_last", threading.local())
+
+    def sweep(epsilons):
+        return [
+            gwa_weights(X, users, solver="cvxpy", **{**SETTING, "epsilon": epsilon}).C
+            for epsilon in epsilons
+        ]
+
+    there, back = sweep([0.1, 1.0, 100.0]), sweep([100.0, 1.0, 0.1])
+    assert len(written) == 1
+    assert_array_equal(there, back[::-1])
+    gwa_weights(2 * X[::-1], users, **SETTING)
+    gwa_weights(X, users[::-1], **SETTING)
+    gwa_weights(X, users[::-1], target=np.ones((1, 3)), **SETTING)
+    gwa_weights(X, users[::-1], target=np.ones((1, 3)), prior=1.0, **SETTING)
+    assert len(written) == 5
 
 
 def test_weights_that_are_not_finite_are_no_solution(monkeypatch):
     X, users = instance()
 
-    def broken(problem, name):
-        C, M, status = program.solve_program(problem, name)
-        return C * np.nan, M, status
+    class Broken(program.ProgramSolver):
+        def run(self, tol):
+            super().run(tol)
+            self.C = self.C * np.nan
+            return 0.0
 
-    monkeypatch.setattr(solver, "solve_program", broken)
+    monkeypatch.setattr(solver, "ProgramSolver", Broken)
     with pytest.raises(ConvergenceError, match=r"clarabel: optimal.* C X = target off by 1 of"):
-        gwa_weights(X, users, solver="clarabel", **SETTING)
-    arguments = {**SETTING, "target": None, "prior": None, "norm": "l1", "delta": None}
-    problem, _ = build_problem(X, users, **arguments)
-    some, C = np.arange(70), np.zeros((3, 70))
-    found = rows.certified(problem, some, C + np.nan, np.eye(3), "as it ended")
-    assert_array_equal(found.rows, some)
-    assert_array_equal(found.C, C)
-    assert (found.gap, found.status) == (np.inf, "as it ended")
+        gwa_weights(X, users, solver="cvxpy", **SETTING)
+    problem = white_problem(X, users, SETTING)
+    found = solver.on_all_rows(problem, Broken(problem), 1e-8)
+    assert_array_equal(found.rows, np.arange(80))
+    assert_array_equal(found.C, np.zeros((3, 80)))
+    assert (found.gap, found.status) == (np.inf, "clarabel: optimal, 80 rows")
 
 
 def test_a_row_at_the_level_of_its_user_stays_out():
     X = [[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]
-    setting = {**SETTING, "target": None, "prior": None, "norm": "l1", "delta": None}
-    problem, _ = build_problem(X, [0, 0, 1], **setting)
-    none = np.arange(0)
-    assert_array_equal(rows.violated(problem, none, np.eye(2), np.zeros(2), 0.0), [0, 2])
-    assert_array_equal(rows.violated(problem, none, np.eye(2), np.array([1.0, 1.5]), 0.0), [2])
+    problem, _ = build_problem(X, [0, 0, 1], **SETTING)
+    every = rows.Chosen(problem.X, problem.codes, np.arange(3))
+    nobody, first = np.zeros(0, dtype=np.intp), every.at(np.arange(1))
+    top = np.abs(problem.X).max(axis=1)
+    for levels, chosen, expected in (
+        ([0.0, 0.0], nobody, [0, 2]),
+        ([1.0, 1.5], nobody, [2]),
+        ([0.0, 0.0], first.places, [2]),
+    ):
+        found = rows.missing(every, top, np.array(levels), chosen, 0.0)
+        assert_array_equal(found.places, expected)
 
 
 def test_a_solver_that_lies_is_noticed(monkeypatch):
     X, users = instance()
+    honest = solver.on_all_rows
 
-    def liar(problem, tol):
-        found = solver.RUN["rows"](problem, tol)
+    def liar(problem, begun, tol):
+        found = honest(problem, begun, tol)
         return found._replace(C=found.C * 0.9, gap=0.0)
 
-    monkeypatch.setitem(solver.RUN, "clarabel", liar)
+    monkeypatch.setattr(solver, "on_all_rows", liar)
     with pytest.raises(ConvergenceError, match="C X = target"):
-        gwa_weights(X, users, solver="clarabel", **SETTING)
+        gwa_weights(X, users, solver="cvxpy", **SETTING)

@@ -6,8 +6,8 @@ one block at a time.
 
 What takes it: `ridge.weighted_ridge`; the estimators `PDPRidge` (square loss),
 `SufficientStatisticsRidge`, `AdaSSP`, `OnePosteriorSample`, `AdaOPS` and `PersonalizedMean`;
-`per_instance.stream_per_instance` and `per_instance_losses`; `gwa.gwa_rows` and
-`stream_gwa_bound`. Everything else refuses Dask arrays and `Rows`, and reads a memory map whole.
+`per_instance.stream_per_instance` and `per_instance_losses`; `gwa.gwa_rows`. Everything else
+refuses Dask arrays and `Rows`, and reads a memory map whole.
 """
 
 from pdpbook.blocks.arguments import in_blocks as in_blocks

@@ -1,10 +1,11 @@
 """Weights of everybody's labels for private linear regression, with certificates."""
 
 from pdpbook.gwa.certificate import certify
+from pdpbook.gwa.program import gwa_program
 from pdpbook.gwa.regression import GWARegression, SampleLimitedRegression, prediction_root
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import ConvergenceError, GWAWeights, gwa_weights
-from pdpbook.gwa.streams import RowWeights, gwa_rows, stream_gwa_bound
+from pdpbook.gwa.streams import RowWeights, gwa_rows
 from pdpbook.gwa.two_stage import TwoStageGWARegression
 
 __all__ = [
@@ -16,8 +17,8 @@ __all__ = [
     "TwoStageGWARegression",
     "certify",
     "exact_sensitivity",
+    "gwa_program",
     "gwa_rows",
     "gwa_weights",
     "prediction_root",
-    "stream_gwa_bound",
 ]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.gwa.dual import evaluate, relative_gap
-from pdpbook.gwa.exact import bound_of_parts, check_exact, search_bound
+from pdpbook.gwa.exact import bound_of_parts, check_exact, exact_objective, search_bound
 from pdpbook.gwa.exact_interior import Parts
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.validation import check_choice, check_finite
 
 __all__ = ["certify"]
+
+Floats = NDArray[np.float64]
 
 
 def certify(
@@ -78,25 +80,13 @@ def certify(
     Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa*.
     """
     exact = check_choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
-    problem, _ = build_problem(
-        X,
-        users,
-        sigma2=sigma2,
-        epsilon=epsilon,
-        width=width,
-        target=target,
-        prior=prior,
-        norm=norm,
-        delta=delta,
-    )
+    problem, _ = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
     if exact:
         check_exact(problem)
     elif parts is not None:
         raise ValueError("parts must be None without sensitivity='exact', which alone has them")
-    weights, Lam = (
-        np.asarray(check_finite(C, "C")),
-        np.asarray(check_finite(multipliers, "multipliers")),
-    )
+    weights = np.asarray(check_finite(C, "C"))
+    Lam = np.asarray(check_finite(multipliers, "multipliers"))
     k, n, d = len(problem.target), *problem.X.shape
     if weights.shape != (k, n):
         raise ValueError(f"C must have shape ({k}, {n}); got {weights.shape}")
@@ -107,16 +97,38 @@ def certify(
         raise ValueError(
             f"C must satisfy C X = target; relative to its size it misses {missing:.2g}"
         )
-    if exact:
-        sizes = exact_sensitivity(weights, problem.codes)
-        objective = problem.objective(weights, float(np.max(sizes / problem.tau)))
-        if parts is None:
-            bound = search_bound(problem, np.ascontiguousarray(weights), Lam)
-        else:
-            bound, _ = bound_of_parts(problem, Lam, _check_parts(parts, problem))
+    if not exact or parts is not None:
+        proof = _check_parts(parts, problem) if exact else None
+        objective, bound, *_ = judge(problem, weights, Lam, proof)
     else:
-        objective, bound = problem.objective(weights), evaluate(problem, Lam).bound
+        objective = exact_objective(problem, weights)
+        bound = search_bound(problem, np.ascontiguousarray(weights), Lam)
     return objective, bound, relative_gap(objective, bound)
+
+
+def judge(problem: Problem, C: Floats, M: Floats, parts: Parts | None) -> Verdict:
+    """Evaluate both ends of the gap from weights of all rows, multipliers and parts alone."""
+    sizes = problem.sizes_of(C) if parts is None else exact_sensitivity(C, problem.codes)
+    objective = problem.objective(C, float(np.max(sizes / problem.tau)))
+    if parts is None:
+        dual = evaluate(problem, M)
+        return Verdict(objective, dual.bound, sizes, dual.multipliers, None)
+    bound, scale = bound_of_parts(problem, M, parts)
+    if bound > 0:  # else there is no certificate
+        unit = bound / float(np.vdot(M, problem.target))
+        M, scale = M * unit, scale * unit / (problem.sigma2 or 1.0)
+        parts = tuple((Z, w * scale) for Z, w in parts)
+    return Verdict(objective, bound, sizes, M, parts)
+
+
+class Verdict(NamedTuple):
+    """What weights and multipliers prove."""
+
+    objective: float
+    bound: float
+    sizes: Floats  # (m,), what every user contributes
+    multipliers: Floats  # (k, d), scaled so that bound = <M, target>
+    parts: Parts | None
 
 
 def _check_parts(parts: Any, problem: Problem) -> Parts:

@@ -15,6 +15,7 @@ from pdpbook.gwa.problem import Problem
 __all__: list[str] = []
 
 Floats = NDArray[np.float64]
+MOST_PASSES = 200
 
 
 class DualValue(NamedTuple):
@@ -23,23 +24,22 @@ class DualValue(NamedTuple):
     bound: float
     multipliers: Floats  # (k, d), M, so that bound = <M, target>
     levels: Floats  # (m,), the soft threshold of every user, for M as scaled
+    top: Floats  # (n,), the largest |M x_i| of every row, for M as scaled
 
 
 def evaluate(problem: Problem, M: Floats) -> DualValue:
     """Best lower bound on the ray through M, exact: user levels and scale are optimized."""
-    pairing = float(np.vdot(M, problem.target))
-    if not (pairing > 0 and np.isfinite(M).all()):
-        return DualValue(0.0, np.zeros_like(M), np.zeros(len(problem.tau)))
+    if not (float(np.vdot(M, problem.target)) > 0 and np.isfinite(M).all()):
+        nothing = np.zeros(len(problem.tau)), np.zeros(len(problem.X))
+        return DualValue(0.0, np.zeros_like(M), *nothing)
     M = M / np.abs(M).max()
     pairing = float(np.vdot(M, problem.target))
-    levels, squares = best_levels(problem, magnitudes(problem, M))
+    size = magnitudes(problem, M)
+    levels, squares = best_levels(problem, size)
     price = float(problem.tau @ levels) ** 2 / problem.kappa
-    if problem.sigma2 > 0:
-        price += squares / problem.sigma2
-    if np.isfinite(problem.prior):
-        price += float((problem.pull_back(M) ** 2).sum()) / problem.prior
+    price += squares / (problem.sigma2 or 1.0) + float(np.vdot(M, M @ problem.ridge()))
     scale = pairing / price
-    return DualValue(pairing * scale, M * scale, levels * scale)
+    return DualValue(pairing * scale, M * scale, levels * scale, size.max(axis=1) * scale)
 
 
 def magnitudes(problem: Problem, M: Floats) -> Floats:
@@ -48,49 +48,61 @@ def magnitudes(problem: Problem, M: Floats) -> Floats:
     return np.linalg.norm(a, axis=1)[:, None] if problem.grouped else np.abs(a, out=a)
 
 
-def best_levels(problem: Problem, size: Floats) -> tuple[Floats, float]:
-    """Levels nu that minimize sum (|a| - nu)_+^2 / sigma2 + (tau nu)^2 / kappa, and the sum."""
+def best_levels(
+    problem: Problem, size: Floats, start: Floats | None = None
+) -> tuple[Floats, float]:
+    """Levels nu that minimize sum (|a| - nu)_+^2 / sigma2 + (tau nu)^2 / kappa, and the sum.
+
+    There the sum of (|a| - nu)_+ within a user is tau_l t where nu_l > 0, and t is what
+    `water` says. Newton's method on these convex sums: a tangent stays below its sum, so t and
+    the levels come from below, and only the first tangent depends on `start`.
+    """
     tau = problem.tau
     top = size.max(axis=1)
     highest = np.maximum.reduceat(top, problem.starts)
     if problem.sigma2 == 0:
         return highest, 0.0
-    ratio = problem.kappa / problem.sigma2
-    # at the root t <= tau highest / ratio, and a user's level is above highest - tau t
-    floor = np.maximum(highest - tau * float(tau @ highest) / ratio, 0.0)
+    ratio, floor = problem.kappa / problem.sigma2, lowest_levels(problem, highest)
     rows = np.flatnonzero(top >= floor[problem.codes])
-    size = size[rows]
-    codes = np.broadcast_to(problem.codes[rows][:, None], size.shape)
-    keep = size >= floor[codes]
-    value, code = size[keep], codes[keep]
-    place = np.lexsort((-value, code))
-    value, code = value[place], code[place]
-    count = np.bincount(code, minlength=len(tau))
-    first = np.cumsum(count) - count
-    total = np.cumsum(value)
-    total = total - (total[first[code]] - value[first[code]])
-    rank = np.arange(len(value)) - first[code] + 1
-    excess = total - rank * value  # what the entries above this one exceed it by, in sum
-    used = count > 0
-    last = np.maximum(np.cumsum(count) - 1, 0)
+    codes = problem.codes[rows]
+    if len(rows) < len(size):
+        size = size[rows]
+    starts = np.searchsorted(codes, np.arange(len(tau)))
+    levels = np.minimum(floor if start is None else start, highest)
+    count = np.zeros(len(tau), dtype=np.intp)
+    for _ in range(MOST_PASSES):
+        above = size >= levels[codes][:, None]
+        last, count = count, np.add.reduceat(above.sum(axis=1), starts)
+        if np.array_equal(count, last):
+            break
+        total = np.add.reduceat(np.where(above, size, 0.0).sum(axis=1), starts)
+        levels = np.minimum(water(total, count, tau, ratio), highest)  # rounding may exceed it
+    over = np.maximum(size - levels[codes][:, None], 0.0)
+    return levels, float(np.vdot(over, over))
 
-    def at(t: float) -> tuple[Floats, NDArray[np.intp]]:
-        active = np.bincount(code[excess < tau[code] * t], minlength=len(tau))
-        active = np.where(used, np.maximum(active, 1), 1)
-        here = np.minimum(first + active - 1, last)
-        level = np.where(used, (total[here] - tau * t) / active, 0.0)
-        return np.maximum(level, 0.0), np.where(level > 0, active, 0)
 
-    t = 0.0
-    for _ in range(200):  # Newton from the left, on a convex falling piecewise linear function
-        levels, active = at(t)
-        slope = ratio + float((tau[active > 0] ** 2 / active[active > 0]).sum())
+def lowest_levels(problem: Problem, highest: Floats) -> Floats:
+    """Bounds of the levels from below, given the largest entry of every user.
+
+    No level exceeds it, so t <= tau highest sigma2 / kappa; and no entry exceeds its level by more
+    than tau t, which is all that a user's entries may exceed it by together.
+    """
+    most = problem.tau * float(problem.tau @ highest) * problem.sigma2 / problem.kappa
+    return np.maximum(highest - most, 0.0)
+
+
+def water(total: Floats, count: NDArray[np.intp], tau: Floats, ratio: float) -> Floats:
+    """Levels nu = (total - tau t)_+ / count at the root t of tau nu = ratio t."""
+    t, levels = 0.0, total / count
+    for _ in range(MOST_PASSES):  # Newton from the left, on a convex falling function
+        on = levels > 0
+        slope = ratio + float((tau[on] ** 2 / count[on]).sum())
         step = (float(tau @ levels) - ratio * t) / slope
         if not step > 4e-16 * t:
             break
         t += step
-    beyond = np.maximum(value - levels[code], 0.0)
-    return levels, float(beyond @ beyond)
+        levels = np.maximum(total - tau * t, 0.0) / count
+    return levels
 
 
 def repair(problem: Problem, C: Floats) -> Floats:

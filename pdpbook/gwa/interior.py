@@ -1,7 +1,4 @@
-"""Primal-dual interior point for the l1 problem: every step is one system in k d unknowns.
-
-Rows may join while it runs, so that few of them are ever touched.
-"""
+"""Primal-dual interior point for the l1 problem: every step is one system in k d unknowns."""
 
 from __future__ import annotations
 
@@ -16,13 +13,14 @@ from pdpbook.gwa.problem import Problem
 __all__: list[str] = []
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Places = NDArray[np.intp]
 SIGNS = np.array([1.0, -1.0])[:, None, None]
 LIFT, JOIN = 0.3, 0.03  # start of the weights and of the prices of new rows; found by trial
+STEPS, PATIENCE = 200, 40  # steps at most, and without progress
 
 
 class InteriorPoint:
-    """Iterates on the rows `rows` of a problem whose design has orthonormal columns.
+    """Iterates for a problem whose design, or what it is a part of, has orthonormal columns.
 
     In units of `length` for C and `price` for the objective: minimize
 
@@ -32,19 +30,15 @@ class InteriorPoint:
     Multipliers are L for the first constraint, nu for the second and z for V >= 0.
     """
 
-    def __init__(self, problem: Problem, rows: Rows) -> None:
-        self.problem, self.tau = problem, problem.tau
+    def __init__(self, problem: Problem) -> None:
+        self._take(problem)
         self.k, self.d = problem.target.shape
-        self._take(rows)
         least = problem.target @ np.linalg.pinv(self.X)
         self.length = float(np.abs(least).mean()) or 1.0
         self.price = max(problem.sigma2 * least.size, problem.kappa)
         self.q, self.kappa = problem.sigma2 / self.price, problem.kappa / self.price
         self.A = problem.target / self.length
-        self.ridge = None
-        if np.isfinite(problem.prior):
-            T = np.eye(self.d) if problem.basis is None else problem.basis
-            self.ridge = (T.T @ T) * (self.price / problem.prior)
+        self.ridge = problem.ridge() * self.price
         Z = least / self.length
         lift = float(np.abs(Z).mean()) * LIFT
         self.V = np.maximum(SIGNS * Z, 0.0) + lift
@@ -56,43 +50,44 @@ class InteriorPoint:
         self.gap = self.residual = np.inf
         self.steps = 0
 
-    def _take(self, rows: Rows) -> None:
-        self.rows = rows
-        self.X = self.problem.X[rows]
-        self.XT = np.ascontiguousarray(self.X.T)
-        self.codes = self.problem.codes[rows]
-        self.starts = np.flatnonzero(np.r_[True, np.diff(self.codes) > 0])
+    def _take(self, problem: Problem) -> None:
+        self.tau, self.codes, self.starts = problem.tau, problem.codes, problem.starts
+        self.X, self.XT = problem.X, np.ascontiguousarray(problem.X.T)
+
+    def extend(self, problem: Problem, kept: Places) -> None:
+        """Let rows join, with small weights of both signs; those at `kept` were here before."""
+        self._take(problem)
+        new = np.setdiff1d(np.arange(len(self.X)), kept)
+        mu = self._complementarity() / (self.V.size + len(self.s))
+        a = SIGNS * (self.L @ self.X[new].T)
+        z = np.maximum(self.nu[self.codes[new]] - a, JOIN * self.nu.mean())
+        V_old, z_old = self.V, self.z
+        self.V, self.z = np.empty((2, 2, self.k, len(self.X)))
+        self.V[:, :, kept], self.z[:, :, kept] = V_old, z_old
+        self.V[:, :, new], self.z[:, :, new] = mu / z, z
+
+    @np.errstate(all="ignore")  # an iterate that is not finite ends the run
+    def run(self, tol: float) -> float:
+        """Take steps until the measure is below `tol`, or there is no progress; returns it."""
+        best, since, at = np.inf, self.steps, (self.V, self.L)
+        while (merit := self.measure()) >= tol:
+            if merit < 0.9 * best:
+                best, since, at = merit, self.steps, (self.V, self.L)
+            if self.steps >= min(STEPS, since + PATIENCE):
+                break
+            try:
+                self.step()
+            except FloatingPointError:
+                break
+        if not merit < tol:
+            self.V, self.L = at
+        self.C = (self.V[0] - self.V[1]) * self.length
+        self.M = self.L * (self.price * self.length)
+        self.status = f"interior point: {self.steps} steps on {len(self.X)} rows"
+        return merit if merit < tol else float("inf")
 
     def _within(self, V: Floats) -> Floats:
         return np.asarray(np.add.reduceat(V.sum(axis=(0, 1)), self.starts))
-
-    @property
-    def C(self) -> Floats:
-        """Weights of the rows, shape (k, r)."""
-        return np.asarray(self.V[0] - self.V[1]) * self.length
-
-    @property
-    def M(self) -> Floats:
-        """Multipliers of C X = target."""
-        return self.L * (self.price * self.length)
-
-    @property
-    def levels(self) -> Floats:
-        """Multipliers of the users."""
-        return self.nu * (self.price * self.length)
-
-    def add(self, new: Rows) -> None:
-        """Let further rows join, with small weights of both signs."""
-        rows = np.concatenate([self.rows, new])
-        place = np.argsort(rows, kind="stable")
-        mu = self._complementarity() / (self.V.size + len(self.s))
-        spread = self.nu[self.problem.codes[new]]
-        a = SIGNS * (self.L @ self.problem.X[new].T)
-        z = np.maximum(spread - a, JOIN * self.nu.mean())
-        V = np.broadcast_to(mu / z, a.shape)
-        self._take(rows[place])
-        self.V = np.concatenate([self.V, V], axis=2)[:, :, place]
-        self.z = np.concatenate([self.z, z], axis=2)[:, :, place]
 
     def _complementarity(self) -> float:
         return float(np.vdot(self.V, self.z) + self.s @ self.nu)
@@ -101,13 +96,11 @@ class InteriorPoint:
         """Complementarity relative to the objective, once the constraints hold."""
         V, z, nu, t = self.V, self.z, self.nu, self.t
         self.r_dual = self.q * V - SIGNS * (self.L @ self.XT) + nu[self.codes] - z
-        self.r_equal = self.A - (V[0] - V[1]) @ self.X
+        self.r_equal = self.A - (V[0] - V[1]) @ self.X - self.L @ self.ridge
         self.r_user = self._within(V) + self.s - self.tau * t
         self.r_t = self.kappa * t - float(self.tau @ nu)
         value = self.q * float(np.vdot(V, V)) + self.kappa * t * t
-        if self.ridge is not None:
-            self.r_equal = self.r_equal - self.L @ self.ridge
-            value += float(np.vdot(self.L @ self.ridge, self.L))
+        value += float(np.vdot(self.L @ self.ridge, self.L))
         self.gap = self._complementarity() / value
         self.residual = max(
             float(np.abs(self.r_equal).max() / np.abs(self.A).max()),
@@ -129,9 +122,7 @@ class InteriorPoint:
         den = self.kappa + float((tau**2 / K).sum())
         scaled = w / np.sqrt(K)[:, None]
         H = np.outer(v, v / den) - scaled.T @ scaled
-        blocks = (self.XT * plus[:, None, :]) @ self.X
-        if self.ridge is not None:
-            blocks = blocks + self.ridge
+        blocks = (self.XT * plus[:, None, :]) @ self.X + self.ridge
         H.reshape(k, d, k, d)[np.arange(k), :, np.arange(k), :] += blocks
         factor = cholesky(H)
         r_dual, r_user, r_t, r_equal = self.r_dual, self.r_user, self.r_t, self.r_equal

@@ -1,4 +1,10 @@
-"""Semismooth Newton on the dual in k d unknowns: fast where noise is not nearly everything."""
+"""Semismooth Newton on the dual, in k d unknowns, for where data dominate.
+
+There nearly all rows may carry weight, and a set of rows that grows does not help. With a million
+rows of ten columns the interior point on all of them took two minutes and 2.6 GB, this takes three
+steps, 7 seconds and 1 GB (`benchmarks/gwa_solvers.csv`). Where noise dominates, fewer entries than
+unknowns carry weight near least squares, its system has no full rank, and it fails.
+"""
 
 from __future__ import annotations
 
@@ -7,100 +13,99 @@ from numpy.typing import NDArray
 
 from pdpbook.gwa.dual import best_levels
 from pdpbook.gwa.problem import Problem
-from pdpbook.gwa.rows import Solution, certified
 
 __all__: list[str] = []
 
 Floats = NDArray[np.float64]
+STEPS = 25
 
 
-class _Point:
-    """Value, gradient and generalized Hessian of G(L) - <L, target>, at Lambda = L."""
+class NewtonSolver:
+    """Steps with a line search, from least squares; for sigma2 > 0 and the norm l1."""
 
-    def __init__(self, problem: Problem, L: Floats) -> None:
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.point = problem, DualPoint(problem, problem.target)
+
+    def has_full_rank(self) -> bool:
+        """Whether more entries than unknowns carry weight, beside one for each level above 0."""
+        point = self.point
+        carry = np.count_nonzero(np.abs(point.a) > point.nu[self.problem.codes][:, None])
+        return bool(carry - np.count_nonzero(point.nu) > point.L.size)
+
+    def run(self, tol: float) -> float:
+        """Until the gradient is below `tol`, relative to the target, or there is no progress."""
+        for self.steps in range(STEPS):
+            point = self.point
+            small = float(np.abs(point.gradient).max() / np.abs(self.problem.target).max())
+            if small < tol:
+                break
+            H = point.hessian()
+            shift = 1e-14 * np.trace(H) / len(H) + 1e-3 * min(small, 1.0) ** 2
+            try:
+                move = -np.linalg.solve(H + shift * np.eye(len(H)), point.gradient.ravel())
+            except np.linalg.LinAlgError:
+                break
+            move, length = move.reshape(point.L.shape), 1.0
+            slope = float(np.vdot(move, point.gradient))
+            new = DualPoint(self.problem, point.L + move, point.nu)
+            while new.value > point.value + 1e-4 * length * slope and length > 1e-6:
+                length /= 2
+                new = DualPoint(self.problem, point.L + length * move, point.nu)
+            if not new.value < point.value:
+                break  # rounding allows no more
+            self.point = new
+        self.C, self.M = self.point.soft().T, self.point.L * self.problem.sigma2
+        self.status = f"newton: {self.steps} steps"
+        return small
+
+    def extend(self, problem: Problem, kept: NDArray[np.intp]) -> None:
+        """Begin anew: this is for all rows at once."""
+        self.problem, self.point = problem, DualPoint(problem, problem.target)
+
+
+class DualPoint:
+    """Value, gradient and generalized Hessian of G(L) - <L, target>, at Lambda = L.
+
+    L is scaled to the best point of its ray. Where the gradient C X + L R - target is 0, R the
+    ridge of a prior, C = soft(X L^T) is optimal. X has orthonormal columns: at L = target, C is
+    least squares but for the thresholds.
+    """
+
+    def __init__(self, problem: Problem, L: Floats, levels: Floats | None = None) -> None:
         self.problem = problem
         self.ratio = problem.kappa / problem.sigma2
-        self.a = problem.X @ L.T
-        size = np.abs(self.a)
-        self.nu, squares = best_levels(problem, size)
-        quadratic = squares + float(problem.tau @ self.nu) ** 2 / self.ratio
-        if np.isfinite(problem.prior):
-            quadratic += problem.sigma2 / problem.prior * float((problem.pull_back(L) ** 2).sum())
+        self.ridge = problem.ridge() * problem.sigma2
+        a = problem.X @ L.T
+        nu, squares = best_levels(problem, np.abs(a), levels)
+        quadratic = squares + float(problem.tau @ nu) ** 2 / self.ratio
+        quadratic += float(np.vdot(L, L @ self.ridge))
         pairing = float(np.vdot(L, problem.target))
-        scale = pairing / quadratic  # to the best point of the ray
-        self.L, self.a, self.nu = L * scale, self.a * scale, self.nu * scale
+        scale = pairing / quadratic
+        self.L, self.a, self.nu = L * scale, a * scale, nu * abs(scale)
         self.value = -0.5 * pairing * scale
-        excess = size * abs(scale) - self.nu[problem.codes][:, None]
-        self.active = excess > 0
-        self.C = np.sign(self.a) * np.maximum(excess, 0.0)
+        self.gradient = self.soft().T @ problem.X + self.L @ self.ridge - problem.target
 
-    def ridge(self) -> Floats | None:
-        problem = self.problem
-        if not np.isfinite(problem.prior):
-            return None
-        T = np.eye(problem.X.shape[1]) if problem.basis is None else problem.basis
-        return (T.T @ T) * (problem.sigma2 / problem.prior)
-
-    def gradient(self) -> Floats:
-        gradient = self.C.T @ self.problem.X - self.problem.target
-        ridge = self.ridge()
-        return gradient if ridge is None else gradient + self.L @ ridge
+    def soft(self) -> Floats:
+        """X L^T, soft-thresholded at the levels of the users, shape (n, k)."""
+        nu = self.nu[self.problem.codes][:, None]
+        return np.asarray(self.a - np.clip(self.a, -nu, nu))
 
     def hessian(self) -> Floats:
-        problem = self.problem
-        (k, d), m = problem.target.shape, len(problem.tau)
-        count = np.add.reduceat(self.active.sum(axis=1), problem.starts)
-        saturated = np.flatnonzero((self.nu > 0) & (count > 0))
-        w = np.empty((m, k, d))
-        H = np.zeros((k, d, k, d))
-        ridge = self.ridge()
+        """Matrix of shape (k d, k d); the levels that are above 0 are eliminated."""
+        signs = np.sign(self.soft())
+        rows = np.flatnonzero(signs.any(axis=1))
+        signs, X, codes = signs[rows], self.problem.X[rows], self.problem.codes[rows]
+        tight = self.nu[codes] > 0
+        users, starts = np.unique(codes[tight], return_index=True)
+        count = np.add.reduceat(np.abs(signs[tight]).sum(axis=1), starts) if len(users) else users
+        (k, d), tau = self.L.shape, self.problem.tau[users]
+        H, w = np.zeros((k, d, k, d)), np.zeros((len(users), k, d))
         for j in range(k):
-            chosen = problem.X[self.active[:, j]]
-            H[j, :, j, :] = chosen.T @ chosen
-            if ridge is not None:
-                H[j, :, j, :] += ridge
-            signed = (np.sign(self.a[:, j]) * self.active[:, j])[:, None] * problem.X
-            w[:, j, :] = np.add.reduceat(signed, problem.starts, axis=0)
-        flat = H.reshape(k * d, k * d)
-        if len(saturated):
-            w_s = w[saturated].reshape(-1, k * d)
-            n_s, tau = count[saturated].astype(float), problem.tau[saturated]
-            scaled = w_s / np.sqrt(n_s)[:, None]
-            v = (tau / n_s) @ w_s
-            flat -= scaled.T @ scaled - np.outer(v, v) / (self.ratio + float((tau**2 / n_s).sum()))
-        return flat
-
-
-def solve_newton(problem: Problem, tol: float, steps: int = 25) -> Solution:
-    """Newton with ray scaling and a line search; the caller certifies that sigma2 > 0, norm l1."""
-    n = len(problem.X)
-    rows = np.arange(n)
-    point = _Point(problem, problem.target)  # least squares, since X has orthonormal columns
-    found = None
-    step = 0
-    for step in range(steps):
-        gradient = point.gradient()
-        small = float(np.abs(gradient).max() / np.abs(problem.target).max())
-        if small < np.sqrt(tol):
-            status = f"newton: {step} steps"
-            found = certified(problem, rows, point.C.T, point.L * problem.sigma2, status)
-            if found.gap <= tol:
-                return found
-        H = point.hessian()
-        H[np.diag_indices_from(H)] += 1e-14 * np.trace(H) / len(H) + 1e-3 * min(small, 1.0) ** 2
-        try:
-            move = -np.linalg.solve(H, gradient.ravel()).reshape(gradient.shape)
-        except np.linalg.LinAlgError:
-            break
-        slope = float(np.vdot(move, gradient))
-        length, new = 1.0, point
-        while length > 1e-6:
-            new = _Point(problem, point.L + length * move)
-            if new.value <= point.value + 1e-4 * length * slope:
-                break
-            length /= 2
-        else:
-            break
-        point = new
-    status = f"newton: stopped after {step} steps"
-    return found or certified(problem, rows, point.C.T, point.L * problem.sigma2, status)
+            signed = signs[:, j, None] * X
+            H[j, :, j, :] = signed.T @ signed + self.ridge
+            if len(users):
+                w[:, j] = np.add.reduceat(signed[tight], starts)
+        flat = w.reshape(-1, k * d)
+        scaled, v = flat / np.sqrt(count)[:, None], (tau / count) @ flat
+        den = self.ratio + float((tau**2 / count).sum())
+        return H.reshape(k * d, k * d) - scaled.T @ scaled + np.outer(v, v / den)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.noise import gaussian_mu
@@ -49,6 +50,16 @@ class Problem:
     grouped: bool  # l2 norms of columns, Gaussian noise
     basis: Floats | None = None  # (d, r), T, if X and target stand in the basis X T
 
+    def part(self, X: Floats, codes: NDArray[np.intp]) -> Problem:
+        """Return the problem on some rows, sorted by user, without the users who own none."""
+        present, starts, own = np.unique(codes, return_index=True, return_inverse=True)
+        return replace(self, X=X, starts=starts, codes=own, tau=self.tau[present])
+
+    def by_user(self) -> sparse.csr_matrix:
+        """Return the matrix that sums rows within users, shape (n, m)."""
+        n, m = len(self.X), len(self.tau)
+        return sparse.csr_matrix((np.ones(n), (np.arange(n), self.codes)), shape=(n, m))
+
     @property
     def rows_of_users(self) -> list[slice]:
         """Where the rows of every user stand."""
@@ -66,9 +77,10 @@ class Problem:
             return missing
         return np.asarray(np.linalg.solve(self.basis.T, missing.T).T, dtype=float)
 
-    def pull_back(self, M: Floats) -> Floats:
-        """Multipliers in the caller's basis."""
-        return M if self.basis is None else M @ self.basis.T
+    def ridge(self) -> Floats:
+        """Return R of the price <M, M R> that the prior puts on multipliers M; 0 without one."""
+        T = np.eye(self.X.shape[1]) if self.basis is None else self.basis
+        return np.asarray(T.T @ T / self.prior)
 
     def infeasibility(self, C: Floats) -> float:
         """Largest |C X - target| relative to the sums it is rounded from; 0 with a prior."""
@@ -96,14 +108,13 @@ class Problem:
 def build_problem(
     X: ArrayLike,
     users: Any,
-    *,
     sigma2: Any,
     epsilon: Any,
     width: Any,
-    target: ArrayLike | None,
-    prior: Any,
-    norm: Any,
-    delta: Any,
+    target: ArrayLike | None = None,
+    prior: Any = None,
+    norm: Any = "l1",
+    delta: Any = None,
 ) -> tuple[Problem, Users]:
     """Check every argument of `gwa_weights` and sort the rows by user."""
     given, X = X, np.asarray(check_finite(X, "X"))

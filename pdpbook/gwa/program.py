@@ -1,32 +1,33 @@
-"""The convex program as the mathematics reads, for any solver that cvxpy knows."""
+"""The convex program as the chapter writes it, for any solver that cvxpy knows."""
 
 from __future__ import annotations
 
+import threading
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import optimize, sparse
+from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.gwa.problem import Problem
+from pdpbook.gwa.problem import Problem, build_problem
+
+__all__ = ["gwa_program"]
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
 
-SETTINGS: dict[str, dict[str, Any]] = {
-    "CLARABEL": {
-        "tol_gap_abs": 1e-14,
-        "tol_gap_rel": 1e-11,
-        "tol_feas": 1e-11,
-        "reduced_tol_gap_abs": 1e-10,
-        "reduced_tol_gap_rel": 1e-9,
-        "reduced_tol_feas": 1e-9,
-    },
-    "PIQP": {"eps_abs": 1e-10, "eps_rel": 1e-10},
+EXACT = {
+    "tol_gap_abs": 1e-14,
+    "tol_gap_rel": 1e-11,
+    "tol_feas": 1e-11,
+    "reduced_tol_gap_abs": 1e-10,
+    "reduced_tol_gap_rel": 1e-9,
+    "reduced_tol_feas": 1e-9,
 }
-
 # with cones it breaks down when asked for more than it can do
 CONES = [{"tol_gap_abs": 1e-3 * tol, "tol_gap_rel": tol, "tol_feas": tol} for tol in (1e-9, 1e-8)]
+_last = threading.local()  # the program compiled last, and for which design
 
 
 def load_cvxpy() -> Any:
@@ -36,91 +37,143 @@ def load_cvxpy() -> Any:
     return cvxpy
 
 
-def solve_program(
-    problem: Problem, solver: str = "CLARABEL", **settings: Any
-) -> tuple[Floats, Floats, str]:
-    """Return C, the multipliers M of C X = target and the solver's status.
+def gwa_program(
+    X: ArrayLike,
+    users: ArrayLike | None = None,
+    *,
+    sigma2: float,
+    epsilon: Any,
+    width: float,
+    target: ArrayLike | None = None,
+    prior: float | None = None,
+    norm: str = "l1",
+    delta: float | None = None,
+) -> Any:
+    r"""Convex program of the best weights, for cvxpy.
 
-    l1 norms are split, C = P - N with P, N >= 0: at the optimum no entry uses both. Lengths and
-    prices are scaled to the order of 1, because solvers stop at absolute tolerances too.
+    .. math:: \min_{C,\,b}\ \sigma^2\|C\|_F^2+2k\,b^2\quad\text{where}\quad CX=A,\qquad
+              \sum_{i\in S_l}\|c_i\|_1\le\tau_l b\ \text{ for every user, }\
+              \tau_l=\varepsilon_l/B .
+
+    Solve it with any solver of cvxpy, or add constraints before:
+    ``cvxpy.Problem(program.objective, program.constraints + more)``. Then
+    ``program.var_dict["C"].value`` are the weights, and minus half of the dual value of the first
+    constraint are multipliers for `certify`.
+
+    Parameters
+    ----------
+    X, users, sigma2, epsilon, width, target, prior, norm, delta
+        As for `gwa_weights`. With norm="l2" the norms are Euclidean, tau is mu / B and the price of
+        b^2 is k; with a prior, C X + E = A and ``prior * |E|^2`` is part of the objective.
+
+    Returns
+    -------
+    cvxpy.Problem
+        With variables ``C`` (k, n) and ``b``, the scale of the noise, and parameters ``sigma2``,
+        ``tau`` (m,) in the order of the sorted users and ``price``, that of b^2: with other values
+        it is solved again without being compiled again.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `gwa_weights`, but for a target that is not estimable: then there is no solution.
+
+    Notes
+    -----
+    Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
+
+    Examples
+    --------
+    >>> program = gwa_program([[1.0], [1.0]], ["a", "b"], sigma2=1.0, epsilon=1.0, width=1.0)
+    >>> value = program.solve(solver="CLARABEL")
+    >>> program.var_dict["C"].value.round(3)
+    array([[0.5, 0.5]])
     """
+    problem, _ = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
+    back = np.argsort(problem.order)  # C has its columns in the caller's order
+    given = replace(problem, X=problem.X[back], codes=problem.codes[back])
+    program = write_program(given)
+    fill_in(program, given, problem.kappa * problem.unit**2, problem.tau * problem.unit)
+    return program
+
+
+def write_program(problem: Problem) -> Any:
+    """Write the program with parameters for all numbers but design, target and who owns what."""
     cp = load_cvxpy()
     X, A = problem.X, problem.target
-    (n, d), (k, m) = X.shape, (len(A), len(problem.tau))
-    length = float(np.linalg.norm(A) / np.sqrt(k * n)) or 1.0  # columns of X are orthonormal
-    price = max(problem.sigma2, problem.kappa)
-    member = sparse.csr_matrix((np.ones(n), (np.arange(n), problem.codes)), shape=(n, m))
-    t = cp.Variable(nonneg=True)
-    quad: Any
-    if problem.grouped:
-        Z = cp.Variable((k, n))
-        sizes = cp.norm(Z, 2, axis=0) @ member
-        quad = cp.sum_squares(Z)
-    else:
-        P, N = cp.Variable((k, n), nonneg=True), cp.Variable((k, n), nonneg=True)
-        Z = P - N
-        sizes = cp.sum(P + N, axis=0) @ member
-        quad = cp.sum_squares(P) + cp.sum_squares(N)
-    objective = problem.kappa / price * cp.square(t)
-    if problem.sigma2 > 0:
-        objective = objective + problem.sigma2 / price * quad
+    (k, d), m = A.shape, len(problem.tau)
+    C, b = cp.Variable((k, len(X)), name="C"), cp.Variable(name="b")
+    sigma2, price = (cp.Parameter(nonneg=True, name=name) for name in ("sigma2", "price"))
+    tau = cp.Parameter(m, nonneg=True, name="tau")
+    moves = cp.norm(C, 2 if problem.grouped else 1, axis=0) @ problem.by_user()
+    objective = sigma2 * cp.sum_squares(C) + price * cp.square(b)
+    meets = C @ X
     if np.isfinite(problem.prior):
         basis = np.eye(d) if problem.basis is None else problem.basis
-        E = cp.Variable((k, len(basis)))
-        equal = Z @ X + E @ basis == A / length
-        objective = objective + problem.prior / price * cp.sum_squares(E)
-    else:
-        equal = Z @ X == A / length
-    program = cp.Problem(cp.Minimize(objective), [equal, sizes <= problem.tau * t])
-    ladder = CONES if problem.grouped and solver == "CLARABEL" and not settings else [settings]
-    status = ""
-    for options in ladder:
-        status = run_program(program, solver, **options)
-        if Z.value is not None:
-            break
-    if Z.value is None:
-        return np.zeros((k, n)), np.zeros((k, d)), status
-    M = -np.asarray(equal.dual_value) / 2 * price * length
-    return np.asarray(Z.value) * length, M, status
+        E, prior = cp.Variable((k, len(basis)), name="E"), cp.Parameter(nonneg=True, name="prior")
+        objective, meets = objective + prior * cp.sum_squares(E), meets + E @ basis
+    return cp.Problem(cp.Minimize(objective), [meets == A, moves <= tau * b])
 
 
-def is_installed(solver: str) -> bool:
-    """Whether cvxpy finds the solver."""
-    return solver in load_cvxpy().installed_solvers()
+def fill_in(program: Any, problem: Problem, price: float, tau: Floats, unit: float = 1.0) -> None:
+    """Give the parameters their values, with prices in units of `unit`."""
+    values = {"sigma2": problem.sigma2 / unit, "price": price / unit, "tau": tau}
+    if np.isfinite(problem.prior):
+        values["prior"] = problem.prior / unit
+    for name, value in values.items():
+        program.param_dict[name].value = value
 
 
-def run_program(program: Any, solver: str, **settings: Any) -> str:
-    """Solve with the settings above; a failure of the solver is a status too."""
+class ProgramSolver:
+    """Clarabel on the program, as exact as it can, whatever the tolerance.
+
+    Lengths and prices are scaled to the order of 1, because it stops at absolute tolerances too.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def extend(self, problem: Problem, kept: Places) -> None:
+        """Begin anew with more rows."""
+        self.problem = problem
+
+    def run(self, tol: float) -> float:
+        """Solve it; C and M are zeros where Clarabel fails."""
+        problem, A = self.problem, self.problem.target
+        length = float(np.linalg.norm(A) / np.sqrt(len(A) * len(problem.X))) or 1.0
+        scaled = replace(problem, target=A / length)  # columns of X are orthonormal
+        program = compiled(scaled)
+        unit = max(problem.sigma2, problem.kappa)
+        fill_in(program, scaled, problem.kappa, problem.tau, unit)
+        for options in CONES if problem.grouped else [EXACT]:
+            self.status = f"clarabel: {run_program(program, **options)}, {len(problem.X)} rows"
+            C, M = program.var_dict["C"].value, program.constraints[0].dual_value
+            if C is not None:
+                self.C, self.M = C * length, -M / 2 * unit * length
+                return 0.0
+        self.C, self.M = np.zeros((len(A), len(problem.X))), np.zeros(A.shape)
+        return float("inf")
+
+
+def compiled(problem: Problem) -> Any:
+    """Write the program, or take the last one of this thread if only parameters changed."""
+    arrays = [problem.X, problem.codes, problem.target, problem.basis]
+    design = [None if array is None else (array.shape, array.tobytes()) for array in arrays]
+    key = (design, problem.grouped, np.isfinite(problem.prior))
+    if getattr(_last, "key", None) != key:
+        _last.key, _last.program = key, write_program(problem)
+    return _last.program
+
+
+def run_program(program: Any, **options: Any) -> str:
+    """Solve it by Clarabel; a failure is a status too."""
     cp = load_cvxpy()
     try:
         with warnings.catch_warnings():  # the certificate judges an inaccurate solution
             warnings.simplefilter("ignore", UserWarning)
-            program.solve(solver=solver, **{**SETTINGS.get(solver, {}), **settings})
+            program.solve(solver="CLARABEL", warm_start=False, **options)
     except cp.error.SolverError as error:
+        for variable in program.variables():
+            variable.value = None  # what it had before
         return str(error)
     return str(program.status)
-
-
-def solve_linear_program(problem: Problem) -> tuple[Floats, Floats, str]:
-    """Return C, multipliers and status of sigma2 = 0: the smallest t, by the HiGHS simplex."""
-    X, A = problem.X, problem.target
-    (n, _), (k, m) = X.shape, (len(A), len(problem.tau))
-    length = float(np.linalg.norm(A) / np.sqrt(k * n)) or 1.0
-    member = sparse.csr_matrix((np.ones(n), (problem.codes, np.arange(n))), shape=(m, n))
-    half = sparse.kron(sparse.eye(k), sparse.csr_matrix(X.T))  # C row by row
-    none = sparse.csr_matrix((half.shape[0], 1))
-    sums = sparse.hstack([member] * (2 * k))
-    result = optimize.linprog(
-        np.append(np.zeros(2 * k * n), 1.0),
-        A_ub=sparse.hstack([sums, sparse.csr_matrix(-problem.tau[:, None])]).tocsr(),
-        b_ub=np.zeros(m),
-        A_eq=sparse.hstack([half, -half, none]).tocsr(),
-        b_eq=A.ravel() / length,
-        method="highs",
-    )
-    if result.x is None:
-        return np.zeros((k, n)), np.zeros(A.shape), result.message
-    P, N = result.x[:-1].reshape(2, k, n)
-    # f = kappa t^2, so the multipliers of t count kappa t times
-    M = np.reshape(result.eqlin.marginals, A.shape) * problem.kappa * result.x[-1] * length
-    return (P - N) * length, M, result.message

@@ -1,57 +1,80 @@
 """Row generation: solve on few rows, price all of them with the exact dual, add the worst.
 
 A solution on some rows, with zeros elsewhere, is feasible; the dual looks at every row. So both
-ends of the certified gap are exact, whatever the rows.
+ends of the certified gap are exact, whatever the rows: statement ``thm-gwa-dual``, part 3. This is
+for where noise dominates; where data dominate, too many rows carry weight for it to end.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook.gwa.dual import evaluate, magnitudes, relative_gap, repair
-from pdpbook.gwa.interior import InteriorPoint
+from pdpbook.gwa.dual import DualValue, evaluate, relative_gap, repair
 from pdpbook.gwa.problem import Problem
-from pdpbook.gwa.program import solve_program
 
 __all__: list[str] = []
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
-STEPS = 200
+Places = NDArray[np.intp]
+ROUNDS = 60
 PER_USER = 3  # rows that join at a time
+
+
+class Solver(Protocol):
+    """Weights C and multipliers M of C X = target, on rows that may become more; once run."""
+
+    C: Floats
+    M: Floats
+    status: str
+
+    def run(self, tol: float) -> float:
+        """Come as close as `tol` to the optimum; returns how close, or infinity."""
+
+    def extend(self, problem: Problem, kept: Places) -> None:
+        """Go on with more rows, of which those at `kept` were here before."""
+
+
+class Chosen(NamedTuple):
+    """Some of all rows."""
+
+    X: Floats
+    codes: Places  # their users
+    places: Places
+
+    def at(self, index: Places) -> Chosen:
+        """Return some of these."""
+        return Chosen(self.X[index], self.codes[index], self.places[index])
+
+    def join(self, other: Chosen) -> tuple[Chosen, Places]:
+        """Return these and others, sorted by user, and where these are among them."""
+        both = Chosen(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+        order = np.argsort(both.codes, kind="stable")
+        return both.at(order), np.argsort(order)[: len(self.places)]
 
 
 class Solution(NamedTuple):
     """Weights of some rows, multipliers and what happened; all other weights are 0."""
 
-    rows: Rows
+    rows: Places
     C: Floats  # (k, r)
     M: Floats
     gap: float
     status: str
 
 
-def certified(problem: Problem, rows: Rows, C: Floats, M: Floats, status: str) -> Solution:
-    """Repair the weights and find their exact gap."""
-    part = restrict(problem, rows)
-    if not (np.isfinite(C).all() and np.isfinite(M).all()):
-        return Solution(rows, np.zeros_like(C), np.zeros_like(M), np.inf, status)
-    C = repair(part, C)
-    gap = relative_gap(part.objective(C), evaluate(problem, M).bound)
-    return Solution(rows, C, M, gap, status)
+def longest(some: Chosen) -> Chosen:
+    """Rows to start from: the longest of every user and of all; enough of them to span."""
+    score = np.abs(some.X).max(axis=1)
+    many = min(20 * some.X.shape[1], len(score))
+    first = np.argpartition(-score, many - 1)[:many]
+    return some.at(np.union1d(leading(score, some.codes, PER_USER), first))
 
 
-def restrict(problem: Problem, rows: Rows) -> Problem:
-    """Return the problem on the rows given, sorted, without the users who own none of them."""
-    present, starts, codes = np.unique(problem.codes[rows], return_index=True, return_inverse=True)
-    return replace(problem, X=problem.X[rows], starts=starts, codes=codes, tau=problem.tau[present])
-
-
-def leading(score: Floats, codes: Rows, count: int) -> NDArray[np.intp]:
+def leading(score: Floats, codes: Places, count: int) -> Places:
     """Positions of the `count` largest scores of every user."""
     place = np.lexsort((-score, codes))
     first = np.flatnonzero(np.diff(codes[place], prepend=-1))
@@ -59,84 +82,50 @@ def leading(score: Floats, codes: Rows, count: int) -> NDArray[np.intp]:
     return np.asarray(place[rank < count])
 
 
-def first_rows(problem: Problem) -> Rows:
-    """Rows to start from: the longest of every user and of all; enough of them to span."""
-    n, d = problem.X.shape
-    score = np.abs(problem.X).max(axis=1)
-    many = min(20 * d, n)
-    return np.union1d(
-        leading(score, problem.codes, PER_USER), np.argpartition(-score, many - 1)[:many]
-    )
-
-
-def violated(problem: Problem, rows: Rows, M: Floats, levels: Floats, slack: float) -> Rows:
-    """Rows outside of `rows` whose multipliers exceed the level of their user, the worst few."""
-    beyond = magnitudes(problem, M).max(axis=1) - levels[problem.codes]
-    beyond[rows] = -np.inf
+def missing(rows: Chosen, top: Floats, levels: Floats, have: Places, slack: float) -> Chosen:
+    """Rows whose largest multiplier exceeds the level of their user, the worst few of each."""
+    beyond = top - levels[rows.codes]
+    beyond[np.isin(rows.places, have)] = -np.inf
     found = np.flatnonzero(beyond > slack * levels.max())
-    return found[leading(beyond[found], problem.codes[found], PER_USER)]
+    return rows.at(found[leading(beyond[found], rows.codes[found], PER_USER)])
 
 
-@np.errstate(all="ignore")  # an iterate that is not finite ends the run
-def solve_rows(problem: Problem, tol: float, *, everything: bool = False) -> Solution:
-    """Interior point steps; rows join whenever the gap has fallen to the next mark."""
-    n = len(problem.X)
-    rows = np.arange(n) if everything else first_rows(problem)
-    if np.linalg.matrix_rank(problem.X[rows]) < problem.X.shape[1]:
-        rows = np.arange(n)
-    point = InteriorPoint(problem, rows)
-    name = "interior point" if everything else "rows"
-    mark, best, since = 0.5, np.inf, 0
-    found = None
-    for _ in range(STEPS):
-        merit = point.measure()
-        since, best = (0, merit) if merit < 0.9 * best else (since + 1, best)
-        if not np.isfinite(merit) or since > 40:
-            break
-        if point.gap < mark and point.residual < mark:
-            if merit < 3 * tol:
-                status = f"{name}: {point.steps} steps on {len(point.rows)} of {n} rows"
-                found = certified(problem, point.rows, point.C, point.M, status)
-                if found.gap <= tol:
-                    return found
-            if len(point.rows) < n:
-                slack = 1e-3 * max(point.gap, 1e-9)
-                new = violated(problem, point.rows, point.M, point.levels, slack)
-                if len(new):
-                    point.add(new)
-                    point.measure()
-                    best, since = np.inf, 0
-            while mark > max(0.3 * tol, 1e-13) and point.gap < mark:
-                mark *= 0.4 if mark > 0.01 else 0.1
-        try:
-            point.step()
-        except FloatingPointError:
-            break
-    status = f"{name}: stopped after {point.steps} steps on {len(point.rows)} of {n} rows"
-    last = certified(problem, point.rows, point.C, point.M, status)
-    return last if found is None or last.gap < found.gap else found
+def grow(
+    problem: Problem,
+    chosen: Chosen,
+    price: Callable[[Floats], tuple[DualValue, Chosen]],
+    begin: Callable[[Problem], Solver],
+    tol: float,
+) -> tuple[Solution, Problem]:
+    """Let rows join `chosen` until the certified gap is at most `tol`, or no row is missing.
 
-
-def solve_rows_by_program(problem: Problem, tol: float, solver: str) -> Solution:
-    """Row generation around a general solver, for norms the interior point does not know."""
-    n = len(problem.X)
-    rows = first_rows(problem)
-    if np.linalg.matrix_rank(problem.X[rows]) < problem.X.shape[1]:
-        rows = np.arange(n)
-    found = Solution(rows, np.zeros((0, 0)), np.zeros((0, 0)), np.inf, "not started")
-    for _ in range(30):
-        part = restrict(problem, rows)
-        C, M, status = solve_program(part, solver)
-        found = certified(
-            problem, rows, C, M, f"{solver.lower()}, {len(rows)} of {n} rows: {status}"
-        )
-        if found.gap <= tol or len(rows) == n:
-            break
-        dual = evaluate(part, M)
+    `price` evaluates the dual of all rows at multipliers, and returns the rows its `top` is of:
+    all, or those that may exceed the level of their user. Returns the part with the rows, too.
+    """
+    part, aim = problem.part(chosen.X, chosen.codes), 0.5
+    solver = begin(part)
+    for _ in range(ROUNDS):
+        error = solver.run(aim)
+        C, (dual, rows) = repair(part, np.nan_to_num(solver.C)), price(solver.M)
+        gap = relative_gap(part.objective(C), dual.bound)
+        own = evaluate(part, solver.M)  # levels of all rows would hide those that are missing
         levels = np.zeros(len(problem.tau))
-        levels[np.unique(problem.codes[rows])] = dual.levels
-        new = violated(problem, rows, dual.multipliers, levels, 1e-12)
-        if not len(new):
+        levels[np.unique(chosen.codes)] = own.levels * (own.bound and dual.bound / own.bound)
+        new = missing(rows, dual.top, levels, chosen.places, 1e-3 * max(aim, 1e-9))
+        if gap <= tol or error > aim or (error < 0.1 * tol and not len(new.places)):
             break
-        rows = np.union1d(rows, new)
-    return found
+        if len(new.places):
+            chosen, kept = chosen.join(new)
+            part = problem.part(chosen.X, chosen.codes)
+            solver.extend(part, kept)
+        aim = max(aim * (0.4 if aim > 0.01 else 0.1), 0.1 * tol)
+    return Solution(chosen.places, C, dual.multipliers, gap, solver.status), part
+
+
+def solve_rows(problem: Problem, begin: Callable[[Problem], Solver], tol: float) -> Solution:
+    """Row generation where all rows are in memory."""
+    every = Chosen(problem.X, problem.codes, np.arange(len(problem.X)))
+    first = longest(every)
+    if np.linalg.matrix_rank(first.X) < problem.X.shape[1]:
+        first = every
+    return grow(problem, first, lambda M: (evaluate(problem, M), every), begin, tol)[0]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.gwa.dual import evaluate, relative_gap
-from pdpbook.gwa.exact import bound_of_parts, check_exact, solve_exact
-from pdpbook.gwa.exact_interior import Parts
-from pdpbook.gwa.newton import solve_newton
+from pdpbook.gwa.certificate import judge
+from pdpbook.gwa.dual import evaluate, relative_gap, repair
+from pdpbook.gwa.exact import check_exact, solve_exact
+from pdpbook.gwa.interior import InteriorPoint
+from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
-from pdpbook.gwa.program import is_installed, solve_linear_program, solve_program
-from pdpbook.gwa.rows import Solution, certified, restrict, solve_rows, solve_rows_by_program
-from pdpbook.gwa.sensitivity import exact_sensitivity
+from pdpbook.gwa.program import ProgramSolver
+from pdpbook.gwa.rows import Solution, Solver, solve_rows
 from pdpbook.validation import check_choice, check_positive, check_single
 
 __all__ = ["ConvergenceError", "GWAWeights", "gwa_weights"]
@@ -24,8 +23,8 @@ __all__ = ["ConvergenceError", "GWAWeights", "gwa_weights"]
 Floats = NDArray[np.float64]
 
 NEXT_TO_NOTHING = 1e-10  # a share of the objective far below every tolerance
-SOLVERS = ("auto", "rows", "interior", "newton", "clarabel", "piqp", "highs")
-LARGEST = {"interior": 20_000_000, "clarabel": 2_000_000}  # n k d above which auto skips them
+QUICK = 3_000  # entries of C up to which the program in cvxpy takes a fraction of a second
+MOST = 20_000_000  # n k d up to which the interior point takes all rows
 
 
 class ConvergenceError(RuntimeError):
@@ -83,10 +82,11 @@ def gwa_weights(
         Budget of every user: one number, a mapping from label to budget, or one value a row.
     width : float
         Width B of the public interval of the labels.
-    solver : {"auto", "rows", "interior", "newton", "clarabel", "piqp", "highs"}, default "auto"
-        Which algorithm: row generation around our interior point, that interior point on all rows,
-        semismooth Newton on the dual, or the program in cvxpy (Clarabel, PIQP). "highs" solves the
-        linear program of ``sigma2 = 0``. With ``sensitivity="exact"`` there is one algorithm.
+    solver : {"auto", "cvxpy", "interior"}, default "auto"
+        "cvxpy" is `gwa_program`, solved by Clarabel. "interior" is our interior point on a set of
+        rows that grows; it leaves problems in which nearly all rows carry weight to Newton's
+        method on the dual. "auto" is the first up to 3,000 weights, and the second for more or
+        where the first is not exact enough. With ``sensitivity="exact"`` there is one algorithm.
     tol : float, default 1e-8
         Largest certified relative gap that is returned.
     target : array_like, shape (k, d), optional
@@ -119,133 +119,29 @@ def gwa_weights(
     -----
     Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
     """
-    check_choice(solver, "solver", SOLVERS)
+    check_choice(solver, "solver", ("auto", "cvxpy", "interior"))
     check_choice(sensitivity, "sensitivity", ("entrywise", "exact"))
     tol = check_single(check_positive(tol, "tol"), "tol")
-    problem, owned = build_problem(
-        X,
-        users,
-        sigma2=sigma2,
-        epsilon=epsilon,
-        width=width,
-        target=target,
-        prior=prior,
-        norm=norm,
-        delta=delta,
-    )
+    problem, owned = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
     if sensitivity == "exact":
         check_exact(problem)
     elif problem.sigma2 * float(problem.tau.sum()) ** 2 < NEXT_TO_NOTHING * problem.kappa:
         problem = replace(problem, sigma2=0.0)  # only rounding would feel the labels
     T = whitening(problem, default_target=target is None)
     white = problem.change_basis(T)
-    parts = None
     if sensitivity == "exact":
         found, parts = solve_exact(white, tol)
     else:
-        found = solve(white, solver, tol)
-    return _finish(problem, found, T, tol, owned.labels, parts)
-
-
-def solve(problem: Problem, solver: str, tol: float) -> Solution:
-    """Run the solver asked for; "auto" takes what suits and falls back on what is slower."""
-    if solver != "auto":
-        return RUN[solver](problem, tol)
-    entries = problem.X.shape[0] * problem.target.size
-    if problem.grouped:
-        queue = ["rows", "clarabel"]
-    elif problem.sigma2 > 0 and problem.kappa < 300 * problem.sigma2:
-        queue = ["interior", "newton"] if entries < 50_000 else ["newton", "interior"]
-        queue += ["rows", "clarabel"]
-    else:
-        queue = ["rows", "interior", "newton", "clarabel"]
-    best: Solution | None = None
-    for name in queue:
-        if (name == "newton" and not problem.sigma2 > 0) or (
-            name in LARGEST and entries > LARGEST[name]
-        ):
-            continue
-        found = RUN[name](problem, tol)
-        if found.gap <= tol:
-            return found
-        best = found if best is None or found.gap < best.gap else best
-    if best is None:
-        raise ConvergenceError("no solver suits a problem of this size")
-    return best
-
-
-def _rows(problem: Problem, tol: float) -> Solution:
-    if problem.grouped:
-        return solve_rows_by_program(problem, tol, "CLARABEL")
-    return solve_rows(problem, tol)
-
-
-def _interior(problem: Problem, tol: float) -> Solution:
-    return solve_rows(problem, tol, everything=True)
-
-
-def _newton(problem: Problem, tol: float) -> Solution:
-    if problem.grouped or not problem.sigma2 > 0:
-        raise ValueError("solver must not be 'newton' with norm='l2' or sigma2 = 0")
-    return solve_newton(problem, tol)
-
-
-def program_of(solver: str) -> Callable[[Problem, float], Solution]:
-    """Run the program in cvxpy; Clarabel stands in for a solver that is not installed."""
-
-    def run(problem: Problem, tol: float) -> Solution:
-        name = solver if is_installed(solver) else "CLARABEL"
-        C, M, status = solve_program(problem, name)
-        return certified(problem, np.arange(len(problem.X)), C, M, f"{name.lower()}: {status}")
-
-    return run
-
-
-def _highs(problem: Problem, tol: float) -> Solution:
-    if problem.sigma2 > 0 or problem.grouped or np.isfinite(problem.prior):
-        raise ValueError("solver='highs' is for the linear program: sigma2 = 0, l1, no prior")
-    C, M, status = solve_linear_program(problem)
-    return certified(problem, np.arange(len(problem.X)), C, M, f"highs: {status}")
-
-
-RUN: dict[str, Callable[[Problem, float], Solution]] = {
-    "rows": _rows,
-    "interior": _interior,
-    "newton": _newton,
-    "clarabel": program_of("CLARABEL"),
-    "piqp": program_of("PIQP"),
-    "highs": _highs,
-}
-
-
-def _finish(
-    problem: Problem,
-    found: Solution,
-    T: Floats,
-    tol: float,
-    labels: NDArray[Any],
-    parts: Parts | None,
-) -> GWAWeights:
-    """Evaluate both ends of the gap once more, in the caller's units and from C alone."""
-    missing = restrict(problem, found.rows).infeasibility(found.C)
+        found, parts = solve(white, solver, tol), None
+    rows = found.rows
+    missing = problem.part(problem.X[rows], problem.codes[rows]).infeasibility(found.C)
     if not missing <= FEASIBLE:
         raise ConvergenceError(
             f"the solver ended ({found.status}) with C X = target off by {missing:.2g} of its size"
         )
     C = np.zeros((len(problem.target), len(problem.X)))
-    C[:, found.rows] = found.C
-    M = found.M @ T.T
-    sizes = problem.sizes_of(C) if parts is None else exact_sensitivity(C, problem.codes)
-    t = float(np.max(sizes / problem.tau))
-    objective = problem.objective(C, t)
-    if parts is not None:
-        bound, scale = bound_of_parts(problem, M, parts)
-        if bound > 0:  # else there is no certificate, which is said below
-            unit = bound / float(np.vdot(M, problem.target))
-            M, scale = M * unit, scale * unit / problem.sigma2
-            parts = tuple((Z, w * scale) for Z, w in parts)
-    else:
-        bound, M, _ = evaluate(problem, M)
+    C[:, rows] = found.C  # both ends of the gap once more, in the caller's units
+    objective, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
     gap = relative_gap(objective, bound)
     if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
         raise ConvergenceError(
@@ -253,16 +149,54 @@ def _finish(
             f"above tol = {tol:g}"
         )
     C[:] = 0.0
-    C[:, problem.order[found.rows]] = found.C
+    C[:, problem.order[rows]] = found.C
     return GWAWeights(
         C=C,
         objective=objective,
         lower_bound=bound,
         gap=gap,
-        scale=t / problem.unit,
+        scale=float(np.max(sizes / problem.tau)) / problem.unit,
         multipliers=M / (problem.sigma2 or 1.0),
         contributions=sizes,
-        users=labels,
+        users=owned.labels,
         status=found.status,
         parts=parts,
     )
+
+
+def solve(problem: Problem, solver: str, tol: float) -> Solution:
+    """Run the solver asked for; "auto" is cvxpy where it is quick, and then what is missing."""
+    if problem.grouped and solver == "interior":
+        raise ValueError("solver must not be 'interior' with norm='l2', which it does not know")
+    if solver == "interior":
+        return solve_large(problem, tol)
+    if solver == "cvxpy" or len(problem.X) * len(problem.target) <= QUICK:
+        found = on_all_rows(problem, ProgramSolver(problem), tol)
+        if solver == "cvxpy" or found.gap <= tol:
+            return found
+    return solve_large(problem, tol)
+
+
+def solve_large(problem: Problem, tol: float) -> Solution:
+    """Newton where data dominate, else a growing set of rows, and all of them if that fails."""
+    newton = None if problem.grouped or problem.sigma2 == 0 else NewtonSolver(problem)
+    if newton and newton.has_full_rank():
+        found = on_all_rows(problem, newton, tol)
+        if found.gap <= tol:
+            return found
+    begin, most = (ProgramSolver, MOST // 10) if problem.grouped else (InteriorPoint, MOST)
+    found = solve_rows(problem, begin, tol)
+    if found.gap > tol and len(problem.X) * problem.target.size <= most:
+        found = min(found, on_all_rows(problem, begin(problem), tol), key=lambda one: one.gap)
+    return found
+
+
+def on_all_rows(problem: Problem, solver: Solver, tol: float) -> Solution:
+    """Repair the weights that a solver finds, and certify them."""
+    solver.run(0.1 * tol)
+    rows, C, M = np.arange(len(problem.X)), solver.C, solver.M
+    if not (np.isfinite(C).all() and np.isfinite(M).all()):
+        return Solution(rows, np.zeros_like(C), np.zeros_like(M), np.inf, solver.status)
+    C = repair(problem, C)
+    gap = relative_gap(problem.objective(C), evaluate(problem, M).bound)
+    return Solution(rows, C, M, gap, solver.status)

@@ -7,27 +7,27 @@ all rows and find the ones that are missing. So both ends of the gap are those o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pdpbook._users import check_users
 from pdpbook.blocks import Rows, several_passes
-from pdpbook.gwa.dual import DualValue, evaluate, relative_gap
+from pdpbook.gwa.dual import DualValue, evaluate, lowest_levels
+from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
-from pdpbook.gwa.rows import PER_USER, leading, restrict
-from pdpbook.gwa.solver import ConvergenceError, solve
+from pdpbook.gwa.rows import Chosen, grow, longest
+from pdpbook.gwa.solver import ConvergenceError
 from pdpbook.ridge import factor, triangle
 from pdpbook.validation import check_finite, check_positive, check_single
 
-__all__ = ["RowWeights", "gwa_rows", "stream_gwa_bound"]
+__all__ = ["RowWeights", "gwa_rows"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
-ROUNDS = 30
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RowWeights:
     lower_bound: float  #: no weights of any rows have a smaller one
     gap: float  #: (objective - lower_bound) / lower_bound
     scale: float  #: of the Laplace noise that keeps every budget
-    multipliers: Floats  #: shape (d, d), which `stream_gwa_bound` turns into the lower bound
+    multipliers: Floats  #: shape (d, d), which prove the lower bound
 
 
 def gwa_rows(
@@ -87,76 +87,25 @@ def gwa_rows(
     tol = check_single(check_positive(tol, "tol"), "tol")
     given = {"sigma2": sigma2, "epsilon": epsilon, "width": width}
     people = several_passes(blocks, "gwa_rows", "X", "users")
-    design = _design(people, given)
-    chosen = _first_rows(people, design)
-    for _ in range(ROUNDS):
-        white = _problem(chosen, design, given).change_basis(design.basis)
-        found = solve(white, "auto", tol / 3)
-        used = restrict(white, found.rows)
-        objective = used.objective(found.C)
-        dual, near = _price(people, design, white, found.M)
-        gap = relative_gap(objective, dual.bound)
-        if gap <= tol and used.infeasibility(found.C) <= FEASIBLE:
-            M = dual.multipliers @ design.basis.T / (white.sigma2 or 1.0)
-            order = white.order[found.rows]
-            scale = float(np.max(used.sizes_of(found.C) / used.tau)) / white.unit
-            places = chosen.places[order]
-            return RowWeights(places, found.C, objective, dual.bound, gap, scale, M)
-        size = np.abs((near.X @ design.basis) @ dual.multipliers.T).max(axis=1)
-        beyond = size - _levels(dual, near, len(design.labels))[near.codes]
-        beyond[np.isin(near.places, chosen.places) | ~(beyond > 0)] = 0.0
-        new = np.flatnonzero(beyond)
-        if not len(new):
-            break
-        new = new[leading(beyond[new], near.codes[new], PER_USER)]
-        chosen = _joined(chosen, _part(near, new))
-    raise ConvergenceError(
-        f"row generation ended with a certified gap of {gap:.2g}, above tol = {tol:g}, on "
-        f"{len(chosen.places)} rows"
+    design = design_of(people, given)
+    first = first_rows(people, design)
+    problem = problem_of(first, design, given)
+    priced = partial(price, people, design, problem)
+    found, part = grow(problem, first, priced, InteriorPoint, tol)
+    if not (found.gap <= tol and part.infeasibility(found.C) <= FEASIBLE):
+        raise ConvergenceError(
+            f"row generation ended with a certified gap of {found.gap:.2g}, above tol = {tol:g}, "
+            f"on {len(found.rows)} rows"
+        )
+    return RowWeights(
+        rows=found.rows,
+        C=found.C,
+        objective=part.objective(found.C),
+        lower_bound=float(np.vdot(found.M, part.target)),
+        gap=found.gap,
+        scale=float(np.max(part.sizes_of(found.C) / part.tau)) / part.unit,
+        multipliers=found.M @ design.basis.T / (part.sigma2 or 1.0),
     )
-
-
-def stream_gwa_bound(
-    blocks: Any, multipliers: ArrayLike, *, sigma2: float, epsilon: Any, width: float
-) -> float:
-    """Lower bound of the weighting problem from any multipliers, over all rows in blocks.
-
-    Parameters
-    ----------
-    blocks, sigma2, epsilon, width
-        As for `gwa_rows`.
-    multipliers : array_like, shape (d, d)
-        Any matrix; its scale does not matter.
-
-    Returns
-    -------
-    float
-        The bound of `certify`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `gwa_rows`.
-
-    Notes
-    -----
-    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa*.
-
-    Examples
-    --------
-    >>> rows = Rows(np.ones((4, 1)), users=np.arange(4))
-    >>> round(stream_gwa_bound(rows, [[1.0]], sigma2=1.0, epsilon=1.0, width=1.0), 3)
-    0.375
-    """
-    given = {"sigma2": sigma2, "epsilon": epsilon, "width": width}
-    people = several_passes(blocks, "stream_gwa_bound", "X", "users")
-    design = _design(people, given)
-    problem = _problem(_first_rows(people, design), design, given)
-    Lam = np.asarray(check_finite(multipliers, "multipliers"))
-    d = len(design.basis)
-    if Lam.shape != (d, d):
-        raise ValueError(f"multipliers must have shape ({d}, {d}); got {Lam.shape}")
-    return _price(people, design._replace(basis=np.eye(d)), problem, Lam)[0].bound
 
 
 class _Design(NamedTuple):
@@ -164,17 +113,9 @@ class _Design(NamedTuple):
     basis: Floats  # X times it has orthonormal columns
 
 
-class _Chosen(NamedTuple):
-    """Some rows of all blocks."""
-
-    X: Floats
-    codes: Places
-    places: Places
-
-
-def _design(people: Rows, given: dict[str, Any]) -> _Design:
-    one = np.zeros((1, 1))
-    _build(one, [0], **{**given, "epsilon": 1.0})  # refuses bad numbers before the first block
+def design_of(people: Rows, given: dict[str, Any]) -> _Design:
+    alone = {**given, "epsilon": 1.0}
+    build_problem(np.zeros((1, 1)), [0], **alone)  # refuses bad numbers before the first block
     labels: NDArray[Any] | None = None
     factors = []
     for users, part in people.each(_summary):
@@ -189,18 +130,8 @@ def _design(people: Rows, given: dict[str, Any]) -> _Design:
         raise ValueError(
             f"X must have full column rank {d} to estimate every coefficient"
         ) from None
-    problem = _build(root, np.zeros(len(root)), **{**given, "epsilon": 1.0})
+    problem, _ = build_problem(root, np.zeros(len(root)), **alone)
     return _Design(labels, whitening(problem, default_target=True))
-
-
-def _build(X: Floats, users: Any, **given: Any) -> Problem:
-    """A problem of Laplace noise for all coefficients."""
-    return build_problem(X, users, **given, target=None, prior=None, norm="l1", delta=None)[0]
-
-
-def _problem(chosen: _Chosen, design: _Design, given: dict[str, Any]) -> Problem:
-    """The problem on some rows, of every user at least one: budgets count as in the whole."""
-    return _build(chosen.X, design.labels[chosen.codes], **given)
 
 
 def _summary(X: Any, users: Any) -> tuple[NDArray[Any], tuple[Floats, int]]:
@@ -215,16 +146,21 @@ def _rows(X: Any) -> Floats:
     return rows
 
 
-def _part(chosen: _Chosen, at: Places) -> _Chosen:
-    return _Chosen(chosen.X[at], chosen.codes[at], chosen.places[at])
+def problem_of(first: Chosen, design: _Design, given: dict[str, Any]) -> Problem:
+    """The problem on the first rows, some of every user: budgets count as in the whole."""
+    labels = design.labels[first.codes]
+    return build_problem(first.X, labels, **given, target=design.basis)[0]
 
 
-def _joined(one: _Chosen, other: _Chosen) -> _Chosen:
-    X, codes, places = (np.concatenate(pair) for pair in zip(one, other, strict=True))
-    return _Chosen(X, codes, places)
+def first_rows(people: Rows, design: _Design) -> Chosen:
+    d = design.basis.shape[1]
+    chosen = Chosen(np.zeros((0, d)), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+    for part in _placed(people, partial(_first_of_block, design)):
+        chosen = longest(chosen.join(part)[0])
+    return chosen
 
 
-def _placed(people: Rows, function: Any) -> Iterator[_Chosen]:
+def _placed(people: Rows, function: Any) -> Iterator[Chosen]:
     """Rows chosen from each block, with their places in the whole."""
     start = 0
     for chosen, n in people.each(function):
@@ -232,72 +168,39 @@ def _placed(people: Rows, function: Any) -> Iterator[_Chosen]:
         start += n
 
 
-def _longest(chosen: _Chosen, T: Floats) -> _Chosen:
-    """The longest rows of every user and of all, in the basis of T."""
-    score = np.abs(chosen.X @ T).max(axis=1)
-    many = min(20 * len(T), len(score))
-    keep = np.union1d(
-        leading(score, chosen.codes, PER_USER), np.argpartition(-score, many - 1)[:many]
-    )
-    return _part(chosen, keep)
+def _of_block(design: _Design, X: Any, users: Any) -> Chosen:
+    X = _rows(X) @ design.basis
+    return Chosen(X, np.searchsorted(design.labels, users), np.arange(len(X)))
 
 
-def _first_rows(people: Rows, design: _Design) -> _Chosen:
-    parts = _placed(people, partial(_first_of_block, design))
-    chosen = next(parts)
-    for part in parts:
-        chosen = _longest(_joined(chosen, part), design.basis)
-    return chosen
+def _first_of_block(design: _Design, X: Any, users: Any) -> tuple[Chosen, int]:
+    block = _of_block(design, X, users)
+    return longest(block), len(block.codes)
 
 
-def _first_of_block(design: _Design, X: Any, users: Any) -> tuple[_Chosen, int]:
-    codes = np.searchsorted(design.labels, users)
-    return _longest(_Chosen(_rows(X), codes, np.arange(len(codes))), design.basis), len(codes)
-
-
-def _price(people: Rows, design: _Design, problem: Problem, M: Floats) -> tuple[DualValue, _Chosen]:
+def price(people: Rows, design: _Design, problem: Problem, M: Floats) -> tuple[DualValue, Chosen]:
     """The dual of all rows at M, and the rows that it depends on.
 
     First the largest multiplier of every user; it bounds their level from below, and only rows
     above that bound, the largest included, play a part. See `dual.best_levels`.
     """
-    M = M / np.abs(M).max()
     highest = np.zeros(len(design.labels))
     for part in people.each(partial(_highest, design, M)):
         highest = np.maximum(highest, part)
-    floor = highest
-    if problem.sigma2 > 0:
-        ratio = problem.kappa / problem.sigma2
-        floor = np.maximum(highest - problem.tau * float(problem.tau @ highest) / ratio, 0.0)
+    floor = lowest_levels(problem, highest)
     parts = list(_placed(people, partial(_above, design, M, floor)))
-    near = parts[0]
-    for part in parts[1:]:
-        near = _joined(near, part)
-    by_user = np.argsort(near.codes, kind="stable")
-    near = _part(near, by_user)
-    whole = replace(problem, X=near.X @ design.basis, codes=near.codes)
-    return evaluate(restrict(whole, np.arange(len(near.codes))), M), near
-
-
-def _multipliers(design: _Design, M: Floats, X: Any) -> Floats:
-    return np.asarray(np.abs((_rows(X) @ design.basis) @ M.T).max(axis=1))
+    every = Chosen(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    near = every.at(np.argsort(every.codes, kind="stable"))
+    return evaluate(problem.part(near.X, near.codes), M), near
 
 
 def _highest(design: _Design, M: Floats, X: Any, users: Any) -> Floats:
-    highest = np.zeros(len(design.labels))
-    codes = np.searchsorted(design.labels, users)
-    np.maximum.at(highest, codes, _multipliers(design, M, X))
+    highest, block = np.zeros(len(design.labels)), _of_block(design, X, users)
+    np.maximum.at(highest, block.codes, np.abs(block.X @ M.T).max(axis=1))
     return highest
 
 
-def _above(design: _Design, M: Floats, floor: Floats, X: Any, users: Any) -> tuple[_Chosen, int]:
-    codes = np.searchsorted(design.labels, users)
-    rows = np.flatnonzero(_multipliers(design, M, X) >= floor[codes])
-    return _Chosen(_rows(X)[rows], codes[rows], rows), len(codes)
-
-
-def _levels(dual: DualValue, near: _Chosen, m: int) -> Floats:
-    """The level of every user; 0 for those of whom no row matters."""
-    levels = np.zeros(m)
-    levels[np.unique(near.codes)] = dual.levels
-    return levels
+def _above(design: _Design, M: Floats, floor: Floats, X: Any, users: Any) -> tuple[Chosen, int]:
+    block = _of_block(design, X, users)
+    rows = np.flatnonzero(np.abs(block.X @ M.T).max(axis=1) >= floor[block.codes])
+    return block.at(rows), len(block.codes)
