@@ -8,6 +8,7 @@ own, and replaces their lines. `auto`, `cvxpy` and `interior` are those of `gwa_
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import resource
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab.benchmarks import programs
@@ -73,8 +75,12 @@ def outcome(regime: str, n: int, solver: str) -> dict[str, object]:
     return {"status": done.stderr.strip().splitlines()[-1].split(": ", 1)[-1]}
 
 
-def main(solvers: list[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Replace the lines of some solvers."""
+    about = __doc__.partition("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m lab gwa_solvers", description=about)
+    parser.add_argument("solvers", nargs="+", metavar="SOLVER", help="auto, cvxpy, interior, PIQP")
+    solvers = parser.parse_args(arguments).solvers
     rows = []
     if TABLE.exists():
         with TABLE.open() as file:
