@@ -2,8 +2,8 @@
 
 There nearly all rows may carry weight, and a set of rows that grows does not help. With a million
 rows of ten columns the interior point on all of them took two minutes and 2.6 GB, this takes three
-steps, 7 seconds and 1 GB (`lab/benchmarks/gwa_solvers.csv`). Where noise dominates, fewer entries than
-unknowns carry weight near least squares, its system has no full rank, and it fails.
+steps, 7 seconds and 1 GB (`gwa_solvers.csv` in `lab/benchmarks`). Where noise dominates, fewer
+entries than unknowns carry weight near least squares, its system has no full rank, and it fails.
 """
 
 from __future__ import annotations
