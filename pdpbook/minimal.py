@@ -30,9 +30,8 @@ def l2_laplace_density(angle, d, eps0, terms=(1, 1)):  # thm-l2-laplace-profile
          * special.kv(p + 0.5, s))
     c = (s**d * special.gamma(d / 2) / np.sqrt(np.pi)
          / special.gamma(d) / special.gamma((d - 1) / 2))
-    return c * np.exp(s * np.sin(angle)) * (
-        terms[0] * np.cos(angle) ** (d - 2) * J[0]
-        + terms[1] * np.cos(angle) ** d * J[1])
+    return c * np.exp(s * np.sin(angle)) * np.dot(terms, [
+        np.cos(angle) ** (d - 2) * J[0], np.cos(angle) ** d * J[1]])
 
 def l2_laplace_profile(epsilon, d, eps0):  # thm-l2-laplace-profile
     if d == 1 or eps0 <= epsilon:
@@ -203,6 +202,8 @@ def adaops(G, b, epsilon, delta, N, kappa, rng):  # alg-adaops: budgets added
     z = np.linalg.eigvalsh(G)[0] + shift * rng.normal()
     z = max(0, z + shift * stats.norm.ppf(delta / 4) - 1)
     lam = max(0, N / (kappa * len(b)) - z, 1 - z)
+    while max(ops_exact(2 * epsilon / 3, 1 / (z + lam), 0)) > delta / 2:
+        lam = max(1, 2 * lam)
     h = z + lam
     mu = min(1 / h, 1 / (2 * lam + 1e-300))
     reach = 1 + np.sqrt(N * (mu - lam * mu**2))
@@ -211,9 +212,8 @@ def adaops(G, b, epsilon, delta, N, kappa, rng):  # alg-adaops: budgets added
 
 def ops_gamma(lam, epsilon, delta, N):  # alg-pdp-to-dp: over all weights s of the data
     s = np.append(0, np.geomspace(1e-4 * lam, max(N, lam), 2000))
-    fit = np.sqrt(N * s) / (s + lam)  # largest at s = lam
+    fit = np.sqrt(N * s) / (s + lam)  # rises up to s = lam
     most = np.maximum(fit[:-1], fit[1:])
-    most[(s[:-1] <= lam) & (lam <= s[1:])] = np.sqrt(N / lam) / 2
     rho = largest_residual(epsilon, delta, 1 / (s[:-1] + lam))
     return min((rho / (1 + most)) ** 2)
 
@@ -328,23 +328,23 @@ def limited_regression(X, y, users, kept, tau, rng):  # prop-sample-limit-regres
     C[:, kept] = np.linalg.pinv(X[kept])
     return gwa_release(C, y, users, tau, rng)
 
-def two_stage_gwa(X, y, users, sigma2, tau, share, reach, rng):  # prop-two-stage
-    P = gwa(X, users, sigma2, share * tau)
-    first = gwa_release(P, y, users, share * tau, rng)
-    b = max(np.bincount(users, np.abs(P).sum(axis=0)) / tau) / share
+def two_stage_gwa(X, y, users, sigma2, B, eps, share, reach, rng):  # prop-two-stage
+    tau = share * eps / B
+    P = gwa(X, users, sigma2, tau)
+    first = gwa_release(P, y, users, tau, rng)
+    b = max(np.bincount(users, np.abs(P).sum(axis=0)) / tau)
     V = sigma2 * P @ P.T + 2 * b**2 * np.eye(len(P))
     t = reach * np.sqrt(sigma2 + np.sum(V * (X.T @ X)) / len(X))
-    rest = (1 - share) * tau / (2 * t)  # residuals have a width of 2t
-    C = gwa(X, users, sigma2, rest)
+    tau = (1 - share) * eps / (2 * t)  # residuals have a width of 2t
+    C = gwa(X, users, sigma2, tau)
     residual = np.clip(y - X @ first, -t, t)
-    return first + gwa_release(C, residual, users, rest, rng)
+    return first + gwa_release(C, residual, users, tau, rng)
 
 # pac/noise -------------------------------------------------------------------
 
 def anisotropic_noise(v, V, tau):  # prop-anisotropic: v of everybody, (n, p), or of one
     e = np.sqrt(v) * np.sqrt(v).sum(axis=-1, keepdims=True) / tau
-    e = e.reshape(-1, len(V)).max(axis=0)
-    return V * e @ V.T
+    return V * np.atleast_2d(e).max(axis=0) @ V.T
 
 def ridge_of_half(X, y, half, alpha, intercept_alpha=0):  # prop-rank-one
     Z = np.column_stack([X, np.ones(len(X))])
