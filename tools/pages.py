@@ -202,7 +202,9 @@ def api(pages: dict[str, Page]) -> str:
         module = importlib.import_module(name)
         short = name.removeprefix("pdpbook.")
         parts.append(f"## {short}\n")
-        parts.append(f"{'All docstrings' if module.__all__ else 'To read'}: {{doc}}`api/{short}`.\n")
+        parts.append(
+            f"{'All docstrings' if module.__all__ else 'To read'}: {{doc}}`api/{short}`.\n"
+        )
         lines = []
         for public in module.__all__:
             thing = getattr(module, public)
@@ -223,9 +225,6 @@ def api(pages: dict[str, Page]) -> str:
 
 def reference(name: str, _: dict[str, Page]) -> str:
     """The docstrings of a module, on a page of their own: all of them together are heavy."""
-    if not importlib.import_module(name).__all__:  # what is there to be read
-        path = f"../../../{name.replace('.', '/')}.py"
-        return f"{GENERATED}# {name}\n\n```{{literalinclude}} {path}\n:language: python\n```\n"
     parts = [
         f"# {name}\n",
         "What is in it, in a line each: {doc}`../api`.\n",
@@ -234,6 +233,9 @@ def reference(name: str, _: dict[str, Page]) -> str:
         "   :member-order: bysource\n   :exclude-members: set_fit_request, "
         "set_partial_fit_request, set_predict_request, set_score_request\n```\n",
     ]
+    if not importlib.import_module(name).__all__:  # it is there to be read
+        source = f"../../../{name.replace('.', '/')}.py"
+        parts.append(f"```{{literalinclude}} {source}\n:language: python\n:start-at: import\n```\n")
     return GENERATED + "\n".join(parts)
 
 
