@@ -14,8 +14,11 @@ from functools import cache, partial
 from types import SimpleNamespace
 
 import minimal as tool
+import nbformat
 import numpy as np
 import pytest
+from nbformat import v4
+from reading import statements
 from scipy import stats
 from sklearn.base import BaseEstimator
 
@@ -54,9 +57,7 @@ def test_a_mechanism_is_a_dozen_lines(node):
     assert node.end_lineno - first < 12
 
 
-def test_each_names_a_statement_of_its_chapter_or_of_another():
-    from reading import statements
-
+def test_each_names_a_statement():
     known = {row["label"] for row in statements()}
     assert {one.label for one in tool.mechanisms()} <= known
 
@@ -67,11 +68,36 @@ def test_nothing_of_the_package_imports_it():
         assert not re.search(r"pdpbook\.minimal|import minimal", text), path
 
 
-def test_a_cell_without_its_statement_is_refused():
-    cell = "@twice\ndef one(x):  # why\n    return x\n\n\nassert one(1) == 1\n"
-    assert list(tool.functions(cell)) == [("one", "@twice\ndef one(x):  # why\n    return x")]
-    shown = tool.shown(tool.Mechanism("one", "thm-x", "a/b", "def one(x):  # why\n    return x"))
-    assert shown == "def one(x):  # thm-x: why\n    return x\n"
+FUNCTION = "@twice\ndef one(x):  # why\n    return x"
+
+
+def book(monkeypatch, tmp_path, *labels):
+    """A chapter with the same function once for each of `labels`."""
+    source = f"{FUNCTION}\n\n\nassert one(1) == 1\n"
+    metadata = [{"tags": ["minimal"], "minimal": label} for label in labels]
+    cells = [v4.new_code_cell(source, metadata=each) for each in metadata]
+    nbformat.write(v4.new_notebook(cells=cells), tmp_path / "b.ipynb")
+    monkeypatch.setattr(tool, "published", lambda: {"a/b": tmp_path / "b.ipynb"})
+
+
+def test_a_function_comes_without_its_calls_and_with_its_statement(monkeypatch, tmp_path):
+    book(monkeypatch, tmp_path, {"one": "thm-x"})
+    assert tool.mechanisms() == [tool.Mechanism("one", "thm-x", "a/b", FUNCTION)]
+    assert tool.tangled().endswith("\n\n@twice\ndef one(x):  # thm-x: why\n    return x\n")
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        ([{}], "one names no statement"),
+        ([{"one": "thm-x"}, {"one": "thm-x"}], "one stands twice"),
+        ([{"one": "thm-x", "two": "thm-y"}], "there is no two"),
+    ],
+)
+def test_what_cannot_be_tangled_is_refused(monkeypatch, tmp_path, labels, why):
+    book(monkeypatch, tmp_path, *labels)
+    with pytest.raises(tool.Refused, match=why):
+        tool.mechanisms()
 
 
 # --- it is what runs -----------------------------------------------------------------------------
