@@ -46,7 +46,7 @@ def l2_laplace_profile(epsilon, d, eps0):  # thm-l2-laplace-profile
 
 def gaussian_profile(epsilon, m):  # lem-gaussian-mechanism
     near, far = m / 2 - epsilon / m, -m / 2 - epsilon / m
-    return stats.norm.cdf(near) - np.exp(epsilon) * stats.norm.cdf(far)
+    return special.ndtr(near) - np.exp(epsilon) * special.ndtr(far)
 
 @np.vectorize
 def gaussian_mu(epsilon, delta):  # lem-gaussian-mechanism: the largest move that is hidden
