@@ -203,7 +203,7 @@ def api(pages: dict[str, Page]) -> str:
         short = name.removeprefix("pdpbook.")
         parts.append(f"## {short}\n")
         parts.append(
-            f"{'All docstrings' if module.__all__ else 'To read'}: {{doc}}`api/{short}`.\n"
+            f"{'To read' if name in TO_READ else 'All docstrings'}: {{doc}}`api/{short}`.\n"
         )
         lines = []
         for public in module.__all__:
@@ -223,6 +223,9 @@ def api(pages: dict[str, Page]) -> str:
     return GENERATED + "\n".join(parts)
 
 
+TO_READ = ("pdpbook.minimal",)  # the source is the page
+
+
 def reference(name: str, _: dict[str, Page]) -> str:
     """The docstrings of a module, on a page of their own: all of them together are heavy."""
     parts = [
@@ -233,7 +236,7 @@ def reference(name: str, _: dict[str, Page]) -> str:
         "   :member-order: bysource\n   :exclude-members: set_fit_request, "
         "set_partial_fit_request, set_predict_request, set_score_request\n```\n",
     ]
-    if not importlib.import_module(name).__all__:  # it is there to be read
+    if name in TO_READ:
         source = f"../../../{name.replace('.', '/')}.py"
         parts.append(f"```{{literalinclude}} {source}\n:language: python\n:start-at: import\n```\n")
     return GENERATED + "\n".join(parts)
