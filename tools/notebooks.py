@@ -2,6 +2,8 @@
 
     python tools/notebooks.py [book/foundations/coins.ipynb ...]
 
+Then `pdpbook/minimal.py` is written anew from their cells.
+
 Committed form: executed from a fresh kernel, execution counts 1, 2, 3, ..., text outputs kept,
 images stripped, no run times, cell ids that are words. With no argument, every notebook. The first
 that fails stops all others.
@@ -20,6 +22,7 @@ from pathlib import Path
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 os.environ.setdefault("PYTHONHASHSEED", "0")
 
+import minimal
 import nbformat
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -150,3 +153,4 @@ if __name__ == "__main__":
     if DATA.is_dir():
         os.environ.setdefault("PDPBOOK_DATA", str(DATA))
     at_once(refresh, [Path(p).resolve() for p in sys.argv[1:]] or sources())
+    minimal.write()

@@ -205,7 +205,9 @@ def api(pages: dict[str, Page]) -> str:
         module = importlib.import_module(name)
         short = name.removeprefix("pdpbook.")
         parts.append(f"## {short}\n")
-        parts.append(f"All docstrings: {{doc}}`api/{short}`.\n")
+        parts.append(
+            f"{'To read' if name in TO_READ else 'All docstrings'}: {{doc}}`api/{short}`.\n"
+        )
         lines = []
         for public in module.__all__:
             thing = getattr(module, public)
@@ -224,6 +226,9 @@ def api(pages: dict[str, Page]) -> str:
     return GENERATED + "\n".join(parts)
 
 
+TO_READ = ("pdpbook.minimal",)  # the source is the page
+
+
 def reference(name: str, _: dict[str, Page]) -> str:
     """The docstrings of a module, on a page of their own: all of them together are heavy."""
     parts = [
@@ -234,6 +239,9 @@ def reference(name: str, _: dict[str, Page]) -> str:
         "   :member-order: bysource\n   :exclude-members: set_fit_request, "
         "set_partial_fit_request, set_predict_request, set_score_request\n```\n",
     ]
+    if name in TO_READ:
+        source = f"../../../{name.replace('.', '/')}.py"
+        parts.append(f"```{{literalinclude}} {source}\n:language: python\n:start-at: import\n```\n")
     return GENERATED + "\n".join(parts)
 
 
