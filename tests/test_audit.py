@@ -224,7 +224,7 @@ def test_every_budget_is_kept_and_nearly_spent(mechanism):
     "mechanism",
     [
         PDPRidge(0.05),
-        PDPRidge(1.0, loss="huber", threshold=0.2),
+        PDPRidge(1.0, loss="huber", huber_threshold=0.2),
         PDPRidge(2.0, row_norm=1.2, fit_intercept=True),
         PDPRidge(LAM, row_norm=1.0, proof="published"),
         PDPRidge(1.0, loss="huber", row_norm=0.7),

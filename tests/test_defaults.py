@@ -307,7 +307,7 @@ def test_means_far_from_0_keep_their_promise_and_their_answer():
 def test_the_baselines_keep_their_smallest_budget_by_definition():
     X, y, epsilon = people()
     epsilon[7] = 1e-6
-    model = SampleLimitedMean(threshold="max").fit(X, y, epsilon=epsilon)
+    model = SampleLimitedMean(max_rows="max").fit(X, y, epsilon=epsilon)
     assert model.noise_scale_ > 1e3
     assert WeightedMean().fit(X, y, epsilon=epsilon).noise_scale_ < 1
 
@@ -333,6 +333,7 @@ SIZES = {
     "lam": (1e-200, 1e200),
     "row_norm": (1e-170, 1e170),
     "threshold": (1e-300, 1e300),
+    "huber_threshold": (1e-300, 1e300),
     "clip_norm": (1e-200, 1e200),
     "radius": (1e-200, 1e200),
     "learning_rate": (1e-200, 1e200),

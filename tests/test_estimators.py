@@ -106,12 +106,12 @@ RELEASED = {
     AdaSSP: "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_ noise_",
     GWARegression: "coef_ intercept_ release_ scale_ gap_ rank_ exposure_ users_ "
     "n_features_in_ guarantee_ noise_",
-    SampleLimitedRegression: "coef_ intercept_ release_ scale_ threshold_ rank_ exposure_ users_ "
+    SampleLimitedRegression: "coef_ intercept_ release_ scale_ max_rows_ rank_ exposure_ users_ "
     "n_features_in_ guarantee_ noise_",
     TwoStageGWARegression: "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ scale_ gap_ "
     "rank_ exposure_ users_ n_features_in_ guarantee_ noise_",
     WeightedMean: "mean_ noise_scale_ h_ weights_ exposure_ users_ guarantee_ noise_",
-    SampleLimitedMean: "mean_ noise_scale_ threshold_ exposure_ users_ guarantee_ noise_",
+    SampleLimitedMean: "mean_ noise_scale_ max_rows_ exposure_ users_ guarantee_ noise_",
     WeightedERM: "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_ "
     "guarantee_ noise_",
     DPSGDRegression: "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_ "

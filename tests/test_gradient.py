@@ -29,7 +29,7 @@ def test_one_step_by_hand():
     X, y = [[1.0], [0.5]], [0.5, -1.0]
     law = GradientDescentRidge(0.25, delta=DELTA, steps=1, step_size=0.1).output_law(X, y)
     assert_allclose(law.center, [0.1 * (0.5 - 0.5)], atol=1e-17)
-    cut = GradientDescentRidge(0.25, delta=DELTA, steps=2, step_size=0.1, threshold=0.4)
+    cut = GradientDescentRidge(0.25, delta=DELTA, steps=2, step_size=0.1, huber_threshold=0.4)
     first = 0.1 * (0.4 * 1 - 0.4 * 0.5)
     second = first - 0.1 * (2 * 0.25 * first - (0.4 * 1 - 0.4 * 0.5))
     assert_allclose(cut.output_law(X, y).center, [first, second], rtol=1e-14)
@@ -39,7 +39,7 @@ def test_one_step_by_hand():
 def test_without_noise_it_descends_to_the_huber_minimizer(n, d, lam, c):
     X, y, epsilon = people(n, d, seed=n)
     steps = int(20 * (2 * lam + d) / lam)
-    model = GradientDescentRidge(lam, delta=DELTA, steps=steps, threshold=c)
+    model = GradientDescentRidge(lam, delta=DELTA, steps=steps, huber_threshold=c)
     law = model.output_law(X, y, epsilon=epsilon)
     least = huber_ridge(X, y, lam, law.weights, threshold=c).theta
     # a step contracts by 1 - 2 lam / (2 lam + d) at least, so e^-40 is left
@@ -72,7 +72,7 @@ def test_clipped_square_gradients_are_huber_gradients_of_ones_own(clip_norm):
 
 def test_the_density_of_a_path_is_a_product_of_normals():
     X, y, epsilon = people(d=2)
-    model = GradientDescentRidge(0.5, delta=DELTA, steps=3, threshold=0.2)
+    model = GradientDescentRidge(0.5, delta=DELTA, steps=3, huber_threshold=0.2)
     law = model.output_law(X, y, epsilon=epsilon)
     paths = law.sample(5, rng=np.random.default_rng(0))
     total = np.zeros(5)
@@ -101,7 +101,7 @@ def test_the_estimate_is_the_recursion_of_covariances(steps):
     """Along even rows nothing is clipped, so a step maps the covariance C to A C A + added I."""
     d, n, lam, step, threshold = 3, 40, 0.2, 0.1, 0.7
     model = GradientDescentRidge(
-        lam, delta=DELTA, steps=steps, step_size=step, threshold=threshold, epsilon=0.8
+        lam, delta=DELTA, steps=steps, step_size=step, huber_threshold=threshold, epsilon=0.8
     )
     moments = np.full((d, d), 1 / 4) + np.eye(d) / 12  # of rows spread evenly over [0, 1]^d
     gradient = 2 * threshold * np.sqrt(d)
@@ -147,8 +147,8 @@ def test_units_come_and_go():
     ("settings", "length"),
     [
         ({}, 4.0),
-        ({"threshold": 0.3}, 1.2),
-        ({"threshold": 0.3, "row_norm": 1.0, "clip": True}, 0.6),
+        ({"huber_threshold": 0.3}, 1.2),
+        ({"huber_threshold": 0.3, "row_norm": 1.0, "clip": True}, 0.6),
         ({"loss": "square"}, 4.0),
         ({"loss": "square", "clip_norm": 0.7}, 0.7),
     ],
@@ -200,7 +200,7 @@ def test_one_step_shows_exactly_what_is_promised():
 # A threshold far below every residual keeps the loud person's gradient at full length in all
 # steps: then the path is a Gaussian shift, and what is realized is what is promised. Deviations
 # are known to 1 / sqrt(2 draws) = 0.5 percent; five of those, and a percent for other residuals.
-HONEST = {"steps": 9, "threshold": 0.001, "delta": DELTA}
+HONEST = {"steps": 9, "huber_threshold": 0.001, "delta": DELTA}
 
 
 def test_many_steps_show_what_is_promised():
@@ -223,7 +223,7 @@ def test_no_pair_shows_more_than_promised(loss, lam):
         epsilon, X2, y2 = rng.uniform(0.1, 2, 6), X.copy(), y.copy()
         person = rng.integers(6)
         X2[person], y2[person] = np.round(rng.random(3)), -y[person]
-        model = GradientDescentRidge(lam, delta=DELTA, steps=5, loss=loss, threshold=0.5)
+        model = GradientDescentRidge(lam, delta=DELTA, steps=5, loss=loss, huber_threshold=0.5)
         p, q = (model.output_law(*data, epsilon=epsilon) for data in ((X, y), (X2, y2)))
         before = p.sample(50, rng=rng).reshape(50, 5, 3)[:, :-1]
         before = np.concatenate([np.zeros((50, 1, 3)), before], axis=1)
@@ -297,7 +297,7 @@ def test_planted_bugs_are_caught(bug, low, high):
         ({"step_size": np.nan}, ValueError, "step_size must be finite and above 0; got nan"),
         ({"step_size": 0.5, "lam": 2.0}, ValueError, "step_size must be below 1 / lam = 0.5"),
         ({"loss": "absolute"}, ValueError, "loss must be one of 'huber', 'square'"),
-        ({"threshold": 0.0}, ValueError, "threshold must be finite and above 0; got 0"),
+        ({"huber_threshold": 0.0}, ValueError, "threshold must be finite and above 0; got 0"),
         ({"clip_norm": 0.0}, ValueError, "clip_norm must be finite and above 0; got 0"),
         ({"row_norm": np.inf}, ValueError, "row_norm must be finite and above 0; got inf"),
         ({"clip": 1}, TypeError, "clip must be True or False; got 1"),

@@ -27,7 +27,7 @@ ALL = [
     GWARegression(**SETTINGS, prior=0.5),
     GWARegression(**SETTINGS, sensitivity="exact"),
     SampleLimitedRegression(**SETTINGS),
-    SampleLimitedRegression(**SETTINGS, threshold=5, sensitivity="exact"),
+    SampleLimitedRegression(**SETTINGS, max_rows=5, sensitivity="exact"),
     TwoStageGWARegression(**SETTINGS),
     TwoStageGWARegression(**SETTINGS, epsilon=40.0, share=0.3),
 ]
@@ -81,7 +81,7 @@ def test_the_mean_by_hand():
     assert_allclose(model.exposure_, [1, 1], rtol=1e-6)
     assert_array_equal(model.users_, ["a", "b"])
     assert model.rank_ == 1
-    limited = SampleLimitedRegression(threshold="max").fit(X, [0, 0, 0, 0], users=users)
+    limited = SampleLimitedRegression(max_rows="max").fit(X, [0, 0, 0, 0], users=users)
     assert_allclose(limited.scale_, WIDTH * 3 / 4, rtol=1e-12)
     assert_allclose(limited.exposure_, [1 / 3, 1], rtol=1e-12)
 
@@ -93,7 +93,7 @@ def test_without_privacy_it_is_least_squares():
         model.set_params(epsilon=1e9).fit(X, y, users=users)
         assert_allclose(model.coef_, fit, atol=1e-6)
     limited = SampleLimitedRegression(**SETTINGS, epsilon=1e9).fit(X, y, users=users)
-    assert limited.threshold_ == np.bincount(users).max()
+    assert limited.max_rows_ == np.bincount(users).max()
     assert_allclose(limited.coef_, fit, atol=1e-6)
 
 
@@ -166,7 +166,7 @@ def test_a_saturated_user_loses_all_of_it():
     X, users = np.ones((6, 1)), np.array([0, 0, 0, 0, 1, 2])
     model = GWARegression(**SETTINGS)
     assert_allclose(realized(model, X, users, 0), 1.0, rtol=1e-6)
-    exact = SampleLimitedRegression(**SETTINGS, threshold="max", sensitivity="exact")
+    exact = SampleLimitedRegression(**SETTINGS, max_rows="max", sensitivity="exact")
     X, _, users = people()
     model = exact.fit(X, np.zeros(80), users=users)
     worst = int(model.exposure_.argmax())
@@ -206,7 +206,7 @@ class SpendsTwice(TwoStageGWARegression):
 @pytest.mark.parametrize(
     "bug",
     [
-        CountsRecords(**SETTINGS, threshold=5),
+        CountsRecords(**SETTINGS, max_rows=5),
         ForgetsTheWidth(**SETTINGS),
         SpendsTwice(**SETTINGS, epsilon=40.0, share=0.3),
     ],
@@ -253,7 +253,7 @@ def test_gaussian_promise_and_noise():
 def test_sample_limiting_is_never_better(limited):
     """Feasible for the same program: by optimality, up to the certified gap."""
     X, _, users = people(m=8)
-    model = SampleLimitedRegression(**SETTINGS, threshold=limited)
+    model = SampleLimitedRegression(**SETTINGS, max_rows=limited)
     plan = model.plan(X, *owned(users))
     variance = 0.02 * (plan.C**2).sum() + 2 * 3 * plan.scale**2
     found = gwa_weights(X, users, sigma2=0.02, epsilon=1.0, width=WIDTH)
@@ -265,21 +265,21 @@ def test_best_is_the_best_of_all_thresholds():
     X, y, users = people()
     variance = {}
     for h in range(1, np.bincount(users).max() + 1):
-        model = SampleLimitedRegression(**SETTINGS, threshold=h)
+        model = SampleLimitedRegression(**SETTINGS, max_rows=h)
         plan = model.plan(X, *owned(users))
         variance[h] = 0.02 * (plan.C**2).sum() + 6 * plan.scale**2
     best = SampleLimitedRegression(**SETTINGS).fit(X, y, users=users)
-    assert best.threshold_ == min(variance, key=variance.get)
+    assert best.max_rows_ == min(variance, key=variance.get)
 
 
 def test_exact_noise_is_smaller_and_exact():
     X, y, users = people()
     loose, exact = (
-        SampleLimitedRegression(**SETTINGS, threshold=4, sensitivity=kind).fit(X, y, users=users)
+        SampleLimitedRegression(**SETTINGS, max_rows=4, sensitivity=kind).fit(X, y, users=users)
         for kind in ("entrywise", "exact")
     )
     assert exact.scale_ < loose.scale_
-    C = SampleLimitedRegression(**SETTINGS, threshold=4).plan(X, *owned(users)).C
+    C = SampleLimitedRegression(**SETTINGS, max_rows=4).plan(X, *owned(users)).C
     assert_allclose(exact.scale_, exact_sensitivity(C, users, width=WIDTH).max(), rtol=1e-12)
 
 
@@ -402,10 +402,10 @@ def test_a_prior_needs_no_rank_and_no_warning():
 
 def test_lost_rank_names_the_threshold():
     X = np.eye(3)[[0, 1, 2, 0, 1]]
-    with pytest.raises(ValueError, match=r"^threshold must keep rows of rank 3.*at most 1 of each"):
-        SampleLimitedRegression(threshold=1).fit(X, np.zeros(5), users=[0, 0, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"^max_rows must keep rows of rank 3.*at most 1 of each"):
+        SampleLimitedRegression(max_rows=1).fit(X, np.zeros(5), users=[0, 0, 0, 1, 1])
     model = SampleLimitedRegression().fit(X, np.zeros(5), users=[0, 0, 0, 1, 1])
-    assert model.threshold_ > 1
+    assert model.max_rows_ > 1
 
 
 # ---------------------------------------------------------------- bad input
@@ -434,8 +434,8 @@ def test_a_solver_that_does_not_converge_releases_nothing(kind):
         (GWARegression, {"objective": "both"}, "objective must be one of"),
         (GWARegression, {"sensitivity": "loose"}, "sensitivity must be one of"),
         (GWARegression, {"sensitivity": "exact", "delta": 0.1}, "sensitivity must be 'entrywise'"),
-        (SampleLimitedRegression, {"threshold": 0}, "threshold must be at least 1"),
-        (SampleLimitedRegression, {"threshold": "some"}, "threshold must be one of"),
+        (SampleLimitedRegression, {"max_rows": 0}, "max_rows must be at least 1"),
+        (SampleLimitedRegression, {"max_rows": "some"}, "max_rows must be one of"),
         (SampleLimitedRegression, {"choice": -1}, "choice must be at least 0"),
         (TwoStageGWARegression, {"share": 1.0}, "share must be above 0 and below 1"),
         (TwoStageGWARegression, {"reach": 0.0}, "reach must be finite and above 0"),
@@ -449,8 +449,8 @@ def test_bad_settings_are_refused_before_data(kind, settings, message):
 def test_kinds_are_refused():
     with pytest.raises(TypeError, match="clip must be True or False"):
         GWARegression(clip=1).fit(None, None)
-    with pytest.raises(TypeError, match="threshold must be a whole number"):
-        SampleLimitedRegression(threshold=1.5).fit(None, None)
+    with pytest.raises(TypeError, match="max_rows must be a whole number"):
+        SampleLimitedRegression(max_rows=1.5).fit(None, None)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_errors_are_those_of_the_estimators(small):
 
     gwa = error(GWARegression(**common))
     assert_allclose(found.loc["GWA", ["mean", "noise_sd"]].astype(float), gwa, rtol=1e-6)
-    largest = SampleLimitedRegression(**common, threshold="max")
+    largest = SampleLimitedRegression(**common, max_rows="max")
     assert_allclose(found.loc["limit, max", ["mean", "noise_sd"]].astype(float), error(largest))
     assert found.loc["limit, max", "threshold"] == small.users.sizes.max()
 

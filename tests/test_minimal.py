@@ -173,7 +173,7 @@ def pdp_op_huber(m, seed):
     found, delta = [], 1e-4 * (seed % 2)
     for c in ({}, {"c": 0.3}):
         one, two = twins(seed)
-        model = PDPRidge(lam, loss="huber", delta=delta, threshold=c.get("c", 1.0))
+        model = PDPRidge(lam, loss="huber", delta=delta, huber_threshold=c.get("c", 1.0))
         law = model.output_law(X, y, epsilon=epsilon)
         mine = m.pdp_op_huber(X, y, lam, epsilon, delta, one, **c)
         found.append(close(mine, law.sample(rng=two), rtol=5e-6))
@@ -200,7 +200,7 @@ def objective_perturbation(m, seed):
     heard = epsilon - 0.001 * epsilon.min()  # what is left for the tilt
     found = []
     for c in ({}, {"c": 0.4}):
-        model = ObjectivePerturbation(lam, threshold=c.get("c", 1.0))
+        model = ObjectivePerturbation(lam, huber_threshold=c.get("c", 1.0))
         law = model.output_law(X, y, epsilon=epsilon)
         one, two = twins(seed)
         mine = m.objective_perturbation(X, y, lam, heard, one, **c)
@@ -351,7 +351,7 @@ def limited_mean(m, seed):
     for h in (1, 3, 40):
         one, two = twins(seed)
         kept = m.limit_records(users, h, np.random.default_rng(5))
-        law = SampleLimitedMean(threshold=h, selection_seed=5).output_law(
+        law = SampleLimitedMean(max_rows=h, selection_seed=5).output_law(
             X, y, users=users, epsilon=dict(enumerate(budgets))
         )
         mine = m.limited_mean(y, users, kept, 2.0, budgets, one)
@@ -398,7 +398,7 @@ def gwa_regression(m, seed):
 def limited_regression(m, seed):
     X, y, users, budgets = crowd(seed)
     epsilon, (one, two) = dict(enumerate(budgets)), twins(seed)
-    model = gwa.SampleLimitedRegression(threshold=X.shape[1] + 1)
+    model = gwa.SampleLimitedRegression(max_rows=X.shape[1] + 1)
     law = model.output_law(X, y, users=users, epsilon=epsilon)
     units = [model.output_law(X, e, users=users, epsilon=epsilon).center for e in np.eye(len(y))]
     kept = np.abs(units).max(axis=1) > 1e-14

@@ -229,11 +229,11 @@ def test_released_tilts_are_calibrated_both_ways(delta):
 
 SETTINGS = [  # of the loss, the domain and the promise; rows are clipped and scaled down
     {},
-    {"threshold": 0.3},
-    {"threshold": 2.5},
-    {"threshold": 0.4, "fit_intercept": True},
-    {"threshold": 0.4, "row_norm": 0.9, "clip": True},
-    {"threshold": 0.4, "delta": 1e-3},
+    {"huber_threshold": 0.3},
+    {"huber_threshold": 2.5},
+    {"huber_threshold": 0.4, "fit_intercept": True},
+    {"huber_threshold": 0.4, "row_norm": 0.9, "clip": True},
+    {"huber_threshold": 0.4, "delta": 1e-3},
 ]
 
 
@@ -252,7 +252,7 @@ def test_fit_draws_from_the_stated_law_and_adds_the_stated_noise(settings):
     rows = np.column_stack([X, np.ones(8)]) if model.fit_intercept else X
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     rows = rows if model.row_norm is None else rows / np.maximum(1, norms / model.row_norm)
-    c = model.threshold
+    c = model.huber_threshold
     pull = law.weights * np.clip(y - rows @ minimizer, -c, c) @ rows
     tilt = sample_l2_laplace(len(minimizer), model.beta_, rng=np.random.default_rng(3))
     assert_allclose(2 * (pull - 2.0 * minimizer), tilt, rtol=1e-9)
@@ -298,7 +298,7 @@ def test_what_the_parts_spend_is_what_is_promised(exact, row_norm):
     """Tilt, volume and solver, each from the quantities that were really used."""
     X, y, epsilon = people()
     model = ObjectivePerturbation(
-        3.0, threshold=0.4, exact=exact, row_norm=row_norm, clip=True, random_state=0
+        3.0, huber_threshold=0.4, exact=exact, row_norm=row_norm, clip=True, random_state=0
     )
     law = model.output_law(X, y, epsilon=epsilon)
     model.fit(X, y, epsilon=epsilon)
@@ -334,7 +334,7 @@ def test_the_solver_reaches_what_is_charged_or_nothing_is_released():
         n, d = 100, 12
         lam, c = 10 ** rng.uniform(-2, 2), 10 ** rng.uniform(-2, 0.5)
         X, y = np.round(rng.random((n, d))), rng.choice([-1.0, 1.0], n)
-        model = ObjectivePerturbation(lam, threshold=c)
+        model = ObjectivePerturbation(lam, huber_threshold=c)
         law = model.output_law(X, y, epsilon=rng.uniform(0.3, 1, n) * max(1, 3 * d / lam / n))
         tilt = sample_l2_laplace(d, law.beta, 50, rng=rng)
         slope = np.linalg.norm(law.tilt_at(law.solve(tilt)) - tilt, axis=1)
@@ -344,7 +344,7 @@ def test_the_solver_reaches_what_is_charged_or_nothing_is_released():
         def gradient_norm(self, beta, d):
             return 1e-300
 
-    model = Hurried(2.0, threshold=0.05, random_state=0)
+    model = Hurried(2.0, huber_threshold=0.05, random_state=0)
     with pytest.raises(RuntimeError, match="Nothing may be released"):
         model.fit(rng.random((100, 7)), rng.uniform(-1, 1, 100))
     assert not hasattr(model, "coef_")
@@ -426,7 +426,7 @@ def test_the_promise_is_kept_whatever_the_settings(settings):
     lost = np.abs(p.logpdf(points) - q.logpdf(points)).max()
     assert lost <= epsilon[0]
     # labels of one row are 2 apart and no more, so that a c above 1 cannot show all of 2c
-    assert lost >= (0.99 if model.threshold <= 1 else 0.45) * epsilon[0]
+    assert lost >= (0.99 if model.huber_threshold <= 1 else 0.45) * epsilon[0]
 
 
 def test_a_row_norm_is_enforced_and_attained():
@@ -625,7 +625,7 @@ def test_one_feature_keeps_its_delta_exactly(n, log_lam, c, delta, seed):
     X2, y2 = X.copy(), y.copy()
     person = int(rng.integers(n))
     X2[person], y2[person] = rng.integers(0, 3) / 2, -y[person]
-    model = ObjectivePerturbation(lam, delta=delta, threshold=c)
+    model = ObjectivePerturbation(lam, delta=delta, huber_threshold=c)
     assert exact_delta(model, (X, y), (X2, y2), epsilon, person, 4000) <= delta
 
 
@@ -804,7 +804,7 @@ def test_bad_arguments_of_the_error_are_refused(wrong, message):
         ({"delta": np.nan}, ValueError, "delta must be at least 0 and below 1; got nan"),
         ({"delta": 0.1, "exact": False}, ValueError, "delta must be 0 with exact=False; got 0.1"),
         ({"exact": 1}, TypeError, "exact must be True or False; got 1"),
-        ({"threshold": 0.0}, ValueError, "threshold must be finite and above 0; got 0"),
+        ({"huber_threshold": 0.0}, ValueError, "threshold must be finite and above 0; got 0"),
         ({"row_norm": -1.0}, ValueError, "row_norm must be finite and above 0; got -1"),
         ({"clip": "yes"}, TypeError, "clip must be True or False; got 'yes'"),
         ({"fit_intercept": None}, TypeError, "fit_intercept must be True or False; got None"),

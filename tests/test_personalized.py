@@ -308,7 +308,7 @@ def test_the_solver_reaches_what_is_charged(seed):
     rng = np.random.default_rng(seed)
     n, d, lam, c = 200, 20, 10 ** rng.uniform(-6, 2), 10 ** rng.uniform(-2, 0.5)
     X, y = np.round(rng.random((n, d))), rng.choice([-1, 1], n)
-    model = PDPRidge(lam, loss="huber", threshold=c)
+    model = PDPRidge(lam, loss="huber", huber_threshold=c)
     epsilon = rng.gamma(0.3, size=n) + 1e-5
     law = model.output_law(X, y, epsilon=epsilon)
     w = pdp_weights(epsilon)
@@ -345,7 +345,7 @@ def test_a_solver_that_does_not_get_there_releases_nothing():
         def gradient_norm(self, budgets, d):
             return 1e-300
 
-    model = Hurried(1e-4, loss="huber", threshold=0.05)
+    model = Hurried(1e-4, loss="huber", huber_threshold=0.05)
     with pytest.raises(RuntimeError, match="Nothing may be released"):
         model.fit(X, y)
     assert not hasattr(model, "coef_")
@@ -510,7 +510,7 @@ def test_planted_calibrations_are_caught_on_one_side(bug, spends):
 
 def test_the_solver_is_charged_with_a_delta_too():
     X, y, epsilon = people(n=60, d=5)
-    model = PDPRidge(0.01, loss="huber", threshold=0.1, delta=1e-5)
+    model = PDPRidge(0.01, loss="huber", huber_threshold=0.1, delta=1e-5)
     law = model.output_law(X, y, epsilon=epsilon)
     losses = l2_laplace_eps0(epsilon, 1e-5, 5)
     w, constant = pdp_weights(losses), huber_constant(0.01, 5, 0.1)
@@ -530,12 +530,12 @@ def as_lazy_as_allowed(X, y, lam, weights, *, gradient_norm, **settings):
 
 
 SETTINGS = [  # and what a flipped label may leave: curvature, or residuals below the threshold
-    ({"threshold": 0.05}, 1e-5),
-    ({"threshold": 0.9}, 1e-5),
-    ({"threshold": 1.7}, 0.5),
-    ({"threshold": 0.3, "row_norm": 0.8, "clip": True}, 1e-5),
-    ({"threshold": 0.3, "row_norm": 1.2, "clip": True, "fit_intercept": True}, 1e-3),
-    ({"threshold": 0.3, "delta": DELTA}, 1e-5),
+    ({"huber_threshold": 0.05}, 1e-5),
+    ({"huber_threshold": 0.9}, 1e-5),
+    ({"huber_threshold": 1.7}, 0.5),
+    ({"huber_threshold": 0.3, "row_norm": 0.8, "clip": True}, 1e-5),
+    ({"huber_threshold": 0.3, "row_norm": 1.2, "clip": True, "fit_intercept": True}, 1e-3),
+    ({"huber_threshold": 0.3, "delta": DELTA}, 1e-5),
     ({"loss": "square", "row_norm": 0.8, "clip": True}, 1e-3),
     ({"loss": "square", "fit_intercept": True, "delta": DELTA}, 1e-3),
 ]
@@ -711,8 +711,12 @@ BAD_SETTINGS = [
     ({"bound": 1.0, "loss": "huber"}, ValueError, "bound must be None with loss='huber'"),
     ({"row_norm": 0.0}, ValueError, "row_norm must be finite and above 0; got 0"),
     ({"row_norm": np.nan}, ValueError, "row_norm must be finite and above 0; got nan"),
-    ({"threshold": 0.0}, ValueError, "threshold must be finite and above 0; got 0"),
-    ({"threshold": -1, "loss": "huber"}, ValueError, "threshold must be finite and above 0"),
+    ({"huber_threshold": 0.0}, ValueError, "huber_threshold must be finite and above 0; got 0"),
+    (
+        {"huber_threshold": -1, "loss": "huber"},
+        ValueError,
+        "huber_threshold must be finite and above 0",
+    ),
     ({"clip": "yes"}, TypeError, "clip must be True or False; got 'yes'"),
     ({"fit_intercept": 1}, TypeError, "fit_intercept must be True or False; got 1"),
     ({"y_bounds": (1, -1)}, ValueError, r"y_bounds must have low < high; got \(1, -1\)"),

@@ -123,13 +123,13 @@ LINEAR = [  # columns of X (0 is ones), and whether the largest loss that is sta
     (WeightedMean(sigma2=1e3), 0, True),
     (WeightedMean(sigma2=1e-9, clip=True), 0, True),
     (WeightedMean(sigma2=0.3), 0, True),
-    (SampleLimitedMean(threshold="max"), 0, True),
-    (SampleLimitedMean(threshold=2, clip=True), 0, True),
+    (SampleLimitedMean(max_rows="max"), 0, True),
+    (SampleLimitedMean(max_rows=2, clip=True), 0, True),
     (SampleLimitedMean(sigma2=1e3), 0, True),
-    (SampleLimitedRegression(threshold="max"), 1, True),
-    (SampleLimitedRegression(threshold=2, clip=True), 1, True),
-    (SampleLimitedRegression(threshold="max", sensitivity="exact"), 3, True),
-    (SampleLimitedRegression(threshold="max", sensitivity="exact", fit_intercept=True), 1, True),
+    (SampleLimitedRegression(max_rows="max"), 1, True),
+    (SampleLimitedRegression(max_rows=2, clip=True), 1, True),
+    (SampleLimitedRegression(max_rows="max", sensitivity="exact"), 3, True),
+    (SampleLimitedRegression(max_rows="max", sensitivity="exact", fit_intercept=True), 1, True),
     (SampleLimitedRegression(sigma2=1e6), 1, True),
     (GWARegression(sigma2=1e6), 1, True),
     (GWARegression(sigma2=1e-6, clip=True), 1, True),
@@ -139,7 +139,7 @@ LINEAR = [  # columns of X (0 is ones), and whether the largest loss that is sta
     (GWARegression(sigma2=1e4, sensitivity="exact"), 2, True),
     (TwoStageGWARegression(sigma2=1e6), 1, True),  # one stage: two would not pay
     # with several coefficients a sum of norms is more than signs or directions can do together
-    (SampleLimitedRegression(threshold="max"), 2, False),
+    (SampleLimitedRegression(max_rows="max"), 2, False),
     (GWARegression(sigma2=1e6, fit_intercept=True), 2, False),
     (GWARegression(sigma2=1e6, delta=1e-5), 2, False),
 ]
@@ -204,7 +204,7 @@ def facing(users, user, d, rng):
 
 
 @pytest.mark.parametrize("accounting", ["zcdp", "gaussian"])
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
 @pytest.mark.parametrize("clip_norm", [None, 0.1])
 @settings(max_examples=6)
 @given(seeds, st.sampled_from([0.0, 0.3, np.inf]))

@@ -119,7 +119,7 @@ def test_unconstrained_logistic_fit_is_scikit_learns():
     assert_allclose(ours, theirs.coef_[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
 @given(st.integers(1, 4), st.floats(0.05, 3), st.floats(1e-4, 1), st.integers(0, 20))
 def test_the_minimizer_beats_its_neighborhood_on_the_ball(loss, d, radius, lam, seed):
     X, y, _ = rows_of(np.full(8, 2), d, seed)
@@ -128,7 +128,7 @@ def test_the_minimizer_beats_its_neighborhood_on_the_ball(loss, d, radius, lam, 
 
     def J(at):
         s = at @ X.T
-        each = (s - y) ** 2 / 2 if loss == "squared" else np.logaddexp(0, -y * s)
+        each = (s - y) ** 2 / 2 if loss == "square" else np.logaddexp(0, -y * s)
         return each.mean(axis=-1) + lam / 2 * (at**2).sum(axis=-1)
 
     rng = np.random.default_rng(seed)
@@ -141,13 +141,13 @@ def test_the_minimizer_beats_its_neighborhood_on_the_ball(loss, d, radius, lam, 
 def test_the_ball_binds_where_it_should_and_the_second_road_agrees():
     X, _, _ = rows_of(np.full(10, 3), 2)
     y = np.where(X @ [1.0, -2.0] > 0, 1.0, -1.0)
-    for loss in ("squared", "logistic"):
+    for loss in ("square", "logistic"):
         theta = ball_minimizer(X, y, 0.01, loss=loss, radius=0.1)
         assert_allclose(np.linalg.norm(theta), 0.1, rtol=1e-12)
 
         def J(angle, loss=loss):
             s = 0.1 * X @ [np.cos(angle), np.sin(angle)]
-            return np.mean((s - y) ** 2 / 2 if loss == "squared" else np.logaddexp(0, -y * s))
+            return np.mean((s - y) ** 2 / 2 if loss == "square" else np.logaddexp(0, -y * s))
 
         grid = np.linspace(0, 2 * np.pi, 4001)
         best = grid[np.argmin([J(a) for a in grid])]
@@ -178,7 +178,7 @@ def test_one_step_by_hand():
 def test_the_noise_is_for_the_largest_slope():
     X, y, users = rows_of()
     score, labels = np.linspace(-3, 3, 601), np.linspace(-1, 1, 201)[:, None]
-    model = model_of("squared", steps=4, epsilon=2.0).fit(X, y, users=users)
+    model = model_of("square", steps=4, epsilon=2.0).fit(X, y, users=users)
     cap = max(model.weights_) / np.sqrt(calibrate_rho(2.0, DELTA))
     assert_allclose(
         model.noise_scale_, np.abs(score - labels).max() * cap * np.sqrt(2 * 4), rtol=1e-12
@@ -207,7 +207,7 @@ def test_memory_is_spared_without_a_change(most, monkeypatch):
     assert_allclose(law.gradient(points), single, rtol=1e-12)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_the_gradient_is_a_sum_over_users_clipped_one_by_one(loss):
     X, y, users = rows_of()
     law = model_of(loss, clip_norm=0.2).output_law(X, y, users=users)
@@ -215,7 +215,7 @@ def test_the_gradient_is_a_sum_over_users_clipped_one_by_one(loss):
     for user, w in zip(np.unique(users), law.clips / 0.2, strict=True):
         mine = users == user
         s = X[mine] @ theta
-        slope = s - y[mine] if loss == "squared" else -y[mine] * expit(-y[mine] * s)
+        slope = s - y[mine] if loss == "square" else -y[mine] * expit(-y[mine] * s)
         g = w * (slope @ X[mine]) / mine.sum()
         total += g * min(1, 0.2 * w / np.linalg.norm(g))
     assert_allclose(law.gradient(theta), total, rtol=1e-13)
@@ -242,20 +242,20 @@ def test_iterates_stay_in_the_ball_and_fit_releases_their_average():
     assert_allclose(model.fit(X, y, users=users).coef_, theta, rtol=1e-12)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_descent_stays_below_its_bound(loss):
     # 400 runs: the standard error is a few percent of a bound with a slack of a factor
     sizes = np.r_[np.ones(60, int), np.full(20, 8)]
     X, y, users = rows_of(sizes)
     model = model_of(loss, epsilon=4.0, radius=2.0)
     law = model.output_law(X, y, users=users)
-    L = 3.0 if loss == "squared" else 1.0
+    L = 3.0 if loss == "square" else 1.0
     theta = law.release(law.sample(400, rng=np.random.default_rng(1)))
     c = law.row_weights
 
     def risk(at):
         s = at @ law.X.T
-        return ((s - law.y) ** 2 / 2 if loss == "squared" else np.logaddexp(0, -law.y * s)) @ c
+        return ((s - law.y) ** 2 / 2 if loss == "square" else np.logaddexp(0, -law.y * s)) @ c
 
     least = ball_minimizer(law.X, law.y, 1e-9, c, loss=loss, radius=2.0)
     excess = risk(theta).mean() - risk(least)
@@ -374,7 +374,7 @@ def test_output_perturbation_keeps_its_promise_and_nearly_spends_it():
     assert 0.75 * 0.7 < loss <= 0.7  # it takes many more users to come closer
 
 
-@given(st.integers(0, 30), st.sampled_from(["squared", "logistic"]), st.floats(0.01, 1))
+@given(st.integers(0, 30), st.sampled_from(["square", "logistic"]), st.floats(0.01, 1))
 def test_output_perturbation_on_random_users(seed, loss, lam):
     rng = np.random.default_rng(seed)
     X, y, users = rows_of(seed=seed)
@@ -490,7 +490,7 @@ def test_the_bound_of_descent_is_the_mean_over_its_iterates(step_size, clip_norm
 @pytest.mark.parametrize("lam", [1.0, 1e3, 1e7])
 def test_output_perturbation_is_weighted_ridge_whatever_the_penalty(lam):
     X, y, users = rows_of()
-    model = model_of("squared", optimizer="output", lam=lam)
+    model = model_of("square", optimizer="output", lam=lam)
     law = model.output_law(X, y, users=users)
     w = model.fit(X, y, users=users).weights_
     c = (w / SIZES)[users]
@@ -514,7 +514,7 @@ def test_promises_by_optimizer():
 def test_it_is_a_classifier_or_a_regressor():
     for loss, is_one, is_other in [
         ("logistic", is_classifier, is_regressor),
-        ("squared", is_regressor, is_classifier),
+        ("square", is_regressor, is_classifier),
     ]:
         assert is_one(WeightedERM(loss))
         assert not is_other(WeightedERM(loss))
@@ -642,7 +642,7 @@ def test_bad_data():
     with pytest.raises(ValueError, match="X must have rows of norm at most row_norm"):
         model_of().fit(np.full((16, 3), 0.9), y, users=users)
     with pytest.raises(ValueError, match="y must lie in"):
-        model_of("squared").fit(X, 2 * y, users=users)
+        model_of("square").fit(X, 2 * y, users=users)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         model_of().fit(X, np.arange(16) % 3, users=users)
     with pytest.raises(ValueError, match="points must have shape"):

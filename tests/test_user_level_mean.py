@@ -20,7 +20,7 @@ from pdpbook.user_level import (
 SEED = 20261121
 USERS = np.repeat([0, 1, 2, 3, 4], [1, 2, 5, 20, 60])
 BUDGETS = {0: 1.0, 1: 0.2, 2: 0.5, 3: 2.0, 4: 0.8}
-BOTH = [WeightedMean(), SampleLimitedMean(), SampleLimitedMean(threshold=4)]
+BOTH = [WeightedMean(), SampleLimitedMean(), SampleLimitedMean(max_rows=4)]
 both = pytest.mark.parametrize("model", BOTH, ids=str)
 
 
@@ -57,7 +57,7 @@ def test_the_plan_by_hand():
     assert model.guarantee_.neighbors == "user"
     limited = SampleLimitedMean(sigma2=2.0, y_bounds=(0, 1))
     limited.fit(users, np.zeros(13), users=users)
-    assert limited.threshold_ == 2
+    assert limited.max_rows_ == 2
     assert_allclose(limited.noise_scale_, 2 / 5, rtol=1e-15)
     assert_allclose(limited.exposure_, [0.5, 1, 1], rtol=1e-15)
 
@@ -85,13 +85,13 @@ def test_the_default_variance_is_that_of_a_uniform_label():
 def test_thresholds():
     y = np.zeros(len(USERS))
     for threshold, expected in (("max", 60), (7, 7), (1000, 60), (1, 1)):
-        model = SampleLimitedMean(threshold=threshold).fit(y, y, users=USERS)
-        assert model.threshold_ == expected
+        model = SampleLimitedMean(max_rows=threshold).fit(y, y, users=USERS)
+        assert model.max_rows_ == expected
         n_h = np.minimum([1, 2, 5, 20, 60], expected).sum()
         assert_allclose(model.noise_scale_, 2 * expected / n_h, rtol=1e-15)
     A = (4 / 12) / (2 * 2**2)
     assert (
-        SampleLimitedMean().fit(y, y, users=USERS).threshold_
+        SampleLimitedMean().fit(y, y, users=USERS).max_rows_
         == sample_limit([1, 2, 5, 20, 60], A).threshold
     )
 
@@ -147,7 +147,7 @@ def test_variances_by_simulation():
     A, kappa = 1 / (2 * 2**2), 2 * 2**2
     cases = [
         (WeightedMean(sigma2=1.0), tradeoff_weights(sizes, A).value),
-        (SampleLimitedMean(sigma2=1.0, threshold=5), float(sample_limit_value(5, sizes, A))),
+        (SampleLimitedMean(sigma2=1.0, max_rows=5), float(sample_limit_value(5, sizes, A))),
     ]
     for model, value in cases:
         plan_law = model.output_law(y[0], y[0], users=USERS)
@@ -260,20 +260,20 @@ def test_planted_mechanisms_are_caught(bug):
 def test_keeping_rows_by_their_labels_biases_the_mean():
     # no privacy is lost, which is why this audit is one of the center
     y = np.random.default_rng(SEED).uniform(-1, 1, len(USERS))
-    honest = SampleLimitedMean(threshold=4).output_law(y, y, users=USERS).center[0]
-    planted = KeepsTheLargest(threshold=4).output_law(y, y, users=USERS).center[0]
+    honest = SampleLimitedMean(max_rows=4).output_law(y, y, users=USERS).center[0]
+    planted = KeepsTheLargest(max_rows=4).output_law(y, y, users=USERS).center[0]
     assert planted > honest + 0.3
 
 
 def test_the_rows_that_are_kept_are_public():
     y = np.zeros(len(USERS))
-    model = SampleLimitedMean(threshold=3)
+    model = SampleLimitedMean(max_rows=3)
     one, two = (model.output_law(v, v, users=USERS) for v in (y, y))
     assert_array_equal(one.center, two.center)
     rows = row_weights_of(model)
     kept = limit_rows(USERS, 3, rng=np.random.default_rng(0))
     assert_array_equal(rows > 0, kept)
-    other = row_weights_of(SampleLimitedMean(threshold=3, selection_seed=1))
+    other = row_weights_of(SampleLimitedMean(max_rows=3, selection_seed=1))
     assert not np.array_equal(rows, other)
 
 
@@ -318,8 +318,8 @@ def test_bad_labels_and_settings(model):
 
 @pytest.mark.parametrize("threshold", [0, 1.5, "least", None, True])
 def test_bad_thresholds(threshold):
-    with pytest.raises((TypeError, ValueError), match="threshold must be"):
-        SampleLimitedMean(threshold=threshold).fit([0.0], [0.0])
+    with pytest.raises((TypeError, ValueError), match="max_rows must be"):
+        SampleLimitedMean(max_rows=threshold).fit([0.0], [0.0])
 
 
 def test_bad_selection_seed():

@@ -2,7 +2,29 @@
 
 A mechanism says which law it draws from and what it promises. Settings, units, budgets, blocks,
 accounts, the one draw, predictions and the report are the frame's; the mathematics is in the
-mechanisms.
+mechanisms. Of the three domains, `CubeRegressor` is for budgets of one's own, `BallRegressor` for
+one promise to all, `UserEstimator` for people who own several rows.
 """
 
-__all__: list[str] = []  # for the estimators of the package
+from pdpbook.frames.ball import BallRegressor, OnePromise
+from pdpbook.frames.cube import CubeRegressor
+from pdpbook.frames.people import People, PeopleInBlocks
+from pdpbook.frames.regressor import PrivateEstimator, PrivateRegressor
+from pdpbook.frames.settings import mechanism, one_of, optional, setting
+from pdpbook.frames.users import PeopleWithRows, UserEstimator
+
+__all__ = [
+    "BallRegressor",
+    "CubeRegressor",
+    "OnePromise",
+    "People",
+    "PeopleInBlocks",
+    "PeopleWithRows",
+    "PrivateEstimator",
+    "PrivateRegressor",
+    "UserEstimator",
+    "mechanism",
+    "one_of",
+    "optional",
+    "setting",
+]

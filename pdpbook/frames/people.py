@@ -39,6 +39,15 @@ class Rules(Protocol):
 class People:
     """Everybody who takes part, on the domain. Not private.
 
+    Parameters
+    ----------
+    rules : object
+        The mechanism, for what it says of one person at a time.
+    X, y : ndarray, shapes (n, d) and (n,)
+        Records in the user's units.
+    budgets : float or ndarray, shape (n,)
+        Checked already.
+
     Attributes
     ----------
     X, y : ndarray, shapes (m, d) and (m,)
@@ -92,7 +101,17 @@ class People:
 
 
 class PeopleInBlocks(People):
-    """The same from blocks that are read once, with sums and no rows."""
+    """The same from blocks that are read once, with sums and no rows.
+
+    Parameters
+    ----------
+    rules : object
+        The mechanism.
+    rows : Rows
+        Columns X, y and perhaps epsilon.
+    budgets : float or ndarray, shape (n,)
+        Checked already, unless they come in blocks.
+    """
 
     def __init__(self, rules: Rules, rows: Rows, budgets: Any):
         self._rules, self._rows, self._budgets = rules, rows, budgets

@@ -17,17 +17,54 @@ T = TypeVar("T")
 
 
 def setting(*, default: Any, rule: Rule | None = None, kw_only: bool = True) -> Any:
-    """Declare a parameter of the constructor: its default, and the rule that refuses bad values."""
+    """Declare a parameter of the constructor: its default, and the rule that refuses bad values.
+
+    Parameters
+    ----------
+    default : object
+        Immutable.
+    rule : callable, optional
+        Called with value and name before any data are touched; it raises.
+    kw_only : bool, default True
+        Whether the parameter has to be named.
+
+    Returns
+    -------
+    object
+        A field of a dataclass.
+    """
     return field(default=default, kw_only=kw_only, metadata={"rule": rule})
 
 
 def one_of(*choices: str) -> Rule:
-    """Rule of a setting that is one of a few words."""
+    """Rule of a setting that is one of a few words.
+
+    Parameters
+    ----------
+    *choices : str
+        The words.
+
+    Returns
+    -------
+    callable
+        The rule.
+    """
     return lambda value, name: check_choice(value, name, choices)
 
 
 def optional(rule: Rule) -> Rule:
-    """Rule of a setting that may be None."""
+    """Rule of a setting that may be None.
+
+    Parameters
+    ----------
+    rule : callable
+        What holds otherwise.
+
+    Returns
+    -------
+    callable
+        The rule.
+    """
     return lambda value, name: None if value is None else rule(value, name)
 
 
@@ -40,7 +77,15 @@ def single(rule: Rule) -> Rule:
 def mechanism(cls: type[T]) -> type[T]:
     """Write `__init__` from the settings of a class, and the text of inherited ones into its help.
 
-    The docstring of a class describes its own settings, and inherited ones where they mean more.
+    Parameters
+    ----------
+    cls : type
+        Its docstring describes its own settings, and inherited ones where they mean more here.
+
+    Returns
+    -------
+    type
+        The same class.
     """
     made = dataclass(eq=False, repr=False)(cls)
     made.__doc__ = _with_inherited_text(made)

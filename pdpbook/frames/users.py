@@ -47,6 +47,17 @@ class Plan(Protocol):
 class PeopleWithRows:
     """What a mechanism may look at: users who take part, and their rows. Not private.
 
+    Parameters
+    ----------
+    rules : UserEstimator
+        The mechanism.
+    X, y, users : object
+        As in `fit`.
+    budgets : object
+        Budgets as in `fit`, each above 0 or 0.
+    fitting : bool, default False
+        Whether scikit-learn is to note names and number of columns.
+
     Attributes
     ----------
     X, y : ndarray
@@ -142,7 +153,7 @@ class UserEstimator(PrivateEstimator):
         X : array_like, shape (n, d)
             Rows, in memory: inside `bounds` where there are such; PUBLIC in label-private
             regressions, which protect y alone; in means they count for their number alone.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; or two classes.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.

@@ -170,7 +170,7 @@ class GradientDescentRidge(CubeRegressor):
     loss : {"huber", "square"}, default "huber"
         The Huber loss has gradients of length :math:`G=2cR` at most; those of the square loss are
         clipped to `clip_norm`, each person's alone.
-    threshold : float, default 1.0
+    huber_threshold : float, default 1.0
         Where the Huber loss turns linear, :math:`c`, in domain units of the label.
     clip_norm : float, optional
         Length G to which the gradient of each person's square loss is clipped; by default 2R, the
@@ -208,7 +208,7 @@ class GradientDescentRidge(CubeRegressor):
     steps: int = setting(default=10, rule=check_count)
     step_size: float | None = setting(default=None)
     loss: str = setting(default="huber", rule=one_of("huber", "square"))
-    threshold: float = setting(default=1.0)
+    huber_threshold: float = setting(default=1.0, rule=check_scale)
     clip_norm: float | None = setting(default=None, rule=optional(check_scale))
     row_norm: float | None = setting(default=None)
 
@@ -233,13 +233,13 @@ class GradientDescentRidge(CubeRegressor):
     def gradient_bound(self, d: int) -> float:
         """Return the length G of the gradient of one person's loss."""
         if self.loss == "huber":
-            return 2 * self.threshold * self.radius(d)
+            return 2 * self.huber_threshold * self.radius(d)
         return 2 * self.radius(d) if self.clip_norm is None else float(self.clip_norm)
 
     def thresholds(self, X: Floats) -> Any:
         """Return the residuals beyond which a loss turns linear, so that no gradient exceeds G."""
         if self.loss == "huber":
-            return self.threshold
+            return self.huber_threshold
         norms = np.linalg.norm(X, axis=1)
         return self.gradient_bound(X.shape[1]) / (2 * np.maximum(norms, 1e-300))
 
@@ -254,7 +254,7 @@ class GradientDescentRidge(CubeRegressor):
                 "delta must be above 0 and below 1; got 0. Gaussian noise keeps no pure promise: "
                 "pass a delta well below 1 / n"
             )
-        huber_constant(self.lam, 1, self.threshold, self.row_norm)  # refuses bad values
+        huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
         if self.step_size is not None:
             step = check_single(check_positive(self.step_size, "step_size"), "step_size")
             if not step < 1 / self.lam:

@@ -183,7 +183,7 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
     Parameters
     ----------
-    threshold : "best", "max" or int, default "best"
+    max_rows : "best", "max" or int, default "best"
         Most rows h that one user keeps. "max" keeps all; "best" has the least variance
 
         .. math:: \sigma^2\operatorname{tr}(U^\top U)^{-1} + 2dt^2 ,
@@ -197,8 +197,8 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
     Attributes
     ----------
-    threshold_ : int
-        The threshold in use, public.
+    max_rows_ : int
+        The limit in use, public.
 
     Raises
     ------
@@ -221,11 +221,11 @@ class SampleLimitedRegression(LabelPrivateRegression):
     >>> import numpy as np
     >>> X, users = np.ones((4, 1)), ["a", "a", "a", "b"]
     >>> model = SampleLimitedRegression(random_state=0).fit(X, [0.1, 0.2, 0.0, 0.3], users=users)
-    >>> model.threshold_, round(model.scale_, 6)
+    >>> model.max_rows_, round(model.scale_, 6)
     (1, 1.0)
     """
 
-    threshold: str | int = setting(default="best", rule=limit_on_rows)
+    max_rows: str | int = setting(default="best", rule=limit_on_rows)
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
     choice: int = setting(default=0, rule=partial(check_count, minimum=0))
 
@@ -238,12 +238,12 @@ class SampleLimitedRegression(LabelPrivateRegression):
         def limited(h: int) -> Plan:
             C = kept_least_squares(rows, place < h, h)
             moves = contributions(C, users, "laplace", self.sensitivity)
-            known = {"threshold_": int(h), "rank_": d}
+            known = {"max_rows_": int(h), "rank_": d}
             return plan_release(C, basis, moves, epsilon, self.width(), "laplace", **known)
 
-        most = largest if self.threshold in ("best", "max") else int(self.threshold)
+        most = largest if self.max_rows in ("best", "max") else int(self.max_rows)
         best = limited(min(most, largest))
-        for h in candidates(largest)[:-1] if self.threshold == "best" else ():
+        for h in candidates(largest)[:-1] if self.max_rows == "best" else ():
             with suppress(RankLost):  # no unbiased estimate from so few rows
                 best = min(best, limited(h), key=self.variance)
         return best
@@ -260,7 +260,7 @@ def kept_least_squares(X: Floats, kept: NDArray[np.bool_], h: int) -> Floats:
     rank = int((values > values[0] * max(X.shape) * ULP).sum())
     if rank < d:
         raise RankLost(
-            f"threshold must keep rows of rank {d}, the rank of X; at most {h} of each user "
+            f"max_rows must keep rows of rank {d}, the rank of X; at most {h} of each user "
             f"have rank {rank}"
         )
     C = np.zeros((d, len(X)))

@@ -20,7 +20,7 @@ from pdpbook.objective_perturbation.law import ObjectiveLaw
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 from pdpbook.sensitivity import huber_constant, solver_excess
-from pdpbook.validation import check_delta
+from pdpbook.validation import check_delta, check_scale
 
 __all__ = ["ObjectivePerturbation"]
 
@@ -57,7 +57,7 @@ class ObjectivePerturbation(CubeRegressor):
         Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``.
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
-    threshold : float, default 1.0
+    huber_threshold : float, default 1.0
         Where the Huber loss turns linear, :math:`c`, in domain units of the label.
     exact : bool, default True
         False charges :math:`w_iR^2/\lambda` instead of its logarithm, which is simpler and needs
@@ -104,7 +104,7 @@ class ObjectivePerturbation(CubeRegressor):
     """
 
     delta: float = setting(default=0.0, rule=partial(check_delta, zero=True))
-    threshold: float = setting(default=1.0)
+    huber_threshold: float = setting(default=1.0, rule=check_scale)
     exact: bool = setting(default=True, rule=check_flag)
     row_norm: float | None = setting(default=None)
 
@@ -113,7 +113,7 @@ class ObjectivePerturbation(CubeRegressor):
         beta = self.beta(split, people.d)
         norm = self.gradient_norm(beta, people.d)
         X, y, w = people.X, people.y, split.weights
-        return ObjectiveLaw(X, y, w, self.lam, self.threshold, beta, norm)
+        return ObjectiveLaw(X, y, w, self.lam, self.huber_threshold, beta, norm)
 
     def promise(self, people: People) -> PureDP | ApproximateDP:
         if self.delta == 0:
@@ -149,7 +149,7 @@ class ObjectivePerturbation(CubeRegressor):
             rate = float(self.left(part).sum()) - radius**2 / self.lam
             if not rate > 0:
                 return np.inf
-            beta = rate / (4 * self.threshold * radius)
+            beta = rate / (4 * self.huber_threshold * radius)
             tilt = 1 / (beta * 2 * (radius**2 + self.lam))  # moves the minimizer that far
             eta = self.output_rate(smallest(part), self.gradient_norm(beta, d))
             return tilt + (share / eta if eta > 0 else np.inf)
@@ -159,7 +159,7 @@ class ObjectivePerturbation(CubeRegressor):
     def check(self) -> None:
         if self.delta > 0 and not self.exact:
             raise ValueError(f"delta must be 0 with exact=False; got {self.delta:g}")
-        huber_constant(self.lam, 1, self.threshold, self.row_norm)  # refuses bad values
+        huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
 
     def split(self, budgets: Floats, d: int) -> BudgetSplit:
         """Return weights and rate: functions of public things alone."""
@@ -176,7 +176,7 @@ class ObjectivePerturbation(CubeRegressor):
 
     def beta(self, split: BudgetSplit, d: int) -> float:
         """Return the rate of the tilt."""
-        return positive_rate(split.rate / (4 * self.threshold * self.radius(d)))
+        return positive_rate(split.rate / (4 * self.huber_threshold * self.radius(d)))
 
     def left(self, budgets: Floats) -> Floats:
         """Return what the minimizer may spend: all but the share of an inexact solver."""
@@ -190,7 +190,7 @@ class ObjectivePerturbation(CubeRegressor):
         """Return the norm of the computed gradient that a solver can reach despite rounding."""
         radius = self.radius(d)
         longest = (d + 8 * np.sqrt(d) + 40) / beta  # of the tilt, but for one in 10^17
-        scale = longest + 2 * radius * (1 + self.threshold)
+        scale = longest + 2 * radius * (1 + self.huber_threshold)
         return float(32 * ULP * (1 + radius**2 / self.lam) * scale)
 
     def output_rate(self, least: float, gradient_norm: float) -> float:

@@ -21,7 +21,7 @@ from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.ridge import refuse_lost_penalty
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
-from pdpbook.validation import check_delta
+from pdpbook.validation import check_delta, check_scale
 
 __all__ = ["PDPRidge"]
 
@@ -73,7 +73,7 @@ class PDPRidge(CubeRegressor):
     row_norm : float, optional
         Public bound on the norm of a row on the domain, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
-    threshold : float, default 1.0
+    huber_threshold : float, default 1.0
         Where the Huber loss turns linear, in domain units of the label; unused by the square loss.
 
     Attributes
@@ -115,7 +115,7 @@ class PDPRidge(CubeRegressor):
     weights: str = setting(default="proportional", rule=one_of("proportional", "capped"))
     bound: float | None = setting(default=None)
     row_norm: float | None = setting(default=None)
-    threshold: float = setting(default=1.0)
+    huber_threshold: float = setting(default=1.0, rule=check_scale)
 
     def law(self, people: People) -> L2Laplace:
         square = self.loss == "square"
@@ -141,7 +141,7 @@ class PDPRidge(CubeRegressor):
 
     def constant(self, d: int) -> float:
         if self.loss == "huber":
-            return huber_constant(self.lam, d, self.threshold, self.row_norm)
+            return huber_constant(self.lam, d, self.huber_threshold, self.row_norm)
         return ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
 
     def rate(self, strength: Floats, d: int) -> float:
@@ -161,14 +161,16 @@ class PDPRidge(CubeRegressor):
         """Return the minimizer of the Huber losses, to the gradient norm that is charged."""
         goal = self.gradient_norm(people.strength, people.d) / 2  # the other half: its own rounding
         X, y, w = people.X, people.y, people.weights
-        return huber_ridge(X, y, self.lam, w, threshold=self.threshold, gradient_norm=goal).theta
+        return huber_ridge(
+            X, y, self.lam, w, threshold=self.huber_threshold, gradient_norm=goal
+        ).theta
 
     def gradient_norm(self, strength: Floats, d: int) -> float:
         """Return the norm g of the true gradient that the Huber solver is charged for."""
         unit = self.lam * self.constant(d)  # no term of the gradient is longer
-        radius = unit / (2 * self.threshold)
+        radius = unit / (2 * self.huber_threshold)
         residual = 1 + radius / np.sqrt(self.lam)  # |y| + |x| |theta|, which is rounded
-        rounding = 64 * ULP * (1 + residual / self.threshold)
+        rounding = 64 * ULP * (1 + residual / self.huber_threshold)
         least = shares(self.relative_weights(strength, d)).min()
         return float(unit * max(NOISE_FOR_SOLVER * least, rounding))
 
@@ -188,7 +190,7 @@ class PDPRidge(CubeRegressor):
             needs = "loss='square', proof='joint' and bound=None; got 'capped'"
             raise ValueError(f"weights must be 'proportional' unless {needs}")
         ridge_constant(self.lam, 1, "published", self.bound, self.row_norm)  # refuses bad values
-        huber_constant(self.lam, 1, self.threshold, self.row_norm)
+        huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)
 
     def refuse_crowd(self, n: int, d: int) -> None:
         if self.loss == "square":

@@ -195,7 +195,7 @@ class SampleLimitedMean(UserMean):
 
     Parameters
     ----------
-    threshold : "best", "max" or int, default "best"
+    max_rows : "best", "max" or int, default "best"
         h: the whole number of smallest variance, as if everybody had the smallest budget; the
         largest size, which keeps all rows; or a whole number of at least 1. Labels play no part.
     selection_seed : int, default 0
@@ -204,7 +204,7 @@ class SampleLimitedMean(UserMean):
 
     Attributes
     ----------
-    threshold_ : int
+    max_rows_ : int
         The largest number of rows that is kept of a user.
 
     Notes
@@ -218,19 +218,19 @@ class SampleLimitedMean(UserMean):
     >>> users = np.repeat(["ann", "bo", "cy"], [1, 3, 996])
     >>> y = np.linspace(0, 1, 1000)
     >>> model = SampleLimitedMean(epsilon=5.0, y_bounds=(0, 1), random_state=0)
-    >>> model.fit(y, y, users=users).threshold_
+    >>> model.fit(y, y, users=users).max_rows_
     3
     """
 
-    threshold: Any = setting(default="best", rule=limit_on_rows)
+    max_rows: Any = setting(default="best", rule=limit_on_rows)
     selection_seed: int = setting(default=0, rule=partial(check_count, minimum=0))
 
     def plan(self, users: Users, budgets: Floats) -> Plan:
         most = int(users.sizes.max())
-        if self.threshold == "best":
+        if self.max_rows == "best":
             most = int(sample_limit(users.sizes, self.tradeoff(float(budgets.min()))).threshold)
-        elif self.threshold != "max":
-            most = min(most, int(self.threshold))
+        elif self.max_rows != "max":
+            most = min(most, int(self.max_rows))
         rng = np.random.default_rng(self.selection_seed)
         kept = limit_rows(users.codes, most, rng=rng)
-        return self.weighing(kept / kept.sum(), users, budgets, threshold_=most)
+        return self.weighing(kept / kept.sum(), users, budgets, max_rows_=most)

@@ -122,7 +122,7 @@ LOUD = _loud()
 
 
 def _descent(name: str, kind: Any, *, public: bool = False, **settings: Any) -> Plant:
-    settings = {"delta": 0.01, "steps": 4, "threshold": 0.01} | settings
+    settings = {"delta": 0.01, "steps": 4, "huber_threshold": 0.01} | settings
     sound = GradientDescentRidge(1.0, **settings)
     return Plant(name, about(kind), kind(1.0, **settings), sound, LOUD, draws=5000, public=public)
 

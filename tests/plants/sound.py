@@ -46,18 +46,18 @@ SOUND = {
     "AdaOPS": Trial(AdaOPS(**FEW), AGAINST),
     "AdaOPS, norm": Trial(AdaOPS(release_norm=True, **FEW), AGAINST),
     "GradientDescentRidge": Trial(
-        GradientDescentRidge(1.0, delta=0.01, steps=4, threshold=0.01), descent.LOUD
+        GradientDescentRidge(1.0, delta=0.01, steps=4, huber_threshold=0.01), descent.LOUD
     ),
     "DPSGDRegression": Trial(DPSGDRegression(**descent.BATCHES), descent.QUIET, draws=1500),
     "WeightedMean": Trial(WeightedMean(**users.ROWS), users.GROUPS),
-    "SampleLimitedMean": Trial(SampleLimitedMean(threshold=2), users.GROUPS),
+    "SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS),
     "WeightedERM": Trial(WeightedERM(**STEPS), TURNED, draws=5000),
     "WeightedERM, Gaussian": Trial(WeightedERM(accounting="gaussian", **STEPS), TURNED, draws=5000),
     "WeightedERM, output": Trial(WeightedERM("logistic", **users.FAR), users.far()),
     "private_quantile": Trial(users.Median(), users.cluster(9)),
     "GWARegression": Trial(GWARegression(), users.regression(3)),
     "GWARegression, Gaussian": Trial(GWARegression(delta=0.01, prior=1.0), users.regression(3)),
-    "SampleLimitedRegression": Trial(SampleLimitedRegression(threshold=5), users.regression(3)),
+    "SampleLimitedRegression": Trial(SampleLimitedRegression(max_rows=5), users.regression(3)),
     "TwoStageGWARegression": Trial(
         TwoStageGWARegression(sigma2=0.02, epsilon=40.0, share=0.3), users.regression(3)
     ),

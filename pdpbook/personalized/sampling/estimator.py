@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._budgets import without_negligible
-from pdpbook._domain import check_number
 from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, setting
@@ -22,6 +21,7 @@ from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import solver_excess
+from pdpbook.validation import check_scale
 
 __all__ = ["SampledRidge"]
 
@@ -110,7 +110,7 @@ class SampledRidge(CubeRegressor):
     proof: str = setting(default="joint")
     bound: float | None = setting(default=None)
     row_norm: float | None = setting(default=None)
-    huber_threshold: float = setting(default=1.0, rule=check_number)
+    huber_threshold: float = setting(default=1.0, rule=check_scale)
 
     def law(self, people: People) -> Sampling:
         t = self.level(people.epsilon)
@@ -157,7 +157,7 @@ class SampledRidge(CubeRegressor):
             proof="tight" if halved else self.proof,
             bound=self.bound,
             row_norm=self.row_norm,
-            threshold=self.huber_threshold,
+            huber_threshold=self.huber_threshold,
         )
 
     def given(self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float) -> L2Laplace:

@@ -41,7 +41,7 @@ class GradientTranscript:
         The first row of each user.
     clips : ndarray, shape (m,)
         Longest gradient of each user, :math:`b_l`.
-    loss : {"squared", "logistic"}
+    loss : {"square", "logistic"}
         Which loss.
     radius, step_size : float
         R and :math:`\eta`.

@@ -88,7 +88,7 @@ class WeightedERM(UserEstimator):
 
     Parameters
     ----------
-    loss : {"squared", "logistic"}, default "squared"
+    loss : {"square", "logistic"}, default "square"
         The squared loss makes a regressor, the logistic loss a classifier for two classes.
     delta : float, optional
         Failure probability. Descent needs one in (0, 1), and None is 1e-6; output perturbation is
@@ -163,7 +163,7 @@ class WeightedERM(UserEstimator):
     ((2,), 0.103, 'user')
     """
 
-    loss: str = setting(default="squared", rule=one_of(*LOSSES), kw_only=False)
+    loss: str = setting(default="square", rule=one_of(*LOSSES), kw_only=False)
     delta: float | None = setting(default=None, rule=optional(partial(check_delta, zero=True)))
     optimizer: str = setting(default="gradient", rule=one_of("gradient", "output"))
     accounting: str = setting(default="zcdp", rule=one_of("zcdp", "gaussian"))

@@ -39,7 +39,7 @@ class Loss(NamedTuple):
 
 
 LOSSES = {
-    "squared": Loss(
+    "square": Loss(
         lambda score, y: (score - y) ** 2 / 2,
         lambda score, y: score - y,
         lambda score, y: np.ones(np.broadcast(score, y).shape),
@@ -91,7 +91,7 @@ def ball_minimizer(
     lam: float,
     weights: ArrayLike | None = None,
     *,
-    loss: str = "squared",
+    loss: str = "square",
     radius: float = 1.0,
     gradient_norm: float = 1e-10,
 ) -> Floats:
@@ -113,7 +113,7 @@ def ball_minimizer(
         Penalty, above 0.
     weights : array_like, shape (n,), optional
         :math:`c_i`, at least 0; used as given. None is 1/n each.
-    loss : {"squared", "logistic"}, default "squared"
+    loss : {"square", "logistic"}, default "square"
         Which loss.
     radius : float, default 1.0
         :math:`R`.
