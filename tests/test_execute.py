@@ -77,7 +77,6 @@ def test_what_a_test_has_run_is_not_run_again_unless_it_changed(run, tmp_path):
         assert (record.data["execution_seconds"] == 7.0) is (name == "same")
 
 
-
 def test_the_first_failure_ends_all_with_its_traceback(run, tmp_path):
     later = "open('later', 'w')"
     with pytest.raises(CellExecutionError, match="ZeroDivisionError") as failure:

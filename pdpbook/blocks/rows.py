@@ -10,8 +10,6 @@ import numpy as np
 from pdpbook.blocks.sources import Chunks, Pieces, Views, is_dask
 from pdpbook.validation import refuse_masked
 
-__all__ = ["Rows"]
-
 
 class Rows:
     r"""Columns of the same people, in blocks.
@@ -76,9 +74,7 @@ class Rows:
 
     @classmethod
     def from_blocks(
-        cls,
-        blocks: Iterable[Any] | Callable[[], Iterable[Any]],
-        names: Sequence[str] = ("X", "y"),
+        cls, blocks: Iterable[Any] | Callable[[], Iterable[Any]], names: Sequence[str] = ("X", "y")
     ) -> Rows:
         """Rows from an iterable of blocks, such as pieces of a file.
 

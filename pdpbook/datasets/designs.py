@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from pdpbook.datasets.originals import load
 from pdpbook.validation import check_choice
 
-__all__ = ["PAC_TABLES", "diabetes_design", "medical_cost_design", "pac_design"]
-
 Floats = NDArray[np.float64]
 
 DIABETES_BOUNDS = {

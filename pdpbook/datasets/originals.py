@@ -11,8 +11,6 @@ import pandas as pd
 
 from pdpbook.validation import check_choice
 
-__all__ = ["load"]
-
 PACKAGED = ("medical-cost", "lenses", "concrete-slump", "automobile")  # data/<name>.csv
 NAMES = (*PACKAGED, "diabetes", "druglib")
 DRUGLIB_FILE = "druglib_train_numeric.csv"

@@ -15,8 +15,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = ["make_ridge_data", "sample_budgets", "sample_zipf_users"]
-
 Floats = NDArray[np.float64]
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from pdpbook.validation import check_bounds
 
-__all__ = ["EncodedTable", "PublicSchema"]
-
 Floats = NDArray[np.float64]
 
 

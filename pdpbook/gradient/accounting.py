@@ -30,15 +30,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = [
-    "ACCOUNTANTS",
-    "calibrate_noise_multiplier",
-    "calibrate_to_success_rate",
-    "dpsgd_epsilon",
-    "dpsgd_profile",
-    "dpsgd_total_variation",
-]
-
 Floats = NDArray[np.float64]
 
 ACCOUNTANTS = ("pld", "rdp")
@@ -172,12 +163,7 @@ def dpsgd_epsilon(
 
 
 def calibrate_noise_multiplier(
-    epsilon: float,
-    delta: float,
-    sample_rate: float,
-    steps: int,
-    *,
-    accountant: str = "pld",
+    epsilon: float, delta: float, sample_rate: float, steps: int, *, accountant: str = "pld"
 ) -> float:
     r"""Smallest noise multiplier with which DP-SGD is (epsilon, delta)-private.
 

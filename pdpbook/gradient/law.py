@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.validation import check_count, check_finite, check_rng
 
-__all__ = ["DPSGDLaw"]
-
 Floats = NDArray[np.float64]
 
 FEW = 12  # people: with more, the 2^n batches of one step are too many for a density

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook.noise import gaussian_profile
 from pdpbook.validation import check_nonnegative, check_positive, check_single
 
-__all__ = ["check_rate", "subsampled_gaussian_profile"]
-
 Floats = NDArray[np.float64]
 
 

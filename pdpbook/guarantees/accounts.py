@@ -25,8 +25,6 @@ from pdpbook.guarantees.promises import (
 )
 from pdpbook.validation import check_count
 
-__all__ = ["BudgetAccount", "compose", "group"]
-
 
 def compose(*promises: Promise) -> Promise:
     """Return what several releases about the same people promise together.

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from pdpbook.guarantees.promises import PACPrivacy, Promise
 from pdpbook.validation import check_delta, check_positive
 
-__all__ = ["half_budget", "success_rate"]
-
 
 def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
     r"""Budgets under add-remove neighbors that keep (epsilon, delta) when a record is replaced.

@@ -21,16 +21,6 @@ from pdpbook.validation import (
     check_probability,
 )
 
-__all__ = [
-    "NEIGHBORS",
-    "ApproximateDP",
-    "GaussianDP",
-    "PACPrivacy",
-    "Promise",
-    "PureDP",
-    "ZeroConcentratedDP",
-]
-
 NEIGHBORS = {
     "replace-one": "replacing their record",
     "add-remove": "adding or removing their record, as long as fit accepts the number of rows "

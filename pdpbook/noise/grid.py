@@ -25,8 +25,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = ["GridLaplace", "grid_laplace", "grid_rate", "grid_steps", "sample_discrete_laplace"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Randomness = np.random.Generator | random.SystemRandom

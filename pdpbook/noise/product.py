@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.validation import check_choice, check_count, check_finite, check_positive, check_rng
 
-__all__ = ["ProductLaw"]
-
 Floats = NDArray[np.float64]
 
 

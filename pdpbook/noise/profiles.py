@@ -16,14 +16,6 @@ from scipy import special
 
 from pdpbook.validation import check_count, check_nonnegative, check_positive, check_probability
 
-__all__ = [
-    "gaussian_epsilon",
-    "gaussian_mu",
-    "gaussian_profile",
-    "l2_laplace_eps0",
-    "l2_laplace_profile",
-]
-
 Floats = NDArray[np.float64]
 
 

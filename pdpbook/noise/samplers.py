@@ -14,8 +14,6 @@ from scipy import special
 
 from pdpbook.validation import check_count, check_finite, check_positive, check_rng, check_single
 
-__all__ = ["L2Laplace", "l2_laplace_radius", "round_to_grid", "sample_l2_laplace"]
-
 Floats = NDArray[np.float64]
 
 RATES = 1e-150, 1e150  # beyond them the square of a length is no number

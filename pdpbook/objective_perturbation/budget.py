@@ -13,8 +13,6 @@ from scipy import interpolate, optimize
 from pdpbook.noise import l2_laplace_profile
 from pdpbook.validation import check_count, check_delta, check_positive, check_single
 
-__all__ = ["BudgetSplit", "split_budget"]
-
 Floats = NDArray[np.float64]
 
 

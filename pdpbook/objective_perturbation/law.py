@@ -12,8 +12,6 @@ from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.validation import check_finite
 
-__all__ = ["ObjectiveLaw"]
-
 Floats = NDArray[np.float64]
 
 BLOCK = 4_000_000  # numbers in the largest temporary array

@@ -26,12 +26,6 @@ from pdpbook.validation import (
     check_weights,
 )
 
-__all__ = [
-    "ErrorTerms",
-    "error_bound",
-    "mean_square_error",
-]
-
 Floats = NDArray[np.float64]
 
 PROOFS = ("published", "eigenvalue", "sharp")

@@ -17,8 +17,6 @@ from pdpbook.reports.frames import EVEN, even_rows
 from pdpbook.sensitivity import capped_sensitivity
 from pdpbook.validation import check_each
 
-__all__ = ["sensitivity_weights"]
-
 Floats = NDArray[np.float64]
 
 LIGHT, STEPS = 1e-8, 301  # of a table of weights; below the first one the bound is linear

@@ -26,8 +26,6 @@ from pdpbook.validation import (
     check_weights,
 )
 
-__all__ = ["ObjectiveError", "objective_error"]
-
 Floats = NDArray[np.float64]
 
 NODES = 128  # of the quadrature over the random variance of round noise

@@ -23,8 +23,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = ["PublicPenalty", "prediction_error_bound", "public_penalty"]
-
 Floats = NDArray[np.float64]
 
 PRIORS = ("worst-case", "isotropic")

@@ -21,8 +21,6 @@ from pdpbook.validation import (
     check_scale,
 )
 
-__all__ = ["AdaptivePlan", "largest_scaled_residual", "residual_bound", "worst_case_gamma"]
-
 Floats = NDArray[np.float64]
 
 CELLS = 2000  # of the search over the strength of the data along one direction

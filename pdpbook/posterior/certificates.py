@@ -12,8 +12,6 @@ from pdpbook._domain import check_number
 from pdpbook.per_instance import ops_epsilon
 from pdpbook.validation import check_delta, check_design, check_finite
 
-__all__ = ["Certificate", "posterior_certificate"]
-
 Floats = NDArray[np.float64]
 
 

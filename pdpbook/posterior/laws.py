@@ -14,8 +14,6 @@ from pdpbook.per_instance import ops_profile
 from pdpbook.posterior.calibration import AdaptivePlan, residual_bound
 from pdpbook.validation import check_count, check_finite, check_nonnegative, check_rng
 
-__all__ = ["AdaptiveLaw", "PosteriorLaw", "adaptive_profile"]
-
 Floats = NDArray[np.float64]
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from pdpbook._domain import ball_radius
 from pdpbook.validation import check_bounds
 
-__all__: list[str] = []  # for the estimators of the package
-
 Floats = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from scipy.optimize import brentq
 from pdpbook._users import Part, Users, part_of
 from pdpbook.reports.frames import Frame
 
-__all__: list[str] = []  # for the estimators of the package
-
 Floats = NDArray[np.float64]
 
 

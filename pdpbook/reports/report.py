@@ -11,8 +11,6 @@ from pdpbook.reports.frames import Sizes
 from pdpbook.reports.noise import Noise
 from pdpbook.validation import check_finite, check_nonnegative, check_single
 
-__all__ = ["Report"]
-
 CLEAR = 1 / 3  # noise below this share of a constant's error is no reason to worry
 
 

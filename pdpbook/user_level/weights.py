@@ -22,16 +22,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = [
-    "SampleLimit",
-    "TradeoffWeights",
-    "limit_rows",
-    "sample_limit",
-    "sample_limit_value",
-    "tradeoff_value",
-    "tradeoff_weights",
-]
-
 Floats = NDArray[np.float64]
 
 LARGEST = 2**53  # whole numbers above it are not all floats

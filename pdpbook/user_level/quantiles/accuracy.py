@@ -18,8 +18,6 @@ from pdpbook.validation import (
     check_weights,
 )
 
-__all__ = ["quantile_error_bound", "quantile_rate", "quantile_tradeoff", "weighted_dkw"]
-
 Floats = NDArray[np.float64]
 
 

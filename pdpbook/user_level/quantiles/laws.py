@@ -11,8 +11,6 @@ from scipy.special import logsumexp
 
 from pdpbook.validation import check_count, check_finite, check_rng, check_single
 
-__all__ = ["GridLaw", "QuantileLaw"]
-
 Floats = NDArray[np.float64]
 
 

@@ -25,8 +25,6 @@ from pdpbook.validation import (
     check_weights,
 )
 
-__all__ = ["bisection_law", "private_quantile", "quantile_by_bisection", "quantile_law"]
-
 Floats = NDArray[np.float64]
 
 MOST_STEPS = 16  # the law of a bisection has 2**steps pieces
@@ -157,14 +155,7 @@ def private_quantile(
     """
     check_rng(rng)
     law = quantile_law(
-        y,
-        level,
-        users=users,
-        epsilon=epsilon,
-        bounds=bounds,
-        weights=weights,
-        grid=grid,
-        clip=clip,
+        y, level, users=users, epsilon=epsilon, bounds=bounds, weights=weights, grid=grid, clip=clip
     )
     return float(law.sample(rng=rng))
 
