@@ -57,44 +57,11 @@ def use() -> None:
 
     Pages fit toys on purpose, so it also turns the package's advice off: ``advice.silence()``.
     """
-    import matplotlib as mpl
-    from cycler import cycler
+    from matplotlib import style
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     advice.silence()
-
-    mpl.rcParams.update(
-        {
-            "figure.figsize": (WIDTH, 2.9),
-            "figure.dpi": 144,
-            "figure.facecolor": PAPER,
-            "figure.hooks": ["pdpbook._layout:arrange"],
-            "axes.facecolor": "none",
-            "axes.prop_cycle": cycler(color=[color for color, _ in SERIES]),
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "font.size": 11,
-            "axes.labelsize": 11,
-            "axes.titlesize": 11,
-            "xtick.labelsize": 10.5,
-            "ytick.labelsize": 10.5,
-            "xtick.minor.size": 0,
-            "ytick.minor.size": 0,
-            "legend.fontsize": 10.5,
-            "legend.frameon": False,
-            "lines.linewidth": 2,
-            "lines.markersize": 5,
-            "svg.fonttype": "none",  # text stays text
-            "svg.hashsalt": "pdpbook",  # the same file twice
-            "text.color": INK,
-            "axes.labelcolor": INK,
-            "axes.edgecolor": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
-            "patch.edgecolor": INK,
-            "hatch.color": INK,
-        }
-    )
+    style.use("pdpbook.book")
     # SVG for pages and JupyterLab, PDF for LaTeX: MyST-NB takes the best that a builder can show.
     set_matplotlib_formats("svg", "pdf", bbox_inches=None)  # type: ignore[no-untyped-call]
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from pdpbook._users import Part, Users, part_of
 from pdpbook.reports.frames import Frame
@@ -170,12 +169,9 @@ def private_constant(crowd: Crowd, width: float) -> Constant:
     epsilon, sizes = crowd.part.epsilon, crowd.part.users.sizes
     tau = epsilon / epsilon.max()
     price = epsilon.max() ** 2 / 24  # the variance of an even label over 2 (B / epsilon)^2
-    most = float(price * tau.sum())
-
-    def excess(h: float) -> float:
-        return float(h - price * (tau * np.maximum(1 - h * tau / sizes, 0)).sum())
-
-    h = float(brentq(excess, 0.0, most, xtol=1e-12 * most))
+    order = np.argsort(tau / sizes)  # h is the largest root among those of the first k
+    pull = 1 + price * (tau**2 / sizes)[order].cumsum()
+    h = float(price * (tau[order].cumsum() / pull).max())
     share = np.minimum(sizes, h * tau)
     weights = share / share.sum()
     scale = width * np.max(weights / epsilon)
