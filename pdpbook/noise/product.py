@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.validation import check_choice, check_count, check_finite, check_positive, check_rng
+from pdpbook.noise.laws import check_points, check_size, keep
+from pdpbook.validation import check_choice, check_finite, check_positive, check_rng
 
 Floats = NDArray[np.float64]
 
@@ -50,25 +51,20 @@ class ProductLaw:
     noise: str = "laplace"
 
     def __post_init__(self) -> None:
-        center = np.array(check_finite(self.center, "center"))
-        scale = np.array(check_positive(self.scale, "scale"))
+        center = np.asarray(check_finite(self.center, "center"))
+        scale = np.asarray(check_positive(self.scale, "scale"))
         check_choice(self.noise, "noise", ("laplace", "gaussian"))
         if center.ndim != 1 or center.size == 0 or scale.shape != center.shape:
             raise ValueError(
                 "center and scale must have one shape (m,), m at least 1; "
                 f"got {center.shape} and {scale.shape}"
             )
-        for name, value in (("center", center), ("scale", scale)):
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+        keep(self, center=center, scale=scale)
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., m); returns shape (...)."""
-        points = np.asarray(check_finite(points, "points"))
         m = len(self.center)
-        if points.ndim == 0 or points.shape[-1] != m:
-            raise ValueError(f"points must have shape (..., {m}); got shape {points.shape}")
-        z = np.abs(points - self.center) / self.scale
+        z = np.abs(check_points(points, m) - self.center) / self.scale
         if self.noise == "laplace":
             exponent, constant = z.sum(axis=-1), np.log(2)
         else:
@@ -78,5 +74,6 @@ class ProductLaw:
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law: shape (m,), or (size, m)."""
         draw = check_rng(rng).laplace if self.noise == "laplace" else check_rng(rng).normal
-        rows = () if size is None else (check_count(size, "size", minimum=0),)
-        return np.asarray(self.center + draw(0.0, self.scale, (*rows, len(self.center))))
+        return np.asarray(
+            self.center + draw(0.0, self.scale, (*check_size(size), len(self.center)))
+        )

@@ -153,17 +153,12 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
     >>> l2_laplace_eps0(1.0, 1e-6, d=30).round(3)
     np.float64(1.486)
     """
-    d = check_count(d, "d")
-    epsilon, delta = _broadcast(
-        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
-    )
+    d, (epsilon, delta) = check_count(d, "d"), _budgets(epsilon, delta)
 
-    def keeps(eps0: Floats) -> NDArray[np.bool_]:
-        return np.asarray(
-            l2_laplace_profile(epsilon, d, np.maximum(eps0, 1e-300)) <= delta, dtype=bool
-        )
+    def keeps(eps0: Floats) -> Any:
+        return l2_laplace_profile(epsilon, d, np.maximum(eps0, 1e-300)) <= delta
 
-    return _last_kept(keeps, epsilon, np.maximum(2 * epsilon, 1.0))
+    return last_kept(keeps, epsilon, np.maximum(2 * epsilon, 1.0))
 
 
 def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
@@ -246,8 +241,8 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
     """
     delta, mu = _broadcast(delta=check_probability(delta, "delta"), mu=check_positive(mu, "mu"))
 
-    def keeps(epsilon: Floats) -> NDArray[np.bool_]:
-        return np.asarray(gaussian_profile(epsilon, mu) <= delta, dtype=bool)
+    def keeps(epsilon: Floats) -> Any:
+        return gaussian_profile(epsilon, mu) <= delta
 
     # The tail bound of lem-gaussian-tail: at this epsilon, delta is at most half of what is asked.
     safe = mu**2 / 2 + mu * np.sqrt(-2 * np.log(delta))
@@ -287,35 +282,34 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     >>> gaussian_mu([0.1, 1.0], 1e-6).round(4)
     array([0.0275, 0.2367])
     """
-    epsilon, delta = _broadcast(
-        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
-    )
-
-    def keeps(mu: Floats) -> NDArray[np.bool_]:
-        return np.asarray(gaussian_profile(epsilon, mu) <= delta, dtype=bool)
-
+    epsilon, delta = _budgets(epsilon, delta)
     tail = np.sqrt(-2 * np.log(delta))
     low = 2 * epsilon / (np.sqrt(tail**2 + 2 * epsilon) + tail)  # mu^2/2 + mu tail = epsilon
-    return _last_kept(keeps, low, np.maximum(2 * low, 1.0))
+    at_most = np.maximum(2 * low, 1.0)
+    return last_kept(lambda mu: gaussian_profile(epsilon, mu) <= delta, low, at_most)
 
 
-def _last_kept(keeps: Callable[[Floats], NDArray[np.bool_]], low: Any, high: Any) -> Floats:
+def last_kept(keeps: Callable[[Floats], Any], low: Any, high: Any) -> Floats:
     """Largest value that keeps an increasing profile below its target; `low` keeps it."""
-    low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     while np.any(inside := keeps(high)):
         low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
     return np.asarray(_bisect(keeps, kept=low, broken=high))[()]
 
 
-def _bisect(keeps: Callable[[Floats], NDArray[np.bool_]], *, kept: Any, broken: Any) -> Floats:
+def _bisect(keeps: Callable[[Floats], Any], *, kept: Any, broken: Any) -> Floats:
     """Halve [kept, broken] until no float lies between; the end that keeps the promise."""
-    kept, broken = np.asarray(kept, dtype=float), np.asarray(broken, dtype=float)
     while True:
         middle = kept + (broken - kept) / 2
         if np.all((middle == kept) | (middle == broken)):
             return np.asarray(kept)
         good = keeps(middle)
         kept, broken = np.where(good, middle, kept), np.where(good, broken, middle)
+
+
+def _budgets(epsilon: ArrayLike, delta: ArrayLike) -> list[Floats]:
+    return _broadcast(
+        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
+    )
 
 
 def _broadcast(**named: Any) -> list[Floats]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from pdpbook.noise.laws import check_center, check_points, check_size, check_step, keep
 from pdpbook.validation import check_count, check_finite, check_positive, check_rng, check_single
 
 Floats = NDArray[np.float64]
@@ -62,21 +63,13 @@ def sample_l2_laplace(
     (5, 3)
     """
     d, eta, rng = check_count(d, "d"), _rate(eta), check_rng(rng)
-    shape = _shape(size)
-    direction = rng.standard_normal((*shape, d))
-    length = np.linalg.norm(direction, axis=-1, keepdims=True)
+    shape = check_size(size)
+    length = np.zeros(1)
     while not np.all(length > 0):  # once in 2^52 draws for d = 1: never return noise of length 0
         direction = rng.standard_normal((*shape, d))
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
     radius = rng.gamma(shape=d, scale=1 / eta, size=(*shape, 1))  # numpy wants a scale, not a rate
     return np.asarray(radius * (direction / length))
-
-
-def _shape(size: Any) -> tuple[int, ...]:
-    if size is None:
-        return ()
-    entries = size if isinstance(size, tuple) else (size,)
-    return tuple(check_count(entry, "size", minimum=0) for entry in entries)
 
 
 def _rate(eta: Any) -> float:
@@ -157,22 +150,15 @@ class L2Laplace:
     eta: float
 
     def __post_init__(self) -> None:
-        center = np.array(check_finite(self.center, "center"))
-        if center.ndim != 1 or center.size == 0:
-            raise ValueError(f"center must have shape (d,), d at least 1; got shape {center.shape}")
-        center.flags.writeable = False
-        object.__setattr__(self, "center", center)
-        object.__setattr__(self, "eta", _rate(self.eta))
+        center = check_center(check_finite(self.center, "center"))
+        keep(self, center=center, eta=_rate(self.eta))
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
-        points = np.asarray(check_finite(points, "points"))
         d = len(self.center)
-        if points.ndim == 0 or points.shape[-1] != d:
-            raise ValueError(f"points must have shape (..., {d}); got shape {points.shape}")
+        distance = np.linalg.norm(check_points(points, d) - self.center, axis=-1)
         log_area = np.log(2) + d / 2 * np.log(np.pi) - special.gammaln(d / 2)
         constant = d * np.log(self.eta) - special.gammaln(d) - log_area
-        distance = np.linalg.norm(points - self.center, axis=-1)
         return np.asarray(constant - self.eta * distance)[()]
 
     def sample(
@@ -215,7 +201,5 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
     array([ 0.25, -1.  ])
     """
     released = check_finite(values, "values")
-    step = check_single(check_positive(step, "step"), "step")
-    if np.frexp(step)[0] != 0.5:
-        raise ValueError(f"step must be a power of two, such as 2**-20; got {step:g}")
+    step = float(check_step(step))
     return np.asarray(np.round(released / step) * step)[()]
