@@ -10,21 +10,22 @@ from pdpbook.blocks.rows import Rows
 from pdpbook.blocks.sources import is_dask
 
 
+def _lazy(value: Any) -> bool:
+    return isinstance(value, Rows) or is_dask(value)
+
+
 def in_blocks(*values: Any) -> bool:
     """Whether one of these comes in blocks: a `Rows` or a Dask array; or the first is a map."""
-    return isinstance(values[0], np.memmap) or any(
-        isinstance(value, Rows) or is_dask(value) for value in values
-    )
+    return isinstance(values[0], np.memmap) or any(map(_lazy, values))
 
 
 def in_memory(reader: str, *values: Any) -> None:
     """Refuse blocks where a function needs everything at once, rather than load them all."""
-    for value in values:
-        if isinstance(value, Rows) or is_dask(value):
-            raise TypeError(
-                f"{reader} takes arrays in memory, not {type(value).__name__}, whose blocks it "
-                "would have to load all at once: pass NumPy arrays"
-            )
+    for value in filter(_lazy, values):
+        raise TypeError(
+            f"{reader} takes arrays in memory, not {type(value).__name__}, whose blocks it "
+            "would have to load all at once: pass NumPy arrays"
+        )
 
 
 def rows_of(X: Any, y: Any = None, **columns: Any) -> Rows:
@@ -33,12 +34,12 @@ def rows_of(X: Any, y: Any = None, **columns: Any) -> Rows:
     if isinstance(X, Rows):
         if y is not None:
             raise TypeError("y must be None with Rows, which have their labels; got y as well")
-        twice = [name for name in given if name in X.names]
-        if twice:
-            raise TypeError(f"{twice[0]} must be None with Rows that have it; got it as well")
+        for name in filter(X.names.__contains__, given):
+            raise TypeError(f"{name} must be None with Rows that have it; got it as well")
         rows = X.joined(**given) if given else X
     else:
-        rows = Rows(*(_array(v) for v in (X, y)), **{k: _array(v) for k, v in given.items()})
+        given = {"X": X} | ({} if y is None else {"y": y}) | given
+        rows = Rows(**{k: v if is_dask(v) else np.asanyarray(v) for k, v in given.items()})
     if "y" not in rows.names:
         raise ValueError(f"y must be one of the columns; got {', '.join(rows.names)}")
     return rows
@@ -51,11 +52,3 @@ def several_passes(blocks: Any, reader: str, *names: str) -> Rows:
     """
     rows = blocks if isinstance(blocks, Rows) else Rows.from_blocks(blocks, names)
     return rows.twice(reader).select(*names)
-
-
-def _array(value: Any) -> Any:
-    return (
-        value
-        if value is None or is_dask(value) or isinstance(value, np.ndarray)
-        else np.asarray(value)
-    )

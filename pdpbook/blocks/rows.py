@@ -54,8 +54,7 @@ class Rows:
     """
 
     def __init__(self, X: Any, y: Any = None, **columns: Any):
-        given = {"X": X, "y": y, **columns}
-        given = {name: column for name, column in given.items() if column is not None}
+        given = {k: v for k, v in {"X": X, "y": y, **columns}.items() if v is not None}
         for name, column in given.items():
             refuse_masked(column, name)
             lazy = is_dask(column) and isinstance(getattr(column, "chunks", None), tuple)
@@ -65,12 +64,15 @@ class Rows:
                     f"got {type(column).__name__}. For blocks there is Rows.from_blocks; a frame "
                     "of Dask has to_dask_array"
                 )
-        self.names = tuple(given)
         lengths = {name: column.shape[0] for name, column in given.items()}
         if len({n for n in lengths.values() if n == n}) > 1:  # unknown ones are NaN
             raise ValueError(f"columns must have one length; got {lengths}")
         chunked = any(is_dask(column) for column in given.values())
-        self._source: Views | Chunks | Pieces = (Chunks if chunked else Views)(given)
+        self._hold(tuple(given), (Chunks if chunked else Views)(given))
+
+    def _hold(self, names: tuple[str, ...], source: Views | Chunks | Pieces) -> Rows:
+        self.names, self._source = names, source
+        return self
 
     @classmethod
     def from_blocks(
@@ -111,10 +113,7 @@ class Rows:
             )
         if isinstance(names, str) or len(set(names)) < len(names):
             raise ValueError(f"names must be a tuple of different strings; got {names!r}")
-        rows = cls.__new__(cls)
-        rows.names = tuple(names)
-        rows._source = Pieces(blocks, rows.names)
-        return rows
+        return cls.__new__(cls)._hold(tuple(names), Pieces(blocks, tuple(names)))
 
     @property
     def whole(self) -> bool:
@@ -126,10 +125,7 @@ class Rows:
         for name in names:
             if name not in self.names:
                 raise ValueError(f"rows must have a column {name!r}; got {', '.join(self.names)}")
-        rows = Rows.__new__(Rows)
-        rows.names = names
-        rows._source = self._source.select(names)
-        return rows
+        return Rows.__new__(Rows)._hold(names, self._source.select(names))
 
     def joined(self, **columns: Any) -> Rows:
         """Return the same rows with more columns; not for blocks, which have all of theirs."""
@@ -209,15 +205,13 @@ class Rows:
         TypeError, ValueError, ConnectionError
             As `each`, or if there is nobody in any block.
         """
-        total: tuple[Any, ...] | None = None
-        for part in self.each(function):
-            if total is None:
-                total = tuple(part)
-            else:
-                total = tuple(a + b for a, b in zip(total, part, strict=True))
+        parts = self.each(function)
+        total = next(parts, None)
         if total is None:
             raise ValueError("blocks must hold at least one person; got none")
-        return total
+        for part in parts:
+            total = tuple(a + b for a, b in zip(total, part, strict=True))
+        return tuple(total)
 
     def map(self, function: Callable[..., Any]) -> Any:
         """One number for each row, in the kind of the data.
@@ -240,5 +234,4 @@ class Rows:
         return self._source.map(function)
 
     def __repr__(self) -> str:
-        kind = {Views: "arrays", Chunks: "Dask arrays", Pieces: "blocks"}[type(self._source)]
-        return f"Rows({', '.join(self.names)}: {kind})"
+        return f"Rows({', '.join(self.names)}: {self._source.kind})"

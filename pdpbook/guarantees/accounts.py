@@ -69,9 +69,9 @@ def compose(*promises: Promise) -> Promise:
             f"cannot compose promises to {' and '.join(map(str, sorted(lengths)))} people: "
             "no theorem says who of one list is who of the other"
         )
-    kinds, pure = {type(p) for p in promises}, [p for p in promises if isinstance(p, PureDP)]
-    if len(pure) == len(promises):
-        return PureDP(_total(p.epsilon for p in pure), neighbors=relation)
+    kinds = {type(p) for p in promises}
+    if kinds == {PureDP}:
+        return PureDP(_total(p._parameters()["epsilon"] for p in promises), neighbors=relation)
     if ApproximateDP in kinds:
         for kind in kinds - {PureDP, ApproximateDP}:
             way_out = f". Turn the {kind.__name__} with to_approximate(delta) first"
@@ -140,14 +140,14 @@ class BudgetAccount:
     """
 
     def __init__(self, epsilon: Any, *, neighbors: str) -> None:
-        named = pd.Series(epsilon) if isinstance(epsilon, Mapping) else epsilon
         self.people: pd.Index | None = None  #: who they are, if the budgets said so
-        if isinstance(named, pd.Series):
+        if isinstance(epsilon, Mapping | pd.Series):
+            named = pd.Series(epsilon)
             if not named.index.is_unique:
                 twice = named.index[named.index.duplicated()][0]
                 raise ValueError(f"epsilon must have one budget for each person; two for {twice!r}")
-            self.people, named = named.index, named.to_numpy()
-        self.budget = PureDP(named, neighbors=neighbors)
+            self.people, epsilon = named.index, named.to_numpy()
+        self.budget = PureDP(epsilon, neighbors=neighbors)
         self._spent = [Fraction(0)] * (self.budget.n or 1)
         self._lock, self._process = Lock(), os.getpid()
 
@@ -199,9 +199,8 @@ class BudgetAccount:
             raise ValueError(
                 f"promise must fit the account, {kept}; got one to {len(amounts)} people"
             )
-        asked = _exact(np.broadcast_to(amounts, (n or 1,)))
         with self._lock:
-            self._record(asked)
+            self._record(_exact(np.broadcast_to(amounts, (n or 1,))))
 
     def _of_each(self, promise: PureDP, people: Any) -> Any:
         """What everybody in the account is asked for: 0 for those the promise does not name."""
@@ -224,22 +223,23 @@ class BudgetAccount:
         return amounts
 
     def _record(self, asked: list[Fraction]) -> None:
-        n, budget = self.budget.n, _exact(self.budget.epsilon)
+        budget = _exact(self.budget.epsilon)
         after = [s + a for s, a in zip(self._spent, asked, strict=True)]
         over = [i for i, total in enumerate(after) if total > budget[i]]
         if over:
             left = np.atleast_1d(self.remaining)
             named = [
-                ("each person" if n is None else f"person {self._name(i)}")
-                + f" asks {float(asked[i])!r} and has {float(left[i])!r} left"
+                f"{self._name(i)} asks {float(asked[i])!r} and has {float(left[i])!r} left"
                 for i in over[:5]
             ]
             more = f", and {len(over) - 5} more" if len(over) > 5 else ""
             raise ValueError(f"release refused, nothing recorded: {'; '.join(named)}{more}")
         self._spent = after
 
-    def _name(self, i: int) -> Any:
-        return i if self.people is None else repr(self.people[i])
+    def _name(self, i: int) -> str:
+        if self.budget.n is None:
+            return "each person"
+        return f"person {i if self.people is None else repr(self.people[i])}"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

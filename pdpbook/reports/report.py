@@ -79,10 +79,9 @@ class Report:
         """One sentence."""
         if self.constant is None:
             return "There is no private constant to compare with: these are log-odds."
-        share = self._share()
-        if share > 1:
+        if self._share() > 1:
             return "The noise alone is worse than a private constant."
-        if share > CLEAR:
+        if self._share() > CLEAR:
             return "The noise leaves little: compare with a private constant before you release."
         return "The noise is small beside the error of a private constant." + self._unless()
 
@@ -127,10 +126,9 @@ class Report:
         crowd = "a number that is not public" if self.people is None else f"{self.people:,} rows"
         if self.users is not None:
             crowd += f" of {self.users:,} users"
-        most = self.at_most
         names = [*self.names, "intercept", "prediction"]
-        ends = [None] * len(names) if most is None else [*most[0], most[1], most[2]]
-        values = [*self.noise.coefficients, self.noise.intercept, self.noise.prediction]
+        values, most = np.hstack(self.noise), self.at_most
+        ends: Any = [None] * len(names) if most is None else np.hstack(most)
         head = f"{'exact':>12}" if self.exact else f"{'estimate':>12}{'at most':>12}"
         lines = [
             f"{self.mechanism}: {crowd}, {self.columns} columns, budget {self.budget}",

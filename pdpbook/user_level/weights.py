@@ -250,14 +250,11 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
         if not integer and 2 * p > price * r**2:
             threshold = min(Fraction(low), price * r * p / (2 * p - price * r**2))
         elif integer:
-            before, after = (
-                Fraction(h * h, n * n) + price / n
-                for h, n in ((low - 1, p + r * (low - 1)), (low, p + r * low))
-            )
-            threshold = low - 1 if before <= after else low
+            kept = {h: p + r * h for h in (low - 1, low)}
+            threshold = min(kept, key=lambda h: Fraction(h, kept[h]) ** 2 + price / kept[h])
     value = float(sample_limit_value(float(threshold), s, A))
-    ratio = max(value / best, 1.0)  # `best` is a lower bound; rounding alone goes under it
-    return SampleLimit(float(threshold), value, ratio)
+    # `best` is a lower bound; rounding alone goes under it
+    return SampleLimit(float(threshold), value, max(value / best, 1.0))
 
 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook._users import Users, check_user_epsilon, check_users, part_of
+from pdpbook._users import check_user_epsilon, check_users, part_of
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
@@ -154,10 +154,8 @@ def private_quantile(
     True
     """
     check_rng(rng)
-    law = quantile_law(
-        y, level, users=users, epsilon=epsilon, bounds=bounds, weights=weights, grid=grid, clip=clip
-    )
-    return float(law.sample(rng=rng))
+    given = {"users": users, "epsilon": epsilon, "bounds": bounds, "weights": weights}
+    return float(quantile_law(y, level, **given, grid=grid, clip=clip).sample(rng=rng))
 
 
 def bisection_law(
@@ -267,17 +265,8 @@ def quantile_by_bisection(
     True
     """
     check_rng(rng)
-    law = bisection_law(
-        y,
-        level,
-        users=users,
-        epsilon=epsilon,
-        bounds=bounds,
-        weights=weights,
-        steps=steps,
-        clip=clip,
-    )
-    return float(law.sample(rng=rng))
+    given = {"users": users, "epsilon": epsilon, "bounds": bounds, "weights": weights}
+    return float(bisection_law(y, level, **given, steps=steps, clip=clip).sample(rng=rng))
 
 
 def _log_tail(gap: Floats) -> Floats:
@@ -301,13 +290,7 @@ class Data(NamedTuple):
 
 
 def check_data(
-    y: ArrayLike,
-    level: float,
-    users: Any,
-    epsilon: Any,
-    bounds: ArrayLike,
-    weights: ArrayLike | None,
-    clip: bool,
+    y: Any, level: float, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool
 ) -> Data:
     p = check_single(check_probability(level, "level"), "level")
     low, high = check_bounds(bounds, "bounds")
@@ -320,14 +303,13 @@ def check_data(
     c = None if weights is None else check_weights(weights, len(values))
     part = part_of(owners, budgets)
     values, owners, budgets = values[part.rows], part.users, part.epsilon
-    c = _public_weights(owners, budgets) if c is None else check_weights(c[part.rows], len(values))
+    if c is None:
+        best = tradeoff_weights(owners.sizes, quantile_tradeoff(), budgets)
+        c = best.row_weights[owners.codes]
+    else:
+        c = check_weights(c[part.rows], len(values))
     c = c / c.sum()
     order = np.argsort(values, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(c[order])])
     spent = np.asarray(np.bincount(owners.codes, c), dtype=float)
     return Data(values[order], cumulative, p, low, high, spent, budgets)
-
-
-def _public_weights(owners: Users, budgets: Floats) -> Floats:
-    best = tradeoff_weights(owners.sizes, quantile_tradeoff(), budgets)
-    return np.asarray(best.row_weights[owners.codes])
