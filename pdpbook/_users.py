@@ -128,8 +128,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
             f"{name} must be a number, a mapping from user to budget, or have shape ({n},), one "
             f"value for each row of X; got shape {values.shape}"
         )
-    first = np.full(m, n)
-    np.minimum.at(first, users.codes, np.arange(n))
+    first = np.unique(users.codes, return_index=True)[1]  # row of each user
     differs = values != values[first][users.codes]
     if differs.any():
         at = int(np.flatnonzero(differs)[0])
@@ -149,9 +148,8 @@ def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
         )
     for label in users.labels:
         if label not in epsilon:
-            raise ValueError(
-                f"{name} must have a budget for every user; none for {_plain(label)!r}"
-            )
+            missing = repr(_plain(label))
+            raise ValueError(f"{name} must have a budget for every user; none for {missing}")
     budgets = [epsilon[label] for label in users.labels]
     return np.asarray(check_epsilon(budgets, len(budgets), name))
 

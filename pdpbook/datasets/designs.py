@@ -28,6 +28,10 @@ DIABETES_BOUNDS = {
 DIABETES_LABEL_BOUNDS = (0.0, 400.0)
 
 
+LEVELS = [("sex", "female"), ("sex", "male"), ("smoker", "no"), ("smoker", "yes")]
+LEVELS += [("region", f"{side}{end}") for side in ("north", "south") for end in ("east", "west")]
+
+
 def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     """Design and label of the medical cost experiments of Acharya et al. (2024).
 
@@ -48,15 +52,7 @@ def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
         Scaled charges.
     """
     scaled = {c: _min_max(frame[c]) for c in ("age", "bmi", "children")}
-    levels = {
-        f"{column}_{level}": (frame[column] == level).astype(float)
-        for column, names in {
-            "sex": ("female", "male"),
-            "smoker": ("no", "yes"),
-            "region": ("northeast", "northwest", "southeast", "southwest"),
-        }.items()
-        for level in names
-    }
+    levels = {f"{c}_{level}": (frame[c] == level).astype(float) for c, level in LEVELS}
     X = pd.DataFrame({**scaled, **levels, "constant": 1.0}, index=frame.index)
     return X, _min_max(frame["charges"])
 
@@ -145,9 +141,8 @@ def pac_design(name: str) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def _as_numbers(column: pd.Series) -> pd.Series:
-    if pd.api.types.is_numeric_dtype(column):
-        return column.astype(np.float64)
-    return column.map(WORDS).astype(np.float64)
+    numeric = pd.api.types.is_numeric_dtype(column)
+    return (column if numeric else column.map(WORDS)).astype(np.float64)
 
 
 def _min_max(column: pd.Series) -> pd.Series:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_diabetes
 
 from pdpbook.validation import check_choice
 
@@ -61,22 +62,14 @@ def load(name: str) -> pd.DataFrame:
     (1338, 7)
     """
     check_choice(name, "name", NAMES)
-    if name == "diabetes":
-        return _diabetes()
     if name == "druglib":
         return _druglib()
+    if name == "diabetes":
+        return load_diabetes(as_frame=True, scaled=False).frame.astype(np.float64)
     file = resources.files("pdpbook.datasets").joinpath("data", f"{name}.csv")
     with file.open(encoding="utf-8") as lines:
         # no word is a missing value, only an empty cell is
-        frame: pd.DataFrame = pd.read_csv(lines, keep_default_na=False, na_values=[""])
-    return frame
-
-
-def _diabetes() -> pd.DataFrame:
-    from sklearn.datasets import load_diabetes
-
-    frame: pd.DataFrame = load_diabetes(as_frame=True, scaled=False).frame
-    return frame.astype(np.float64)
+        return pd.read_csv(lines, keep_default_na=False, na_values=[""])
 
 
 def _druglib() -> pd.DataFrame:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import interpolate, optimize
 
 from pdpbook.noise import l2_laplace_profile
+from pdpbook.noise.profiles import last_kept
 from pdpbook.validation import check_count, check_delta, check_positive, check_single
 
 Floats = NDArray[np.float64]
@@ -101,8 +102,7 @@ def split_budget(
     if not exact:
         if delta > 0:
             raise ValueError(f"delta must be 0 with exact=False; got {delta:g}")
-        weights = _shares(budgets)
-        rate = total - kappa
+        weights, rate = _shares(budgets), total - kappa
         return BudgetSplit(weights, rate * weights, kappa * weights, rate)
     if delta == 0:
         weights = _weights(budgets, kappa, lambda left: left)
@@ -171,12 +171,6 @@ def _tilt_delta(left: Floats, tilt: Floats, d: int) -> Floats:
 
 
 def _largest_tilt(left: Floats, delta: float, d: int) -> Floats:
-    """Largest loss through the tilt that delta allows, by bisection."""
-    low, high = left, np.maximum(2 * left, 1.0)
-    while np.any(inside := _tilt_delta(left, high, d) <= delta):
-        low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
-    for _ in range(50):
-        middle = (low + high) / 2
-        fits = _tilt_delta(left, middle, d) <= delta
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    return np.asarray(low)
+    """Largest loss through the tilt that delta allows."""
+    most = np.maximum(2 * left, 1.0)
+    return last_kept(lambda tilt: _tilt_delta(left, tilt, d) <= delta, left, most)

@@ -79,8 +79,7 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
         add, remove = ops_profile(epsilon, leverage, rho)
         return np.asarray(np.maximum(add, remove) <= delta)
 
-    low = np.where(keeps(np.zeros(leverage.shape)), 0.0, np.nan)
-    high = np.ones(leverage.shape)
+    low, high = np.where(keeps(np.zeros(leverage.shape)), 0.0, np.nan), np.ones(leverage.shape)
     while (more := keeps(high) & ~np.isnan(low)).any():  # it ends: delta is below 1
         low, high = np.where(more, high, low), np.where(more, 2 * high, high)
     for _ in range(HALVINGS):
