@@ -62,11 +62,6 @@ def dpsgd_profile(
         a grid, so the value is never below the exact one; the excess is below 0.1 percent where
         the loss of one step deviates by at least 0.003.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN, infinite or out of range.
-
     Notes
     -----
     Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
@@ -140,11 +135,6 @@ def dpsgd_epsilon(
     float
         In nats, at least 0; never below the exact one.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN, infinite or out of range.
-
     Notes
     -----
     Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
@@ -188,11 +178,6 @@ def calibrate_noise_multiplier(
         Standard deviation of the noise over the clipping norm. `dpsgd_epsilon` at it is at most
         `epsilon`; 0.001 percent less noise is either refused by the same accountant or below 0.2,
         where sampling is not counted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN, infinite or out of range.
 
     Notes
     -----
@@ -241,11 +226,6 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
         Standard deviation of the noise over the clipping norm, at least 0.2 unless less would do
         with everybody in every batch. Where a person is hardly ever sampled, a ceiling can be
         kept by chance alone: see the chapter before relying on that.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN, infinite or out of range.
 
     Notes
     -----

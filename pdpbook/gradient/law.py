@@ -133,10 +133,8 @@ class DPSGDLaw:
         """Log-density of each row of `after`, given the same row of `before`."""
         n, d = self.X.shape
         member = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-        count = member.sum(axis=1)
-        rate = special.xlogy(count, self.sample_rate) + special.xlog1py(
-            n - count, -self.sample_rate
-        )
+        count, q = member.sum(axis=1), self.sample_rate
+        rate = special.xlogy(count, q) + special.xlog1py(n - count, -q)
         divisor = np.array([self._divisor(int(c)) for c in count])
         scale = self.learning_rate * np.array([self._deviation(int(c)) for c in count])
         slopes = self._slopes(before, self.X, self.y)

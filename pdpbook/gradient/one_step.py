@@ -44,11 +44,6 @@ def subsampled_gaussian_profile(
     ndarray, shape of `epsilon`
         The smallest delta in [0, 1].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN, infinite or out of range.
-
     Notes
     -----
     Statement ``prop-dpsgd``, chapter *pac/dpsgd*.

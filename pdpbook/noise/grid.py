@@ -59,13 +59,6 @@ def sample_discrete_laplace(
     int or ndarray of int64, shape (size,)
         The draws, cut off at :math:`\pm 2^{53}`.
 
-    Raises
-    ------
-    TypeError
-        If `rate` is not a number, `size` not a whole number, `rng` of another kind.
-    ValueError
-        If `rate` is not finite or too small, or `size` is negative.
-
     Notes
     -----
     Chapter *synthesis/in_practice*.
@@ -144,11 +137,6 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     int or ndarray of int64, shape (n,)
         Steps, at least 1, in the 1-norm; computed in whole numbers.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Rounding is to the nearest multiple, ties upward. Rounding ties to even would move
@@ -192,11 +180,6 @@ def grid_rate(
     -------
     fractions.Fraction
         The rate; person i spends :math:`r K_i \le \varepsilon_i`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range, or the rate would be too small.
 
     Notes
     -----
@@ -243,11 +226,6 @@ def grid_laplace(
     GridLaplace
         Draw once from it with ``sample(rng=...)``; that draw is the release.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     The release keeps :math:`\varepsilon_i` for everybody, exactly: statement ``prop-grid-noise``,
@@ -284,11 +262,6 @@ class GridLaplace:
         :math:`g`, a power of two.
     rate : float or Fraction
         :math:`r` a step, kept as a fraction.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `center` is not made of whole numbers, or the others are out of range.
 
     Notes
     -----

@@ -30,11 +30,6 @@ class ProductLaw:
     noise : {"laplace", "gaussian"}, default "laplace"
         Which of the two.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an entry is not finite, a scale not above 0, or the shapes differ.
-
     Notes
     -----
     Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/beyond*. Not

@@ -42,11 +42,6 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
     ndarray, common shape of `epsilon` and `eps0`
         The smallest delta in [0, 1]; exactly 0 where ``epsilon >= eps0``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN, infinite or out of range, or the shapes do not match.
-
     Notes
     -----
     Statement ``thm-l2-laplace-profile`` (ours), chapter *foundations/noise*. Absolute error below
@@ -138,11 +133,6 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
     ndarray, common shape
         At least `epsilon`. The noise then needs the rate ``eps0 / sensitivity``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `l2_laplace_profile`.
-
     Notes
     -----
     Statements ``thm-l2-laplace-profile`` and ``lem-largest-shift`` (ours), chapter
@@ -178,11 +168,6 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     -------
     ndarray, common shape
         The smallest delta, in [0, 1].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN, infinite or out of range, or the shapes do not match.
 
     Notes
     -----
@@ -224,11 +209,6 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
     ndarray, common shape
         In nats; 0 where the total variation distance is already at most `delta`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `gaussian_profile`.
-
     Notes
     -----
     Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
@@ -266,11 +246,6 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     -------
     ndarray, common shape
         The noise then needs the standard deviation ``sensitivity / mu``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `gaussian_profile`.
 
     Notes
     -----

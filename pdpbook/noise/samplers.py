@@ -44,13 +44,6 @@ def sample_l2_laplace(
     ndarray, shape (d,), (size, d) or (*size, d)
         One draw a row.
 
-    Raises
-    ------
-    TypeError
-        If `d` or `size` is not made of whole numbers, `eta` not a number, `rng` not a Generator.
-    ValueError
-        If `eta` is not finite and above 0, `d` below 1, or `size` negative.
-
     Notes
     -----
     Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
@@ -98,11 +91,6 @@ def l2_laplace_radius(d: int, eta: float) -> Any:
     scipy.stats frozen distribution
         With ``cdf``, ``ppf``, ``mean`` and the rest.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `sample_l2_laplace`.
-
     Notes
     -----
     Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
@@ -129,11 +117,6 @@ class L2Laplace:
         Where the density is highest; copied, and read-only afterwards.
     eta : float
         Rate of the radius.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `center` is not a vector of finite numbers, or `eta` not finite and above 0.
 
     Notes
     -----
@@ -183,11 +166,6 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
     -------
     ndarray, shape of `values`
         Exact multiples of `step`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `values` are not finite numbers, or `step` is not a power of two.
 
     Notes
     -----

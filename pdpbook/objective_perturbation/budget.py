@@ -67,14 +67,6 @@ def split_budget(
     BudgetSplit
         Of the solution found in floating point, the rate that keeps every promise.
 
-    Raises
-    ------
-    TypeError
-        If an argument is of a wrong kind.
-    ValueError
-        If an argument is not finite or out of range, or the budgets do not sum to more than
-        `curvature`.
-
     Notes
     -----
     Statement ``thm-objective-perturbation`` (ours), chapter *personalized/beyond*. The equations

@@ -98,11 +98,6 @@ def error_bound(
     ErrorTerms
         The three terms; their `total` is the bound.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite, out of range, or has a wrong shape.
-
     Notes
     -----
     Statements ``thm-accuracy`` (Acharya et al. 2024, Theorem 2.5) and ``thm-sharp-accuracy``
@@ -163,11 +158,6 @@ def mean_square_error(
     -------
     ErrorTerms
         The three terms, squared lengths; their `total` is the mean square.
-
-    Raises
-    ------
-    ValueError
-        As `error_bound`, and if `theta` is a single number.
 
     Notes
     -----

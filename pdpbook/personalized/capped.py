@@ -55,13 +55,6 @@ def sensitivity_weights(
         The weights; they sum to 1. A rate of ``min(epsilon / capped_sensitivity(weights, lam, d))``
         keeps every budget, and spends it all up to rounding.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite and in range, or the shape is not (n,).
-    TypeError
-        If an argument is not a number.
-
     Notes
     -----
     Statement ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*. For many

@@ -101,11 +101,6 @@ def objective_error(
     ObjectiveError
         Both bounds, each with its three terms and what clipping adds.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite, out of range, or has a wrong shape.
-
     Notes
     -----
     Statement ``thm-objective-accuracy`` (ours), chapter *personalized/accuracy*. NOT private.

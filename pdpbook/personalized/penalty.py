@@ -79,11 +79,6 @@ def prediction_error_bound(
     ErrorTerms
         Three terms of a squared label unit; their `total` is the bound.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or out of range.
-
     Notes
     -----
     Statement ``prop-public-prediction-error`` (ours), chapter *personalized/accuracy*. No record
@@ -130,11 +125,6 @@ def public_penalty(
     PublicPenalty
         `lam` and the `bound` it guarantees. Where the bound only falls as the penalty grows, `lam`
         is infinite and `bound` its limit, that of predicting 0.
-
-    Raises
-    ------
-    ValueError
-        As `prediction_error_bound`.
 
     Notes
     -----

@@ -57,11 +57,6 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
     ndarray, shape of `leverage`
         The end of the bracket that keeps the budget; NaN where no residual does, not even 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``alg-adaops``, chapter *per_instance/adaops*. Both profiles are nondecreasing in the

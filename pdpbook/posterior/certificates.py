@@ -66,11 +66,6 @@ def posterior_certificate(
         `ex_ante` and `ex_post`. A person's entry depends on the release and on their own record
         alone; who publishes it reveals a function of that record.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``prop-publishable`` (ours), chapter *per_instance/adaops*.

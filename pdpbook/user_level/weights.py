@@ -76,11 +76,6 @@ def tradeoff_weights(
     TradeoffWeights
         With ``.weights``, ``.h``, ``.value`` and ``.row_weights``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not a number, out of range or of the wrong shape.
-
     Notes
     -----
     Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and ``thm-personal-users``, chapter
@@ -125,11 +120,6 @@ def tradeoff_value(
     float
         Times :math:`2(B/\varepsilon)^2` it is the variance of a private mean.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not a number, out of range or of the wrong shape.
-
     Notes
     -----
     Statement ``lem-wa-variance``, chapter *user_level/mean*.
@@ -162,11 +152,6 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
     -------
     ndarray, shape of `thresholds`
         In the units of `TradeoffWeights.value`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not a number, out of range or of the wrong shape.
 
     Notes
     -----
@@ -208,11 +193,6 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
     -------
     SampleLimit
         With ``.threshold``, ``.value`` and ``.ratio``; of two best thresholds the smaller one.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not a number, out of range or of the wrong shape.
 
     Notes
     -----
@@ -273,11 +253,6 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
     -------
     ndarray of bool, shape (n,)
         True for exactly ``min(size, threshold)`` rows of every user.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `threshold` is not a whole number of at least 1, or `rng` is no Generator.
 
     Notes
     -----

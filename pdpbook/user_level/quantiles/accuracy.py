@@ -43,11 +43,6 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     float
         :math:`\lambda`, in nats per unit of the weighted distribution function.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong kind or shape.
-
     Notes
     -----
     Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
@@ -86,11 +81,6 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
     -------
     float
         The bound; above 1 it says nothing.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong kind.
 
     Notes
     -----
@@ -142,11 +132,6 @@ def quantile_error_bound(
     float
         The bound.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong kind.
-
     Notes
     -----
     Statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
@@ -185,11 +170,6 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     -------
     float
         A, in units where every budget is 1.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong kind.
 
     Notes
     -----

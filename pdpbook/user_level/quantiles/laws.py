@@ -28,11 +28,6 @@ class QuantileLaw:
     log_density : array_like, shape (k,)
         Up to a common constant, which is subtracted: the law always has mass 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the edges do not increase, an entry is not finite, or the shapes do not fit.
-
     Notes
     -----
     Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private: the edges
@@ -116,11 +111,6 @@ class GridLaw:
         Strictly increasing.
     log_probability : array_like, shape (k,)
         Up to a common constant, which is subtracted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the points do not increase, an entry is not finite, or the shapes differ.
 
     Notes
     -----

@@ -80,11 +80,6 @@ def quantile_law(
     QuantileLaw, or GridLaw with `grid`
         The law of one release.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, missing, or of the wrong kind or shape.
-
     Notes
     -----
     Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. O(n log n).
@@ -136,11 +131,6 @@ def private_quantile(
     float
         In the units of `y`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As in `quantile_law`.
-
     Notes
     -----
     Statements ``prop-quantile-privacy`` and ``thm-quantile-accuracy``, chapter
@@ -185,11 +175,6 @@ def bisection_law(
     -------
     QuantileLaw
         Constant on each piece.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in `quantile_law`, or if `steps` is out of range.
 
     Notes
     -----
@@ -246,11 +231,6 @@ def quantile_by_bisection(
     -------
     float
         In the units of `y`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in `bisection_law`.
 
     Notes
     -----
