@@ -73,8 +73,7 @@ class ObjectiveLaw:
     def tilt_at(self, points: ArrayLike) -> Floats:
         """Return the tilt b that has its minimizer at each of `points`, shape (..., d)."""
         theta = self._points(points)
-        influence = np.clip(self._residuals(theta), -self.threshold, self.threshold)
-        pull = (self.weights * influence) @ self.X
+        pull = (self.weights * self._influence(self.y - theta @ self.X.T)) @ self.X
         return np.asarray(2 * (pull - self.lam * theta))
 
     def log_volume(self, points: ArrayLike) -> Floats:
@@ -147,11 +146,14 @@ class ObjectiveLaw:
         }
         return huber_ridge(self.X, self.y, self.lam, self.weights, **how).theta
 
-    def _curved(self, theta: Floats) -> NDArray[np.bool_]:
-        return np.asarray(np.abs(self._residuals(theta)) <= self.threshold)
+    def _influence(self, residuals: Floats) -> Floats:
+        return np.clip(residuals, -self.threshold, self.threshold)
 
-    def _residuals(self, theta: Floats) -> Floats:
-        return np.asarray(self.y - theta @ self.X.T)
+    def _curvature(self, residuals: Floats) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(residuals) <= self.threshold)
+
+    def _curved(self, theta: Floats) -> NDArray[np.bool_]:
+        return self._curvature(self.y - theta @ self.X.T)
 
     def _points(self, points: ArrayLike) -> Floats:
         return check_points(points, self.X.shape[1])
