@@ -1,4 +1,4 @@
-"""What several promises add up to: composition, groups, and an account that refuses to overspend.
+"""What several promises add up to: composition, groups, an account; and promises on one scale.
 
 Every refusal says which theorem is missing.
 """
@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from pdpbook.guarantees.promises import (
     ApproximateDP,
@@ -23,7 +24,7 @@ from pdpbook.guarantees.promises import (
     PureDP,
     ZeroConcentratedDP,
 )
-from pdpbook.validation import check_count
+from pdpbook.validation import check_count, check_delta, check_positive
 
 
 def compose(*promises: Promise) -> Promise:
@@ -286,3 +287,66 @@ def _total(values: Iterable[Any]) -> Any:
     if columns[0].ndim == 0:
         return math.fsum(float(v) for v in columns)
     return np.array([math.fsum(person) for person in zip(*columns, strict=True)])
+
+
+def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
+    r"""Budgets under add-remove neighbors that keep (epsilon, delta) when a record is replaced.
+
+    .. math:: \Bigl(\frac\varepsilon2,\ \frac{\delta}{1 + e^{\varepsilon/2}}\Bigr)
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Budgets against replacing a record, in nats; any shape.
+    delta : float, default 0.0
+        Failure probability, in [0, 1).
+
+    Returns
+    -------
+    epsilon, delta : floats or ndarrays
+        For a mechanism whose promise is about adding or removing a record, or zeroing it out: a
+        replaced record is one that leaves and one that comes (``fact-group``, chapter
+        *per_instance/definitions*).
+
+    Notes
+    -----
+    Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*.
+
+    Examples
+    --------
+    >>> epsilon, delta = half_budget(2.0)
+    >>> float(epsilon), float(delta)
+    (1.0, 0.0)
+    """
+    half = np.asarray(check_positive(epsilon, "epsilon")) / 2
+    return half[()], (check_delta(delta, zero=True) / (1 + np.exp(half)))[()]
+
+
+def success_rate(promise: Promise) -> Any:
+    r"""Ceiling that a promise puts on guesses between two neighbors, with even odds.
+
+    .. math:: \tfrac12(1 + \delta(0))
+
+    Parameters
+    ----------
+    promise : Promise
+        Of any kind. That of PAC privacy is its own ceiling, an average over halves of a pool.
+
+    Returns
+    -------
+    float or ndarray
+        One number, or one a person.
+
+    Notes
+    -----
+    Statement ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*.
+
+    Examples
+    --------
+    >>> from pdpbook.guarantees import PureDP
+    >>> round(success_rate(PureDP(1.0, neighbors="replace-one")), 3)
+    0.731
+    """
+    if isinstance(promise, PACPrivacy):
+        return promise.success_rate
+    return (1 + promise.profile(0.0)) / 2

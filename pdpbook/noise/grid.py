@@ -1,7 +1,7 @@
 r"""Releases on a public grid: discrete Laplace noise, drawn exactly in whole numbers.
 
 Nothing here rounds a probability: rates are fractions, draws are made of fair choices among whole
-numbers, and the law is known in closed form. Noise on the real line lives in `samplers`.
+numbers, and the law is known in closed form. Noise on the real line lives in `laws`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ def sample_discrete_laplace(
     >>> sample_discrete_laplace(0.5, size=6, rng=np.random.default_rng(2)).dtype
     dtype('int64')
     """
-    exact, rng = _rate(rate, "rate"), _randomness(rng)
+    exact, rng = (
+        _rate(rate, "rate"),
+        rng if isinstance(rng, random.SystemRandom) else check_rng(rng),
+    )
     if size is None:
         return _draw(exact, rng)
     count = check_count(size, "size", minimum=0)
@@ -310,7 +313,3 @@ def _rate(rate: Any, name: str) -> Fraction:
             f"{name} must be at least 2**-40; got {float(exact):g}. Take a coarser step"
         )
     return exact
-
-
-def _randomness(rng: Any) -> Randomness:
-    return rng if isinstance(rng, random.SystemRandom) else check_rng(rng)

@@ -1,17 +1,255 @@
-"""What laws of vectors share: they are checked once, read-only, and asked about points."""
+"""Laws of noise on vectors: round, of density proportional to exp(-eta |z|), and by entries.
+
+What this noise promises lives in `profiles`, noise on a grid in `grid`.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
-from pdpbook.validation import check_count, check_finite, check_positive, check_single
+from pdpbook.validation import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_positive,
+    check_rng,
+    check_single,
+)
 
 Floats = NDArray[np.float64]
+
+RATES = 1e-150, 1e150  # beyond them the square of a length is no number
+
+
+def sample_l2_laplace(
+    d: int, eta: float, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
+) -> Floats:
+    r"""Draw noise whose density is proportional to :math:`e^{-\eta\|z\|}` on :math:`\mathbb{R}^d`.
+
+    The radius is Gamma with shape `d` and rate `eta`, the direction is uniform on the sphere, and
+    the two are independent.
+
+    Parameters
+    ----------
+    d : int
+        Dimension.
+    eta : float
+        Rate of the radius: epsilon over sensitivity. The mean length of the noise is ``d / eta``.
+    size : int or tuple of int, optional
+        How many draws; None is one, without an axis of its own.
+    rng : numpy.random.Generator
+        The only source of randomness.
+
+    Returns
+    -------
+    ndarray, shape (d,), (size, d) or (*size, d)
+        One draw a row.
+
+    Notes
+    -----
+    Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
+    The output is a float, so its set of possible values depends on what it is added to: see
+    `round_to_grid`.
+
+    Examples
+    --------
+    >>> sample_l2_laplace(3, 2.0, size=5, rng=np.random.default_rng(1)).shape
+    (5, 3)
+    """
+    d, eta, rng = check_count(d, "d"), _rate(eta), check_rng(rng)
+    shape = check_size(size)
+    length = np.zeros(1)
+    while not np.all(length > 0):  # once in 2^52 draws for d = 1: never return noise of length 0
+        direction = rng.standard_normal((*shape, d))
+        length = np.linalg.norm(direction, axis=-1, keepdims=True)
+    radius = rng.gamma(shape=d, scale=1 / eta, size=(*shape, 1))  # numpy wants a scale, not a rate
+    return np.asarray(radius * (direction / length))
+
+
+def _rate(eta: Any) -> float:
+    rate = check_single(check_positive(eta, "eta"), "eta")
+    low, high = RATES
+    if not low <= rate <= high:
+        raise ValueError(
+            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {rate:g}, "
+            "which follows from epsilon, lam and the domain"
+        )
+    return rate
+
+
+def l2_laplace_radius(d: int, eta: float) -> Any:
+    """Law of the length of l2-Laplace noise: Gamma with shape `d` and rate `eta`.
+
+    Parameters
+    ----------
+    d : int
+        Dimension.
+    eta : float
+        Rate of the radius.
+
+    Returns
+    -------
+    scipy.stats frozen distribution
+        With ``cdf``, ``ppf``, ``mean`` and the rest.
+
+    Notes
+    -----
+    Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
+
+    Examples
+    --------
+    >>> l2_laplace_radius(30, 2.0).ppf(0.99).round(2)
+    np.float64(22.09)
+    """
+    from scipy import stats
+
+    return stats.gamma(check_count(d, "d"), scale=1 / _rate(eta))
+
+
+@dataclass(frozen=True, eq=False)
+class L2Laplace:
+    r"""Law of ``center`` plus l2-Laplace noise of rate ``eta``.
+
+    .. math:: p(z) = \frac{\eta^d\,\Gamma(d/2)}{2\pi^{d/2}\,\Gamma(d)}\,e^{-\eta\|z-c\|}
+
+    Parameters
+    ----------
+    center : array_like, shape (d,)
+        Where the density is highest; copied, and read-only afterwards.
+    eta : float
+        Rate of the radius.
+
+    Notes
+    -----
+    Statement ``lem-gamma-radius``, chapter *foundations/noise*. Not private: it holds the center.
+
+    Examples
+    --------
+    >>> law = L2Laplace([0.0], eta=2.0)
+    >>> np.exp(law.logpdf([[0.0], [1.0]])).round(4)
+    array([1.    , 0.1353])
+    """
+
+    center: Floats
+    eta: float
+
+    def __post_init__(self) -> None:
+        center = check_center(check_finite(self.center, "center"))
+        keep(self, center=center, eta=_rate(self.eta))
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density at `points` of shape (..., d); returns shape (...)."""
+        d = len(self.center)
+        distance = np.linalg.norm(check_points(points, d) - self.center, axis=-1)
+        log_area = np.log(2) + d / 2 * np.log(np.pi) - special.gammaln(d / 2)
+        constant = d * np.log(self.eta) - special.gammaln(d) - log_area
+        return np.asarray(constant - self.eta * distance)[()]
+
+    def sample(
+        self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
+    ) -> Floats:
+        """Draw from the law; shapes as in `sample_l2_laplace`."""
+        return self.center + sample_l2_laplace(len(self.center), self.eta, size, rng=rng)
+
+
+def round_to_grid(values: ArrayLike, step: float) -> Floats:
+    """Round released values to the multiples of a public power of two.
+
+    Parameters
+    ----------
+    values : array_like
+        What is to be released, noise included.
+    step : float
+        Width of the grid: a power of two, far above the spacing of the floats involved and far
+        below the noise. It must not depend on the data.
+
+    Returns
+    -------
+    ndarray, shape of `values`
+        Exact multiples of `step`.
+
+    Notes
+    -----
+    Chapter *foundations/noise*, pitfalls: the floats that noise can produce depend on what it is
+    added to (Mironov, 2012). Rounding hides that pattern; it is a mitigation, not a proof. For a
+    release with a proof see `grid_laplace`, chapter *synthesis/in_practice*.
+
+    Examples
+    --------
+    >>> round_to_grid([0.3, -1.1], step=0.25)
+    array([ 0.25, -1.  ])
+    """
+    released = check_finite(values, "values")
+    step = float(check_step(step))
+    return np.asarray(np.round(released / step) * step)[()]
+
+
+@dataclass(frozen=True, eq=False)
+class ProductLaw:
+    r"""Law of ``center`` plus independent noise, with a scale for every entry.
+
+    .. math:: \prod_k \frac{1}{2\beta_k} e^{-|z_k-c_k|/\beta_k} \quad\text{or}\quad
+              \prod_k \frac{1}{\sqrt{2\pi}\,\beta_k} e^{-(z_k-c_k)^2/2\beta_k^2}
+
+    Parameters
+    ----------
+    center : array_like, shape (m,)
+        Where the density is highest; copied, and read-only afterwards.
+    scale : array_like, shape (m,)
+        :math:`\beta_k` above 0: the scale of a Laplace entry, the standard deviation of a
+        Gaussian one.
+    noise : {"laplace", "gaussian"}, default "laplace"
+        Which of the two.
+
+    Notes
+    -----
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/beyond*. Not
+    private: it holds the center.
+
+    Examples
+    --------
+    >>> ProductLaw([0.0, 0.0], [0.5, 0.5]).logpdf([[0.0, 0.0], [1.0, -1.0]])
+    array([ 0., -4.])
+    """
+
+    center: Floats
+    scale: Floats
+    noise: str = "laplace"
+
+    def __post_init__(self) -> None:
+        center = np.asarray(check_finite(self.center, "center"))
+        scale = np.asarray(check_positive(self.scale, "scale"))
+        check_choice(self.noise, "noise", ("laplace", "gaussian"))
+        if center.ndim != 1 or center.size == 0 or scale.shape != center.shape:
+            raise ValueError(
+                "center and scale must have one shape (m,), m at least 1; "
+                f"got {center.shape} and {scale.shape}"
+            )
+        keep(self, center=center, scale=scale)
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density at `points` of shape (..., m); returns shape (...)."""
+        m = len(self.center)
+        z = np.abs(check_points(points, m) - self.center) / self.scale
+        if self.noise == "laplace":
+            exponent, constant = z.sum(axis=-1), np.log(2)
+        else:
+            exponent, constant = (z**2).sum(axis=-1) / 2, np.log(2 * np.pi) / 2
+        return np.asarray(-exponent - m * constant - np.log(self.scale).sum())[()]
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        """Draw from the law: shape (m,), or (size, m)."""
+        draw = check_rng(rng).laplace if self.noise == "laplace" else check_rng(rng).normal
+        return np.asarray(
+            self.center + draw(0.0, self.scale, (*check_size(size), len(self.center)))
+        )
 
 
 def keep(law: Any, **checked: Any) -> None:

@@ -1,7 +1,7 @@
 """Exact privacy profiles of round and of Gaussian noise, with the searches that invert them.
 
 A profile takes the ratio of sensitivity to noise and returns the smallest delta at every epsilon.
-The samplers live in `samplers`.
+The laws live in `laws`.
 """
 
 from __future__ import annotations
