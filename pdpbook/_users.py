@@ -161,10 +161,9 @@ def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
     if users.named and epsilon.index.is_unique:
         places = epsilon.index.get_indexer(pd.Index(users.labels))
     by_user = bool((places >= 0).all())
-    if len(epsilon) > m and (
-        pd.Index(range(n)).isin(epsilon.index).all() or _is_of_rows(epsilon, users)
-    ):
-        by_user = False  # a column with numbers of rows, or the table's own index
+    whose = [v.index for v in users.rows.values() if isinstance(v, (pd.DataFrame, pd.Series))]
+    own = [pd.Index(range(n)).isin(epsilon.index).all(), *map(epsilon.index.equals, whose[:1])]
+    by_user &= not (len(epsilon) > m and any(own))  # numbers of rows, or the table's own index
     if len(epsilon) != n:
         if not (by_user and len(epsilon) == m):
             raise ValueError(
@@ -183,12 +182,6 @@ def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
     if not by_user:
         refuse_other_index(epsilon, name, **users.rows)
     return values
-
-
-def _is_of_rows(epsilon: pd.Series, users: Users) -> bool:
-    """Whether a Series has the index of the rows that it came with."""
-    with_index = [v for v in users.rows.values() if isinstance(v, (pd.DataFrame, pd.Series))]
-    return bool(with_index and epsilon.index.equals(with_index[0].index))
 
 
 def check_row_epsilon(epsilon: Any, **rows: Any) -> Any:

@@ -172,17 +172,13 @@ class Explorable:
 
     def _repr_html_(self) -> str:
         folder = f"{self.root}_static/explore/"
-        return "\n".join(
-            [
-                f'<div data-explore="{self.script}" data-figure="{self.figure}">',
-                f"<p>{self!r}</p>",
-                f'<script type="application/json">{self._json()}</script>',
-                "</div>",
-                f'<link rel="stylesheet" href="{folder}explore.css">',
-                f'<script defer src="{folder}panel.js"></script>',
-                f'<script defer src="{folder}{self.script}.js"></script>',
-            ]
-        )
+        return f"""<div data-explore="{self.script}" data-figure="{self.figure}">
+<p>{self!r}</p>
+<script type="application/json">{self._json()}</script>
+</div>
+<link rel="stylesheet" href="{folder}explore.css">
+<script defer src="{folder}panel.js"></script>
+<script defer src="{folder}{self.script}.js"></script>"""
 
 
 def _listed(value: Any) -> Any:

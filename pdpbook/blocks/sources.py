@@ -172,9 +172,10 @@ class Pieces:
 class Passes:
     """What passes over the same pieces must find again: what differs was shuffled or drawn anew."""
 
+    begun = False
+    number: int | None = None  # of blocks, known after a first pass
+
     def __init__(self) -> None:
-        self.begun = False
-        self.number: int | None = None  # of blocks, known after a first pass
         self.marks: list[int] = []
 
     def check(self, k: int, block: Block) -> None:

@@ -142,7 +142,9 @@ def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) ->
 
 def _with_delta(budgets: Floats, kappa: float, delta: float, d: int) -> BudgetSplit:
     nodes = budgets.max() * np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 150)])
-    curve = interpolate.PchipInterpolator(nodes, _largest_tilt(nodes, delta, d))
+    most = np.maximum(2 * nodes, 1.0)  # largest loss through the tilt that delta allows
+    tilts = last_kept(lambda tilt: _tilt_delta(nodes, tilt, d) <= delta, nodes, most)
+    curve = interpolate.PchipInterpolator(nodes, tilts)
     weights = _weights(budgets, kappa, lambda left: curve(np.maximum(left, 0.0)))
     volume = np.log1p(kappa * weights)
     left = np.maximum(budgets - volume, 0.0)
@@ -160,9 +162,3 @@ def _tilt_delta(left: Floats, tilt: Floats, d: int) -> Floats:
     bound = np.where(far, 2.0, 1.5) * l2_laplace_profile(left, d, tilt)
     bound[far] += 2 * l2_laplace_profile(left[far], d, tilt[far] / 2)
     return np.asarray(bound)
-
-
-def _largest_tilt(left: Floats, delta: float, d: int) -> Floats:
-    """Largest loss through the tilt that delta allows."""
-    most = np.maximum(2 * left, 1.0)
-    return last_kept(lambda tilt: _tilt_delta(left, tilt, d) <= delta, left, most)
