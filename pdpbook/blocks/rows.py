@@ -70,7 +70,7 @@ class Rows:
         chunked = any(is_dask(column) for column in given.values())
         self._hold(tuple(given), (Chunks if chunked else Views)(given))
 
-    def _hold(self, names: tuple[str, ...], source: Views | Chunks | Pieces) -> Rows:
+    def _hold(self, names: tuple[str, ...], source: Views) -> Rows:
         self.names, self._source = names, source
         return self
 

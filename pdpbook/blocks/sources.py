@@ -107,7 +107,7 @@ class Kind(NamedTuple):
     labels: list[Any] | None  # of the columns of a table
 
 
-class Pieces:
+class Pieces(Views):
     """Blocks from an iterable, or from a function that returns a new one."""
 
     kind = "blocks"
@@ -117,7 +117,7 @@ class Pieces:
         self.once = not callable(blocks) and iter(blocks) is blocks
         self.passes = Passes()  # shared with every selection
 
-    def select(self, names: tuple[str, ...]) -> Pieces:
+    def select(self, names: tuple[str, ...]) -> Self:
         chosen = copy(self)
         chosen.kept = names
         return chosen
@@ -161,9 +161,6 @@ class Pieces:
                 kind = Kind(column.shape[1:], column.dtype, _labels(part))
                 _check_alike(kind, kinds.setdefault(name, kind), name, k)
         return block
-
-    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
-        return _in_turn(function, self.blocks())
 
     def map(self, function: Callable[..., Any]) -> Iterator[Any]:
         return self.each(partial(_floats, function))
