@@ -40,8 +40,8 @@ __all__ = [
 INK, PAPER = "#1f2328", "#ffffff"  # words and axes; what is behind
 BLUE, VERMILION, GREEN, PINK, GRAY = "#0072b2", "#b84a00", "#00795a", "#a6437f", "#6b737d"
 SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PINK, "D"), (GRAY, "v"))
-NAMED = zip("paper blue warm green pink soft".split(), (PAPER, *dict(SERIES)), strict=True)
-THEME = {INK: "currentColor"} | {color: f"var(--fig-{name})" for name, color in NAMED}
+NAMED = dict(zip("paper blue warm green pink soft".split(), (PAPER, *dict(SERIES)), strict=True))
+THEME = {INK: "currentColor"} | {color: f"var(--fig-{name})" for name, color in NAMED.items()}
 WIDTH = 4.2  # inches; 11 points are 12 px where it is as wide as a phone of 390 px
 
 

@@ -49,8 +49,21 @@ class Crowd(NamedTuple):
         return part_of(self.users, self.epsilon)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False)
-class Noise:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Known:
+    """What noise and its report both say; the meaning of each is in `Report`."""
+
+    people: int | None
+    users: int | None
+    columns: int
+    budget: str
+    exact: bool
+    width: float | None
+    note: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Noise(Known):
     """The noise of a mechanism, a function of public things alone; ``report`` reads it.
 
     Attributes
@@ -84,14 +97,7 @@ class Noise:
     frame: Frame
     covariance: Floats
     most: Any
-    exact: bool
-    people: int | None
-    users: int | None
-    columns: int
-    budget: str
     constant: Constant | None
-    width: float | None
-    note: str = ""
     rival: Callable[[Floats, float], str] | None = None
 
     @classmethod
@@ -114,18 +120,18 @@ class Noise:
         if most is not None and not np.all(np.isfinite(most)):
             most = None
         return cls(
-            frame,
-            matrix,
-            matrix if exact else most,
-            exact,
-            crowd.n,
-            None if crowd.users is None else len(crowd.users.labels),
-            len(frame.step),
-            _in_words(crowd.epsilon),
-            None if width is None else private_constant(crowd, width),
-            width,
-            note,
-            rival,
+            people=crowd.n,
+            users=None if crowd.users is None else len(crowd.users.labels),
+            columns=len(frame.step),
+            budget=_in_words(crowd.epsilon),
+            exact=exact,
+            width=width,
+            note=note,
+            frame=frame,
+            covariance=matrix,
+            most=matrix if exact else most,
+            constant=None if width is None else private_constant(crowd, width),
+            rival=rival,
         )
 
 
