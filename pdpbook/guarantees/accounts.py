@@ -71,7 +71,7 @@ def compose(*promises: Promise) -> Promise:
             "no theorem says who of one list is who of the other"
         )
     kinds = {type(p) for p in promises}
-    if kinds == {PureDP}:
+    if all(isinstance(p, PureDP) for p in promises):
         return PureDP(_total(p._parameters()["epsilon"] for p in promises), neighbors=relation)
     if ApproximateDP in kinds:
         for kind in kinds - {PureDP, ApproximateDP}:

@@ -68,10 +68,8 @@ def sample_discrete_laplace(
     >>> sample_discrete_laplace(0.5, size=6, rng=np.random.default_rng(2)).dtype
     dtype('int64')
     """
-    exact, rng = (
-        _rate(rate, "rate"),
-        rng if isinstance(rng, random.SystemRandom) else check_rng(rng),
-    )
+    exact = _rate(rate, "rate")
+    rng = rng if isinstance(rng, random.SystemRandom) else check_rng(rng)
     if size is None:
         return _draw(exact, rng)
     count = check_count(size, "size", minimum=0)

@@ -113,7 +113,7 @@ def error_bound(
     """
     check_choice(proof, "proof", PROOFS)
     delta = check_delta(delta)
-    fit = _Fit.of(X, lam, weights, eta, sigma)
+    fit = _Fit(X, lam, weights, eta, sigma)
     truth, d = _truth(theta, fit.d), fit.d
     smallest = fit.spectrum[-1]  # 0 where the rows do not span every direction
     bias = float(np.linalg.norm(truth) / (1 + smallest / fit.lam))
@@ -170,7 +170,7 @@ def mean_square_error(
     >>> mean_square_error([[1.0]], 1.0, None, 2.0, theta=[1.0], sigma=0.5)
     ErrorTerms(bias=0.25, privacy_noise=0.5, label_noise=0.0625)
     """
-    fit = _Fit.of(X, lam, weights, eta, sigma)
+    fit = _Fit(X, lam, weights, eta, sigma)
     truth, d = _truth(theta, fit.d), fit.d
     if not truth.ndim:
         raise ValueError(f"theta must have shape ({d},): an exact mean needs the coefficients")
@@ -178,35 +178,22 @@ def mean_square_error(
     return ErrorTerms(fit.squared_bias(truth), d * (d + 1) / fit.eta**2, float(label_noise))
 
 
-@dataclass(frozen=True)
 class _Fit:
     """Weighted rows taken apart once: S has eigenvalues `spectrum` along the rows of `axes`."""
 
-    lam: float
-    weights: Floats
-    eta: float
-    sigma: float
-    spectrum: Floats
-    axes: Floats
-    label_map: Floats  # M, shape (d, n): what label noise does to the fit
-
-    @property
-    def d(self) -> int:
-        return len(self.axes)
-
-    @classmethod
-    def of(cls, X: Any, lam: Any, weights: Any, eta: Any, sigma: Any) -> _Fit:
+    def __init__(self, X: Any, lam: Any, weights: Any, eta: Any, sigma: Any) -> None:
         X, _ = check_design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
-        lam = check_single(check_positive(lam, "lam"), "lam")
-        eta = check_single(check_positive(eta, "eta"), "eta")
-        sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
-        w = check_weights(weights, len(X))
-        Q, R = np.linalg.qr(X * np.sqrt(w)[:, None])
-        U, singular, axes = np.linalg.svd(R, full_matrices=True)
-        gain = (axes[: len(singular)].T * (singular / (singular**2 + lam))) @ U.T
-        spectrum = np.zeros(len(axes))
-        spectrum[: len(singular)] = singular**2
-        return cls(lam, w, eta, sigma, spectrum, axes, gain @ (Q.T * np.sqrt(w)))
+        self.lam = check_single(check_positive(lam, "lam"), "lam")
+        self.eta = check_single(check_positive(eta, "eta"), "eta")
+        self.sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
+        self.weights = check_weights(weights, len(X))
+        root = np.sqrt(self.weights)
+        Q, R = np.linalg.qr(X * root[:, None])
+        U, singular, self.axes = np.linalg.svd(R, full_matrices=True)
+        self.d, rank = len(self.axes), len(singular)
+        gain = (self.axes[:rank].T * (singular / (singular**2 + self.lam))) @ U.T
+        self.spectrum = np.append(singular**2, np.zeros(self.d - rank))
+        self.label_map = gain @ (Q.T * root)  # M, shape (d, n): what label noise does to the fit
 
     def squared_bias(self, theta: Floats) -> float:
         shrink = self.lam / (self.lam + self.spectrum)
