@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.noise.laws import check_center, check_points, check_size, check_step, keep
+from pdpbook.noise.laws import check_points, check_size, check_step, check_vector, keep
 from pdpbook.validation import (
     check_budgets,
     check_count,
@@ -240,9 +240,7 @@ def grid_laplace(
     >>> law.sample(rng=np.random.default_rng(1)) % 0.25
     array([0.])
     """
-    exact = np.atleast_1d(check_finite(values, "values"))
-    if exact.ndim != 1 or exact.size == 0:
-        raise ValueError(f"values must have shape (d,), d at least 1; got shape {exact.shape}")
+    exact = check_vector(np.atleast_1d(check_finite(values, "values")), "values", "d")
     rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
     grid = check_step(step)
     center = [math.floor(Fraction(float(v)) / grid + Fraction(1, 2)) for v in exact]
@@ -284,7 +282,7 @@ class GridLaplace:
         raw = np.asarray(self.center)
         if raw.dtype.kind not in "iu":
             raise TypeError(f"center must be made of whole numbers; got {self.center!r}")
-        center = check_center(raw).astype(np.int64)
+        center = check_vector(raw, "center", "d").astype(np.int64)
         step, rate = float(check_step(self.step)), _rate(self.rate, "rate")
         keep(self, center=center, step=step, rate=rate)
 

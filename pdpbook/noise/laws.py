@@ -141,7 +141,7 @@ class L2Laplace:
     eta: float
 
     def __post_init__(self) -> None:
-        center = check_center(check_finite(self.center, "center"))
+        center = check_vector(check_finite(self.center, "center"), "center", "d")
         keep(self, center=center, eta=_rate(self.eta))
 
     def logpdf(self, points: ArrayLike) -> Floats:
@@ -261,12 +261,12 @@ def keep(law: Any, **checked: Any) -> None:
         object.__setattr__(law, name, value)
 
 
-def check_center(center: Any) -> Floats:
-    """The center of a law, shape (d,)."""
-    center = np.asarray(center)
-    if center.ndim != 1 or center.size == 0:
-        raise ValueError(f"center must have shape (d,), d at least 1; got shape {center.shape}")
-    return np.asarray(center)
+def check_vector(values: Any, name: str, k: str) -> Floats:
+    """Values of shape (k,)."""
+    vector = np.asarray(values)
+    if vector.ndim != 1 or vector.size == 0:
+        raise ValueError(f"{name} must have shape ({k},), {k} at least 1; got shape {vector.shape}")
+    return vector
 
 
 def check_points(points: Any, d: int, what: str = "") -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._users import check_user_epsilon, check_users
+from pdpbook.noise.laws import check_vector
 from pdpbook.validation import (
     check_delta,
     check_nonnegative,
@@ -186,9 +187,7 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
 
 
 def _row_weights(weights: ArrayLike) -> Floats:
-    c = np.asarray(check_nonnegative(weights, "weights"))
-    if c.ndim != 1 or c.size == 0:
-        raise ValueError(f"weights must have shape (n,), n at least 1; got shape {c.shape}")
+    c = check_vector(check_nonnegative(weights, "weights"), "weights", "n")
     clean = check_weights(c, len(c))
     return np.asarray(clean / clean.sum())
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from pdpbook.noise.laws import check_size, keep
+from pdpbook.noise.laws import check_size, check_vector, keep
 from pdpbook.validation import check_finite, check_rng, check_single
 
 Floats = NDArray[np.float64]
@@ -160,9 +160,7 @@ class GridLaw:
 
 
 def check_grid(grid: ArrayLike, name: str) -> Floats:
-    points = np.array(check_finite(grid, name))
-    if points.ndim != 1 or points.size == 0:
-        raise ValueError(f"{name} must have shape (k,), k at least 1; got shape {points.shape}")
+    points = check_vector(check_finite(grid, name), name, "k")
     if not np.all(np.diff(points) > 0):
         at = int(np.flatnonzero(~(np.diff(points) > 0))[0])
         raise ValueError(

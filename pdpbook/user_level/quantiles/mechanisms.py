@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._users import check_user_epsilon, check_users, part_of
+from pdpbook.noise.laws import check_vector
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
@@ -274,9 +275,7 @@ def check_data(
 ) -> Data:
     p = check_single(check_probability(level, "level"), "level")
     low, high = check_bounds(bounds, "bounds")
-    values = np.asarray(check_finite(y, "y"))
-    if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"y must have shape (n,), n at least 1; got shape {values.shape}")
+    values = check_vector(check_finite(y, "y"), "y", "n")
     values = check_inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
     budgets = check_user_epsilon(epsilon, owners)
