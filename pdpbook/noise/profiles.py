@@ -18,6 +18,8 @@ from pdpbook.validation import check_count, check_nonnegative, check_positive, c
 
 Floats = NDArray[np.float64]
 
+gauss_legendre = lru_cache(maxsize=8)(np.polynomial.legendre.leggauss)
+
 
 def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
     r"""Exact privacy profile of the l2-Laplace mechanism.
@@ -84,13 +86,13 @@ def _l2_profile(epsilon: Floats, d: int, eps0: Floats) -> Floats:
     top = log_shape(np.maximum(peak, 1e-300)[:, None])
 
     def integral(low: Floats, high: Floats, last: Floats | None) -> Floats:
-        node, weight = _gauss_legendre(256)
-        psi = low[:, None] + (high - low)[:, None] * node
+        node, weight = gauss_legendre(256)
+        psi = low[:, None] + (high - low)[:, None] * ((1 + node) / 2)
         value = np.exp(log_shape(psi) - top) * (1 + q[:, None] * np.sin(psi) ** 2)
         if last is not None:  # eps0 (cos psi - cos last): the loss above epsilon, as a product
             above = 2 * np.sin((last[:, None] + psi) / 2) * np.sin((last[:, None] - psi) / 2)
             value = value * -np.expm1(-eps0[:, None] * above)
-        return np.asarray((high - low) * (value @ weight))
+        return np.asarray((high - low) * (value @ (weight / 2)))
 
     last = 2 * np.arcsin(np.sqrt((eps0 - epsilon) / (2 * eps0)))  # cos(last) = epsilon / eps0
     loss = integral(
@@ -106,12 +108,6 @@ def _bessel_ratio(d: int, s: Floats) -> Floats:
     for order in range(3 + (d + 1) % 2, d + 1, 2):
         ratio = s / ((order - 2) + s * ratio)
     return ratio
-
-
-@lru_cache(maxsize=4)
-def _gauss_legendre(count: int) -> tuple[Floats, Floats]:
-    node, weight = np.polynomial.legendre.leggauss(count)
-    return (1 + node) / 2, weight / 2
 
 
 def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:

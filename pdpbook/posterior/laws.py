@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from pdpbook.noise.laws import check_size, keep
+from pdpbook.noise.profiles import gauss_legendre
 from pdpbook.per_instance import ops_profile
 from pdpbook.posterior.calibration import AdaptivePlan, residual_bound
 from pdpbook.validation import check_finite, check_nonnegative, check_rng
@@ -282,14 +282,9 @@ def _quadrature(
         parts = np.linspace(0, 1, panels + 1)[:-1]
         inside = breaks[:-1, None] + np.diff(breaks)[:, None] * parts
         breaks = np.append(inside.ravel(), high)
-    nodes, weights = _legendre(count)
+    nodes, weights = gauss_legendre(count)
     middle, half = (breaks[1:] + breaks[:-1]) / 2, np.diff(breaks) / 2
     return (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
-
-
-@lru_cache
-def _legendre(count: int) -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(count)
 
 
 def _one_way(epsilon: Floats, mu: Floats, rho: Floats, way: int) -> Floats:
