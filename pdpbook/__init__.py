@@ -2,6 +2,10 @@
 
 Mathematics is functions, a mechanism is a scikit-learn estimator, a promise is an object.
 Import the module you need; nothing happens here but the version.
+
+What holds everywhere, and is not said again: an argument of a wrong kind raises TypeError; one that
+is NaN, infinite, out of range or of a wrong shape raises ValueError; both name the argument, the
+rule, the value and its place. A docstring lists the errors that are left.
 """
 
 __version__ = "0.1.0.dev0"

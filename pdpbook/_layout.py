@@ -19,14 +19,6 @@ MANY = 1000  # marks, from which their picture is smaller than their list
 PANEL = 2.0  # inches, the height of one of several panels on each other
 LINE = 44  # letters of a legend beside its mark
 EXPONENT = 0.87  # of the letters they belong to: 10 px on a phone of 390 px
-LEGEND: dict[str, Any] = {
-    "loc": "upper left",
-    "borderaxespad": 0.2,
-    "borderpad": 0.2,
-    "columnspacing": 1.4,
-    "handlelength": 1.6,
-    "labelspacing": 0.35,
-}
 
 
 def arrange(fig: Figure) -> None:
@@ -68,7 +60,7 @@ class _Roomy(ConstrainedLayoutEngine):
             return
         wide, high = fig.get_size_inches()
         for columns in (4, 3, 2, 1):
-            legend = fig.legend(entries.values(), entries, ncols=columns, **LEGEND)
+            legend = fig.legend(entries.values(), entries, ncols=columns)
             box = legend.get_window_extent()
             if box.width <= 0.98 * wide * fig.dpi or columns == 1:
                 break

@@ -128,8 +128,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
             f"{name} must be a number, a mapping from user to budget, or have shape ({n},), one "
             f"value for each row of X; got shape {values.shape}"
         )
-    first = np.full(m, n)
-    np.minimum.at(first, users.codes, np.arange(n))
+    first = np.unique(users.codes, return_index=True)[1]  # row of each user
     differs = values != values[first][users.codes]
     if differs.any():
         at = int(np.flatnonzero(differs)[0])
@@ -149,9 +148,8 @@ def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
         )
     for label in users.labels:
         if label not in epsilon:
-            raise ValueError(
-                f"{name} must have a budget for every user; none for {_plain(label)!r}"
-            )
+            missing = repr(_plain(label))
+            raise ValueError(f"{name} must have a budget for every user; none for {missing}")
     budgets = [epsilon[label] for label in users.labels]
     return np.asarray(check_epsilon(budgets, len(budgets), name))
 
@@ -163,10 +161,9 @@ def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
     if users.named and epsilon.index.is_unique:
         places = epsilon.index.get_indexer(pd.Index(users.labels))
     by_user = bool((places >= 0).all())
-    if len(epsilon) > m and (
-        pd.Index(range(n)).isin(epsilon.index).all() or _is_of_rows(epsilon, users)
-    ):
-        by_user = False  # a column with numbers of rows, or the table's own index
+    whose = [v.index for v in users.rows.values() if isinstance(v, (pd.DataFrame, pd.Series))]
+    own = [pd.Index(range(n)).isin(epsilon.index).all(), *map(epsilon.index.equals, whose[:1])]
+    by_user &= not (len(epsilon) > m and any(own))  # numbers of rows, or the table's own index
     if len(epsilon) != n:
         if not (by_user and len(epsilon) == m):
             raise ValueError(
@@ -185,12 +182,6 @@ def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
     if not by_user:
         refuse_other_index(epsilon, name, **users.rows)
     return values
-
-
-def _is_of_rows(epsilon: pd.Series, users: Users) -> bool:
-    """Whether a Series has the index of the rows that it came with."""
-    with_index = [v for v in users.rows.values() if isinstance(v, (pd.DataFrame, pd.Series))]
-    return bool(with_index and epsilon.index.equals(with_index[0].index))
 
 
 def check_row_epsilon(epsilon: Any, **rows: Any) -> Any:

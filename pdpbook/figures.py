@@ -40,15 +40,8 @@ __all__ = [
 INK, PAPER = "#1f2328", "#ffffff"  # words and axes; what is behind
 BLUE, VERMILION, GREEN, PINK, GRAY = "#0072b2", "#b84a00", "#00795a", "#a6437f", "#6b737d"
 SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PINK, "D"), (GRAY, "v"))
-THEME = {
-    INK: "currentColor",
-    PAPER: "var(--fig-paper)",
-    BLUE: "var(--fig-blue)",
-    VERMILION: "var(--fig-warm)",
-    GREEN: "var(--fig-green)",
-    PINK: "var(--fig-pink)",
-    GRAY: "var(--fig-soft)",
-}
+NAMED = dict(zip("paper blue warm green pink soft".split(), (PAPER, *dict(SERIES)), strict=True))
+THEME = {INK: "currentColor"} | {color: f"var(--fig-{name})" for name, color in NAMED.items()}
 WIDTH = 4.2  # inches; 11 points are 12 px where it is as wide as a phone of 390 px
 
 
@@ -57,44 +50,11 @@ def use() -> None:
 
     Pages fit toys on purpose, so it also turns the package's advice off: ``advice.silence()``.
     """
-    import matplotlib as mpl
-    from cycler import cycler
+    from matplotlib import style
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     advice.silence()
-
-    mpl.rcParams.update(
-        {
-            "figure.figsize": (WIDTH, 2.9),
-            "figure.dpi": 144,
-            "figure.facecolor": PAPER,
-            "figure.hooks": ["pdpbook._layout:arrange"],
-            "axes.facecolor": "none",
-            "axes.prop_cycle": cycler(color=[color for color, _ in SERIES]),
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "font.size": 11,
-            "axes.labelsize": 11,
-            "axes.titlesize": 11,
-            "xtick.labelsize": 10.5,
-            "ytick.labelsize": 10.5,
-            "xtick.minor.size": 0,
-            "ytick.minor.size": 0,
-            "legend.fontsize": 10.5,
-            "legend.frameon": False,
-            "lines.linewidth": 2,
-            "lines.markersize": 5,
-            "svg.fonttype": "none",  # text stays text
-            "svg.hashsalt": "pdpbook",  # the same file twice
-            "text.color": INK,
-            "axes.labelcolor": INK,
-            "axes.edgecolor": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
-            "patch.edgecolor": INK,
-            "hatch.color": INK,
-        }
-    )
+    style.use("pdpbook.book")
     # SVG for pages and JupyterLab, PDF for LaTeX: MyST-NB takes the best that a builder can show.
     set_matplotlib_formats("svg", "pdf", bbox_inches=None)  # type: ignore[no-untyped-call]
 
@@ -205,17 +165,13 @@ class Explorable:
 
     def _repr_html_(self) -> str:
         folder = f"{self.root}_static/explore/"
-        return "\n".join(
-            [
-                f'<div data-explore="{self.script}" data-figure="{self.figure}">',
-                f"<p>{self!r}</p>",
-                f'<script type="application/json">{self._json()}</script>',
-                "</div>",
-                f'<link rel="stylesheet" href="{folder}explore.css">',
-                f'<script defer src="{folder}panel.js"></script>',
-                f'<script defer src="{folder}{self.script}.js"></script>',
-            ]
-        )
+        return f"""<div data-explore="{self.script}" data-figure="{self.figure}">
+<p>{self!r}</p>
+<script type="application/json">{self._json()}</script>
+</div>
+<link rel="stylesheet" href="{folder}explore.css">
+<script defer src="{folder}panel.js"></script>
+<script defer src="{folder}{self.script}.js"></script>"""
 
 
 def _listed(value: Any) -> Any:

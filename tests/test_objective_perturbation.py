@@ -21,7 +21,7 @@ from pdpbook.objective_perturbation import (
     split_budget,
 )
 from pdpbook.personalized import objective_error
-from pdpbook.personalized.objective import _beyond
+from pdpbook.personalized.accuracy import _beyond
 from pdpbook.ridge import weighted_ridge
 
 SEED = 20261121

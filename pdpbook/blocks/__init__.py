@@ -10,11 +10,11 @@ What takes it: `ridge.weighted_ridge`; the estimators `PDPRidge` (square loss),
 refuses Dask arrays and `Rows`, and reads a memory map whole.
 """
 
-from pdpbook.blocks.arguments import in_blocks as in_blocks
-from pdpbook.blocks.arguments import in_memory as in_memory
-from pdpbook.blocks.arguments import rows_of as rows_of
-from pdpbook.blocks.arguments import several_passes as several_passes
 from pdpbook.blocks.rows import Rows
+from pdpbook.blocks.rows import in_blocks as in_blocks
+from pdpbook.blocks.rows import in_memory as in_memory
+from pdpbook.blocks.rows import rows_of as rows_of
+from pdpbook.blocks.rows import several_passes as several_passes
 from pdpbook.blocks.sources import is_dask as is_dask
 
 __all__ = ["Rows"]

@@ -1,4 +1,4 @@
-"""Columns of the same people, in blocks, and what passes over them."""
+"""What a function was given, blocks or all in memory; and columns of the same people, in blocks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 
 from pdpbook.blocks.sources import Chunks, Pieces, Views, is_dask
 from pdpbook.validation import refuse_masked
-
-__all__ = ["Rows"]
 
 
 class Rows:
@@ -56,8 +54,7 @@ class Rows:
     """
 
     def __init__(self, X: Any, y: Any = None, **columns: Any):
-        given = {"X": X, "y": y, **columns}
-        given = {name: column for name, column in given.items() if column is not None}
+        given = {k: v for k, v in {"X": X, "y": y, **columns}.items() if v is not None}
         for name, column in given.items():
             refuse_masked(column, name)
             lazy = is_dask(column) and isinstance(getattr(column, "chunks", None), tuple)
@@ -67,18 +64,19 @@ class Rows:
                     f"got {type(column).__name__}. For blocks there is Rows.from_blocks; a frame "
                     "of Dask has to_dask_array"
                 )
-        self.names = tuple(given)
         lengths = {name: column.shape[0] for name, column in given.items()}
         if len({n for n in lengths.values() if n == n}) > 1:  # unknown ones are NaN
             raise ValueError(f"columns must have one length; got {lengths}")
         chunked = any(is_dask(column) for column in given.values())
-        self._source: Views | Chunks | Pieces = (Chunks if chunked else Views)(given)
+        self._hold(tuple(given), (Chunks if chunked else Views)(given))
+
+    def _hold(self, names: tuple[str, ...], source: Views) -> Rows:
+        self.names, self._source = names, source
+        return self
 
     @classmethod
     def from_blocks(
-        cls,
-        blocks: Iterable[Any] | Callable[[], Iterable[Any]],
-        names: Sequence[str] = ("X", "y"),
+        cls, blocks: Iterable[Any] | Callable[[], Iterable[Any]], names: Sequence[str] = ("X", "y")
     ) -> Rows:
         """Rows from an iterable of blocks, such as pieces of a file.
 
@@ -115,10 +113,7 @@ class Rows:
             )
         if isinstance(names, str) or len(set(names)) < len(names):
             raise ValueError(f"names must be a tuple of different strings; got {names!r}")
-        rows = cls.__new__(cls)
-        rows.names = tuple(names)
-        rows._source = Pieces(blocks, rows.names)
-        return rows
+        return cls.__new__(cls)._hold(tuple(names), Pieces(blocks, tuple(names)))
 
     @property
     def whole(self) -> bool:
@@ -130,10 +125,7 @@ class Rows:
         for name in names:
             if name not in self.names:
                 raise ValueError(f"rows must have a column {name!r}; got {', '.join(self.names)}")
-        rows = Rows.__new__(Rows)
-        rows.names = names
-        rows._source = self._source.select(names)
-        return rows
+        return Rows.__new__(Rows)._hold(names, self._source.select(names))
 
     def joined(self, **columns: Any) -> Rows:
         """Return the same rows with more columns; not for blocks, which have all of theirs."""
@@ -213,15 +205,13 @@ class Rows:
         TypeError, ValueError, ConnectionError
             As `each`, or if there is nobody in any block.
         """
-        total: tuple[Any, ...] | None = None
-        for part in self.each(function):
-            if total is None:
-                total = tuple(part)
-            else:
-                total = tuple(a + b for a, b in zip(total, part, strict=True))
+        parts = self.each(function)
+        total = next(parts, None)
         if total is None:
             raise ValueError("blocks must hold at least one person; got none")
-        return total
+        for part in parts:
+            total = tuple(a + b for a, b in zip(total, part, strict=True))
+        return tuple(total)
 
     def map(self, function: Callable[..., Any]) -> Any:
         """One number for each row, in the kind of the data.
@@ -244,5 +234,48 @@ class Rows:
         return self._source.map(function)
 
     def __repr__(self) -> str:
-        kind = {Views: "arrays", Chunks: "Dask arrays", Pieces: "blocks"}[type(self._source)]
-        return f"Rows({', '.join(self.names)}: {kind})"
+        return f"Rows({', '.join(self.names)}: {self._source.kind})"
+
+
+def _lazy(value: Any) -> bool:
+    return isinstance(value, Rows) or is_dask(value)
+
+
+def in_blocks(*values: Any) -> bool:
+    """Whether one of these comes in blocks: a `Rows` or a Dask array; or the first is a map."""
+    return isinstance(values[0], np.memmap) or any(map(_lazy, values))
+
+
+def in_memory(reader: str, *values: Any) -> None:
+    """Refuse blocks where a function needs everything at once, rather than load them all."""
+    for value in filter(_lazy, values):
+        raise TypeError(
+            f"{reader} takes arrays in memory, not {type(value).__name__}, whose blocks it "
+            "would have to load all at once: pass NumPy arrays"
+        )
+
+
+def rows_of(X: Any, y: Any = None, **columns: Any) -> Rows:
+    """The `Rows` of what a function was given, when `in_blocks` says that it comes in blocks."""
+    given = {name: column for name, column in columns.items() if column is not None}
+    if isinstance(X, Rows):
+        if y is not None:
+            raise TypeError("y must be None with Rows, which have their labels; got y as well")
+        for name in filter(X.names.__contains__, given):
+            raise TypeError(f"{name} must be None with Rows that have it; got it as well")
+        rows = X.joined(**given) if given else X
+    else:
+        given = {"X": X} | ({} if y is None else {"y": y}) | given
+        rows = Rows(**{k: v if is_dask(v) else np.asanyarray(v) for k, v in given.items()})
+    if "y" not in rows.names:
+        raise ValueError(f"y must be one of the columns; got {', '.join(rows.names)}")
+    return rows
+
+
+def several_passes(blocks: Any, reader: str, *names: str) -> Rows:
+    """`Rows` with these columns, of what came or of what `Rows.from_blocks` takes.
+
+    Blocks that can be read only once are refused, because `reader` passes over them again.
+    """
+    rows = blocks if isinstance(blocks, Rows) else Rows.from_blocks(blocks, names)
+    return rows.twice(reader).select(*names)

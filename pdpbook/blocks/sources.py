@@ -6,8 +6,9 @@ Each has `select`, `each` and `map`, which `Rows` documents.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,13 @@ def is_dask(value: Any) -> bool:
 class Views:
     """Arrays and memory maps, in views."""
 
-    def __init__(self, columns: Block):
+    kind = "arrays"
+
+    def __init__(self, columns: dict[str, Any]):
         self.columns = columns
 
-    def select(self, names: tuple[str, ...]) -> Views:
-        return Views({name: self.columns[name] for name in names})
+    def select(self, names: tuple[str, ...]) -> Self:
+        return type(self)({name: self.columns[name] for name in names})
 
     def blocks(self) -> Iterator[Block]:
         columns = self.columns.values()
@@ -49,15 +52,16 @@ class Views:
         return np.concatenate([np.zeros(0), *self.each(partial(_floats, function))])
 
 
-class Chunks:
+class Chunks(Views):
     """Dask arrays, all cut at the same rows and not across."""
+
+    kind = "Dask arrays"
 
     def __init__(self, columns: dict[str, Any]):
         import dask.array as da
 
         self.columns = dict(columns)
-        lead = next(column for column in columns.values() if is_dask(column))
-        cuts = lead.chunks[0]
+        cuts = next(column.chunks[0] for column in columns.values() if is_dask(column))
         for name, column in columns.items():
             if not is_dask(column):
                 if any(size != size for size in cuts):
@@ -69,25 +73,17 @@ class Chunks:
             self.columns[name] = column.rechunk({0: cuts, **across})
         self.sizes = cuts
 
-    def select(self, names: tuple[str, ...]) -> Chunks:
-        return Chunks({name: self.columns[name] for name in names})
-
     def tasks(self, function: Callable[..., Any]) -> list[Any]:
         from dask import delayed
 
-        parts = {name: column.to_delayed().ravel() for name, column in self.columns.items()}
+        parts = [column.to_delayed().ravel() for column in self.columns.values()]
         starts = np.concatenate([[0.0], np.cumsum(self.sizes)])
-        run = delayed(_apply, pure=False)
-        return [
-            run(
-                partial(_announced, function, size),
-                k,
-                starts[k],
-                {name: part[k] for name, part in parts.items()},
-            )
-            for k, size in enumerate(self.sizes)
-            if size != 0
-        ]
+        run, found = delayed(_apply, pure=False), []
+        for k, (size, *part) in enumerate(zip(self.sizes, *parts, strict=True)):
+            if size != 0:
+                block = dict(zip(self.columns, part, strict=True))
+                found.append(run(partial(_announced, function, size), k, starts[k], block))
+        return found
 
     def each(self, function: Callable[..., Any]) -> Iterator[Any]:
         found = results(self.tasks(partial(_unless_empty, function)))
@@ -99,12 +95,8 @@ class Chunks:
         sizes = [size for size in self.sizes if size != 0]
         if not sizes:
             return da.zeros(0)
-        return da.concatenate(
-            [
-                da.from_delayed(task, shape=(size,), dtype=float)
-                for task, size in zip(self.tasks(partial(_floats, function)), sizes, strict=True)
-            ]
-        )
+        tasks = zip(self.tasks(partial(_floats, function)), sizes, strict=True)
+        return da.concatenate([da.from_delayed(task, (size,), dtype=float) for task, size in tasks])
 
 
 class Kind(NamedTuple):
@@ -115,18 +107,19 @@ class Kind(NamedTuple):
     labels: list[Any] | None  # of the columns of a table
 
 
-class Pieces:
+class Pieces(Views):
     """Blocks from an iterable, or from a function that returns a new one."""
 
+    kind = "blocks"
+
     def __init__(self, blocks: Any, names: tuple[str, ...]):
-        self.given, self.names = blocks, names
-        self.kept = names
+        self.given, self.names, self.kept = blocks, names, names
         self.once = not callable(blocks) and iter(blocks) is blocks
         self.passes = Passes()  # shared with every selection
 
-    def select(self, names: tuple[str, ...]) -> Pieces:
-        chosen = Pieces(self.given, self.names)
-        chosen.kept, chosen.passes = names, self.passes
+    def select(self, names: tuple[str, ...]) -> Self:
+        chosen = copy(self)
+        chosen.kept = names
         return chosen
 
     def blocks(self) -> Iterator[Block]:
@@ -157,24 +150,17 @@ class Pieces:
                 f"blocks must have {len(self.names)} arrays, {', '.join(self.names)}; got "
                 f"{len(parts)} in block {k}"
             )
-        block = {}
-        for name, part in zip(self.names, parts, strict=True):
-            refuse_masked(part, name)
-            block[name] = _array(part, name, k)
-        lengths = {name: np.shape(column)[:1] for name, column in block.items()}
-        if len(set(lengths.values())) > 1 or () in lengths.values():
-            shown = {name: np.shape(column) for name, column in block.items()}
+        block = {name: _array(part, name, k) for name, part in zip(self.names, parts, strict=True)}
+        shapes = {name: column.shape for name, column in block.items()}
+        if len(lengths := {shape[:1] for shape in shapes.values()}) > 1 or () in lengths:
             raise ValueError(
-                f"blocks must have one row a person in every array; got {shown} in block {k}"
+                f"blocks must have one row a person in every array; got {shapes} in block {k}"
             )
         if all(len(column) for column in block.values()):  # an empty list has no width
             for (name, column), part in zip(block.items(), parts, strict=True):
                 kind = Kind(column.shape[1:], column.dtype, _labels(part))
                 _check_alike(kind, kinds.setdefault(name, kind), name, k)
         return block
-
-    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
-        return _in_turn(function, self.blocks())
 
     def map(self, function: Callable[..., Any]) -> Iterator[Any]:
         return self.each(partial(_floats, function))
@@ -183,9 +169,10 @@ class Pieces:
 class Passes:
     """What passes over the same pieces must find again: what differs was shuffled or drawn anew."""
 
+    begun = False
+    number: int | None = None  # of blocks, known after a first pass
+
     def __init__(self) -> None:
-        self.begun = False
-        self.number: int | None = None  # of blocks, known after a first pass
         self.marks: list[int] = []
 
     def check(self, k: int, block: Block) -> None:
@@ -212,6 +199,7 @@ class Passes:
 def _array(part: Any, name: str, k: int) -> NDArray[Any]:
     """What came as an array; a frame whose columns have several types, or types of its own, is
     turned column by column, because as a whole it would become an array of objects."""
+    refuse_masked(part, name)
     dtypes = set(part.dtypes) if hasattr(part, "iloc") and part.ndim == 2 else set()
     if len(dtypes) < 2 and all(isinstance(dtype, np.dtype) for dtype in dtypes):
         return np.asarray(part)

@@ -1,7 +1,6 @@
 """Data for the book: real tables that are part of the package, and generators of others."""
 
-from pdpbook.datasets.designs import diabetes_design, medical_cost_design, pac_design
-from pdpbook.datasets.originals import load
+from pdpbook.datasets.originals import diabetes_design, load, medical_cost_design, pac_design
 from pdpbook.datasets.synthetic import make_ridge_data, sample_budgets, sample_zipf_users
 from pdpbook.datasets.tables import EncodedTable, PublicSchema
 

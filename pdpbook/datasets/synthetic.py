@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,8 +12,6 @@ from pdpbook.validation import (
     check_rng,
     check_single,
 )
-
-__all__ = ["make_ridge_data", "sample_budgets", "sample_zipf_users"]
 
 Floats = NDArray[np.float64]
 
@@ -86,21 +82,19 @@ def sample_budgets(
     that number: 0.29 of 100 is 29 people, although the floats say 28.999999999999996.
     """
     n, rng = check_count(n, "n"), check_rng(rng)
-    shares = np.asarray(check_nonnegative(fractions, "fractions"))
-    low, middle, high = edges = _triple(check_positive(levels, "levels"), "levels")
-    _triple(shares, "fractions")
+    shares = check_nonnegative(fractions, "fractions")
+    edges = check_positive(levels, "levels")
+    for name, values in {"levels": edges, "fractions": shares}.items():
+        if np.shape(values) != (3,):
+            raise ValueError(f"{name} must have three entries; got shape {np.shape(values)}")
+    low, middle, high = edges
     if not abs(shares.sum() - 1) <= 1e-9:
         raise ValueError(f"fractions must sum to 1; got {shares.sum():g}")
     if not low <= middle <= high:
         raise ValueError(f"levels must not decrease; got {', '.join(f'{e:g}' for e in edges)}")
     conservative, medium = (int(np.floor(f * n + 1e-9)) for f in shares[:2])
-    return np.concatenate(
-        [
-            rng.uniform(low, middle, conservative),
-            rng.uniform(middle, high, medium),
-            np.full(n - conservative - medium, high),
-        ]
-    )
+    drawn = rng.uniform(low, middle, conservative), rng.uniform(middle, high, medium)
+    return np.concatenate([*drawn, np.full(n - conservative - medium, high)])
 
 
 def sample_zipf_users(
@@ -143,9 +137,3 @@ def sample_zipf_users(
         sizes.append(min(int(rng.zipf(alpha)), cap, rest))
         rest -= sizes[-1]
     return np.repeat(np.arange(len(sizes)), sizes)
-
-
-def _triple(values: Any, name: str) -> Any:
-    if np.shape(values) != (3,):
-        raise ValueError(f"{name} must have three entries; got shape {np.shape(values)}")
-    return values

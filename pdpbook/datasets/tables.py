@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from pdpbook.validation import check_bounds
 
-__all__ = ["EncodedTable", "PublicSchema"]
-
 Floats = NDArray[np.float64]
 
 
@@ -70,9 +68,8 @@ class PublicSchema:
     label: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.columns, Mapping) or not all(
-            isinstance(name, str) for name in self.columns
-        ):
+        named = isinstance(self.columns, Mapping)
+        if not (named and all(isinstance(name, str) for name in self.columns)):
             raise TypeError(f"columns must map names to public rules; got {self.columns!r}")
         rules = {name: _rule(name, rule) for name, rule in self.columns.items()}
         if self.label is not None:
@@ -139,12 +136,11 @@ class PublicSchema:
                 values = _categories(frame[column], column, rule)
                 for level, name in zip(rule[1:], self._parts(column), strict=True):
                     parts[name] = (values == level).astype(float)
-        X = pd.DataFrame(parts, index=frame.index)
-        if self.label is None:
-            return EncodedTable(X, self.bounds, None, None)
-        y_bounds = self.columns[self.label]
-        labels = _numbers(frame[self.label], self.label, y_bounds, clip)
-        y = pd.Series(labels, index=frame.index, name=self.label)
+        X, y, y_bounds = pd.DataFrame(parts, index=frame.index), None, None
+        if self.label is not None:
+            y_bounds = self.columns[self.label]
+            labels = _numbers(frame[self.label], self.label, y_bounds, clip)
+            y = pd.Series(labels, index=frame.index, name=self.label)
         return EncodedTable(X, self.bounds, y, y_bounds)
 
     @property
@@ -156,19 +152,15 @@ class PublicSchema:
         return [column] if isinstance(rule, tuple) else [f"{column}={level}" for level in rule[1:]]
 
     def _check_columns(self, found: list[Any]) -> None:
-        missing = [name for name in self.columns if name not in found]
-        extra = [name for name in found if name not in self.columns]
-        twice = sorted({name for name in found if name in self.columns and found.count(name) > 1})
-        wrong = [
-            f"{_listed(names)} {said}"
-            for names, said in ((missing, "missing"), (extra, "extra"), (twice, "there twice"))
-            if names
-        ]
+        faults = {
+            "missing": [name for name in self.columns if name not in found],
+            "extra": [name for name in found if name not in self.columns],
+            "there twice": sorted({n for n in found if n in self.columns and found.count(n) > 1}),
+        }
+        wrong = "; ".join(f"{_listed(names)} {said}" for said, names in faults.items() if names)
         if wrong:
-            raise ValueError(
-                f"frame must have the columns {_listed(list(self.columns))} and no others; "
-                f"{'; '.join(wrong)}"
-            )
+            whole = _listed(list(self.columns))
+            raise ValueError(f"frame must have the columns {whole} and no others; {wrong}")
 
 
 def _rule(name: str, rule: Any) -> Any:
@@ -224,11 +216,11 @@ def _refuse(column: pd.Series, name: str, wrong: NDArray[Any], rule: str, way_ou
         return
     at = int(np.flatnonzero(wrong)[0])
     value = column.iloc[at]
-    shown = f"{value:g}" if isinstance(value, (float, np.floating)) else f"{value!s}"
-    quoted = f"{value!r}" if isinstance(value, str) else shown
+    number = isinstance(value, (float, np.floating))
+    shown = f"{value:g}" if number else f"{value!r}" if isinstance(value, str) else f"{value!s}"
     end = f". {way_out}" if way_out else ""
     raise ValueError(
-        f"column {name!r} must {rule}; got {quoted} in row {column.index[at]!r} "
+        f"column {name!r} must {rule}; got {shown} in row {column.index[at]!r} "
         f"({int(wrong.sum())} of {len(column)} are wrong){end}"
     )
 

@@ -6,11 +6,11 @@ from pdpbook.gradient.accounting import (
     dpsgd_epsilon,
     dpsgd_profile,
     dpsgd_total_variation,
+    subsampled_gaussian_profile,
 )
 from pdpbook.gradient.descent import DescentLaw, GradientDescentRidge
 from pdpbook.gradient.dpsgd import DPSGDRegression
 from pdpbook.gradient.law import DPSGDLaw
-from pdpbook.gradient.one_step import subsampled_gaussian_profile
 
 __all__ = [
     "DPSGDLaw",

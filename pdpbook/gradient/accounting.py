@@ -3,7 +3,7 @@ r"""Accounting of DP-SGD: what noisy steps on random batches promise, or the noi
 Every step takes each person with probability q, bounds what they add by a norm C, and adds
 Gaussian noise of standard deviation :math:`\sigma C`. The steps are composed by
 dp-accounting, through privacy-loss distributions or Renyi divergences. One step has a closed form,
-in `one_step`; the training itself lives in `dpsgd`.
+`subsampled_gaussian_profile`; the training itself lives in `dpsgd`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from pdpbook.gradient.one_step import check_rate
 from pdpbook.noise import gaussian_epsilon, gaussian_mu, gaussian_profile
 from pdpbook.validation import (
     check_choice,
@@ -29,15 +28,6 @@ from pdpbook.validation import (
     check_positive,
     check_single,
 )
-
-__all__ = [
-    "ACCOUNTANTS",
-    "calibrate_noise_multiplier",
-    "calibrate_to_success_rate",
-    "dpsgd_epsilon",
-    "dpsgd_profile",
-    "dpsgd_total_variation",
-]
 
 Floats = NDArray[np.float64]
 
@@ -70,11 +60,6 @@ def dpsgd_profile(
         Delta in [0, 1] under add-remove neighbors. The distribution of losses is rounded up onto
         a grid, so the value is never below the exact one; the excess is below 0.1 percent where
         the loss of one step deviates by at least 0.003.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN, infinite or out of range.
 
     Notes
     -----
@@ -149,11 +134,6 @@ def dpsgd_epsilon(
     float
         In nats, at least 0; never below the exact one.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN, infinite or out of range.
-
     Notes
     -----
     Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
@@ -172,12 +152,7 @@ def dpsgd_epsilon(
 
 
 def calibrate_noise_multiplier(
-    epsilon: float,
-    delta: float,
-    sample_rate: float,
-    steps: int,
-    *,
-    accountant: str = "pld",
+    epsilon: float, delta: float, sample_rate: float, steps: int, *, accountant: str = "pld"
 ) -> float:
     r"""Smallest noise multiplier with which DP-SGD is (epsilon, delta)-private.
 
@@ -202,11 +177,6 @@ def calibrate_noise_multiplier(
         Standard deviation of the noise over the clipping norm. `dpsgd_epsilon` at it is at most
         `epsilon`; 0.001 percent less noise is either refused by the same accountant or below 0.2,
         where sampling is not counted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN, infinite or out of range.
 
     Notes
     -----
@@ -256,11 +226,6 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
         with everybody in every batch. Where a person is hardly ever sampled, a ceiling can be
         kept by chance alone: see the chapter before relying on that.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, NaN, infinite or out of range.
-
     Notes
     -----
     Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
@@ -293,14 +258,9 @@ def _smallest(excess: Callable[[float], float], everybody: float) -> float:
     kept = everybody
     while excess(kept) > 0:
         kept *= 2 if kept >= FLOOR else 1 + 1e-12  # below it only rounding is to be paid
-    if kept < FLOOR:
-        return kept
-    low = kept
-    while kept > FLOOR and low == kept:
-        low = max(kept / 2, FLOOR)
-        if excess(low) <= 0:
-            kept = low
-    if kept == low:
+    while kept > FLOOR and excess(low := max(kept / 2, FLOOR)) <= 0:
+        kept = low
+    if kept <= FLOOR:
         return kept
 
     def seen(log_sigma: float) -> float:
@@ -345,3 +305,62 @@ def _quiet() -> Iterator[None]:
 def _check_run(noise_multiplier: float, sample_rate: float, steps: int) -> tuple[float, float, int]:
     sigma = check_single(check_positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
     return sigma, check_rate(sample_rate), check_count(steps, "steps")
+
+
+def subsampled_gaussian_profile(
+    epsilon: ArrayLike, noise_multiplier: float, sample_rate: float
+) -> Floats:
+    r"""Exact privacy profile of one step of DP-SGD, under add-remove neighbors.
+
+    Without the person the step shows :math:`N(0,\sigma^2)`, with them the mixture
+    :math:`(1-q)N(0,\sigma^2)+qN(1,\sigma^2)`. With :math:`\delta_\mu` the profile of unit normals
+    a distance :math:`\mu=1/\sigma` apart,
+
+    .. math:: &\delta(\varepsilon) = \max\bigl\{q\,\delta_\mu(\varepsilon_+),\
+              (1-e^{\varepsilon}(1-q))_+\,\delta_\mu(\varepsilon_-)\bigr\},
+              \\ &e^{\varepsilon_+} = 1+\frac{e^\varepsilon-1}{q},
+              \quad e^{\varepsilon_-} = \frac{q\,e^\varepsilon}{1-e^\varepsilon(1-q)} ,
+
+    the first for the person who leaves, the second for the one who joins.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Where to evaluate, in nats; any shape, every entry at least 0.
+    noise_multiplier : float
+        Standard deviation of the noise over the clipping norm, :math:`\sigma`, above 0.
+    sample_rate : float
+        Probability q with which a person is in the batch, above 0 and at most 1.
+
+    Returns
+    -------
+    ndarray, shape of `epsilon`
+        The smallest delta in [0, 1].
+
+    Notes
+    -----
+    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+
+    Examples
+    --------
+    >>> subsampled_gaussian_profile([0.0, 0.1, 1.0], 1.0, 0.1).round(4)
+    array([0.0383, 0.0185, 0.0002])
+    """
+    epsilon = np.asarray(check_nonnegative(epsilon, "epsilon"))
+    mu = 1 / check_single(check_positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
+    q = check_rate(sample_rate)
+    larger = epsilon + np.log1p(-np.expm1(-epsilon) * (1 - q) / q)  # log(1 + (e^epsilon - 1) / q)
+    leave = q * gaussian_profile(larger, mu)
+    rest = -np.expm1(np.minimum(epsilon + np.log1p(-q), 0.0)) if q < 1 else np.ones_like(epsilon)
+    joins = rest > 0
+    shifted = np.log(q) + epsilon - np.log(np.where(joins, rest, 1.0))
+    join = rest * gaussian_profile(np.where(joins, np.maximum(shifted, 0.0), 0.0), mu)
+    return np.asarray(np.where(joins, np.maximum(leave, join), leave))[()]
+
+
+def check_rate(sample_rate: float) -> float:
+    """Return the probability of being in a batch as a float, above 0 and at most 1."""
+    rate = check_single(check_positive(sample_rate, "sample_rate"), "sample_rate")
+    if not rate <= 1:
+        raise ValueError(f"sample_rate must be above 0 and at most 1; got {rate:g}")
+    return rate

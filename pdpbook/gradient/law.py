@@ -5,14 +5,15 @@ Which noise it takes is decided in `accounting`; the estimator lives in `dpsgd`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
-from pdpbook.validation import check_count, check_finite, check_rng
-
-__all__ = ["DPSGDLaw"]
+from pdpbook.noise.laws import check_points, check_size
+from pdpbook.validation import check_rng
 
 Floats = NDArray[np.float64]
 
@@ -75,35 +76,26 @@ class DPSGDLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density of paths, shape (..., steps * d); returns shape (...). At most 12 people."""
-        points = np.asarray(check_finite(points, "points"))
         n, d = self.X.shape
         if n > FEW:
             raise ValueError(
                 f"X must have at most {FEW} rows for a density, a mixture of 2^n Gaussians; got {n}"
             )
-        if points.ndim == 0 or points.shape[-1] != self.steps * d:
-            raise ValueError(
-                f"points must have shape (..., {self.steps * d}), a path each; "
-                f"got shape {points.shape}"
-            )
+        points = check_points(points, self.steps * d, ", a path each")
         path = points.reshape(-1, self.steps, d)
         before = np.concatenate([np.zeros_like(path[:, :1]), path[:, :-1]], axis=1)
         pairs = [part.reshape(points.size // d, d) for part in (path, before)]
         block = max(1, BLOCK // (2**n * d))
-        steps = [
-            self._step_logpdf(*(part[k : k + block] for part in pairs))
-            for k in range(0, len(pairs[0]), block)
-        ]
+        cuts = range(0, len(pairs[0]), block)
+        steps = [self._step_logpdf(*(part[k : k + block] for part in pairs)) for k in cuts]
         total = np.concatenate(steps).reshape(-1, self.steps).sum(axis=1)
         return np.asarray(total.reshape(points.shape[:-1]))[()]
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw paths: shape (steps * d,), or (size, steps * d)."""
-        check_rng(rng)
-        if size is None:
-            return self._path(rng)
-        paths = [self._path(rng) for _ in range(check_count(size, "size", minimum=0))]
-        return np.reshape(paths, (size, self.steps * self.X.shape[1])).astype(float)
+        rng, shape = check_rng(rng), check_size(size)
+        paths = [self._path(rng) for _ in range(math.prod(shape))]
+        return np.reshape(paths, (*shape, self.steps * self.X.shape[1])).astype(float)
 
     def _path(self, rng: np.random.Generator) -> Floats:
         n, d = self.X.shape
@@ -141,12 +133,8 @@ class DPSGDLaw:
         """Log-density of each row of `after`, given the same row of `before`."""
         n, d = self.X.shape
         member = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-        count = member.sum(axis=1)
-        rate = np.log(self.sample_rate) * count
-        if self.sample_rate < 1:
-            rate = rate + np.log1p(-self.sample_rate) * (n - count)
-        else:
-            rate = np.where(count == n, 0.0, -np.inf)
+        count, q = member.sum(axis=1), self.sample_rate
+        rate = special.xlogy(count, q) + special.xlog1py(n - count, -q)
         divisor = np.array([self._divisor(int(c)) for c in count])
         scale = self.learning_rate * np.array([self._deviation(int(c)) for c in count])
         slopes = self._slopes(before, self.X, self.y)

@@ -9,8 +9,7 @@ epsilon, for each person. A conversion goes through the hub or through one theor
 docstring names; where there is neither, it is refused.
 """
 
-from pdpbook.guarantees.accounts import BudgetAccount, compose, group
-from pdpbook.guarantees.odds import half_budget, success_rate
+from pdpbook.guarantees.accounts import BudgetAccount, compose, group, half_budget, success_rate
 from pdpbook.guarantees.promises import (
     NEIGHBORS,
     ApproximateDP,

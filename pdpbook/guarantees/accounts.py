@@ -1,4 +1,4 @@
-"""What several promises add up to: composition, groups, and an account that refuses to overspend.
+"""What several promises add up to: composition, groups, an account; and promises on one scale.
 
 Every refusal says which theorem is missing.
 """
@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from pdpbook.guarantees.promises import (
     ApproximateDP,
@@ -23,9 +24,7 @@ from pdpbook.guarantees.promises import (
     PureDP,
     ZeroConcentratedDP,
 )
-from pdpbook.validation import check_count
-
-__all__ = ["BudgetAccount", "compose", "group"]
+from pdpbook.validation import check_count, check_delta, check_positive
 
 
 def compose(*promises: Promise) -> Promise:
@@ -71,9 +70,9 @@ def compose(*promises: Promise) -> Promise:
             f"cannot compose promises to {' and '.join(map(str, sorted(lengths)))} people: "
             "no theorem says who of one list is who of the other"
         )
-    kinds, pure = {type(p) for p in promises}, [p for p in promises if isinstance(p, PureDP)]
-    if len(pure) == len(promises):
-        return PureDP(_total(p.epsilon for p in pure), neighbors=relation)
+    kinds = {type(p) for p in promises}
+    if all(isinstance(p, PureDP) for p in promises):
+        return PureDP(_total(p._parameters()["epsilon"] for p in promises), neighbors=relation)
     if ApproximateDP in kinds:
         for kind in kinds - {PureDP, ApproximateDP}:
             way_out = f". Turn the {kind.__name__} with to_approximate(delta) first"
@@ -142,14 +141,14 @@ class BudgetAccount:
     """
 
     def __init__(self, epsilon: Any, *, neighbors: str) -> None:
-        named = pd.Series(epsilon) if isinstance(epsilon, Mapping) else epsilon
         self.people: pd.Index | None = None  #: who they are, if the budgets said so
-        if isinstance(named, pd.Series):
+        if isinstance(epsilon, Mapping | pd.Series):
+            named = pd.Series(epsilon)
             if not named.index.is_unique:
                 twice = named.index[named.index.duplicated()][0]
                 raise ValueError(f"epsilon must have one budget for each person; two for {twice!r}")
-            self.people, named = named.index, named.to_numpy()
-        self.budget = PureDP(named, neighbors=neighbors)
+            self.people, epsilon = named.index, named.to_numpy()
+        self.budget = PureDP(epsilon, neighbors=neighbors)
         self._spent = [Fraction(0)] * (self.budget.n or 1)
         self._lock, self._process = Lock(), os.getpid()
 
@@ -201,9 +200,8 @@ class BudgetAccount:
             raise ValueError(
                 f"promise must fit the account, {kept}; got one to {len(amounts)} people"
             )
-        asked = _exact(np.broadcast_to(amounts, (n or 1,)))
         with self._lock:
-            self._record(asked)
+            self._record(_exact(np.broadcast_to(amounts, (n or 1,))))
 
     def _of_each(self, promise: PureDP, people: Any) -> Any:
         """What everybody in the account is asked for: 0 for those the promise does not name."""
@@ -226,22 +224,23 @@ class BudgetAccount:
         return amounts
 
     def _record(self, asked: list[Fraction]) -> None:
-        n, budget = self.budget.n, _exact(self.budget.epsilon)
+        budget = _exact(self.budget.epsilon)
         after = [s + a for s, a in zip(self._spent, asked, strict=True)]
         over = [i for i, total in enumerate(after) if total > budget[i]]
         if over:
             left = np.atleast_1d(self.remaining)
             named = [
-                ("each person" if n is None else f"person {self._name(i)}")
-                + f" asks {float(asked[i])!r} and has {float(left[i])!r} left"
+                f"{self._name(i)} asks {float(asked[i])!r} and has {float(left[i])!r} left"
                 for i in over[:5]
             ]
             more = f", and {len(over) - 5} more" if len(over) > 5 else ""
             raise ValueError(f"release refused, nothing recorded: {'; '.join(named)}{more}")
         self._spent = after
 
-    def _name(self, i: int) -> Any:
-        return i if self.people is None else repr(self.people[i])
+    def _name(self, i: int) -> str:
+        if self.budget.n is None:
+            return "each person"
+        return f"person {i if self.people is None else repr(self.people[i])}"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -288,3 +287,66 @@ def _total(values: Iterable[Any]) -> Any:
     if columns[0].ndim == 0:
         return math.fsum(float(v) for v in columns)
     return np.array([math.fsum(person) for person in zip(*columns, strict=True)])
+
+
+def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
+    r"""Budgets under add-remove neighbors that keep (epsilon, delta) when a record is replaced.
+
+    .. math:: \Bigl(\frac\varepsilon2,\ \frac{\delta}{1 + e^{\varepsilon/2}}\Bigr)
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Budgets against replacing a record, in nats; any shape.
+    delta : float, default 0.0
+        Failure probability, in [0, 1).
+
+    Returns
+    -------
+    epsilon, delta : floats or ndarrays
+        For a mechanism whose promise is about adding or removing a record, or zeroing it out: a
+        replaced record is one that leaves and one that comes (``fact-group``, chapter
+        *per_instance/definitions*).
+
+    Notes
+    -----
+    Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*.
+
+    Examples
+    --------
+    >>> epsilon, delta = half_budget(2.0)
+    >>> float(epsilon), float(delta)
+    (1.0, 0.0)
+    """
+    half = np.asarray(check_positive(epsilon, "epsilon")) / 2
+    return half[()], (check_delta(delta, zero=True) / (1 + np.exp(half)))[()]
+
+
+def success_rate(promise: Promise) -> Any:
+    r"""Ceiling that a promise puts on guesses between two neighbors, with even odds.
+
+    .. math:: \tfrac12(1 + \delta(0))
+
+    Parameters
+    ----------
+    promise : Promise
+        Of any kind. That of PAC privacy is its own ceiling, an average over halves of a pool.
+
+    Returns
+    -------
+    float or ndarray
+        One number, or one a person.
+
+    Notes
+    -----
+    Statement ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*.
+
+    Examples
+    --------
+    >>> from pdpbook.guarantees import PureDP
+    >>> round(success_rate(PureDP(1.0, neighbors="replace-one")), 3)
+    0.731
+    """
+    if isinstance(promise, PACPrivacy):
+        return promise.success_rate
+    return (1 + promise.profile(0.0)) / 2

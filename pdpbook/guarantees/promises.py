@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri_exp
 
 from pdpbook.noise import gaussian_profile
+from pdpbook.noise.laws import keep
 from pdpbook.validation import (
     check_budgets,
     check_choice,
@@ -20,16 +21,6 @@ from pdpbook.validation import (
     check_nonnegative,
     check_probability,
 )
-
-__all__ = [
-    "NEIGHBORS",
-    "ApproximateDP",
-    "GaussianDP",
-    "PACPrivacy",
-    "Promise",
-    "PureDP",
-    "ZeroConcentratedDP",
-]
 
 NEIGHBORS = {
     "replace-one": "replacing their record",
@@ -68,13 +59,13 @@ class Promise:
         float or ndarray
             Values in [0, 1], of the broadcast shape.
         """
-        epsilon, n = check_nonnegative(epsilon, "epsilon"), self.n
-        if n is not None and np.ndim(epsilon) and np.shape(epsilon)[-1] not in (1, n):
+        at, n = np.asarray(check_nonnegative(epsilon, "epsilon")), self.n
+        if n is not None and at.ndim and at.shape[-1] not in (1, n):
             raise ValueError(
                 f"epsilon must be a number or end in an axis of 1 or {n}, the number of people; "
-                f"got shape {np.shape(epsilon)}"
+                f"got shape {at.shape}"
             )
-        return _plain(np.clip(self._profile(np.asarray(epsilon)), 0.0, 1.0) + 0.0)  # no -0.0
+        return _plain(np.clip(self._profile(at), 0.0, 1.0) + 0.0)  # no -0.0
 
     def to_approximate(self, delta: ArrayLike) -> ApproximateDP:
         """Return the smallest epsilon at which the profile is at most `delta`, for each person.
@@ -84,10 +75,8 @@ class Promise:
         """
         delta = check_probability(delta, "delta")
         if np.ndim(delta) and np.shape(delta) != (self.n,):
-            raise ValueError(
-                f"delta must be a number or have one entry for each person; "
-                f"got shape {np.shape(delta)} for n = {self.n}"
-            )
+            got = f"got shape {np.shape(delta)} for n = {self.n}"
+            raise ValueError(f"delta must be a number or have one entry for each person; {got}")
         low = np.zeros(np.shape(self.profile(0.0)))
         high = low + 1.0
         while np.any(short := self.profile(high) > delta):
@@ -117,11 +106,9 @@ class Promise:
         for name, value in self._parameters().items():
             shown[name] = f"{name}_i" if np.ndim(value) else self._text(value)
             if np.ndim(value):
-                low, high = np.min(value), np.max(value)
-                span = f"= {self._text(low)}"
-                if low < high:
-                    span = f"from {self._text(low)} to {self._text(high)}"
-                ranges += f", {name}_i {span}"
+                low, high = self._text(np.min(value)), self._text(np.max(value))
+                one = np.min(value) == np.max(value)
+                ranges += f", {name}_i " + (f"= {low}" if one else f"from {low} to {high}")
         who = "Each person" if self.n is None else "Each person i"
         what = self._sentence.format(**shown) + ranges + ("," if ranges else "")
         return f"{who} is promised {what} {self._against()}."
@@ -151,11 +138,7 @@ class Promise:
         shapes = {name: np.shape(v) for name, v in checked.items() if np.ndim(v)}
         if len(set(shapes.values())) > 1:
             raise ValueError(f"{' and '.join(shapes)} must have one length; got shapes {shapes}")
-        for name, value in checked.items():
-            if isinstance(value, np.ndarray):
-                value = value.copy()
-                value.setflags(write=False)
-            object.__setattr__(self, name, value)
+        keep(self, **checked)
         if "neighbors" in vars(self):
             check_choice(self.neighbors, "neighbors", list(NEIGHBORS))
 
@@ -166,9 +149,8 @@ class Promise:
         raise NotImplementedError
 
     def _refuse(self, target: type[Promise], way_out: str = "") -> NoReturn:
-        raise TypeError(
-            f"cannot turn {type(self).__name__} into {target.__name__}: no theorem does{way_out}"
-        )
+        kinds = f"{type(self).__name__} into {target.__name__}"
+        raise TypeError(f"cannot turn {kinds}: no theorem does{way_out}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,9 +197,8 @@ class PureDP(Promise):
         :math:`g(u) = \log\cosh(\varepsilon\sqrt u)` concave, so the slope is largest at
         :math:`\alpha \to 1`. Bun and Steinke (2016) have :math:`\varepsilon^2/2`, which is larger.
         """
-        return ZeroConcentratedDP(
-            self.epsilon * np.tanh(self.epsilon / 2), neighbors=self.neighbors
-        )
+        rho = self.epsilon * np.tanh(self.epsilon / 2)
+        return ZeroConcentratedDP(rho, neighbors=self.neighbors)
 
     def to_gaussian(self) -> GaussianDP:
         r"""Return mu = 2 * quantile(e^epsilon / (1 + e^epsilon)): the smallest that is implied.
@@ -256,10 +237,8 @@ class ApproximateDP(Promise):
 
     def __post_init__(self) -> None:
         epsilon = check_budgets(check_nonnegative(self.epsilon, "epsilon"), None, "epsilon")
-        self._store(
-            epsilon=epsilon,
-            delta=check_budgets(check_probability(self.delta, "delta"), None, "delta"),
-        )
+        delta = check_budgets(check_probability(self.delta, "delta"), None, "delta")
+        self._store(epsilon=epsilon, delta=delta)
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
         return self.delta + (1 - self.delta) * _randomized_response_profile(epsilon, self.epsilon)
@@ -371,15 +350,12 @@ class PACPrivacy(Promise):
     )
 
     def __post_init__(self) -> None:
-        rate = check_budgets(
-            check_probability(self.success_rate, "success_rate"), None, "success_rate"
-        )
+        rate = check_probability(self.success_rate, "success_rate")
+        rate = check_budgets(rate, None, "success_rate")
         self._store(success_rate=rate, sample_rate=check_delta(self.sample_rate, "sample_rate"))
         if not np.all(rate >= self.prior):
-            raise ValueError(
-                f"success_rate must be at least {self.prior:g}, that of a blind guess; "
-                f"got {np.min(rate):g}"
-            )
+            blind = f"{self.prior:g}, that of a blind guess"
+            raise ValueError(f"success_rate must be at least {blind}; got {np.min(rate):g}")
 
     @property
     def prior(self) -> float:

@@ -11,7 +11,13 @@ from pdpbook.noise.grid import (
     grid_steps,
     sample_discrete_laplace,
 )
-from pdpbook.noise.product import ProductLaw
+from pdpbook.noise.laws import (
+    L2Laplace,
+    ProductLaw,
+    l2_laplace_radius,
+    round_to_grid,
+    sample_l2_laplace,
+)
 from pdpbook.noise.profiles import (
     gaussian_epsilon,
     gaussian_mu,
@@ -19,7 +25,6 @@ from pdpbook.noise.profiles import (
     l2_laplace_eps0,
     l2_laplace_profile,
 )
-from pdpbook.noise.samplers import L2Laplace, l2_laplace_radius, round_to_grid, sample_l2_laplace
 
 __all__ = [
     "GridLaplace",

@@ -1,7 +1,7 @@
 r"""Releases on a public grid: discrete Laplace noise, drawn exactly in whole numbers.
 
 Nothing here rounds a probability: rates are fractions, draws are made of fair choices among whole
-numbers, and the law is known in closed form. Noise on the real line lives in `samplers`.
+numbers, and the law is known in closed form. Noise on the real line lives in `laws`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook.noise.laws import check_points, check_size, check_step, check_vector, keep
 from pdpbook.validation import (
     check_budgets,
     check_count,
@@ -24,8 +25,6 @@ from pdpbook.validation import (
     check_rng,
     check_single,
 )
-
-__all__ = ["GridLaplace", "grid_laplace", "grid_rate", "grid_steps", "sample_discrete_laplace"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -60,13 +59,6 @@ def sample_discrete_laplace(
     int or ndarray of int64, shape (size,)
         The draws, cut off at :math:`\pm 2^{53}`.
 
-    Raises
-    ------
-    TypeError
-        If `rate` is not a number, `size` not a whole number, `rng` of another kind.
-    ValueError
-        If `rate` is not finite or too small, or `size` is negative.
-
     Notes
     -----
     Chapter *synthesis/in_practice*.
@@ -76,7 +68,8 @@ def sample_discrete_laplace(
     >>> sample_discrete_laplace(0.5, size=6, rng=np.random.default_rng(2)).dtype
     dtype('int64')
     """
-    exact, rng = _rate(rate, "rate"), _randomness(rng)
+    exact = _rate(rate, "rate")
+    rng = rng if isinstance(rng, random.SystemRandom) else check_rng(rng)
     if size is None:
         return _draw(exact, rng)
     count = check_count(size, "size", minimum=0)
@@ -145,11 +138,6 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     int or ndarray of int64, shape (n,)
         Steps, at least 1, in the 1-norm; computed in whole numbers.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Rounding is to the nearest multiple, ties upward. Rounding ties to even would move
@@ -162,7 +150,7 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     (array([1, 2]), 3)
     """
     moves = check_budgets(check_nonnegative(sensitivity, "sensitivity"), None, "sensitivity")
-    grid, d = _step(step), check_count(d, "d")
+    grid, d = check_step(step), check_count(d, "d")
     slack = 2 * d * Fraction(check_single(check_nonnegative(error, "error"), "error"))
     steps = [
         max(1, math.ceil((Fraction(float(s)) + slack) / grid) + d - 1) for s in np.atleast_1d(moves)
@@ -193,11 +181,6 @@ def grid_rate(
     -------
     fractions.Fraction
         The rate; person i spends :math:`r K_i \le \varepsilon_i`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range, or the rate would be too small.
 
     Notes
     -----
@@ -244,11 +227,6 @@ def grid_laplace(
     GridLaplace
         Draw once from it with ``sample(rng=...)``; that draw is the release.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     The release keeps :math:`\varepsilon_i` for everybody, exactly: statement ``prop-grid-noise``,
@@ -262,11 +240,9 @@ def grid_laplace(
     >>> law.sample(rng=np.random.default_rng(1)) % 0.25
     array([0.])
     """
-    exact = np.atleast_1d(check_finite(values, "values"))
-    if exact.ndim != 1 or exact.size == 0:
-        raise ValueError(f"values must have shape (d,), d at least 1; got shape {exact.shape}")
+    exact = check_vector(np.atleast_1d(check_finite(values, "values")), "values", "d")
     rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
-    grid = _step(step)
+    grid = check_step(step)
     center = [math.floor(Fraction(float(v)) / grid + Fraction(1, 2)) for v in exact]
     return GridLaplace(np.array([max(-LIMIT, min(LIMIT, c)) for c in center]), step, rate)
 
@@ -285,11 +261,6 @@ class GridLaplace:
         :math:`g`, a power of two.
     rate : float or Fraction
         :math:`r` a step, kept as a fraction.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `center` is not made of whole numbers, or the others are out of range.
 
     Notes
     -----
@@ -311,53 +282,30 @@ class GridLaplace:
         raw = np.asarray(self.center)
         if raw.dtype.kind not in "iu":
             raise TypeError(f"center must be made of whole numbers; got {self.center!r}")
-        if raw.ndim != 1 or raw.size == 0:
-            raise ValueError(f"center must have shape (d,), d at least 1; got shape {raw.shape}")
-        center = np.array(raw, dtype=np.int64)
-        center.flags.writeable = False
-        object.__setattr__(self, "center", center)
-        object.__setattr__(self, "step", float(_step(self.step)))
-        object.__setattr__(self, "rate", _rate(self.rate, "rate"))
+        center = check_vector(raw, "center", "d").astype(np.int64)
+        step, rate = float(check_step(self.step)), _rate(self.rate, "rate")
+        keep(self, center=center, step=step, rate=rate)
 
     def logpmf(self, points: ArrayLike) -> Floats:
         """Log-probability of `points` of shape (..., d); minus infinity off the grid."""
-        points = np.asarray(check_finite(points, "points"))
-        d = len(self.center)
-        if points.ndim == 0 or points.shape[-1] != d:
-            raise ValueError(f"points must have shape (..., {d}); got shape {points.shape}")
-        k = points / self.step
-        rate = float(self.rate)
+        d, rate = len(self.center), float(self.rate)
+        k = check_points(points, d) / self.step
         distance = np.abs(k - self.center).sum(axis=-1)
         value = d * np.log(np.tanh(rate / 2)) - rate * distance
         return np.asarray(np.where(np.all(k == np.floor(k), axis=-1), value, -np.inf))[()]
 
     def sample(self, size: int | None = None, *, rng: Randomness) -> Floats:
         """Draw from the law: shape (d,), or (size, d), exact multiples of the step."""
-        rows = 1 if size is None else check_count(size, "size", minimum=0)
-        d = len(self.center)
-        noise = sample_discrete_laplace(self.rate, rows * d, rng=rng).reshape(rows, d)
-        drawn = np.clip(self.center + noise, -LIMIT, LIMIT) * self.step
-        return np.asarray(drawn[0] if size is None else drawn)
-
-
-def _step(step: Any) -> Fraction:
-    value = check_single(check_positive(step, "step"), "step")
-    if math.frexp(value)[0] != 0.5:
-        raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
-    return Fraction(value)
+        shape = (*check_size(size), len(self.center))
+        noise = sample_discrete_laplace(self.rate, math.prod(shape), rng=rng).reshape(shape)
+        return np.asarray(np.clip(self.center + noise, -LIMIT, LIMIT) * self.step)
 
 
 def _rate(rate: Any, name: str) -> Fraction:
-    if isinstance(rate, Fraction):
-        exact = Fraction(rate)
-    else:
-        exact = Fraction(repr(check_single(check_positive(rate, name), name)))
+    known = isinstance(rate, Fraction)
+    exact = Fraction(rate if known else repr(check_single(check_positive(rate, name), name)))
     if not exact >= SLOWEST:
         raise ValueError(
             f"{name} must be at least 2**-40; got {float(exact):g}. Take a coarser step"
         )
     return exact
-
-
-def _randomness(rng: Any) -> Randomness:
-    return rng if isinstance(rng, random.SystemRandom) else check_rng(rng)

@@ -1,7 +1,7 @@
 """Exact privacy profiles of round and of Gaussian noise, with the searches that invert them.
 
 A profile takes the ratio of sensitivity to noise and returns the smallest delta at every epsilon.
-The samplers live in `samplers`.
+The laws live in `laws`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,9 @@ from scipy import special
 
 from pdpbook.validation import check_count, check_nonnegative, check_positive, check_probability
 
-__all__ = [
-    "gaussian_epsilon",
-    "gaussian_mu",
-    "gaussian_profile",
-    "l2_laplace_eps0",
-    "l2_laplace_profile",
-]
-
 Floats = NDArray[np.float64]
+
+gauss_legendre = lru_cache(maxsize=8)(np.polynomial.legendre.leggauss)
 
 
 def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
@@ -49,11 +43,6 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
     -------
     ndarray, common shape of `epsilon` and `eps0`
         The smallest delta in [0, 1]; exactly 0 where ``epsilon >= eps0``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN, infinite or out of range, or the shapes do not match.
 
     Notes
     -----
@@ -97,13 +86,13 @@ def _l2_profile(epsilon: Floats, d: int, eps0: Floats) -> Floats:
     top = log_shape(np.maximum(peak, 1e-300)[:, None])
 
     def integral(low: Floats, high: Floats, last: Floats | None) -> Floats:
-        node, weight = _gauss_legendre(256)
-        psi = low[:, None] + (high - low)[:, None] * node
+        node, weight = gauss_legendre(256)
+        psi = low[:, None] + (high - low)[:, None] * ((1 + node) / 2)
         value = np.exp(log_shape(psi) - top) * (1 + q[:, None] * np.sin(psi) ** 2)
         if last is not None:  # eps0 (cos psi - cos last): the loss above epsilon, as a product
             above = 2 * np.sin((last[:, None] + psi) / 2) * np.sin((last[:, None] - psi) / 2)
             value = value * -np.expm1(-eps0[:, None] * above)
-        return np.asarray((high - low) * (value @ weight))
+        return np.asarray((high - low) * (value @ (weight / 2)))
 
     last = 2 * np.arcsin(np.sqrt((eps0 - epsilon) / (2 * eps0)))  # cos(last) = epsilon / eps0
     loss = integral(
@@ -119,12 +108,6 @@ def _bessel_ratio(d: int, s: Floats) -> Floats:
     for order in range(3 + (d + 1) % 2, d + 1, 2):
         ratio = s / ((order - 2) + s * ratio)
     return ratio
-
-
-@lru_cache(maxsize=4)
-def _gauss_legendre(count: int) -> tuple[Floats, Floats]:
-    node, weight = np.polynomial.legendre.leggauss(count)
-    return (1 + node) / 2, weight / 2
 
 
 def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
@@ -146,11 +129,6 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
     ndarray, common shape
         At least `epsilon`. The noise then needs the rate ``eps0 / sensitivity``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `l2_laplace_profile`.
-
     Notes
     -----
     Statements ``thm-l2-laplace-profile`` and ``lem-largest-shift`` (ours), chapter
@@ -161,17 +139,12 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
     >>> l2_laplace_eps0(1.0, 1e-6, d=30).round(3)
     np.float64(1.486)
     """
-    d = check_count(d, "d")
-    epsilon, delta = _broadcast(
-        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
-    )
+    d, (epsilon, delta) = check_count(d, "d"), _budgets(epsilon, delta)
 
-    def keeps(eps0: Floats) -> NDArray[np.bool_]:
-        return np.asarray(
-            l2_laplace_profile(epsilon, d, np.maximum(eps0, 1e-300)) <= delta, dtype=bool
-        )
+    def keeps(eps0: Floats) -> Any:
+        return l2_laplace_profile(epsilon, d, np.maximum(eps0, 1e-300)) <= delta
 
-    return _last_kept(keeps, epsilon, np.maximum(2 * epsilon, 1.0))
+    return last_kept(keeps, epsilon, np.maximum(2 * epsilon, 1.0))
 
 
 def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
@@ -191,11 +164,6 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     -------
     ndarray, common shape
         The smallest delta, in [0, 1].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is no number, NaN, infinite or out of range, or the shapes do not match.
 
     Notes
     -----
@@ -237,11 +205,6 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
     ndarray, common shape
         In nats; 0 where the total variation distance is already at most `delta`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `gaussian_profile`.
-
     Notes
     -----
     Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
@@ -254,8 +217,8 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
     """
     delta, mu = _broadcast(delta=check_probability(delta, "delta"), mu=check_positive(mu, "mu"))
 
-    def keeps(epsilon: Floats) -> NDArray[np.bool_]:
-        return np.asarray(gaussian_profile(epsilon, mu) <= delta, dtype=bool)
+    def keeps(epsilon: Floats) -> Any:
+        return gaussian_profile(epsilon, mu) <= delta
 
     # The tail bound of lem-gaussian-tail: at this epsilon, delta is at most half of what is asked.
     safe = mu**2 / 2 + mu * np.sqrt(-2 * np.log(delta))
@@ -280,11 +243,6 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     ndarray, common shape
         The noise then needs the standard deviation ``sensitivity / mu``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `gaussian_profile`.
-
     Notes
     -----
     Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
@@ -295,35 +253,34 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     >>> gaussian_mu([0.1, 1.0], 1e-6).round(4)
     array([0.0275, 0.2367])
     """
-    epsilon, delta = _broadcast(
-        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
-    )
-
-    def keeps(mu: Floats) -> NDArray[np.bool_]:
-        return np.asarray(gaussian_profile(epsilon, mu) <= delta, dtype=bool)
-
+    epsilon, delta = _budgets(epsilon, delta)
     tail = np.sqrt(-2 * np.log(delta))
     low = 2 * epsilon / (np.sqrt(tail**2 + 2 * epsilon) + tail)  # mu^2/2 + mu tail = epsilon
-    return _last_kept(keeps, low, np.maximum(2 * low, 1.0))
+    at_most = np.maximum(2 * low, 1.0)
+    return last_kept(lambda mu: gaussian_profile(epsilon, mu) <= delta, low, at_most)
 
 
-def _last_kept(keeps: Callable[[Floats], NDArray[np.bool_]], low: Any, high: Any) -> Floats:
+def last_kept(keeps: Callable[[Floats], Any], low: Any, high: Any) -> Floats:
     """Largest value that keeps an increasing profile below its target; `low` keeps it."""
-    low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     while np.any(inside := keeps(high)):
         low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
     return np.asarray(_bisect(keeps, kept=low, broken=high))[()]
 
 
-def _bisect(keeps: Callable[[Floats], NDArray[np.bool_]], *, kept: Any, broken: Any) -> Floats:
+def _bisect(keeps: Callable[[Floats], Any], *, kept: Any, broken: Any) -> Floats:
     """Halve [kept, broken] until no float lies between; the end that keeps the promise."""
-    kept, broken = np.asarray(kept, dtype=float), np.asarray(broken, dtype=float)
     while True:
         middle = kept + (broken - kept) / 2
         if np.all((middle == kept) | (middle == broken)):
             return np.asarray(kept)
         good = keeps(middle)
         kept, broken = np.where(good, middle, kept), np.where(good, broken, middle)
+
+
+def _budgets(epsilon: ArrayLike, delta: ArrayLike) -> list[Floats]:
+    return _broadcast(
+        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
+    )
 
 
 def _broadcast(**named: Any) -> list[Floats]:

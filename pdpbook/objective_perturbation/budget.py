@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import interpolate, optimize
 
 from pdpbook.noise import l2_laplace_profile
+from pdpbook.noise.profiles import last_kept
 from pdpbook.validation import check_count, check_delta, check_positive, check_single
-
-__all__ = ["BudgetSplit", "split_budget"]
 
 Floats = NDArray[np.float64]
 
@@ -68,14 +67,6 @@ def split_budget(
     BudgetSplit
         Of the solution found in floating point, the rate that keeps every promise.
 
-    Raises
-    ------
-    TypeError
-        If an argument is of a wrong kind.
-    ValueError
-        If an argument is not finite or out of range, or the budgets do not sum to more than
-        `curvature`.
-
     Notes
     -----
     Statement ``thm-objective-perturbation`` (ours), chapter *personalized/beyond*. The equations
@@ -103,8 +94,7 @@ def split_budget(
     if not exact:
         if delta > 0:
             raise ValueError(f"delta must be 0 with exact=False; got {delta:g}")
-        weights = _shares(budgets)
-        rate = total - kappa
+        weights, rate = _shares(budgets), total - kappa
         return BudgetSplit(weights, rate * weights, kappa * weights, rate)
     if delta == 0:
         weights = _weights(budgets, kappa, lambda left: left)
@@ -152,7 +142,9 @@ def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) ->
 
 def _with_delta(budgets: Floats, kappa: float, delta: float, d: int) -> BudgetSplit:
     nodes = budgets.max() * np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 150)])
-    curve = interpolate.PchipInterpolator(nodes, _largest_tilt(nodes, delta, d))
+    most = np.maximum(2 * nodes, 1.0)  # largest loss through the tilt that delta allows
+    tilts = last_kept(lambda tilt: _tilt_delta(nodes, tilt, d) <= delta, nodes, most)
+    curve = interpolate.PchipInterpolator(nodes, tilts)
     weights = _weights(budgets, kappa, lambda left: curve(np.maximum(left, 0.0)))
     volume = np.log1p(kappa * weights)
     left = np.maximum(budgets - volume, 0.0)
@@ -170,15 +162,3 @@ def _tilt_delta(left: Floats, tilt: Floats, d: int) -> Floats:
     bound = np.where(far, 2.0, 1.5) * l2_laplace_profile(left, d, tilt)
     bound[far] += 2 * l2_laplace_profile(left[far], d, tilt[far] / 2)
     return np.asarray(bound)
-
-
-def _largest_tilt(left: Floats, delta: float, d: int) -> Floats:
-    """Largest loss through the tilt that delta allows, by bisection."""
-    low, high = left, np.maximum(2 * left, 1.0)
-    while np.any(inside := _tilt_delta(left, high, d) <= delta):
-        low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
-    for _ in range(50):
-        middle = (low + high) / 2
-        fits = _tilt_delta(left, middle, d) <= delta
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    return np.asarray(low)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, sample_l2_laplace
-from pdpbook.validation import check_finite
-
-__all__ = ["ObjectiveLaw"]
+from pdpbook.noise.laws import check_points
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +73,7 @@ class ObjectiveLaw:
     def tilt_at(self, points: ArrayLike) -> Floats:
         """Return the tilt b that has its minimizer at each of `points`, shape (..., d)."""
         theta = self._points(points)
-        pull = (self.weights * self._influence(self._residuals(theta))) @ self.X
+        pull = (self.weights * self._influence(self.y - theta @ self.X.T)) @ self.X
         return np.asarray(2 * (pull - self.lam * theta))
 
     def log_volume(self, points: ArrayLike) -> Floats:
@@ -83,8 +82,8 @@ class ObjectiveLaw:
         flat, d = theta.reshape(-1, theta.shape[-1]), theta.shape[-1]
         value, block = np.empty(len(flat)), self._block()
         for k in range(0, len(flat), block):
-            curved = self._curvature(self._residuals(flat[k : k + block]))
-            relative = self._hessian(curved) / (2 * self.lam)  # the identity, and what data add
+            hessian = self._hessian(self._curved(flat[k : k + block]))
+            relative = hessian / (2 * self.lam)  # the identity, and what data add
             value[k : k + block] = np.linalg.slogdet(relative)[1]
         return np.asarray(d * np.log(2 * self.lam) + value).reshape(theta.shape[:-1])[()]
 
@@ -125,7 +124,7 @@ class ObjectiveLaw:
             at, pull = at[open_], pull[open_]
             if not len(at):
                 break
-            curved = self._curvature(self._residuals(theta[at]))
+            curved = self._curved(theta[at])
         return theta
 
     def _hessian(self, curved: NDArray[np.bool_]) -> Floats:
@@ -140,15 +139,12 @@ class ObjectiveLaw:
         return max(1, BLOCK // self.X.size)
 
     def _minimizer(self, tilt: Floats) -> Floats:
-        return huber_ridge(
-            self.X,
-            self.y,
-            self.lam,
-            self.weights,
-            threshold=self.threshold,
-            gradient_norm=self.gradient_norm,
-            linear=tilt,
-        ).theta
+        how: dict[str, Any] = {
+            "threshold": self.threshold,
+            "gradient_norm": self.gradient_norm,
+            "linear": tilt,
+        }
+        return huber_ridge(self.X, self.y, self.lam, self.weights, **how).theta
 
     def _influence(self, residuals: Floats) -> Floats:
         return np.clip(residuals, -self.threshold, self.threshold)
@@ -156,12 +152,8 @@ class ObjectiveLaw:
     def _curvature(self, residuals: Floats) -> NDArray[np.bool_]:
         return np.asarray(np.abs(residuals) <= self.threshold)
 
-    def _residuals(self, theta: Floats) -> Floats:
-        return np.asarray(self.y - theta @ self.X.T)
+    def _curved(self, theta: Floats) -> NDArray[np.bool_]:
+        return self._curvature(self.y - theta @ self.X.T)
 
     def _points(self, points: ArrayLike) -> Floats:
-        theta = np.asarray(check_finite(points, "points"))
-        d = self.X.shape[1]
-        if theta.ndim == 0 or theta.shape[-1] != d:
-            raise ValueError(f"points must have shape (..., {d}); got shape {theta.shape}")
-        return theta
+        return check_points(points, self.X.shape[1])

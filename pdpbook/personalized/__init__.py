@@ -6,10 +6,15 @@ in `noise`; attempts to break the promises made here are in `audit`.
 """
 
 from pdpbook.huber import HuberSolution, huber_ridge
-from pdpbook.personalized.accuracy import ErrorTerms, error_bound, mean_square_error
+from pdpbook.personalized.accuracy import (
+    ErrorTerms,
+    ObjectiveError,
+    error_bound,
+    mean_square_error,
+    objective_error,
+)
 from pdpbook.personalized.capped import sensitivity_weights
 from pdpbook.personalized.mean import PersonalizedMean
-from pdpbook.personalized.objective import ObjectiveError, objective_error
 from pdpbook.personalized.penalty import (
     PublicPenalty,
     prediction_error_bound,

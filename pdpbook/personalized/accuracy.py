@@ -1,4 +1,4 @@
-"""Distance of a PDP-OP release from the true coefficients: bounds, and its exact mean square.
+"""Distance of a release from the true coefficients, for noise on them and in the objective.
 
 These functions look at the design without noise, so they are NOT private: they are for planning on
 public or generated data, and for checks. What is known before any record is seen is in `penalty`;
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from pdpbook.noise import l2_laplace_radius
 from pdpbook.validation import (
@@ -25,12 +26,6 @@ from pdpbook.validation import (
     check_single,
     check_weights,
 )
-
-__all__ = [
-    "ErrorTerms",
-    "error_bound",
-    "mean_square_error",
-]
 
 Floats = NDArray[np.float64]
 
@@ -104,11 +99,6 @@ def error_bound(
     ErrorTerms
         The three terms; their `total` is the bound.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite, out of range, or has a wrong shape.
-
     Notes
     -----
     Statements ``thm-accuracy`` (Acharya et al. 2024, Theorem 2.5) and ``thm-sharp-accuracy``
@@ -123,7 +113,7 @@ def error_bound(
     """
     check_choice(proof, "proof", PROOFS)
     delta = check_delta(delta)
-    fit = _Fit.of(X, lam, weights, eta, sigma)
+    fit = _Fit(X, lam, weights, eta, sigma)
     truth, d = _truth(theta, fit.d), fit.d
     smallest = fit.spectrum[-1]  # 0 where the rows do not span every direction
     bias = float(np.linalg.norm(truth) / (1 + smallest / fit.lam))
@@ -170,11 +160,6 @@ def mean_square_error(
     ErrorTerms
         The three terms, squared lengths; their `total` is the mean square.
 
-    Raises
-    ------
-    ValueError
-        As `error_bound`, and if `theta` is a single number.
-
     Notes
     -----
     Statement ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*. Any uncorrelated
@@ -185,7 +170,7 @@ def mean_square_error(
     >>> mean_square_error([[1.0]], 1.0, None, 2.0, theta=[1.0], sigma=0.5)
     ErrorTerms(bias=0.25, privacy_noise=0.5, label_noise=0.0625)
     """
-    fit = _Fit.of(X, lam, weights, eta, sigma)
+    fit = _Fit(X, lam, weights, eta, sigma)
     truth, d = _truth(theta, fit.d), fit.d
     if not truth.ndim:
         raise ValueError(f"theta must have shape ({d},): an exact mean needs the coefficients")
@@ -193,35 +178,22 @@ def mean_square_error(
     return ErrorTerms(fit.squared_bias(truth), d * (d + 1) / fit.eta**2, float(label_noise))
 
 
-@dataclass(frozen=True)
 class _Fit:
     """Weighted rows taken apart once: S has eigenvalues `spectrum` along the rows of `axes`."""
 
-    lam: float
-    weights: Floats
-    eta: float
-    sigma: float
-    spectrum: Floats
-    axes: Floats
-    label_map: Floats  # M, shape (d, n): what label noise does to the fit
-
-    @property
-    def d(self) -> int:
-        return len(self.axes)
-
-    @classmethod
-    def of(cls, X: Any, lam: Any, weights: Any, eta: Any, sigma: Any) -> _Fit:
+    def __init__(self, X: Any, lam: Any, weights: Any, eta: Any, sigma: Any) -> None:
         X, _ = check_design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
-        lam = check_single(check_positive(lam, "lam"), "lam")
-        eta = check_single(check_positive(eta, "eta"), "eta")
-        sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
-        w = check_weights(weights, len(X))
-        Q, R = np.linalg.qr(X * np.sqrt(w)[:, None])
-        U, singular, axes = np.linalg.svd(R, full_matrices=True)
-        gain = (axes[: len(singular)].T * (singular / (singular**2 + lam))) @ U.T
-        spectrum = np.zeros(len(axes))
-        spectrum[: len(singular)] = singular**2
-        return cls(lam, w, eta, sigma, spectrum, axes, gain @ (Q.T * np.sqrt(w)))
+        self.lam = check_single(check_positive(lam, "lam"), "lam")
+        self.eta = check_single(check_positive(eta, "eta"), "eta")
+        self.sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
+        self.weights = check_weights(weights, len(X))
+        root = np.sqrt(self.weights)
+        Q, R = np.linalg.qr(X * root[:, None])
+        U, singular, self.axes = np.linalg.svd(R, full_matrices=True)
+        self.d, rank = len(self.axes), len(singular)
+        gain = (self.axes[:rank].T * (singular / (singular**2 + self.lam))) @ U.T
+        self.spectrum = np.append(singular**2, np.zeros(self.d - rank))
+        self.label_map = gain @ (Q.T * root)  # M, shape (d, n): what label noise does to the fit
 
     def squared_bias(self, theta: Floats) -> float:
         shrink = self.lam / (self.lam + self.spectrum)
@@ -238,3 +210,142 @@ def _truth(theta: Any, d: int) -> Any:
             f"column of X; got shape {truth.shape}"
         )
     return truth
+
+
+NODES = 128  # of the quadrature over the random variance of round noise
+
+
+@dataclass(frozen=True)
+class ObjectiveError:
+    """How far a minimizer is from the truth; see `objective_error`."""
+
+    mean_square: ErrorTerms  #: squared lengths, exact where no residual is clipped
+    clipping: float  #: how far clipping can move the root mean square, either way
+    distance: ErrorTerms  #: lengths, whose sum holds with probability 1 - delta - clipped
+    clipped: float  #: probability, at most, that some residual is clipped
+
+    @property
+    def root_mean_square(self) -> tuple[float, float]:
+        """Lower and upper bound on the root of the mean square distance."""
+        root = math.sqrt(self.mean_square.total)
+        return max(0.0, root - self.clipping), root + self.clipping
+
+
+def objective_error(
+    X: ArrayLike,
+    lam: float,
+    weights: ArrayLike | None,
+    beta: float,
+    *,
+    theta: ArrayLike,
+    sigma: float,
+    delta: float,
+    threshold: float = 1.0,
+) -> ObjectiveError:
+    r"""Distance of the minimizer of a tilted Huber objective from the true coefficients.
+
+    For :math:`y_i = x_i^\top\theta^* + \xi_i` and a tilt of rate :math:`\beta`, with
+    :math:`H = \sum_i w_i x_i x_i^\top + \lambda I` and :math:`M = H^{-1}X^\top W`,
+
+    .. math::
+        \Bigl|\sqrt{\mathbb{E}\|\hat\theta-\theta^*\|^2} - \sqrt{E_0}\Bigr| \le
+        \frac1\lambda\sum_i w_i\|x_i\|\rho_i, \qquad
+        E_0 = \lambda^2\|H^{-1}\theta^*\|^2 + \frac{(d+1)\|H^{-1}\|_F^2}{4\beta^2}
+              + \sigma^2\|M\|_F^2 ,
+
+    where :math:`\rho_i` is the root mean square by which the residual of person i under the
+    square loss exceeds the threshold. With probability :math:`1-\delta`, less the probability
+    that a residual exceeds it,
+
+    .. math::
+        \|\hat\theta-\theta^*\| \le \lambda\|H^{-1}\theta^*\| + \frac{q_{1-\delta/2}\|H^{-1}\|}
+        {2\beta} + \sigma\Bigl(\|M\|_F + \|M\|\sqrt{2\ln(2/\delta)}\Bigr) .
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        The design on the domain.
+    lam : float
+        Penalty, above 0, against the weighted mean of losses.
+    weights : array_like, shape (n,), or None
+        Weights of the fit; None is 1/n each.
+    beta : float
+        Rate of the tilt, such as `ObjectivePerturbation.beta_`.
+    theta : array_like, shape (d,)
+        The true coefficients.
+    sigma : float
+        Standard deviation of the Gaussian label noise, at least 0.
+    delta : float
+        Probability in (0, 1) with which the bound on the distance may fail.
+    threshold : float, default 1.0
+        Where the Huber loss turns linear, in domain units of the label.
+
+    Returns
+    -------
+    ObjectiveError
+        Both bounds, each with its three terms and what clipping adds.
+
+    Notes
+    -----
+    Statement ``thm-objective-accuracy`` (ours), chapter *personalized/accuracy*. NOT private.
+
+    Examples
+    --------
+    >>> found = objective_error([[1.0]], 1.0, None, 2.0, theta=[1.0], sigma=0.0, delta=0.1)
+    >>> found.mean_square.bias, found.mean_square.privacy_noise
+    (0.25, 0.03125)
+    """
+    X, _ = check_design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
+    lam = check_single(check_positive(lam, "lam"), "lam")
+    w = check_weights(weights, len(X))
+    beta = check_single(check_positive(beta, "beta"), "beta")
+    truth, d = np.asarray(check_finite(theta, "theta")), X.shape[1]
+    if truth.shape != (d,):
+        raise ValueError(f"theta must have shape ({d},), one coefficient a column; got {theta!r}")
+    sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
+    delta = check_delta(delta)
+    c = check_single(check_positive(threshold, "threshold"), "threshold")
+
+    inverse = np.linalg.inv((X.T * w) @ X + lam * np.eye(d))
+    M, bias = inverse @ (X.T * w), lam * inverse @ truth
+    mean_square = ErrorTerms(
+        float(bias @ bias),
+        float((d + 1) / (2 * beta) ** 2 * np.sum(inverse**2)),
+        float(sigma**2 * np.sum(M**2)),
+    )
+    reach = np.linalg.norm(M) + np.linalg.norm(M, 2) * math.sqrt(2 * math.log(2 / delta))
+    distance = ErrorTerms(
+        float(np.linalg.norm(bias)),
+        float(l2_laplace_radius(d, 2 * beta).isf(delta / 2) * np.linalg.norm(inverse, 2)),
+        float(sigma * reach),
+    )
+    own = 1 - 2 * np.sum(X * M.T, axis=1) + np.sum((X @ (M @ M.T)) * X, axis=1)
+    spread = sigma**2 * np.maximum(own, 0.0)
+    tilt = np.sum((X @ inverse) ** 2, axis=1) / (2 * beta) ** 2
+    beyond, excess = _beyond(X @ bias, spread, tilt, d, c)
+    clipping = float(w * np.linalg.norm(X, axis=1) @ np.sqrt(excess) / lam)
+    return ObjectiveError(mean_square, clipping, distance, min(1.0, float(beyond.sum())))
+
+
+def _beyond(mean: Floats, spread: Floats, tilt: Floats, d: int, c: float) -> tuple[Floats, Floats]:
+    """Probability and mean square with which residuals exceed c in size, each of shape (n,).
+
+    Round noise is Gaussian of variance 2 T, with T from Gamma((d + 1) / 2).
+    """
+    shape = (d + 1) / 2
+    low, high = special.gammaincinv(shape, 1e-20), special.gammainccinv(shape, 1e-20)
+    node, share = np.polynomial.legendre.leggauss(NODES)
+    half = (np.sqrt(high) - np.sqrt(low)) / 2
+    root = np.sqrt(low) + half * (1 + node)  # of T: the integrand is smooth in it
+    share = share * np.exp(special.xlogy(2 * shape - 1, root) - root**2 - special.gammaln(shape))
+    deviation = np.sqrt(spread[:, None] + 2 * tilt[:, None] * root**2)
+    deviation = np.maximum(deviation, 1e-150)  # a row of zeros, and labels without noise
+    beyond, excess = np.zeros_like(mean), np.zeros_like(mean)
+    for side in (mean, -mean):
+        over = (side - c)[:, None]
+        z = over / deviation
+        beyond += special.ndtr(z) @ share
+        density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+        square = (over**2 + deviation**2) * special.ndtr(z) + over * deviation * density
+        excess += np.maximum(square, 0.0) @ share
+    return beyond / share.sum(), excess / share.sum()

@@ -11,19 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 from pdpbook.personalized.weights import pdp_weights
 from pdpbook.reports.frames import EVEN, even_rows
 from pdpbook.sensitivity import capped_sensitivity
 from pdpbook.validation import check_each
 
-__all__ = ["sensitivity_weights"]
-
 Floats = NDArray[np.float64]
 
 LIGHT, STEPS = 1e-8, 301  # of a table of weights; below the first one the bound is linear
 NEWTON = 6  # steps from the table to the root
-HALVINGS = 60
 FEW = 100_000  # people for whom a report compares weights; more would take it minutes
 CROWDS = 400  # made-up crowds, of few people each, behind an expected error
 WORTH_A_WORD = 0.99  # of the error with weights in proportion
@@ -56,13 +54,6 @@ def sensitivity_weights(
     ndarray, shape (n,)
         The weights; they sum to 1. A rate of ``min(epsilon / capped_sensitivity(weights, lam, d))``
         keeps every budget, and spends it all up to rounding.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not finite and in range, or the shape is not (n,).
-    TypeError
-        If an argument is not a number.
 
     Notes
     -----
@@ -133,9 +124,7 @@ def _solve(levels: Floats, count: NDArray[np.intp], bound: _Bound) -> Floats:
         high = low + 1.0
         while total(high) > 1:
             high += 1.0
-        for _ in range(HALVINGS):
-            log_eta = (low + high) / 2
-            low, high = (log_eta, high) if total(log_eta) > 1 else (low, log_eta)
+        low = brentq(lambda log_eta: total(log_eta) - 1, low, high)
     weights = bound.inverse(levels / np.exp(low))
     for _ in range(NEWTON):  # on log weights, and on log eta unless the cap fixes it
         missing, slope = np.log(levels) - np.log(bound(weights)) - low, bound.slope(weights)
@@ -165,9 +154,8 @@ def capped_plan(budgets: bytes, lam: float, d: int, row_norm: float | None) -> C
     epsilon = np.frombuffer(budgets)
     weights = sensitivity_weights(epsilon, lam, d, row_norm)
     weights.flags.writeable = False
-    return CappedPlan(
-        weights, float(np.min(epsilon / capped_sensitivity(weights, lam, d, row_norm)))
-    )
+    moves = capped_sensitivity(weights, lam, d, row_norm)
+    return CappedPlan(weights, float(np.min(epsilon / moves)))
 
 
 @dataclass(frozen=True, eq=False)

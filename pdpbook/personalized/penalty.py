@@ -23,8 +23,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = ["PublicPenalty", "prediction_error_bound", "public_penalty"]
-
 Floats = NDArray[np.float64]
 
 PRIORS = ("worst-case", "isotropic")
@@ -81,11 +79,6 @@ def prediction_error_bound(
     ErrorTerms
         Three terms of a squared label unit; their `total` is the bound.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or out of range.
-
     Notes
     -----
     Statement ``prop-public-prediction-error`` (ours), chapter *personalized/accuracy*. No record
@@ -97,8 +90,7 @@ def prediction_error_bound(
     True
     """
     lam = check_single(check_positive(lam, "lam"), "lam")
-    known = _Public.of(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights)
-    return known.terms(lam)
+    return _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights).terms(lam)
 
 
 @dataclass(frozen=True)
@@ -134,11 +126,6 @@ def public_penalty(
         `lam` and the `bound` it guarantees. Where the bound only falls as the penalty grows, `lam`
         is infinite and `bound` its limit, that of predicting 0.
 
-    Raises
-    ------
-    ValueError
-        As `prediction_error_bound`.
-
     Notes
     -----
     Statement ``prop-public-prediction-error`` (ours), chapter *personalized/accuracy*. The choice
@@ -150,63 +137,50 @@ def public_penalty(
     >>> round(choice.lam, 2), round(choice.bound, 2)
     (0.1, 0.04)
     """
-    known = _Public.of(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights)
+    known = _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights)
     penalties = known.radius**2 * SEARCH
     k = int(np.argmin([known.terms(lam).total for lam in penalties]))
     edges = np.log(penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]])
-    found = minimize_scalar(
-        lambda log_lam: known.terms(math.exp(log_lam)).total,
-        bounds=(float(edges[0]), float(edges[1])),
-        method="bounded",
-        options={"xatol": 1e-4},
-    )
+
+    def total(log_lam: float) -> float:
+        return known.terms(math.exp(log_lam)).total
+
+    found = minimize_scalar(total, bounds=edges, method="bounded", options={"xatol": 1e-4})
     lam = math.exp(found.x)
     bound = known.terms(lam).total
     limit = known.theta_norm**2 * known.scale
     return PublicPenalty(lam, bound) if bound < limit else PublicPenalty(math.inf, limit)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Public:
     """What is known before any record is: see `prediction_error_bound`."""
 
-    epsilon: Floats  # of those who take part
-    total: float
+    epsilon: Any  # of those who take part
     d: int
     theta_norm: float
     sigma: float
-    scale: float  # s: where the spectrum of S can put the true coefficients
-    radius: float  # R
+    prior: str
     proof: str
+    row_norm: float | None
     weights: str
 
-    @classmethod
-    def of(
-        cls,
-        epsilon: Any,
-        d: Any,
-        theta_norm: Any,
-        sigma: Any,
-        prior: Any,
-        proof: Any,
-        row_norm: Any,
-        weights: Any,
-    ) -> _Public:
-        pdp_weights(epsilon)  # refuses bad budgets
-        epsilon = np.asarray(check_epsilon(epsilon), dtype=float)
-        epsilon = epsilon[epsilon > 0]
-        check_choice(weights, "weights", ("proportional", "capped"))
-        if weights == "capped" and proof != "joint":
+    def __post_init__(self) -> None:
+        pdp_weights(self.epsilon)  # refuses bad budgets
+        epsilon = np.asarray(check_epsilon(self.epsilon), dtype=float)
+        self.epsilon = epsilon[epsilon > 0]
+        check_choice(self.weights, "weights", ("proportional", "capped"))
+        if self.weights == "capped" and self.proof != "joint":
             raise ValueError("weights must be 'proportional' unless proof='joint'; got 'capped'")
-        d = check_count(d, "d")
-        norm = check_single(check_nonnegative(theta_norm, "theta_norm"), "theta_norm")
-        sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
-        check_choice(prior, "prior", PRIORS)
-        ridge_constant(1.0, d, proof, row_norm=row_norm)  # refuses bad values
-        radius = math.sqrt(d) if row_norm is None else min(math.sqrt(d), float(row_norm))
-        scale = radius**2 / (d if prior == "isotropic" else 1)
-        total = float(np.sum(epsilon))
-        return cls(epsilon, total, d, norm, sigma, scale, radius, proof, weights)
+        self.d = check_count(self.d, "d")
+        for name in ("theta_norm", "sigma"):
+            setattr(self, name, check_single(check_nonnegative(getattr(self, name), name), name))
+        check_choice(self.prior, "prior", PRIORS)
+        ridge_constant(1.0, self.d, self.proof, row_norm=self.row_norm)  # refuses bad values
+        root = math.sqrt(self.d)
+        self.radius = root if self.row_norm is None else min(root, float(self.row_norm))  # R
+        # s: where the spectrum of S can put the true coefficients
+        self.scale = self.radius**2 / (self.d if self.prior == "isotropic" else 1)
 
     def terms(self, lam: float) -> ErrorTerms:
         if self.weights == "capped":
@@ -214,7 +188,8 @@ class _Public:
             heaviest, eta = float(plan.weights.max()), plan.eta
         else:
             constant = ridge_constant(lam, self.d, self.proof, row_norm=self.radius)
-            heaviest, eta = float(self.epsilon.max() / self.total), self.total / constant
+            total = float(np.sum(self.epsilon))
+            heaviest, eta = float(self.epsilon.max() / total), total / constant
         tau = heaviest * self.radius**2 / lam
         t = min(self.scale, lam)
         phi = t / (1 + t / lam) ** 2

@@ -21,8 +21,6 @@ from pdpbook.validation import (
     check_scale,
 )
 
-__all__ = ["AdaptivePlan", "largest_scaled_residual", "residual_bound", "worst_case_gamma"]
-
 Floats = NDArray[np.float64]
 
 CELLS = 2000  # of the search over the strength of the data along one direction
@@ -59,11 +57,6 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
     ndarray, shape of `leverage`
         The end of the bracket that keeps the budget; NaN where no residual does, not even 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``alg-adaops``, chapter *per_instance/adaops*. Both profiles are nondecreasing in the
@@ -81,8 +74,7 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
         add, remove = ops_profile(epsilon, leverage, rho)
         return np.asarray(np.maximum(add, remove) <= delta)
 
-    low = np.where(keeps(np.zeros(leverage.shape)), 0.0, np.nan)
-    high = np.ones(leverage.shape)
+    low, high = np.where(keeps(np.zeros(leverage.shape)), 0.0, np.nan), np.ones(leverage.shape)
     while (more := keeps(high) & ~np.isnan(low)).any():  # it ends: delta is below 1
         low, high = np.where(more, high, low), np.where(more, 2 * high, high)
     for _ in range(HALVINGS):

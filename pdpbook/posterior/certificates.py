@@ -12,8 +12,6 @@ from pdpbook._domain import check_number
 from pdpbook.per_instance import ops_epsilon
 from pdpbook.validation import check_delta, check_design, check_finite
 
-__all__ = ["Certificate", "posterior_certificate"]
-
 Floats = NDArray[np.float64]
 
 
@@ -67,11 +65,6 @@ def posterior_certificate(
     Certificate
         `ex_ante` and `ex_post`. A person's entry depends on the release and on their own record
         alone; who publishes it reveals a function of that record.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
 
     Notes
     -----

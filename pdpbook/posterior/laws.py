@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
+from pdpbook.noise.laws import check_size, keep
+from pdpbook.noise.profiles import gauss_legendre
 from pdpbook.per_instance import ops_profile
 from pdpbook.posterior.calibration import AdaptivePlan, residual_bound
-from pdpbook.validation import check_count, check_finite, check_nonnegative, check_rng
-
-__all__ = ["AdaptiveLaw", "PosteriorLaw", "adaptive_profile"]
+from pdpbook.validation import check_finite, check_nonnegative, check_rng
 
 Floats = NDArray[np.float64]
 
@@ -45,8 +45,8 @@ class PosteriorLaw:
     _root: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        center = np.array(check_finite(self.center, "center"))
-        precision = np.array(check_finite(self.precision, "precision"))
+        center = np.asarray(check_finite(self.center, "center"))
+        precision = np.asarray(check_finite(self.precision, "precision"))
         if center.ndim != 1 or precision.shape != (len(center), len(center)):
             raise ValueError(
                 "center and precision must have shapes (d,) and (d, d); "
@@ -56,9 +56,7 @@ class PosteriorLaw:
             root = np.linalg.cholesky(precision)
         except np.linalg.LinAlgError:
             raise ValueError("precision must be positive definite") from None
-        for name, value in (("center", center), ("precision", precision), ("_root", root)):
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+        keep(self, center=center, precision=precision, _root=root)
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
@@ -70,8 +68,7 @@ class PosteriorLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law: shape (d,), or (size, d)."""
-        rows = () if size is None else (check_count(size, "size", minimum=0),)
-        z = check_rng(rng).normal(size=(*rows, len(self.center)))
+        z = check_rng(rng).normal(size=(*check_size(size), len(self.center)))
         shift = solve_triangular(self._root, z.reshape(-1, z.shape[-1]).T, lower=True, trans=1)
         return np.asarray(self.center + shift.T.reshape(z.shape))
 
@@ -153,37 +150,35 @@ class AdaptiveLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw releases: shape (m,), or (size, m)."""
-        rng = check_rng(rng)
-        count = 1 if size is None else check_count(size, "size", minimum=0)
+        rng, shape = check_rng(rng), check_size(size)
+        count = math.prod(shape)
         head = self.center[0] + self.plan.scale * rng.normal(size=(count, 1))
-        given = np.array([self.given(z) for z in head[:, 0]]).reshape(count, 2)
+        lam, h = self._given(head[:, 0])
         if self.plan.release_norm:
-            laws = np.array([self.norm_law(*pair) for pair in given]).reshape(count, 2)
-            head = np.column_stack([head, laws[:, 0] + laws[:, 1] * rng.normal(size=count)])
-        gamma = self.plan.gamma(given[:, 1], given[:, 0], *head.T[1:])
-        draws = [
-            self.posterior(lam, g).sample(rng=rng)
-            for lam, g in zip(given[:, 0], gamma, strict=True)
-        ]
-        releases = np.column_stack([head, np.reshape(draws, (count, len(self.moment)))])
-        return np.asarray(releases[0] if size is None else releases)
+            mean, deviation = self._norm_laws(lam, h)
+            head = np.column_stack([head, mean + deviation * rng.normal(size=count)])
+        laws = map(self.posterior, lam, self.plan.gamma(h, lam, *head.T[1:]))
+        draws = np.reshape([law.sample(rng=rng) for law in laws], (count, len(self.moment)))
+        return np.column_stack([head, draws]).reshape(*shape, -1)
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., m); returns shape (...)."""
         points = np.asarray(check_finite(points, "points"))
         flat = points.reshape(-1, points.shape[-1])
-        given = np.array([self.given(z) for z in flat[:, 0]]).reshape(-1, 2)
-        total = np.asarray(_log_normal(flat[:, 0], float(self.center[0]), self.plan.scale))
-        head = 1
+        lam, h = self._given(flat[:, 0])
+        total, head = _log_normal(flat[:, 0], float(self.center[0]), self.plan.scale), 1
         if self.plan.release_norm:
-            laws = np.array([self.norm_law(*pair) for pair in given]).reshape(-1, 2)
-            total, head = total + _log_normal(flat[:, 1], laws[:, 0], laws[:, 1]), 2
-        gamma = self.plan.gamma(given[:, 1], given[:, 0], *flat[:, 1:head].T)
-        last = [
-            float(self.posterior(lam, g).logpdf(theta))
-            for lam, g, theta in zip(given[:, 0], gamma, flat[:, head:], strict=True)
-        ]
+            total, head = total + _log_normal(flat[:, 1], *self._norm_laws(lam, h)), 2
+        laws = map(self.posterior, lam, self.plan.gamma(h, lam, *flat[:, 1:head].T))
+        last = [law.logpdf(theta) for law, theta in zip(laws, flat[:, head:], strict=True)]
         return np.asarray(total + last).reshape(points.shape[:-1])[()]
+
+    def _given(self, eigenvalues: Floats) -> Floats:
+        return np.array([self.given(z) for z in eigenvalues]).reshape(-1, 2).T
+
+    def _norm_laws(self, lam: Floats, h: Floats) -> Floats:
+        pairs = zip(lam, h, strict=True)
+        return np.array([self.norm_law(*pair) for pair in pairs]).reshape(-1, 2).T
 
 
 def adaptive_profile(
@@ -237,7 +232,7 @@ def adaptive_profile(
     x, plan = np.asarray(check_finite(x, "x")), without.plan
     means = np.array([float(without.center[0]), float(joined.center[0])])
     z, step = _quadrature(means, np.full(2, plan.scale), [0.0, 1.0])  # kinks of the parameters
-    lam, h = np.array([without.given(value) for value in z]).T
+    lam, h = without._given(z)
     mu = np.array([x @ np.linalg.solve(without.weight(value), x) for value in lam])
     residual = np.array([y - x @ without.ridge(value) for value in lam])
     log_p, log_q = (_log_normal(z, mean, plan.scale) for mean in means)
@@ -245,12 +240,9 @@ def adaptive_profile(
     if plan.release_norm:
         inner = [_norms(without, joined, *pair) for pair in zip(lam, h, strict=True)]
         log_norm, weight, more_p, more_q = (np.array(each) for each in zip(*inner, strict=True))
-        step, log_p, log_q = (
-            step[:, None] * weight,
-            log_p[:, None] + more_p,
-            log_q[:, None] + more_q,
-        )
-        lam, h, mu, residual = (value[:, None] for value in (lam, h, mu, residual))
+        apart = (value[:, None] for value in (step, log_p, log_q, lam, h, mu, residual))
+        step, log_p, log_q, lam, h, mu, residual = apart
+        step, log_p, log_q = step * weight, log_p + more_p, log_q + more_q
     rho = np.sqrt(plan.gamma(h, lam, log_norm)) * np.abs(residual)
     mu, rho = (np.broadcast_to(value, step.shape).ravel() for value in (mu, rho))
     step, log_p, log_q = step.ravel(), log_p.ravel(), log_q.ravel()
@@ -290,26 +282,16 @@ def _quadrature(
         parts = np.linspace(0, 1, panels + 1)[:-1]
         inside = breaks[:-1, None] + np.diff(breaks)[:, None] * parts
         breaks = np.append(inside.ravel(), high)
-    nodes, weights = _legendre(count)
+    nodes, weights = gauss_legendre(count)
     middle, half = (breaks[1:] + breaks[:-1]) / 2, np.diff(breaks) / 2
     return (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
 
 
-@lru_cache
-def _legendre(count: int) -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(count)
-
-
 def _one_way(epsilon: Floats, mu: Floats, rho: Floats, way: int) -> Floats:
     """Profile of a draw in one direction, at negative epsilon by duality."""
-    epsilon, mu, rho = np.broadcast_arrays(epsilon, mu, rho)
-    ahead = epsilon >= 0
-    delta, behind = np.empty(epsilon.shape), ~ahead
-    delta[ahead] = ops_profile(epsilon[ahead], mu[ahead], rho[ahead])[way]
-    back = ops_profile(-epsilon[behind], mu[behind], rho[behind])[1 - way]
-    factor = np.exp(epsilon[behind])
-    delta[behind] = 1 - factor + factor * back
-    return delta
+    both = ops_profile(np.abs(epsilon), mu, rho)
+    factor = np.exp(np.minimum(epsilon, 0.0))
+    return np.asarray(np.where(epsilon >= 0, both[way], 1 - factor + factor * both[1 - way]))
 
 
 def _log_normal(value: Any, mean: Any, scale: Any) -> Any:

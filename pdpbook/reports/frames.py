@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from pdpbook._domain import ball_radius
 from pdpbook.validation import check_bounds
 
-__all__: list[str] = []  # for the estimators of the package
-
 Floats = NDArray[np.float64]
 
 
@@ -52,10 +50,7 @@ class Frame:
 
     def on_domain(self, X: Floats) -> Floats:
         """Rows of the user on the domain, nothing clipped; shape (m, k)."""
-        rows = self.shift + (X[:, : len(self.step)] - self.low) * self.step
-        if self.constant is None:
-            return np.asarray(rows)
-        return np.column_stack([rows, np.full(len(rows), self.constant)])
+        return _joined(self.shift + (X[:, : len(self.step)] - self.low) * self.step, self.constant)
 
     def moments(self, at: Floats | None) -> Floats:
         """Second moments on the domain of the rows where predictions are made."""
@@ -63,16 +58,18 @@ class Frame:
 
     def sizes(self, law: Any, at: Floats | None) -> Sizes:
         """Root mean squares for second moments V, or for a bound on their trace."""
-        k, d = self.order, len(self.step)
-        axes = np.eye(k)[:d]
-        coefficients = self.half * self.step * [_root(law, np.outer(e, e)) for e in axes]
-        zero = self.on_domain(np.zeros((1, d)))
-        moments = self.moments(at)
-        return Sizes(
-            np.asarray(coefficients, dtype=float),
-            self.half * _root(law, _moments(zero)),
-            self.half * _root(law, moments),
-        )
+        d = len(self.step)
+        axes = [_root(law, np.outer(e, e)) for e in np.eye(self.order)[:d]]
+        places = self.moments(np.zeros((1, d))), self.moments(at)
+        ends = (self.half * _root(law, moments) for moments in places)
+        return Sizes(np.asarray(self.half * self.step * axes, dtype=float), *ends)
+
+
+def _joined(rows: Floats, constant: float | None) -> Floats:
+    """Rows with the constant feature, if there is one."""
+    if constant is None:
+        return rows
+    return np.column_stack([rows, np.full(len(rows), constant)])
 
 
 def _moments(rows: Floats) -> Floats:
@@ -81,15 +78,8 @@ def _moments(rows: Floats) -> Floats:
 
 def _root(law: Any, moments: Floats) -> float:
     """Root of tr(V Q), or of the most it can be where the trace of V is all that is known."""
-    if np.ndim(law):
-        return float(np.sqrt(max(np.vdot(law, moments), 0.0)))
-    return float(np.sqrt(law * max(np.linalg.eigvalsh(moments)[-1], 0.0)))
-
-
-def _evenly(mean: Floats, variance: Floats, constant: float | None) -> Floats:
-    if constant is not None:
-        mean, variance = np.append(mean, constant), np.append(variance, 0.0)
-    return np.asarray(np.outer(mean, mean) + np.diag(variance))
+    most = np.vdot(law, moments) if np.ndim(law) else law * np.linalg.eigvalsh(moments)[-1]
+    return float(np.sqrt(max(most, 0.0)))
 
 
 EVEN = 4096  # of them stand for all where their moments have no closed form
@@ -98,29 +88,31 @@ EVENLY = "rows spread evenly within the bounds"
 
 def cube_frame(model: Any, d: int, row_norm: float | None = None) -> Frame:
     """Rows in [0, 1]^d, labels in [-1, 1]."""
-    low, high = check_bounds(model.bounds, "bounds", d)
-    constant = 1.0 if model.fit_intercept else None
-    even = _evenly(np.full(d, 1 / 2), np.full(d, 1 / 12), constant)
-    half = width_of_labels(model) / 2
-    kept = even
-    if row_norm is not None and row_norm < np.sqrt(len(even)):
-        kept = _moments(even_rows(EVEN, d, 0.0, constant, row_norm))
-    return Frame(low, 1 / (high - low), 0.0, constant, half, even, EVENLY, kept)
+    return _box_frame(model, d, 0.0, 1.0, row_norm)
 
 
 def ball_frame(
     model: Any, d: int, row_norm: float | None = None, half: float | None = None
 ) -> Frame:
     """Rows in [-1, 1]^d over a public norm, labels in [-1, 1]."""
-    low, high = check_bounds(model.bounds, "bounds", d)
     radius = ball_radius(d + bool(model.fit_intercept), row_norm)
+    return _box_frame(model, d, -1.0, radius, radius, half)
+
+
+def _box_frame(
+    model: Any, d: int, start: float, radius: float, longest: Any, half: float | None = None
+) -> Frame:
+    """Rows in [start, 1]^d, over `radius`; those longer than `longest` are shortened."""
+    low, high = check_bounds(model.bounds, "bounds", d)
     constant = 1 / radius if model.fit_intercept else None
-    even = _evenly(np.zeros(d), np.full(d, 1 / (3 * radius**2)), constant)
-    half = width_of_labels(model) / 2 if half is None else half
+    wide, middle = (1 - start) / radius, (1 + start) / (2 * radius)
+    mean = _joined(np.full((1, d), middle), constant)
+    even = _moments(mean) + np.diag(_joined(np.full((1, d), wide**2 / 12), constant and 0.0)[0])
     kept = even
-    if radius < np.sqrt(len(even)):
-        kept = _moments(even_rows(EVEN, d, -1.0, constant, radius) / radius)
-    return Frame(low, 2 / (radius * (high - low)), -1 / radius, constant, half, even, EVENLY, kept)
+    if longest is not None and longest < np.sqrt(len(even)):
+        kept = _moments(even_rows(EVEN, d, start, constant, longest) / radius)
+    half = width_of_labels(model) / 2 if half is None else half
+    return Frame(low, wide / (high - low), start / radius, constant, half, even, EVENLY, kept)
 
 
 def even_rows(
@@ -128,26 +120,23 @@ def even_rows(
 ) -> Floats:
     """Rows spread evenly over [low, 1]^d, those that are longer than `row_norm` shortened."""
     rows = low + (1 - low) * np.random.default_rng(seed).random((count, d))
-    if constant is not None:
-        rows = np.column_stack([rows, np.ones(count)])
+    rows = _joined(rows, constant and 1.0)
     if row_norm is not None:
         rows *= np.minimum(1.0, row_norm / np.linalg.norm(rows, axis=1))[:, None]
-    return np.asarray(rows)
+    return rows
 
 
 def table_frame(X: Floats, fit_intercept: bool, *, centered: bool = False) -> Frame:
     """Public rows, as they are or from their means."""
-    d, constant = X.shape[1], 1.0 if fit_intercept else None
-    low = X.mean(axis=0) if centered else np.zeros(d)
-    rows = np.column_stack([X - low, np.ones(len(X))]) if fit_intercept else X - low
-    even = _moments(rows)
-    return Frame(low, np.ones(d), 0.0, constant, 1.0, even, "the public rows of X", even)
+    low, constant = X.mean(axis=0) * centered, 1.0 if fit_intercept else None
+    even = _moments(_joined(X - low, constant))
+    return Frame(low, np.ones(X.shape[1]), 0.0, constant, 1.0, even, "the public rows of X", even)
 
 
 def mean_frame(half: float) -> Frame:
     """No rows at all: one number for everybody."""
-    even = np.ones((1, 1))
-    return Frame(np.empty(0), np.empty(0), 0.0, 1.0, half, even, "any rows", even)
+    none, even = np.empty(0), np.ones((1, 1))
+    return Frame(none, none, 0.0, 1.0, half, even, "any rows", even)
 
 
 def width_of_labels(model: Any) -> float:

@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from pdpbook._users import Part, Users, part_of
 from pdpbook.reports.frames import Frame
-
-__all__: list[str] = []  # for the estimators of the package
 
 Floats = NDArray[np.float64]
 
@@ -53,8 +50,21 @@ class Crowd(NamedTuple):
         return part_of(self.users, self.epsilon)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False)
-class Noise:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Known:
+    """What noise and its report both say; the meaning of each is in `Report`."""
+
+    people: int | None
+    users: int | None
+    columns: int
+    budget: str
+    exact: bool
+    width: float | None
+    note: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Noise(Known):
     """The noise of a mechanism, a function of public things alone; ``report`` reads it.
 
     Attributes
@@ -88,14 +98,7 @@ class Noise:
     frame: Frame
     covariance: Floats
     most: Any
-    exact: bool
-    people: int | None
-    users: int | None
-    columns: int
-    budget: str
     constant: Constant | None
-    width: float | None
-    note: str = ""
     rival: Callable[[Floats, float], str] | None = None
 
     @classmethod
@@ -118,18 +121,18 @@ class Noise:
         if most is not None and not np.all(np.isfinite(most)):
             most = None
         return cls(
-            frame,
-            matrix,
-            matrix if exact else most,
-            exact,
-            crowd.n,
-            None if crowd.users is None else len(crowd.users.labels),
-            len(frame.step),
-            _in_words(crowd.epsilon),
-            None if width is None else private_constant(crowd, width),
-            width,
-            note,
-            rival,
+            people=crowd.n,
+            users=None if crowd.users is None else len(crowd.users.labels),
+            columns=len(frame.step),
+            budget=_in_words(crowd.epsilon),
+            exact=exact,
+            width=width,
+            note=note,
+            frame=frame,
+            covariance=matrix,
+            most=matrix if exact else most,
+            constant=None if width is None else private_constant(crowd, width),
+            rival=rival,
         )
 
 
@@ -173,12 +176,9 @@ def private_constant(crowd: Crowd, width: float) -> Constant:
     epsilon, sizes = crowd.part.epsilon, crowd.part.users.sizes
     tau = epsilon / epsilon.max()
     price = epsilon.max() ** 2 / 24  # the variance of an even label over 2 (B / epsilon)^2
-    most = float(price * tau.sum())
-
-    def excess(h: float) -> float:
-        return float(h - price * (tau * np.maximum(1 - h * tau / sizes, 0)).sum())
-
-    h = float(brentq(excess, 0.0, most, xtol=1e-12 * most))
+    order = np.argsort(tau / sizes)  # h is the largest root among those of the first k
+    pull = 1 + price * (tau**2 / sizes)[order].cumsum()
+    h = float(price * (tau[order].cumsum() / pull).max())
     share = np.minimum(sizes, h * tau)
     weights = share / share.sum()
     scale = width * np.max(weights / epsilon)

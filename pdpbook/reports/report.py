@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from pdpbook.reports.frames import Sizes
-from pdpbook.reports.noise import Noise
+from pdpbook.reports.noise import Known, Noise
 from pdpbook.validation import check_finite, check_nonnegative, check_single
-
-__all__ = ["Report"]
 
 CLEAR = 1 / 3  # noise below this share of a constant's error is no reason to worry
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Report(Known):
     """What the noise of one release does, from public numbers alone.
 
     Attributes
@@ -57,19 +55,12 @@ class Report:
     """
 
     mechanism: str
-    people: int | None
-    users: int | None
-    columns: int
-    budget: str
     noise: Sizes
     at_most: Sizes | None
-    exact: bool
     rows: str
     label_sd: float | None
     constant: float | None
-    width: float | None
     names: tuple[str, ...]
-    note: str = ""
 
     @property
     def warns(self) -> bool:
@@ -81,10 +72,9 @@ class Report:
         """One sentence."""
         if self.constant is None:
             return "There is no private constant to compare with: these are log-odds."
-        share = self._share()
-        if share > 1:
+        if self._share() > 1:
             return "The noise alone is worse than a private constant."
-        if share > CLEAR:
+        if self._share() > CLEAR:
             return "The noise leaves little: compare with a private constant before you release."
         return "The noise is small beside the error of a private constant." + self._unless()
 
@@ -129,10 +119,9 @@ class Report:
         crowd = "a number that is not public" if self.people is None else f"{self.people:,} rows"
         if self.users is not None:
             crowd += f" of {self.users:,} users"
-        most = self.at_most
         names = [*self.names, "intercept", "prediction"]
-        ends = [None] * len(names) if most is None else [*most[0], most[1], most[2]]
-        values = [*self.noise.coefficients, self.noise.intercept, self.noise.prediction]
+        values, most = np.hstack(self.noise), self.at_most
+        ends: Any = [None] * len(names) if most is None else np.hstack(most)
         head = f"{'exact':>12}" if self.exact else f"{'estimate':>12}{'at most':>12}"
         lines = [
             f"{self.mechanism}: {crowd}, {self.columns} columns, budget {self.budget}",
@@ -169,22 +158,16 @@ def report_of(name: str, known: Noise, names: Any, at: Any, label_sd: Any) -> Re
         label_sd = check_single(check_nonnegative(label_sd, "label_sd"), "label_sd")
     elif known.width is not None:
         label_sd = known.width / np.sqrt(12)
-    note = known.note
+    said = {f.name: getattr(known, f.name) for f in fields(Known)}
     if known.rival is not None:
-        note += known.rival(frame.moments(rows), float(label_sd) / frame.half)
+        said["note"] += known.rival(frame.moments(rows), float(label_sd) / frame.half)
     return Report(
-        name,
-        known.people,
-        known.users,
-        known.columns,
-        known.budget,
-        frame.sizes(known.covariance, rows),
-        None if known.most is None else frame.sizes(known.most, rows),
-        known.exact,
-        frame.rows if rows is None else f"the {len(rows)} rows given",
-        label_sd,
-        None if known.constant is None else known.constant.error(float(label_sd)),
-        known.width,
-        tuple(map(str, names)) or tuple(f"coefficient {j}" for j in range(known.columns)),
-        note,
+        **said,
+        mechanism=name,
+        noise=frame.sizes(known.covariance, rows),
+        at_most=None if known.most is None else frame.sizes(known.most, rows),
+        rows=frame.rows if rows is None else f"the {len(rows)} rows given",
+        label_sd=label_sd,
+        constant=None if known.constant is None else known.constant.error(float(label_sd)),
+        names=tuple(map(str, names)) or tuple(f"coefficient {j}" for j in range(known.columns)),
     )

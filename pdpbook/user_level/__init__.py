@@ -11,17 +11,18 @@ from pdpbook.user_level.erm import (
     user_volume,
 )
 from pdpbook.user_level.mean import SampleLimitedMean, WeightedMean
-from pdpbook.user_level.quantiles import (
-    GridLaw,
-    QuantileLaw,
-    bisection_law,
-    private_quantile,
-    quantile_by_bisection,
+from pdpbook.user_level.quantiles.accuracy import (
     quantile_error_bound,
-    quantile_law,
     quantile_rate,
     quantile_tradeoff,
     weighted_dkw,
+)
+from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw
+from pdpbook.user_level.quantiles.mechanisms import (
+    bisection_law,
+    private_quantile,
+    quantile_by_bisection,
+    quantile_law,
 )
 from pdpbook.user_level.weights import (
     SampleLimit,

@@ -22,16 +22,6 @@ from pdpbook.validation import (
     check_single,
 )
 
-__all__ = [
-    "SampleLimit",
-    "TradeoffWeights",
-    "limit_rows",
-    "sample_limit",
-    "sample_limit_value",
-    "tradeoff_value",
-    "tradeoff_weights",
-]
-
 Floats = NDArray[np.float64]
 
 LARGEST = 2**53  # whole numbers above it are not all floats
@@ -86,11 +76,6 @@ def tradeoff_weights(
     TradeoffWeights
         With ``.weights``, ``.h``, ``.value`` and ``.row_weights``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not a number, out of range or of the wrong shape.
-
     Notes
     -----
     Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and ``thm-personal-users``, chapter
@@ -135,11 +120,6 @@ def tradeoff_value(
     float
         Times :math:`2(B/\varepsilon)^2` it is the variance of a private mean.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not a number, out of range or of the wrong shape.
-
     Notes
     -----
     Statement ``lem-wa-variance``, chapter *user_level/mean*.
@@ -172,11 +152,6 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
     -------
     ndarray, shape of `thresholds`
         In the units of `TradeoffWeights.value`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not a number, out of range or of the wrong shape.
 
     Notes
     -----
@@ -219,11 +194,6 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
     SampleLimit
         With ``.threshold``, ``.value`` and ``.ratio``; of two best thresholds the smaller one.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not a number, out of range or of the wrong shape.
-
     Notes
     -----
     Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*. The
@@ -260,14 +230,11 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
         if not integer and 2 * p > price * r**2:
             threshold = min(Fraction(low), price * r * p / (2 * p - price * r**2))
         elif integer:
-            before, after = (
-                Fraction(h * h, n * n) + price / n
-                for h, n in ((low - 1, p + r * (low - 1)), (low, p + r * low))
-            )
-            threshold = low - 1 if before <= after else low
+            kept = {h: p + r * h for h in (low - 1, low)}
+            threshold = min(kept, key=lambda h: Fraction(h, kept[h]) ** 2 + price / kept[h])
     value = float(sample_limit_value(float(threshold), s, A))
-    ratio = max(value / best, 1.0)  # `best` is a lower bound; rounding alone goes under it
-    return SampleLimit(float(threshold), value, ratio)
+    # `best` is a lower bound; rounding alone goes under it
+    return SampleLimit(float(threshold), value, max(value / best, 1.0))
 
 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -286,11 +253,6 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
     -------
     ndarray of bool, shape (n,)
         True for exactly ``min(size, threshold)`` rows of every user.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `threshold` is not a whole number of at least 1, or `rng` is no Generator.
 
     Notes
     -----

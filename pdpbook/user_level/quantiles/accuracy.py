@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook._users import check_user_epsilon, check_users
+from pdpbook.noise.laws import check_vector
 from pdpbook.validation import (
     check_delta,
     check_nonnegative,
@@ -17,8 +18,6 @@ from pdpbook.validation import (
     check_single,
     check_weights,
 )
-
-__all__ = ["quantile_error_bound", "quantile_rate", "quantile_tradeoff", "weighted_dkw"]
 
 Floats = NDArray[np.float64]
 
@@ -44,11 +43,6 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     -------
     float
         :math:`\lambda`, in nats per unit of the weighted distribution function.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong kind or shape.
 
     Notes
     -----
@@ -88,11 +82,6 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
     -------
     float
         The bound; above 1 it says nothing.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong kind.
 
     Notes
     -----
@@ -144,11 +133,6 @@ def quantile_error_bound(
     float
         The bound.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong kind.
-
     Notes
     -----
     Statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
@@ -188,11 +172,6 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     float
         A, in units where every budget is 1.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong kind.
-
     Notes
     -----
     Remark after ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
@@ -208,9 +187,7 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
 
 
 def _row_weights(weights: ArrayLike) -> Floats:
-    c = np.asarray(check_nonnegative(weights, "weights"))
-    if c.ndim != 1 or c.size == 0:
-        raise ValueError(f"weights must have shape (n,), n at least 1; got shape {c.shape}")
+    c = check_vector(check_nonnegative(weights, "weights"), "weights", "n")
     clean = check_weights(c, len(c))
     return np.asarray(clean / clean.sum())
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from pdpbook.validation import check_count, check_finite, check_rng, check_single
-
-__all__ = ["GridLaw", "QuantileLaw"]
+from pdpbook.noise.laws import check_size, check_vector, keep
+from pdpbook.validation import check_finite, check_rng, check_single
 
 Floats = NDArray[np.float64]
 
@@ -28,11 +27,6 @@ class QuantileLaw:
         Strictly increasing; the last piece includes its right end.
     log_density : array_like, shape (k,)
         Up to a common constant, which is subtracted: the law always has mass 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the edges do not increase, an entry is not finite, or the shapes do not fit.
 
     Notes
     -----
@@ -61,9 +55,7 @@ class QuantileLaw:
             at = int(np.flatnonzero(~(np.diff(edges) > 0))[0])
             raise ValueError(f"edges must increase; edges[{at}] = edges[{at + 1}] or above")
         density -= logsumexp(density + np.log(np.diff(edges)))
-        for name, value in (("edges", edges), ("log_density", density)):
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+        keep(self, edges=edges, log_density=density)
 
     @property
     def masses(self) -> Floats:
@@ -73,11 +65,9 @@ class QuantileLaw:
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points`, of their shape; minus infinity outside the edges."""
         z = np.asarray(check_finite(points, "points"))
-        at = np.searchsorted(self.edges, z, side="right") - 1
-        at = np.where(z == self.edges[-1], len(self.log_density) - 1, at)
+        at = np.searchsorted(self.edges[1:-1], z, side="right")
         inside = (z >= self.edges[0]) & (z <= self.edges[-1])
-        piece = np.clip(at, 0, len(self.log_density) - 1)
-        return np.asarray(np.where(inside, self.log_density[piece], -np.inf))[()]
+        return np.asarray(np.where(inside, self.log_density[at], -np.inf))[()]
 
     def cdf(self, points: ArrayLike) -> Floats:
         """Probability of a release at most `points`, of their shape."""
@@ -104,11 +94,11 @@ class QuantileLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
         """Draw a float, or an array of shape (size,)."""
-        many = None if size is None else check_count(size, "size", minimum=0)
+        many = check_size(size) or None
         at = check_rng(rng).choice(len(self.edges) - 1, many, p=self.masses)
         left, right = self.edges[at], self.edges[at + 1]
         draws = left + (right - left) * rng.random(many)
-        return float(draws) if many is None else draws
+        return draws if many else float(draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +111,6 @@ class GridLaw:
         Strictly increasing.
     log_probability : array_like, shape (k,)
         Up to a common constant, which is subtracted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the points do not increase, an entry is not finite, or the shapes differ.
 
     Notes
     -----
@@ -150,9 +135,7 @@ class GridLaw:
                 f"got {points.shape} and {log_p.shape}"
             )
         log_p -= logsumexp(log_p)
-        for name, value in (("points", points), ("log_probability", log_p)):
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+        keep(self, points=points, log_probability=log_p)
 
     def probability(self, low: float, high: float) -> float:
         """Probability of a release in [low, high]."""
@@ -171,16 +154,13 @@ class GridLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
         """Draw a float, or an array of shape (size,)."""
-        many = None if size is None else check_count(size, "size", minimum=0)
-        p = np.exp(self.log_probability)
+        many, p = check_size(size) or None, np.exp(self.log_probability)
         draws = self.points[check_rng(rng).choice(len(p), many, p=p / p.sum())]
-        return float(draws) if many is None else draws
+        return draws if many else float(draws)
 
 
 def check_grid(grid: ArrayLike, name: str) -> Floats:
-    points = np.array(check_finite(grid, name))
-    if points.ndim != 1 or points.size == 0:
-        raise ValueError(f"{name} must have shape (k,), k at least 1; got shape {points.shape}")
+    points = check_vector(check_finite(grid, name), name, "k")
     if not np.all(np.diff(points) > 0):
         at = int(np.flatnonzero(~(np.diff(points) > 0))[0])
         raise ValueError(

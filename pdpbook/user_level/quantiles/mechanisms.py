@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook._users import Users, check_user_epsilon, check_users, part_of
+from pdpbook._users import check_user_epsilon, check_users, part_of
+from pdpbook.noise.laws import check_vector
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
@@ -24,8 +25,6 @@ from pdpbook.validation import (
     check_single,
     check_weights,
 )
-
-__all__ = ["bisection_law", "private_quantile", "quantile_by_bisection", "quantile_law"]
 
 Floats = NDArray[np.float64]
 
@@ -82,11 +81,6 @@ def quantile_law(
     QuantileLaw, or GridLaw with `grid`
         The law of one release.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, missing, or of the wrong kind or shape.
-
     Notes
     -----
     Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. O(n log n).
@@ -138,11 +132,6 @@ def private_quantile(
     float
         In the units of `y`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As in `quantile_law`.
-
     Notes
     -----
     Statements ``prop-quantile-privacy`` and ``thm-quantile-accuracy``, chapter
@@ -156,17 +145,8 @@ def private_quantile(
     True
     """
     check_rng(rng)
-    law = quantile_law(
-        y,
-        level,
-        users=users,
-        epsilon=epsilon,
-        bounds=bounds,
-        weights=weights,
-        grid=grid,
-        clip=clip,
-    )
-    return float(law.sample(rng=rng))
+    given = {"users": users, "epsilon": epsilon, "bounds": bounds, "weights": weights}
+    return float(quantile_law(y, level, **given, grid=grid, clip=clip).sample(rng=rng))
 
 
 def bisection_law(
@@ -196,11 +176,6 @@ def bisection_law(
     -------
     QuantileLaw
         Constant on each piece.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in `quantile_law`, or if `steps` is out of range.
 
     Notes
     -----
@@ -258,11 +233,6 @@ def quantile_by_bisection(
     float
         In the units of `y`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As in `bisection_law`.
-
     Notes
     -----
     Statement ``prop-bisection-privacy``, chapter *user_level/quantiles*: user l loses at most
@@ -276,17 +246,8 @@ def quantile_by_bisection(
     True
     """
     check_rng(rng)
-    law = bisection_law(
-        y,
-        level,
-        users=users,
-        epsilon=epsilon,
-        bounds=bounds,
-        weights=weights,
-        steps=steps,
-        clip=clip,
-    )
-    return float(law.sample(rng=rng))
+    given = {"users": users, "epsilon": epsilon, "bounds": bounds, "weights": weights}
+    return float(bisection_law(y, level, **given, steps=steps, clip=clip).sample(rng=rng))
 
 
 def _log_tail(gap: Floats) -> Floats:
@@ -310,33 +271,24 @@ class Data(NamedTuple):
 
 
 def check_data(
-    y: ArrayLike,
-    level: float,
-    users: Any,
-    epsilon: Any,
-    bounds: ArrayLike,
-    weights: ArrayLike | None,
-    clip: bool,
+    y: Any, level: float, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool
 ) -> Data:
     p = check_single(check_probability(level, "level"), "level")
     low, high = check_bounds(bounds, "bounds")
-    values = np.asarray(check_finite(y, "y"))
-    if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"y must have shape (n,), n at least 1; got shape {values.shape}")
+    values = check_vector(check_finite(y, "y"), "y", "n")
     values = check_inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
     budgets = check_user_epsilon(epsilon, owners)
     c = None if weights is None else check_weights(weights, len(values))
     part = part_of(owners, budgets)
     values, owners, budgets = values[part.rows], part.users, part.epsilon
-    c = _public_weights(owners, budgets) if c is None else check_weights(c[part.rows], len(values))
+    if c is None:
+        best = tradeoff_weights(owners.sizes, quantile_tradeoff(), budgets)
+        c = best.row_weights[owners.codes]
+    else:
+        c = check_weights(c[part.rows], len(values))
     c = c / c.sum()
     order = np.argsort(values, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(c[order])])
     spent = np.asarray(np.bincount(owners.codes, c), dtype=float)
     return Data(values[order], cumulative, p, low, high, spent, budgets)
-
-
-def _public_weights(owners: Users, budgets: Floats) -> Floats:
-    best = tradeoff_weights(owners.sizes, quantile_tradeoff(), budgets)
-    return np.asarray(best.row_weights[owners.codes])

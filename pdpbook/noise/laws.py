@@ -1,20 +1,27 @@
-"""Noise with a radius: the law of density proportional to exp(-eta |z|), drawn, evaluated, rounded.
+"""Laws of noise on vectors: round, of density proportional to exp(-eta |z|), and by entries.
 
-What this noise promises lives in `profiles`.
+What this noise promises lives in `profiles`, noise on a grid in `grid`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from pdpbook.validation import check_count, check_finite, check_positive, check_rng, check_single
-
-__all__ = ["L2Laplace", "l2_laplace_radius", "round_to_grid", "sample_l2_laplace"]
+from pdpbook.validation import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_positive,
+    check_rng,
+    check_single,
+)
 
 Floats = NDArray[np.float64]
 
@@ -45,13 +52,6 @@ def sample_l2_laplace(
     ndarray, shape (d,), (size, d) or (*size, d)
         One draw a row.
 
-    Raises
-    ------
-    TypeError
-        If `d` or `size` is not made of whole numbers, `eta` not a number, `rng` not a Generator.
-    ValueError
-        If `eta` is not finite and above 0, `d` below 1, or `size` negative.
-
     Notes
     -----
     Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
@@ -64,21 +64,13 @@ def sample_l2_laplace(
     (5, 3)
     """
     d, eta, rng = check_count(d, "d"), _rate(eta), check_rng(rng)
-    shape = _shape(size)
-    direction = rng.standard_normal((*shape, d))
-    length = np.linalg.norm(direction, axis=-1, keepdims=True)
+    shape = check_size(size)
+    length = np.zeros(1)
     while not np.all(length > 0):  # once in 2^52 draws for d = 1: never return noise of length 0
         direction = rng.standard_normal((*shape, d))
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
     radius = rng.gamma(shape=d, scale=1 / eta, size=(*shape, 1))  # numpy wants a scale, not a rate
     return np.asarray(radius * (direction / length))
-
-
-def _shape(size: Any) -> tuple[int, ...]:
-    if size is None:
-        return ()
-    entries = size if isinstance(size, tuple) else (size,)
-    return tuple(check_count(entry, "size", minimum=0) for entry in entries)
 
 
 def _rate(eta: Any) -> float:
@@ -107,11 +99,6 @@ def l2_laplace_radius(d: int, eta: float) -> Any:
     scipy.stats frozen distribution
         With ``cdf``, ``ppf``, ``mean`` and the rest.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `sample_l2_laplace`.
-
     Notes
     -----
     Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
@@ -139,11 +126,6 @@ class L2Laplace:
     eta : float
         Rate of the radius.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `center` is not a vector of finite numbers, or `eta` not finite and above 0.
-
     Notes
     -----
     Statement ``lem-gamma-radius``, chapter *foundations/noise*. Not private: it holds the center.
@@ -159,22 +141,15 @@ class L2Laplace:
     eta: float
 
     def __post_init__(self) -> None:
-        center = np.array(check_finite(self.center, "center"))
-        if center.ndim != 1 or center.size == 0:
-            raise ValueError(f"center must have shape (d,), d at least 1; got shape {center.shape}")
-        center.flags.writeable = False
-        object.__setattr__(self, "center", center)
-        object.__setattr__(self, "eta", _rate(self.eta))
+        center = check_vector(check_finite(self.center, "center"), "center", "d")
+        keep(self, center=center, eta=_rate(self.eta))
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
-        points = np.asarray(check_finite(points, "points"))
         d = len(self.center)
-        if points.ndim == 0 or points.shape[-1] != d:
-            raise ValueError(f"points must have shape (..., {d}); got shape {points.shape}")
+        distance = np.linalg.norm(check_points(points, d) - self.center, axis=-1)
         log_area = np.log(2) + d / 2 * np.log(np.pi) - special.gammaln(d / 2)
         constant = d * np.log(self.eta) - special.gammaln(d) - log_area
-        distance = np.linalg.norm(points - self.center, axis=-1)
         return np.asarray(constant - self.eta * distance)[()]
 
     def sample(
@@ -200,11 +175,6 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
     ndarray, shape of `values`
         Exact multiples of `step`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `values` are not finite numbers, or `step` is not a power of two.
-
     Notes
     -----
     Chapter *foundations/noise*, pitfalls: the floats that noise can produce depend on what it is
@@ -217,7 +187,105 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
     array([ 0.25, -1.  ])
     """
     released = check_finite(values, "values")
-    step = check_single(check_positive(step, "step"), "step")
-    if np.frexp(step)[0] != 0.5:
-        raise ValueError(f"step must be a power of two, such as 2**-20; got {step:g}")
+    step = float(check_step(step))
     return np.asarray(np.round(released / step) * step)[()]
+
+
+@dataclass(frozen=True, eq=False)
+class ProductLaw:
+    r"""Law of ``center`` plus independent noise, with a scale for every entry.
+
+    .. math:: \prod_k \frac{1}{2\beta_k} e^{-|z_k-c_k|/\beta_k} \quad\text{or}\quad
+              \prod_k \frac{1}{\sqrt{2\pi}\,\beta_k} e^{-(z_k-c_k)^2/2\beta_k^2}
+
+    Parameters
+    ----------
+    center : array_like, shape (m,)
+        Where the density is highest; copied, and read-only afterwards.
+    scale : array_like, shape (m,)
+        :math:`\beta_k` above 0: the scale of a Laplace entry, the standard deviation of a
+        Gaussian one.
+    noise : {"laplace", "gaussian"}, default "laplace"
+        Which of the two.
+
+    Notes
+    -----
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/beyond*. Not
+    private: it holds the center.
+
+    Examples
+    --------
+    >>> ProductLaw([0.0, 0.0], [0.5, 0.5]).logpdf([[0.0, 0.0], [1.0, -1.0]])
+    array([ 0., -4.])
+    """
+
+    center: Floats
+    scale: Floats
+    noise: str = "laplace"
+
+    def __post_init__(self) -> None:
+        center = np.asarray(check_finite(self.center, "center"))
+        scale = np.asarray(check_positive(self.scale, "scale"))
+        check_choice(self.noise, "noise", ("laplace", "gaussian"))
+        if center.ndim != 1 or center.size == 0 or scale.shape != center.shape:
+            raise ValueError(
+                "center and scale must have one shape (m,), m at least 1; "
+                f"got {center.shape} and {scale.shape}"
+            )
+        keep(self, center=center, scale=scale)
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density at `points` of shape (..., m); returns shape (...)."""
+        m = len(self.center)
+        z = np.abs(check_points(points, m) - self.center) / self.scale
+        if self.noise == "laplace":
+            exponent, constant = z.sum(axis=-1), np.log(2)
+        else:
+            exponent, constant = (z**2).sum(axis=-1) / 2, np.log(2 * np.pi) / 2
+        return np.asarray(-exponent - m * constant - np.log(self.scale).sum())[()]
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        """Draw from the law: shape (m,), or (size, m)."""
+        draw = check_rng(rng).laplace if self.noise == "laplace" else check_rng(rng).normal
+        return np.asarray(
+            self.center + draw(0.0, self.scale, (*check_size(size), len(self.center)))
+        )
+
+
+def keep(law: Any, **checked: Any) -> None:
+    """Store what was checked on a frozen object, arrays read-only."""
+    for name, value in checked.items():
+        if isinstance(value, np.ndarray):
+            value = value.copy()
+            value.flags.writeable = False
+        object.__setattr__(law, name, value)
+
+
+def check_vector(values: Any, name: str, k: str) -> Floats:
+    """Values of shape (k,)."""
+    vector = np.asarray(values)
+    if vector.ndim != 1 or vector.size == 0:
+        raise ValueError(f"{name} must have shape ({k},), {k} at least 1; got shape {vector.shape}")
+    return vector
+
+
+def check_points(points: Any, d: int, what: str = "") -> Floats:
+    """Points of shape (..., d)."""
+    found: Floats = np.asarray(check_finite(points, "points"))
+    if found.ndim == 0 or found.shape[-1] != d:
+        raise ValueError(f"points must have shape (..., {d}){what}; got shape {found.shape}")
+    return found
+
+
+def check_size(size: Any) -> tuple[int, ...]:
+    """How many draws, as the axes in front of one: none for None."""
+    entries = () if size is None else size if isinstance(size, tuple) else (size,)
+    return tuple(check_count(entry, "size", minimum=0) for entry in entries)
+
+
+def check_step(step: Any) -> Fraction:
+    """The width of a grid, a power of two."""
+    value = check_single(check_positive(step, "step"), "step")
+    if math.frexp(value)[0] != 0.5:
+        raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
+    return Fraction(value)
