@@ -545,7 +545,7 @@ def public_estimators():
     """What one can import and fit, and that has a law."""
     found = []
     for info in pkgutil.iter_modules(pdpbook.__path__, "pdpbook."):
-        if info.name.rpartition(".")[2][0] != "_":
+        if info.name.rpartition(".")[2][0] != "_" and info.name != "pdpbook.frames":
             one = importlib.import_module(info.name)
             found += [getattr(one, name) for name in getattr(one, "__all__", ())]
     classes = {one for one in found if inspect.isclass(one) and issubclass(one, BaseEstimator)}

@@ -299,7 +299,7 @@ USERS = [
         WeightedMean,
         owned(SIZES, 1, 0, epsilon=BUDGETS),
     ),
-    _pure("scale of all rows", ScaleOfKeptRows, SampleLimitedMean, GROUPS, threshold=2),
+    _pure("scale of all rows", ScaleOfKeptRows, SampleLimitedMean, GROUPS, max_rows=2),
     _pure(
         "rows clipped alone", RowsClippedAlone, WeightedERM, owned([6, 1, 2, 3], 2, 0), **DESCENT
     ),
@@ -311,7 +311,7 @@ USERS = [
         **DESCENT,
     ),
     _pure("row scale on the output", RowScaleOutput, WeightedERM, far(), loss="logistic", **FAR),
-    _pure("column for user", ColumnForUser, SampleLimitedRegression, regression(3), threshold=5),
+    _pure("column for user", ColumnForUser, SampleLimitedRegression, regression(3), max_rows=5),
     _pure("half the width", HalfTheWidth, GWARegression, regression(3)),
     _pure("noise by residuals", NoiseByResiduals, GWARegression, _quiet(3)),
     _pure(
