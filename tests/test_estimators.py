@@ -267,3 +267,12 @@ def test_unseeded_fits_differ_and_seeded_ones_repeat(estimator, people):
     assert not np.allclose(one, two, rtol=1e-9, atol=0)
     seeded = clone(estimator).set_params(random_state=3)
     assert_allclose(clone(seeded).fit(X, y).predict(X), seeded.fit(X, y).predict(X), rtol=0)
+
+
+@pytest.mark.parametrize(
+    "kind", sorted({type(m) for m in CHECKED}, key=str), ids=lambda k: k.__name__
+)
+def test_no_hook_has_the_name_of_a_routed_method(kind):
+    """Scikit-learn takes a method `split`, `transform` and the like for one of its own."""
+    requests = {name for name in dir(kind) if name.startswith("set_") and "_request" in name}
+    assert requests == {"set_fit_request", "set_score_request"}

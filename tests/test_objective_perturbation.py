@@ -448,7 +448,7 @@ def test_a_row_norm_is_enforced_and_attained():
 class ForgetsVolume(ObjectivePerturbation):
     """All of the budget on the tilt."""
 
-    def split(self, budgets, d):
+    def share_out(self, budgets, d):
         left = self.left(budgets)
         weights, rate = left / left.sum(), left.sum()
         return BudgetSplit(weights, rate * weights, 0 * weights, rate)
@@ -467,15 +467,17 @@ class AddRemoveConstant(ObjectivePerturbation):
 
 
 class UniformWeights(ObjectivePerturbation):
-    def split(self, budgets, d):
-        return replace(super().split(budgets, d), weights=np.full(len(budgets), 1 / len(budgets)))
+    def share_out(self, budgets, d):
+        return replace(
+            super().share_out(budgets, d), weights=np.full(len(budgets), 1 / len(budgets))
+        )
 
 
 class RoundedWeights(ObjectivePerturbation):
     """One digit is not enough, though they still sum to 1."""
 
-    def split(self, budgets, d):
-        split = super().split(budgets, d)
+    def share_out(self, budgets, d):
+        split = super().share_out(budgets, d)
         rounded = np.ceil(10 * split.weights) / 10
         return replace(split, weights=rounded / rounded.sum())
 

@@ -237,7 +237,7 @@ def reference(name: str, _: dict[str, Page]) -> str:
         "## In full\n",
         f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
         "   :member-order: bysource\n   :exclude-members: set_fit_request, "
-        "set_partial_fit_request, set_predict_request, set_score_request, set_split_request\n```\n",
+        "set_partial_fit_request, set_predict_request, set_score_request\n```\n",
     ]
     if name in TO_READ:
         source = f"../../../{name.replace('.', '/')}.py"

@@ -109,7 +109,7 @@ class ObjectivePerturbation(CubeRegressor):
     row_norm: float | None = setting(default=None)
 
     def law(self, people: People) -> ObjectiveLaw:
-        split = self.split(people.epsilon, people.d)
+        split = self.share_out(people.epsilon, people.d)
         beta = self.beta(split, people.d)
         norm = self.gradient_norm(beta, people.d)
         X, y, w = people.X, people.y, split.weights
@@ -126,7 +126,7 @@ class ObjectivePerturbation(CubeRegressor):
         share = SOLVER_SHARE * smallest(people.promised)
 
         def spent(own: Floats) -> Floats:
-            split = self.split(own, people.d)
+            split = self.share_out(own, people.d)
             return split.tilt + split.volume + share
 
         return PureDP(where_above_zero(spent, people.promised), neighbors="replace-one")
@@ -161,7 +161,7 @@ class ObjectivePerturbation(CubeRegressor):
             raise ValueError(f"delta must be 0 with exact=False; got {self.delta:g}")
         huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
 
-    def split(self, budgets: Floats, d: int) -> BudgetSplit:
+    def share_out(self, budgets: Floats, d: int) -> BudgetSplit:
         """Return weights and rate: functions of public things alone."""
         left = self.left(budgets)
         curvature, total = self.radius(d) ** 2 / self.lam, float(left.sum())
@@ -212,7 +212,7 @@ class ObjectivePerturbation(CubeRegressor):
         else:
             own = self.heard(crowd.epsilon, k)
             own = own[own > 0]
-            beta = self.beta(self.split(own, k), k)
+            beta = self.beta(self.share_out(own, k), k)
             eta = self.output_rate(float(own.min()), self.gradient_norm(beta, k))
         tilt, small = (k + 1) / beta**2, (k + 1) / eta**2
         spread = through(frame.kept, lambda values: tilt / (2 * (values + lam)) ** 2 + small)

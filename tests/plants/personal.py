@@ -226,7 +226,7 @@ class SampledAtTwiceTheLevel(SampledRidge):
 class ForgottenVolume(ObjectivePerturbation):
     """All of the budget for the tilt, none for how a person stretches the volume."""
 
-    def split(self, budgets: Floats, d: int) -> BudgetSplit:
+    def share_out(self, budgets: Floats, d: int) -> BudgetSplit:
         left = self.left(budgets)
         rate = float(left.sum())
         return BudgetSplit(left / rate, left, 0 * left, rate)
