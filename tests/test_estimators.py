@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from pdpbook.frames import setting
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.noise import gaussian_mu
@@ -276,3 +277,23 @@ def test_no_hook_has_the_name_of_a_routed_method(kind):
     """Scikit-learn takes a method `split`, `transform` and the like for one of its own."""
     requests = {name for name in dir(kind) if name.startswith("set_") and "_request" in name}
     assert requests == {"set_fit_request", "set_score_request"}
+
+
+def forgotten(kind):
+    """Settings that a class writes down and its constructor does not take."""
+    written = {n for base in kind.__mro__ for n in vars(base).get("__annotations__", {})}
+    return {name for name in written if name[-1] != "_"} - set(kind().get_params())
+
+
+@pytest.mark.parametrize(
+    "kind", sorted({type(m) for m in CHECKED}, key=str), ids=lambda k: k.__name__
+)
+def test_every_setting_is_taken(kind):
+    assert forgotten(kind) == set()
+
+
+def test_a_planted_setting_without_the_decorator_is_noticed():
+    class Undecorated(PDPRidge):
+        strictness: float = setting(default=1.0)
+
+    assert forgotten(Undecorated) == {"strictness"}
