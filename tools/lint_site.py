@@ -291,7 +291,7 @@ def buttons(site: Site, checkout: Path, repository: str, branch: str, ref: str) 
                         yield Fault(page, "button", f"{name} leads to {match[1]}: no such file")
             if other := re.search(rf"/v2/gh/{slug}/(?!{re.escape(ref)}\?)([^?]*)", link["href"]):
                 yield Fault(page, "button", f"binder opens {other[1]} instead of {ref}")
-        if not page.startswith("book/"):
+        if not page.startswith("book/") or publication.target(soup):
             continue
         needed = ["issue", "edit"]
         if (checkout / page).with_suffix(".ipynb").is_file():
@@ -308,7 +308,7 @@ def buttons(site: Site, checkout: Path, repository: str, branch: str, ref: str) 
 
 
 def contents(site: Site, toc: Path) -> Iterator[Fault]:
-    """Every entry of the table of contents has a page, and every page an entry."""
+    """Every entry of the table of contents has a page, and every page an entry or another address."""
 
     def files(node: object) -> Iterator[str]:
         if isinstance(node, dict):
@@ -324,7 +324,12 @@ def contents(site: Site, toc: Path) -> Iterator[Fault]:
     }
     for name in sorted(listed - set(site.pages)):
         yield Fault(name, "contents", f"is in {toc.name}, but was not built")
-    for name in sorted(p for p in site.pages if p.startswith("book/") and p not in listed):
+    built = {
+        p
+        for p, soup in site.pages.items()
+        if p.startswith("book/") and not publication.target(soup)
+    }
+    for name in sorted(built - listed):
         yield Fault(name, "contents", f"was built, but is not in {toc.name}")
 
 

@@ -252,6 +252,17 @@ def test_a_page_that_was_not_built_is_found(checkout):
     assert lines(checkout) == ["book/two.html: contents: is in _toc.yml, but was not built"]
 
 
+def test_an_old_address_needs_no_entry_and_no_buttons(checkout):
+    sent = "<meta http-equiv='refresh' content='0; url=one.html'>"
+    (checkout / "book" / "redirects.yml").write_text("book/old.html: book/one.html")
+    (checkout / "html" / "book" / "old.html").write_text(
+        HEAD % f"{sent}<link rel='canonical' href='{HOME}book/one.html'>" + BODY % ""
+    )
+    assert lines(checkout) == [
+        "sitemap.xml: sitemap: " + HOME + "book/old.html has no page, but is in the sitemap"
+    ]
+
+
 def test_a_page_outside_of_the_contents_is_found(checkout):
     shutil.copy(checkout / "html/book/two.html", checkout / "html/book/three.html")
     assert "book/three.html: contents: was built, but is not in _toc.yml" in lines(checkout)
