@@ -12,8 +12,6 @@ import pandas as pd
 
 import pdpbook
 
-__all__ = ["read_results", "versions", "write_table"]
-
 
 def versions(library: ModuleType) -> str:
     """The line of a header that names Python, numpy, one library more, and the package."""

@@ -8,4 +8,9 @@ is NaN, infinite, out of range or of a wrong shape raises ValueError; both name 
 rule, the value and its place. A docstring lists the errors that are left.
 """
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
 __version__ = "0.1.0.dev0"

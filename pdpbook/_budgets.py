@@ -15,13 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pdpbook.validation import check_budgets
+from pdpbook import Floats, check
 
 __all__: list[str] = []  # for the estimators of the package
 
-Floats = NDArray[np.float64]
 
 A_PERCENT = 1.01
 A_THOUSANDTH = 1e-3
@@ -30,7 +28,7 @@ LEVELS = 64  # smallest budgets that are tried at a time
 
 def taking_part(X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, Floats]:
     """Rows, labels and budgets of the people whose budget, checked before, is above 0."""
-    own = check_budgets(budgets, len(y), "epsilon")
+    own = check.budgets(budgets, len(y), "epsilon")
     part = own > 0
     return (X, y, own) if part.all() else (X[part], y[part], own[part])
 

@@ -6,29 +6,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pdpbook import Floats, check
 from pdpbook._budgets import taking_part
 from pdpbook._users import check_row_epsilon
 from pdpbook.advice import CuratorWarning, advise
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
-from pdpbook.validation import (
-    check_bounds,
-    check_design,
-    check_finite,
-    check_inside,
-    check_positive,
-    check_scale,
-    check_some_epsilon,
-    is_plain,
-    refuse_masked,
-)
 
 __all__: list[str] = []  # for the estimators of the package
 
-Floats = NDArray[np.float64]
 
 ULP = float(np.finfo(float).eps)
 FEW = 10  # people of whom the extremes say nothing about where bounds came from
@@ -39,7 +28,7 @@ def labels_of(X: Any, y: Any) -> Floats:
     """Labels as an array of shape (n,), one a row of X: a column is flattened with a warning."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
-    refuse_masked(y, "y")
+    check.refuse_masked(y, "y")
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "O":
         labels = labels.astype(float)
@@ -49,7 +38,7 @@ def labels_of(X: Any, y: Any) -> Floats:
 
 def table_of(estimator: Any, X: Any, **checks: Any) -> Floats:
     """Rows that `fit` was given in memory, by scikit-learn's checks of tables."""
-    refuse_masked(X, "X")
+    check.refuse_masked(X, "X")
     refuse_few(row_count(X))
     checks = {"ensure_all_finite": False} | checks
     rows = validate_data(estimator, X, dtype=float, **checks)
@@ -61,7 +50,13 @@ def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
 
     Arrays of floats need nothing of what scikit-learn does for tables, names and conversions.
     """
-    if is_plain(X) and is_plain(y) and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
+    if (
+        check.is_plain(X)
+        and check.is_plain(y)
+        and X.ndim == 2
+        and X.size
+        and y.shape == X.shape[:1]
+    ):
         refuse_few(len(X))
         note_width(estimator, X.shape[1])
         return X, y
@@ -79,7 +74,7 @@ def refuse_few(n: int) -> None:
 
 
 def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:
-    low, high = check_bounds(y_bounds, "y_bounds")
+    low, high = check.bounds(y_bounds, "y_bounds")
     labels = inside(y, low, high, "y", "y_bounds", clip)
     if (low, high) == (-1, 1):
         return labels
@@ -90,7 +85,7 @@ def features_to_domain(
     X: Floats, bounds: ArrayLike, clip: bool, fit_intercept: bool = False
 ) -> Floats:
     """Rows in [0, 1]^d, with a last column of ones on request."""
-    low, high = check_bounds(bounds, "bounds", X.shape[1])
+    low, high = check.bounds(bounds, "bounds", X.shape[1])
     X = inside(X, low, high, "X", "bounds", clip)
     if low.any() or (high != 1).any():
         X = X - low
@@ -100,17 +95,17 @@ def features_to_domain(
 
 def inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: bool) -> Floats:
     """Values between public bounds; what is not finite raises, even where others are clipped."""
-    if is_plain(values) and values.size:  # two fast passes settle nearly every call
+    if check.is_plain(values) and values.size:  # two fast passes settle nearly every call
         least, most = values.min(), values.max()
         if least >= np.max(low) and most <= np.min(high):
             if least == np.max(low) and most == np.min(high):
                 _advise_on_bounds(values, low, high, bounds_name)
             return np.asarray(values)
     try:
-        given = np.asarray(check_finite(values, name))
+        given = np.asarray(check.finite(values, name))
     except ValueError as error:
         raise ValueError(f"{error}. {NOT_FINITE}") from None
-    values = check_inside(given, low, high, name, bounds_name, clip=clip)
+    values = check.inside(given, low, high, name, bounds_name, clip=clip)
     if values is given:
         _advise_on_bounds(values, low, high, bounds_name)
     else:
@@ -178,7 +173,7 @@ def rows_to_ball(
     X: Floats, bounds: ArrayLike, row_norm: float | None, clip: bool, fit_intercept: bool
 ) -> Floats:
     """Rows in the unit ball: bounds to [-1, 1]^d, a last column of ones on request, / row_norm."""
-    low, high = check_bounds(bounds, "bounds", X.shape[1])
+    low, high = check.bounds(bounds, "bounds", X.shape[1])
     X = inside(X, low, high, "X", "bounds", clip)
     X = 2 * ((X - low) / (high - low)) - 1
     X = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
@@ -196,10 +191,10 @@ def ball_to_user_units(
     theta: Floats, d: int, bounds: ArrayLike, y_bounds: ArrayLike, row_norm: float | None
 ) -> tuple[Floats, float]:
     """Coefficients and intercept in the user's units, of coefficients on the unit ball."""
-    low, high = check_bounds(bounds, "bounds", d)
+    low, high = check.bounds(bounds, "bounds", d)
     center, half = (low + high) / 2, (high - low) / 2
     scaled = np.asarray(theta) / ball_radius(len(theta), row_norm)
-    y_low, y_high = check_bounds(y_bounds, "y_bounds")
+    y_low, y_high = check.bounds(y_bounds, "y_bounds")
     y_half = (y_high - y_low) / 2
     coef = y_half * scaled[:d] / half
     constant = y_half * scaled[d] if len(scaled) > d else 0.0
@@ -210,30 +205,25 @@ def to_user_units(
     theta: Floats, d: int, bounds: ArrayLike, y_bounds: ArrayLike
 ) -> tuple[Floats, float]:
     """Coefficients and intercept in the user's units; an entry after the d-th is a constant's."""
-    low, high = check_bounds(bounds, "bounds", d)
-    y_low, y_high = check_bounds(y_bounds, "y_bounds")
+    low, high = check.bounds(bounds, "bounds", d)
+    y_low, y_high = check.bounds(y_bounds, "y_bounds")
     half = (y_high - y_low) / 2
     coef = half * theta[:d] / (high - low)
     constant = half * theta[d] if len(theta) > d else 0.0
     return coef, float((y_low + y_high) / 2 + constant - coef @ low)
 
 
-def check_pairs(bounds: ArrayLike, name: str) -> None:
-    """What can be refused of bounds before the number of columns is known."""
-    check_bounds(bounds, name, np.shape(bounds)[0] if np.ndim(bounds) == 2 else None)
-
-
 def check_mapping(bounds: ArrayLike, y_bounds: ArrayLike, clip: Any, fit_intercept: Any) -> None:
     """What can be refused of these settings before the data are touched."""
-    check_flag(clip, "clip")
-    check_flag(fit_intercept, "fit_intercept")
-    check_bounds(y_bounds, "y_bounds")
-    check_bounds(bounds, "bounds", np.shape(bounds)[0] if np.ndim(bounds) == 2 else None)
+    check.flag(clip, "clip")
+    check.flag(fit_intercept, "fit_intercept")
+    check.bounds(y_bounds, "y_bounds")
+    check.bounds(bounds, "bounds", np.shape(bounds)[0] if np.ndim(bounds) == 2 else None)
 
 
 def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
     try:
-        return check_design(X, y)
+        return check.design(X, y)
     except ValueError as error:
         if "must be finite" not in str(error):  # but of another shape
             raise
@@ -280,14 +270,14 @@ def people_in_blocks(X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows | None:
 
 def _check_column(epsilon: Any) -> float:
     """The largest budget of a block."""
-    return float(np.max(check_some_epsilon(epsilon, len(epsilon)), initial=0.0))
+    return float(np.max(check.some_epsilon(epsilon, len(epsilon)), initial=0.0))
 
 
 def budgets_of(budgets: Any, epsilon: Any, n: int) -> tuple[Floats, list[Floats]]:
     """Budgets of the n people of a block, and what to keep of them: none if all have the same."""
     if epsilon is None:
-        return np.asarray(check_some_epsilon(budgets, n)), []
-    own = np.asarray(check_some_epsilon(epsilon, n))
+        return np.asarray(check.some_epsilon(budgets, n)), []
+    own = np.asarray(check.some_epsilon(epsilon, n))
     return own, [own]
 
 
@@ -309,7 +299,7 @@ def predictions(estimator: Any, X: Any) -> Any:
 
 
 def _predict_block(coef: Floats, intercept: float, X: Any) -> Floats:
-    rows = np.asarray(check_finite(X, "X"))
+    rows = np.asarray(check.finite(X, "X"))
     if rows.ndim != 2 or rows.shape[1] != len(coef):
         raise ValueError(f"X must have {len(coef)} columns; got shape {rows.shape}")
     return np.asarray(rows @ coef + intercept)
@@ -322,23 +312,11 @@ def row_count(X: Any) -> int:
     return len(np.asarray(X, dtype=object))
 
 
-def check_number(value: Any, name: str) -> float:
-    clean = check_positive(value, name)
-    if np.ndim(clean):
-        raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
-    return float(clean)
-
-
 def check_sizes(model: Any, *names: str) -> None:
     """What noise may be proportional to, of the settings that are given."""
     for name in names:
         if getattr(model, name) is not None:
-            check_scale(getattr(model, name), name)
-
-
-def check_flag(value: Any, name: str) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False; got {value!r}")
+            check.scale(getattr(model, name), name)
 
 
 def generator_from(random_state: Any) -> np.random.Generator:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.validation import check_nonnegative, check_positive, check_single
+from pdpbook import check
 
 __all__ = ["joint_factor", "tight_factor"]
 
@@ -54,7 +54,7 @@ def tight_factor(kappa: ArrayLike) -> Any:
     >>> tight_factor([0.0, 3.0, 12.0, 1000.0]).round(3)
     array([ 1.   ,  1.377,  1.911, 11.024])
     """
-    clean = check_nonnegative(kappa, "kappa")
+    clean = check.nonnegative(kappa, "kappa")
     k = np.asarray(clean)
     factor = np.where(k == 0, 1.0, largest_move(k, np.zeros_like(k)))
     return factor if np.ndim(clean) else float(factor)
@@ -98,8 +98,8 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     >>> joint_factor([0.0, 3.0, 12.0, 1000.0]).round(3)
     array([1.   , 1.114, 1.347, 6.079])
     """
-    clean = check_nonnegative(kappa, "kappa")
-    a = check_single(check_positive(ratio, "ratio"), "ratio")
+    clean = check.nonnegative(kappa, "kappa")
+    a = check.single(check.positive(ratio, "ratio"), "ratio")
     if a < 1 - 1e-12:
         raise ValueError(
             f"ratio must be at least 1, since no row is longer than sqrt(d); got {a:g}"

@@ -14,11 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdpbook.validation import check_epsilon, check_nonnegative, check_some_epsilon, refuse_masked
+from pdpbook import Floats, check
 
 __all__: list[str] = []  # for the estimators of the package
-
-Floats = NDArray[np.float64]
 
 
 class Users(NamedTuple):
@@ -40,7 +38,7 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
     refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     if users is None:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
-    refuse_masked(users, "users")
+    check.refuse_masked(users, "users")
     refuse_other_index(users, "users", **rows)
     column = np.asarray(users)
     if column.shape != (n,):
@@ -104,9 +102,9 @@ def part_of(users: Users, epsilon: Floats) -> Part:
 def check_budgets_of_users(epsilon: Any, name: str = "epsilon") -> None:
     """Refuse a wrong budget before the data are touched, whoever it belongs to."""
     if isinstance(epsilon, Mapping):
-        check_nonnegative(list(epsilon.values()), name)
+        check.nonnegative(list(epsilon.values()), name)
     else:
-        check_epsilon(epsilon, name=name)
+        check.epsilon(epsilon, name=name)
 
 
 def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Floats:
@@ -120,7 +118,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
         epsilon = _by_row_or_by_user(epsilon, users, name)
     if isinstance(epsilon, Mapping):
         return _by_label(epsilon, users, name)
-    values = np.asarray(check_some_epsilon(epsilon, name=name))
+    values = np.asarray(check.some_epsilon(epsilon, name=name))
     if values.shape == ():
         return np.full(m, float(values))
     if values.shape != (n,):
@@ -137,7 +135,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
             f"{name} must be the same on all rows of a user; {name}[{at}] = {values[at]:g}, but "
             f"user {_plain(users.labels[user])!r} has {before:g} before"
         )
-    return np.asarray(check_epsilon(values[first], m, name))
+    return np.asarray(check.epsilon(values[first], m, name))
 
 
 def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
@@ -151,7 +149,7 @@ def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
             missing = repr(_plain(label))
             raise ValueError(f"{name} must have a budget for every user; none for {missing}")
     budgets = [epsilon[label] for label in users.labels]
-    return np.asarray(check_epsilon(budgets, len(budgets), name))
+    return np.asarray(check.epsilon(budgets, len(budgets), name))
 
 
 def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:

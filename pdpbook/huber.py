@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pdpbook._domain import check_number
+from pdpbook import Floats, check
 from pdpbook.ridge import weighted_ridge
-from pdpbook.validation import check_design, check_finite, check_weights
 
 __all__ = ["HuberSolution", "huber_ridge"]
 
-Floats = NDArray[np.float64]
 
 NEWTON_STEPS = 500
 ULP = float(np.finfo(float).eps)
@@ -85,9 +83,9 @@ def huber_ridge(
     >>> huber_ridge([[1.0], [1.0]], [0.0, 100.0], lam=1.0).theta.round(12)
     array([0.33333333])
     """
-    X, y = check_design(X, y)
-    lam, c = check_number(lam, "lam"), check_number(threshold, "threshold")
-    goal, w = check_number(gradient_norm, "gradient_norm"), check_weights(weights, len(y))
+    X, y = check.design(X, y)
+    lam, c = check.number(lam, "lam"), check.number(threshold, "threshold")
+    goal, w = check.number(gradient_norm, "gradient_norm"), check.weights(weights, len(y))
     tilt = _tilt(linear, X.shape[1])
 
     def objective(theta: Floats) -> float:
@@ -130,7 +128,7 @@ def huber_ridge(
 def _tilt(linear: ArrayLike | None, d: int) -> Floats:
     if linear is None:
         return np.zeros(d)
-    tilt = np.asarray(check_finite(linear, "linear"))
+    tilt = np.asarray(check.finite(linear, "linear"))
     if tilt.shape != (d,):
         raise ValueError(
             f"linear must have shape ({d},), one for each feature; got shape {tilt.shape}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdpbook.validation import check_choice
+from pdpbook import check
 
 __all__ = ["PAPERS", "table", "value"]
 
@@ -116,7 +116,7 @@ def value(
 
 
 def _read(paper: str) -> pd.DataFrame:
-    check_choice(paper, "paper", PAPERS)
+    check.choice(paper, "paper", PAPERS)
     text = resources.files("pdpbook").joinpath("data", f"{paper}.csv")
     with text.open(encoding="utf-8") as lines:
         raw = pd.read_csv(lines, dtype=str, keep_default_na=False)

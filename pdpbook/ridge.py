@@ -11,22 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import lapack, qr, solve_triangular
 
+from pdpbook import Floats, check
 from pdpbook.blocks import Rows, in_blocks, in_memory, rows_of
-from pdpbook.validation import (
-    check_design,
-    check_finite,
-    check_nonnegative,
-    check_positive,
-    check_single,
-    check_weights,
-)
 
 __all__ = ["LeaveOneOut", "LossMoments", "leave_one_out", "loss_moments", "weighted_ridge"]
 
-Floats = NDArray[np.float64]
 
 WELL_CONDITIONED = 1e-10  # reciprocal condition of the Gram matrix under which QR takes over
 CACHED = 1 << 16  # numbers of X that are scaled at once
@@ -79,8 +71,8 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
     if in_blocks(X, y, weights):
         rows = rows_of(X, y, weights=weights)
         return _ridge_in_blocks(rows, lam)
-    X, y = check_design(X, y)
-    return checked_ridge(X, y, lam, check_weights(weights, len(y)))
+    X, y = check.design(X, y)
+    return checked_ridge(X, y, lam, check.weights(weights, len(y)))
 
 
 def checked_ridge(X: Floats, y: Floats, lam: float, w: Floats) -> Floats:
@@ -151,9 +143,9 @@ def leave_one_out(
     (array([0.33333333]), array([0.33333333, 0.33333333]), array([-0.5,  1. ]))
     """
     in_memory("leave_one_out", X, y, weights)
-    X, y = check_design(X, y)
+    X, y = check.design(X, y)
     lam = _check_lam(lam)
-    w = check_weights(weights, len(y))
+    w = check.weights(weights, len(y))
     rows, labels = _scale(X, y, w)
     Q, R, theta = _stacked_fit(rows, labels, lam)
     leverage_in = np.where(w > 0, np.clip(np.einsum("ij,ij->i", Q, Q), 0.0, 1.0), 0.0)
@@ -236,12 +228,12 @@ def loss_moments(
     >>> loss_moments([[1.0]], [0.0], [0.0], eta=2.0)  # square of a Laplace variable of scale 1/2
     LossMoments(mean=0.5, variance=1.25)
     """
-    eta = check_single(check_positive(eta, "eta"), "eta")
+    eta = check.single(check.positive(eta, "eta"), "eta")
     lam = _check_lam(lam)
     in_memory("loss_moments", X_test, y_test)
-    X, y = check_design(X_test, y_test)
+    X, y = check.design(X_test, y_test)
     n, d = X.shape
-    theta = np.asarray(check_finite(theta, "theta"))
+    theta = np.asarray(check.finite(theta, "theta"))
     if theta.shape != (d,):
         raise ValueError(f"theta must have shape ({d},), one for each column; got {theta.shape}")
     residual = y - X @ theta
@@ -339,10 +331,10 @@ def _factor_of_block(**block: Any) -> tuple[Floats, int]:
 
 
 def _weighted_block(X: Any, y: Any, weights: Any = None) -> tuple[Floats, Floats, Floats]:
-    X, y = check_design(X, y)
+    X, y = check.design(X, y)
     if weights is None:
         return X, y, np.ones(len(y))
-    clean = np.asarray(check_nonnegative(weights, "weights"))
+    clean = np.asarray(check.nonnegative(weights, "weights"))
     if clean.shape != y.shape:
         raise ValueError(
             f"weights must have shape {y.shape}, one for each row of X; got shape {clean.shape}"
@@ -414,4 +406,4 @@ def _not_unique(lam: float, rank: int, d: int) -> str:
 
 
 def _check_lam(lam: Any) -> float:
-    return check_single(check_nonnegative(lam, "lam"), "lam")
+    return check.single(check.nonnegative(lam, "lam"), "lam")

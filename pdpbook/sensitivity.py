@@ -18,14 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pdpbook import check
 from pdpbook._factors import joint_factor, largest_move, largest_pair, tight_factor
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_nonnegative,
-    check_scale,
-    check_single,
-)
 
 __all__ = [
     "PROOFS",
@@ -83,7 +77,7 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     >>> norm_bound(1.0, 12, proof="published"), norm_bound(1.0, 12)
     (1.0, 0.5)
     """
-    check_choice(proof, "proof", PROOFS)
+    check.choice(proof, "proof", PROOFS)
     lam, radius = _check_lam(lam), _radius(d, row_norm)
     if proof == "published":
         return min(1 / math.sqrt(lam), radius / lam)
@@ -148,7 +142,7 @@ def ridge_constant(
     """
     norm = norm_bound(lam, d, proof, row_norm)
     lam, radius = _check_lam(lam), _radius(d, row_norm)
-    known = math.inf if bound is None else check_scale(bound, "bound")
+    known = math.inf if bound is None else check.scale(bound, "bound")
     unit = 2 * radius / lam
     constant = unit * (1 + radius * min(known, norm))
     if proof in ("tight", "joint"):
@@ -200,7 +194,7 @@ def huber_constant(
     6.93
     """
     lam, radius = _check_lam(lam), _radius(d, row_norm)
-    return _finite(2 * radius * check_scale(threshold, "threshold") / lam, lam)
+    return _finite(2 * radius * check.scale(threshold, "threshold") / lam, lam)
 
 
 def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | None = None) -> Any:
@@ -239,7 +233,7 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     >>> label_sensitivity([0.01, 1.0], 1.0, 12).round(3)
     array([0.062, 1.   ])
     """
-    clean = check_nonnegative(weights, "weights")
+    clean = check.nonnegative(weights, "weights")
     lam, radius = _check_lam(lam), _radius(d, row_norm)
     w = np.asarray(clean)
     small = 2 * w * radius / (lam + w * radius**2)
@@ -294,7 +288,7 @@ def capped_sensitivity(
     >>> capped_sensitivity([0.01, 0.1, 1.0], 1.0, 12).round(3)
     array([0.093, 0.768, 1.   ])
     """
-    clean = check_nonnegative(weights, "weights")
+    clean = check.nonnegative(weights, "weights")
     w = np.asarray(clean)
     if not w.size or not w.max() <= 1:
         raise ValueError(f"weights must be shares of a total of 1; got {np.max(w, initial=0):g}")
@@ -337,13 +331,13 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
     >>> solver_excess(1e-6, 0.5)
     2e-06
     """
-    norm = check_single(check_nonnegative(gradient_norm, "gradient_norm"), "gradient_norm")
+    norm = check.single(check.nonnegative(gradient_norm, "gradient_norm"), "gradient_norm")
     return _finite(norm / _check_lam(lam), lam)
 
 
 def _radius(d: int, row_norm: float | None) -> float:
-    radius = math.sqrt(check_count(d, "d"))
-    return radius if row_norm is None else min(radius, check_scale(row_norm, "row_norm"))
+    radius = math.sqrt(check.count(d, "d"))
+    return radius if row_norm is None else min(radius, check.scale(row_norm, "row_norm"))
 
 
 @lru_cache(maxsize=1024)  # an audit asks for these thousands of times
@@ -358,7 +352,7 @@ def _ratio(d: int, radius: float) -> float:
 
 def _check_lam(lam: float) -> float:
     try:
-        return check_scale(lam, "lam")
+        return check.scale(lam, "lam")
     except ValueError as error:
         if np.ndim(lam) or not lam <= 0:
             raise

@@ -18,6 +18,7 @@ import nbformat
 import numpy as np
 import pytest
 from nbformat import v4
+from pdp_docstrings import exported
 from reading import statements
 from scipy import stats
 from sklearn.base import BaseEstimator
@@ -547,7 +548,7 @@ def public_estimators():
     for info in pkgutil.iter_modules(pdpbook.__path__, "pdpbook."):
         if info.name.rpartition(".")[2][0] != "_" and info.name != "pdpbook.frames":
             one = importlib.import_module(info.name)
-            found += [getattr(one, name) for name in getattr(one, "__all__", ())]
+            found += [getattr(one, name) for name in exported(one)]
     classes = {one for one in found if inspect.isclass(one) and issubclass(one, BaseEstimator)}
     return {one for one in classes if hasattr(one, "output_law")}
 

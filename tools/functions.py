@@ -23,7 +23,9 @@ from reading import GENERATED, ROOT, Page, code, escaped, link, statements, tabl
 
 import pdpbook
 
-sys.path.append(str(ROOT))  # of `lab`, which is not installed
+sys.path += [str(ROOT), str(ROOT / "book" / "_ext")]  # of `lab`, which is not installed
+from pdp_docstrings import exported
+
 # Their docstrings name labels, and carry out none.
 ABOUT_LABELS = ("pdpbook.statements", "pdpbook.exercises")
 # Beside the package: their functions are listed, and have no page.
@@ -51,7 +53,7 @@ def public() -> dict[str, tuple[str, object]]:
     found: dict[str, tuple[str, object]] = {}
     for name in [*modules(), *LAB]:
         module = importlib.import_module(name)
-        for one in module.__all__ if name not in ABOUT_LABELS else []:
+        for one in exported(module) if name not in ABOUT_LABELS else []:
             thing = getattr(module, one)
             if inspect.isclass(thing) or inspect.isroutine(thing):
                 found.setdefault(one, (name, thing))

@@ -24,7 +24,7 @@ FLOORS = {
     3: ("promises, constants", "guarantees sensitivity per_instance huber reports"),
     2: ("noise, algebra, data", "noise ridge datasets _domain"),
     1: ("blocks, users", "blocks figures _users _budgets _factors"),
-    0: ("checks of input", "validation statements advice minimal"),
+    0: ("checks of input", "check statements advice minimal"),
 }
 FLOOR = {module: floor for floor, (_, names) in FLOORS.items() for module in names.split()}
 

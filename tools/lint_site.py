@@ -308,7 +308,7 @@ def buttons(site: Site, checkout: Path, repository: str, branch: str, ref: str) 
 
 
 def contents(site: Site, toc: Path) -> Iterator[Fault]:
-    """Every entry of the table of contents has a page, and every page an entry or another address."""
+    """Every entry of the table of contents has a page; a page has an entry, or sends one on."""
 
     def files(node: object) -> Iterator[str]:
         if isinstance(node, dict):

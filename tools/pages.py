@@ -24,7 +24,7 @@ from functools import partial
 
 from chapter_map import chapter_map
 from evidence import errata, published_numbers
-from functions import functions, modules, named, runs
+from functions import exported, functions, modules, named, runs
 from house import house, picture
 from reading import (
     CHECKED,
@@ -209,7 +209,7 @@ def api(pages: dict[str, Page]) -> str:
             f"{'To read' if name in TO_READ else 'All docstrings'}: {{doc}}`api/{short}`.\n"
         )
         lines = []
-        for public in module.__all__:
+        for public in exported(module):
             thing = getattr(module, public)
             if not (inspect.isclass(thing) or inspect.isroutine(thing)):
                 continue

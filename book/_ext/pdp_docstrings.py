@@ -13,6 +13,7 @@ import inspect
 import pkgutil
 import re
 from pathlib import Path
+from types import ModuleType
 
 from docutils import nodes
 from sphinx import addnodes
@@ -21,6 +22,18 @@ from sphinx.transforms import SphinxTransform
 import pdpbook
 
 PAGES = "book/back/api/"
+
+
+def exported(module: ModuleType) -> list[str]:
+    """The names a module offers: its `__all__`; of a package, all it imports from its modules."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    home = module.__name__.partition(".")[0] + "."
+    return sorted(
+        name
+        for name, thing in vars(module).items()
+        if name[0] != "_" and str(getattr(thing, "__module__", "")).startswith(home)
+    )
 
 
 def public() -> tuple[dict[str, str], set[str]]:
@@ -35,7 +48,7 @@ def public() -> tuple[dict[str, str], set[str]]:
         if found.name.startswith("_"):
             continue
         module = importlib.import_module(f"pdpbook.{found.name}")
-        for name in module.__all__:
+        for name in exported(module):
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isroutine(thing):
                 long[f"{found.name}.{name}"] = f"{module.__name__}.{name}"

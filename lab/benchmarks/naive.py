@@ -9,15 +9,9 @@ import numpy as np
 from scipy import optimize, stats
 from sklearn.linear_model import Ridge
 
+from pdpbook import check
 from pdpbook.personalized import keep_probabilities
 from pdpbook.sensitivity import ridge_constant
-from pdpbook.validation import (
-    check_design,
-    check_epsilon,
-    check_inside,
-    check_nonnegative,
-    check_positive,
-)
 
 
 def private_fit(X, y, epsilon, lam, rng):
@@ -35,11 +29,11 @@ def private_fit(X, y, epsilon, lam, rng):
 
 def checked_fit(X, y, epsilon, lam, rng):
     """The same, once everything is a number of the right shape, inside its bounds."""
-    check_positive(lam, "lam")
-    check_epsilon(epsilon, len(y))
-    check_design(X, y)
-    check_inside(X, 0.0, 1.0, "X", "bounds", clip=False)
-    check_inside(y, -1.0, 1.0, "y", "y_bounds", clip=False)
+    check.positive(lam, "lam")
+    check.epsilon(epsilon, len(y))
+    check.design(X, y)
+    check.inside(X, 0.0, 1.0, "X", "bounds", clip=False)
+    check.inside(y, -1.0, 1.0, "y", "y_bounds", clip=False)
     return private_fit(X, y, epsilon, lam, rng)
 
 
@@ -177,9 +171,9 @@ def tradeoff(sizes, price):
 
 def checked_tradeoff(sizes, price):
     """The same, once sizes are whole numbers; with the objective and the weights of rows."""
-    s = check_positive(sizes, "sizes")
+    s = check.positive(sizes, "sizes")
     if not (s == np.floor(s)).all():
         raise ValueError("sizes must be whole numbers")
-    check_nonnegative(price, "tradeoff")
+    check.nonnegative(price, "tradeoff")
     share = tradeoff(s, price)
     return share, share / s, share.max() ** 2 + price * np.sum(share**2 / s)

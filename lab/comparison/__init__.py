@@ -19,22 +19,3 @@ from lab.comparison.sweep import (
     read,
     write,
 )
-
-__all__ = [
-    "DELTA",
-    "ENTRIES",
-    "GRIDS",
-    "MECHANISMS",
-    "RISKS",
-    "SETTINGS",
-    "Crowd",
-    "Entry",
-    "Release",
-    "actual_success",
-    "compare",
-    "compare_patients",
-    "main",
-    "patients",
-    "read",
-    "write",
-]

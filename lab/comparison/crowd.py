@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats, check
 from pdpbook._domain import (
     ball_to_user_units,
     features_to_domain,
@@ -23,11 +24,6 @@ from pdpbook._domain import (
     to_user_units,
 )
 from pdpbook.datasets import diabetes_design, load, sample_zipf_users
-from pdpbook.validation import check_choice
-
-__all__ = ["Crowd", "Release", "patients"]
-
-Floats = NDArray[np.float64]
 
 FEATURES = ("age", "sex", "bmi", "bp")  #: what a practice knows without a laboratory
 CLINICS = 5  #: seed of the invented clinics
@@ -69,7 +65,7 @@ class Crowd:
 
     def map_from(self, domain: str) -> tuple[Floats, Floats]:
         """Matrix and offset that take parameters on "cube" or "ball" to clinical units."""
-        check_choice(domain, "domain", ("cube", "ball"))
+        check.choice(domain, "domain", ("cube", "ball"))
         d = self.X.shape[1]
 
         def back(theta: Floats) -> Floats:
@@ -139,7 +135,7 @@ def patients(features: Sequence[str] = FEATURES) -> Crowd:
     """
     table, label, bounds, y_bounds = diabetes_design(load("diabetes"))
     for name in features:
-        check_choice(name, "features", tuple(table.columns))
+        check.choice(name, "features", tuple(table.columns))
     at = [table.columns.get_loc(name) for name in features]
     thirds = ["low", "middle", "high"]
     groups = pd.DataFrame(

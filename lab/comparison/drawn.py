@@ -7,11 +7,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lab.comparison.crowd import Crowd, Release
 from lab.comparison.exact import MEAN_PENALTIES, N_MAX, best, clinic_budgets, output
 from lab.comparison.sweep import DELTA
+from pdpbook import Floats
 from pdpbook.gradient import (
     DPSGDRegression,
     GradientDescentRidge,
@@ -30,10 +30,6 @@ from pdpbook.sufficient_statistics import (
     adassp_coefficients,
 )
 from pdpbook.user_level import WeightedERM
-
-__all__: list[str] = []  # the entries of `everyone`
-
-Floats = NDArray[np.float64]
 
 FEW_PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)  #: against means, for what is drawn
 STEPS = (5, 40)  #: tried for gradient descent

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lab.comparison.crowd import Crowd, Release
 from lab.comparison.drawn import (
@@ -29,11 +29,7 @@ from lab.comparison.drawn import (
 )
 from lab.comparison.exact import clinic_mean, gwa, mean, output, posterior
 from lab.comparison.sweep import DELTA
-from pdpbook.validation import check_choice, check_count, check_epsilon, check_positive
-
-__all__ = ["ENTRIES", "Entry", "compare_patients"]
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 DRAWS = 100  #: releases of a mechanism without a closed form
 SEED = 7
@@ -143,10 +139,10 @@ def compare_patients(
     """
     names = tuple(ENTRIES) if names is None else tuple(names)
     for name in names:
-        check_choice(name, "names", tuple(ENTRIES))
-    levels = np.atleast_1d(check_positive(epsilons, "epsilons"))
-    share = check_epsilon(1.0 if relative is None else relative, len(crowd.y))
-    draws, seed = check_count(draws, "draws", minimum=2), check_count(seed, "seed", minimum=0)
+        check.choice(name, "names", tuple(ENTRIES))
+    levels = np.atleast_1d(check.positive(epsilons, "epsilons"))
+    share = check.epsilon(1.0 if relative is None else relative, len(crowd.y))
+    draws, seed = check.count(draws, "draws", minimum=2), check.count(seed, "seed", minimum=0)
     rows, releases = [], {}
     for name in names:
         entry, place = ENTRIES[name], list(ENTRIES).index(name)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lab.comparison.crowd import Crowd, Release
 from lab.comparison.sweep import DELTA
+from pdpbook import Floats
 from pdpbook.guarantees import ApproximateDP, GaussianDP, PureDP, half_budget, success_rate
 from pdpbook.gwa import GWARegression, prediction_root
 from pdpbook.noise import gaussian_mu, l2_laplace_eps0, l2_laplace_profile
@@ -17,10 +18,6 @@ from pdpbook.per_instance import ops_profile
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.posterior import OnePosteriorSample, residual_bound
 from pdpbook.user_level import WeightedMean
-
-__all__: list[str] = []  # the entries of `everyone`
-
-Floats = NDArray[np.float64]
 
 N_MAX = 500  #: public bound on the number of rows, where the number itself is private
 SUM_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)  #: against sums of squares

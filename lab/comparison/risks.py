@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from lab.comparison.crowd import Crowd
 from lab.comparison.drawn import HALVES, pac_release
 from lab.comparison.exact import N_MAX, clinic_budgets, laplace_rate
 from lab.comparison.sweep import DELTA
+from pdpbook import Floats, check
 from pdpbook.guarantees import half_budget
 from pdpbook.gwa import GWARegression
 from pdpbook.huber import huber_ridge
@@ -31,11 +32,6 @@ from pdpbook.posterior import OnePosteriorSample
 from pdpbook.ridge import leave_one_out
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import WeightedMean
-from pdpbook.validation import check_choice, check_epsilon, check_positive, check_single
-
-__all__ = ["RISKS", "actual_success"]
-
-Floats = NDArray[np.float64]
 
 
 def _mean(crowd: Crowd, budgets: Floats, lam: float) -> Floats:
@@ -182,6 +178,6 @@ def actual_success(crowd: Crowd, name: str, budgets: ArrayLike, lam: float = 1.0
     -----
     Chapter *synthesis/one_dataset*. Depends on the data without noise: not for release.
     """
-    check_choice(name, "name", tuple(RISKS))
-    each = check_epsilon(budgets, len(crowd.y))
-    return RISKS[name](crowd, each, check_single(check_positive(lam, "lam"), "lam"))
+    check.choice(name, "name", tuple(RISKS))
+    each = check.epsilon(budgets, len(crowd.y))
+    return RISKS[name](crowd, each, check.single(check.positive(lam, "lam"), "lam"))

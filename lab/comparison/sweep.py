@@ -18,12 +18,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tqdm import tqdm
 
 from lab.tables import read_results, versions, write_table
+from pdpbook import Floats, check
 from pdpbook.datasets import load, make_ridge_data, medical_cost_design, sample_budgets
 from pdpbook.gradient import GradientDescentRidge
 from pdpbook.noise import sample_l2_laplace
@@ -31,11 +32,6 @@ from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean, threshold_budgets
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
-from pdpbook.validation import check_choice, check_count, check_positive
-
-__all__ = ["DELTA", "GRIDS", "MECHANISMS", "SETTINGS", "compare", "main", "read", "write"]
-
-Floats = NDArray[np.float64]
 
 SEED = 11  #: of the committed table
 SPLITS = 20  #: fresh people, budgets and noise behind every row
@@ -241,13 +237,13 @@ def compare(
     ValueError
         If a name is unknown or a number out of range.
     """
-    check_choice(setting, "setting", SETTINGS)
+    check.choice(setting, "setting", SETTINGS)
     names = tuple(MECHANISMS) if mechanisms is None else tuple(mechanisms)
     for name in names:
-        check_choice(name, "mechanisms", tuple(MECHANISMS))
-    grid = np.atleast_1d(check_positive(GRIDS[setting] if lams is None else lams, "lams"))
-    splits, draws = check_count(splits, "splits", minimum=2), check_count(draws, "draws", minimum=2)
-    seed = check_count(seed, "seed", minimum=0)
+        check.choice(name, "mechanisms", tuple(MECHANISMS))
+    grid = np.atleast_1d(check.positive(GRIDS[setting] if lams is None else lams, "lams"))
+    splits, draws = check.count(splits, "splits", minimum=2), check.count(draws, "draws", minimum=2)
+    seed = check.count(seed, "seed", minimum=0)
     found = np.empty((len(names), 2, splits, len(grid)))
     reference = np.empty(splits)
     bar = tqdm(range(splits), desc=setting, delay=2, disable=not progress)
@@ -316,7 +312,7 @@ def write(folder: str | Path = FOLDER, *, jobs: int = 1, progress: bool = False)
         significant digits.
     """
     start = time.perf_counter()
-    run, jobs = partial(compare, progress=progress), check_count(jobs, "jobs")
+    run, jobs = partial(compare, progress=progress), check.count(jobs, "jobs")
     with threadpool_limits(1), ProcessPoolExecutor(jobs) as pool:
         each = pool.map if jobs > 1 else map
         frames = list(each(run, reversed(SETTINGS)))[::-1]  # the longest first

@@ -14,9 +14,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lab.experiments.user_problems import DESIGNS, drug_columns, drug_problem
 from lab.experiments.users import user_losses
-from pdpbook.validation import check_choice, check_count, check_rng
-
-__all__ = ["sweep_columns"]
+from pdpbook import check
 
 METHODS = ("GWA", "limit, oracle", "limit, max")  # those of the printed table
 WORDS = ("counts", "logarithms")
@@ -59,8 +57,8 @@ def sweep_columns(
     FileNotFoundError
         If the reviews are not at hand; see `datasets.load`.
     """
-    check_choice(data, "data", ("druglib",))
-    children = check_rng(rng).spawn(check_count(draws, "draws"))
+    check.choice(data, "data", ("druglib",))
+    children = check.rng(rng).spawn(check.count(draws, "draws"))
     names = list(drug_columns("raw", WORDS[0]))
     choices = list(product(names, WORDS, DESIGNS))
     if progress:

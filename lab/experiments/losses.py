@@ -11,15 +11,11 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lab.experiments.splits import Split
+from pdpbook import Floats
 from pdpbook.personalized import keep_probabilities, pdp_weights, threshold_budgets
 from pdpbook.sensitivity import ridge_constant
-
-__all__ = ["METHODS", "METRICS", "sampled_size_moments", "test_losses"]
-
-Floats = NDArray[np.float64]
 
 METHODS = ("PDP-OP", "non-personalized", "threshold", "jorgensen-max", "jorgensen-mean")
 METRICS = (

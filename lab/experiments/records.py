@@ -38,21 +38,7 @@ from lab.experiments.sweeps import (
 )
 from lab.experiments.users import sweep_users
 from lab.tables import versions, write_table
-from pdpbook.validation import check_choice
-
-__all__ = [
-    "COLUMN_RESULTS",
-    "FOLDERS",
-    "PAC_RESULTS",
-    "RESULTS",
-    "SCALE_RESULTS",
-    "SEED",
-    "USER_RESULTS",
-    "judge",
-    "main",
-    "settings",
-    "write_results",
-]
+from pdpbook import check
 
 SEED = 7  #: of every committed file; each sweep in it starts from a generator of its own
 REPEATS = 10_000  # noise draws behind every printed number
@@ -188,7 +174,7 @@ def write_results(
     FileNotFoundError
         If they need druglib, and it is not at hand; see `datasets.load`.
     """
-    check_choice(name, "name", tuple(FOLDERS))
+    check.choice(name, "name", tuple(FOLDERS))
     changed = {} if draws is None else {"draws": draws}
     every = RESULTS | USER_RESULTS | COLUMN_RESULTS | PAC_RESULTS | SCALE_RESULTS
     calls = [(sweep, data, options | changed) for sweep, data, options in every[name]]

@@ -18,17 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from tqdm import tqdm
 
+from pdpbook import Floats, check
 from pdpbook.blocks import Rows
 from pdpbook.per_instance import per_instance_epsilon, stream_per_instance
 from pdpbook.personalized import PDPRidge
-from pdpbook.validation import check_choice, check_count, check_rng
-
-__all__ = ["CASES", "Case", "measure", "pieces", "sweep_scale", "write_people"]
-
-Floats = NDArray[np.float64]
 
 SIZES = (10**5, 10**6, 10**7)
 COLUMNS = ("X", "y", "epsilon")
@@ -104,11 +99,11 @@ def sweep_scale(
     ValueError
         If a case names no task or source.
     """
-    check_choice(data, "data", ("synthetic",))
+    check.choice(data, "data", ("synthetic",))
     for case in cases:
-        check_choice(case.task, "task", tuple(SOURCES))
-        check_choice(case.source, "source", SOURCES[case.task])
-    seed = int(check_rng(rng).integers(2**32))
+        check.choice(case.task, "task", tuple(SOURCES))
+        check.choice(case.source, "source", SOURCES[case.task])
+    seed = int(check.rng(rng).integers(2**32))
     ordered = sorted(cases, key=lambda case: (case.d, case.n))
     rows: list[dict[str, Any]] = []
     first: dict[tuple[str, int, int], Floats] = {}
@@ -139,7 +134,7 @@ def write_people(folder: str | Path, n: int, d: int, seed: int) -> None:
     seed : int
         Together with the number of a block it gives its generator.
     """
-    n, d = check_count(n, "n"), check_count(d, "d")
+    n, d = check.count(n, "n"), check.count(d, "d")
     maps = {
         name: np.lib.format.open_memmap(
             Path(folder) / f"{name}.npy",

@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from pdpbook import Floats
 from pdpbook.datasets import load, make_ridge_data, medical_cost_design
-
-__all__ = ["DATA", "Split", "share_of", "split_of"]
-
-Floats = NDArray[np.float64]
 
 DATA = ("synthetic", "medical-cost")
 PEOPLE, FEATURES, TESTED, SPLIT_SEED = 100, 30, 0.2, 21

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lab.experiments.losses import ridge_paths
 from lab.experiments.splits import DATA, Split
 from lab.experiments.sweeps import DEFAULT, GRIDS, LEVELS, sweep_draws
+from pdpbook import Floats, check
 from pdpbook.datasets import sample_budgets
 from pdpbook.personalized import keep_probabilities, pdp_weights
 from pdpbook.sensitivity import ridge_constant
-from pdpbook.validation import check_choice, check_count, check_positive
-
-__all__ = ["central_moments", "spread_errors", "sweep_spread"]
-
-Floats = NDArray[np.float64]
 
 SPREADS = ("unregularized_test_loss_std_std", "regularized_test_loss_std_std")
 PRINTED = ("PDP-OP", "jorgensen-max", "jorgensen-mean")  # whose spread a table prints
@@ -168,10 +164,10 @@ def sweep_spread(
     ValueError
         If an argument is out of range.
     """
-    check_choice(data, "data", DATA)
+    check.choice(data, "data", DATA)
     found = GRIDS["lambda"][data] if values is None else values
-    grid = np.atleast_1d(np.asarray(check_positive(found, "values"), dtype=float))
-    masks = check_count(masks, "masks")
+    grid = np.atleast_1d(np.asarray(check.positive(found, "values"), dtype=float))
+    masks = check.count(masks, "masks")
 
     def errors(split: Split, draw: np.random.Generator) -> dict[tuple[str, str], Floats]:
         epsilon = sample_budgets(len(split.y), fractions=fractions, levels=levels, rng=draw)

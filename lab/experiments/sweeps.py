@@ -16,14 +16,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lab.experiments.losses import METHODS, METRICS, test_losses
 from lab.experiments.splits import DATA, Split, share_of, split_of
+from pdpbook import Floats, check
 from pdpbook.datasets import sample_budgets
 from pdpbook.personalized import PersonalizedMean
 from pdpbook.ridge import loss_moments, weighted_ridge
-from pdpbook.validation import check_choice, check_count, check_positive, check_rng
-
-__all__ = ["DATA", "GRIDS", "sweep_eps_c", "sweep_eps_m", "sweep_f_c", "sweep_lambda", "sweep_n"]
-
-Floats = NDArray[np.float64]
 
 DEFAULT, CAUTIOUS = (0.34, 0.43, 0.23), (0.54, 0.37, 0.09)
 LEVELS = (0.01, 0.2, 1.0)
@@ -106,7 +102,7 @@ def sweep_lambda(
     >>> sorted(frame.method.unique())[:3]
     ['PDP-OP', 'jorgensen-max', 'jorgensen-max / PDP-OP']
     """
-    check_choice(data, "data", DATA)
+    check.choice(data, "data", DATA)
     grid = _grid(GRIDS["lambda"][data] if values is None else values)
 
     def losses(split: Split, draw: np.random.Generator) -> dict[tuple[str, str], Floats]:
@@ -316,7 +312,7 @@ def _budget_sweep(
     progress: bool,
 ) -> pd.DataFrame:
     """Sweep a property of the crowd at one penalty: fresh budgets for every value."""
-    check_choice(data, "data", DATA)
+    check.choice(data, "data", DATA)
     grid = _grid(GRIDS[sweep] if values is None else values)
     penalty = _grid(PENALTY[data] if lam is None else lam)
 
@@ -344,7 +340,7 @@ def sweep_draws(
     progress: bool,
 ) -> pd.DataFrame:
     """Series over fresh draws of data and budgets: a row each, with its band."""
-    draws, rng = check_count(draws, "draws"), check_rng(rng)
+    draws, rng = check.count(draws, "draws"), check.rng(rng)
     children: Iterable[np.random.Generator] = rng.spawn(draws)
     if progress:
         from tqdm import tqdm
@@ -374,7 +370,7 @@ def _losses(
     split: Split, epsilon: Floats, lams: Floats, masks: int, rng: np.random.Generator
 ) -> dict[tuple[str, str], Floats]:
     """Every series of one draw: methods, ratios of methods, constants."""
-    table = test_losses(split, epsilon, lams, masks=check_count(masks, "masks"), rng=rng)
+    table = test_losses(split, epsilon, lams, masks=check.count(masks, "masks"), rng=rng)
     found = {
         (method, metric): table[i, j]
         for i, method in enumerate(METHODS)
@@ -406,4 +402,4 @@ def _not_private(split: Split, lams: Floats) -> dict[tuple[str, str], Floats]:
 
 
 def _grid(values: ArrayLike) -> Floats:
-    return np.atleast_1d(np.asarray(check_positive(values, "values"), dtype=float))
+    return np.atleast_1d(np.asarray(check.positive(values, "values"), dtype=float))

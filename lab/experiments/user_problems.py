@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.datasets import make_regression
 
+from pdpbook import Floats, check
 from pdpbook._users import Users, check_users
 from pdpbook.datasets import load, sample_zipf_users
-from pdpbook.validation import check_choice, check_count, check_rng
-
-__all__ = ["DESIGNS", "USER_DATA", "Problem", "user_problem"]
-
-Floats = NDArray[np.float64]
 
 USER_DATA = ("synthetic", "druglib", "automobile")
 #: readings of the drug reviews: how seven columns are scaled beside the constant
@@ -78,11 +73,11 @@ def user_problem(
     Problem
         Labels are clipped to the bounds.
     """
-    check_choice(data, "data", USER_DATA)
-    check_choice(width, "width", WIDTHS)
-    rng = check_rng(rng)
+    check.choice(data, "data", USER_DATA)
+    check.choice(width, "width", WIDTHS)
+    rng = check.rng(rng)
     if data == "synthetic":
-        n = check_count(n, "n", minimum=FEATURES + 1)
+        n = check.count(n, "n", minimum=FEATURES + 1)
         X, y = make_regression(
             n, FEATURES, n_informative=FEATURES, noise=SIGMA, random_state=int(rng.integers(2**31))
         )
@@ -90,7 +85,7 @@ def user_problem(
         half = 4 * float(np.sqrt(FEATURES * LARGEST**2 + SIGMA**2))
         return _told(X, y, owners, (-half, half), SIGMA**2, width)
     if data == "druglib":
-        check_choice(design, "design", DESIGNS)
+        check.choice(design, "design", DESIGNS)
         return drug_problem(drug_columns(design).drop(columns="product"), width)
     return _told(*_cars(), width)
 

@@ -16,19 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lab.experiments.user_problems import USER_DATA, Problem, user_problem
+from pdpbook import Floats, check
 from pdpbook.gwa import exact_sensitivity, gwa_weights, prediction_root
 from pdpbook.gwa.regression import places
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_nonnegative,
-    check_positive,
-    check_rng,
-)
-
-__all__ = ["USER_GRIDS", "USER_METHODS", "noisy_loss", "sweep_users", "user_losses"]
-
-Floats = NDArray[np.float64]
 
 USER_METHODS = (
     "GWA",
@@ -97,7 +87,7 @@ def noisy_loss(X: ArrayLike, y: ArrayLike, theta: ArrayLike, scale: float) -> tu
     2.0
     """
     rows, labels = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-    b2 = float(np.asarray(check_nonnegative(scale, "scale"))) ** 2
+    b2 = float(np.asarray(check.nonnegative(scale, "scale"))) ** 2
     rest = labels - rows @ np.asarray(theta, dtype=float)
     G, g = rows.T @ rows / len(rows), rows.T @ rest / len(rows)
     mean = rest @ rest / len(rows) + 2 * b2 * np.trace(G)
@@ -137,10 +127,10 @@ def user_losses(
         A row for each of `epsilon` and `method`: over the noise, `mean` and `noise_sd` of the mean
         squared error; and `threshold`, the rows that a user keeps at most (NaN without limit).
     """
-    budgets = np.atleast_1d(np.asarray(check_positive(epsilon, "epsilon"), dtype=float))
+    budgets = np.atleast_1d(np.asarray(check.positive(epsilon, "epsilon"), dtype=float))
     for method in methods:
-        check_choice(method, "method", USER_METHODS)
-    rng = check_rng(rng)
+        check.choice(method, "method", USER_METHODS)
+    rng = check.rng(rng)
     rows = _unlimited(problem, budgets, methods)
     if any(name.startswith("limit") for name in methods):
         exact = any("exact" in name for name in methods)
@@ -284,12 +274,12 @@ def sweep_users(
     >>> frame["method"].tolist()
     ['GWA', 'limit, max', 'limit, max / GWA']
     """
-    check_choice(data, "data", USER_DATA)
-    draws, rng = check_count(draws, "draws"), check_rng(rng)
+    check.choice(data, "data", USER_DATA)
+    draws, rng = check.count(draws, "draws"), check.rng(rng)
     cells: list[tuple[Any, float]] = [(None, np.nan)]
     if data == "synthetic":
-        sizes = [check_count(size, "n") for size in np.atleast_1d(np.asarray(n)).tolist()]
-        exponents = np.atleast_1d(np.asarray(check_positive(alpha, "alpha"), dtype=float))
+        sizes = [check.count(size, "n") for size in np.atleast_1d(np.asarray(n)).tolist()]
+        exponents = np.atleast_1d(np.asarray(check.positive(alpha, "alpha"), dtype=float))
         cells = list(product(sizes, exponents.tolist()))
     repeats: Iterable[tuple[np.random.Generator, tuple[Any, float]]]
     repeats = list(product(rng.spawn(draws), cells))

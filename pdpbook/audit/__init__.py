@@ -27,22 +27,3 @@ from pdpbook.audit.membership import (
 )
 from pdpbook.audit.neighbors import differing_person
 from pdpbook.audit.samples import SampleAudit, audit_samples
-
-__all__ = [
-    "SLACK",
-    "AttackScore",
-    "DensityAudit",
-    "GaussianRelease",
-    "MechanismAudit",
-    "MembershipAttack",
-    "NeighborSearch",
-    "SampleAudit",
-    "audit_density",
-    "audit_mechanism",
-    "audit_members",
-    "audit_samples",
-    "delta_lower_bound",
-    "differing_person",
-    "membership_attack",
-    "search_neighbors",
-]

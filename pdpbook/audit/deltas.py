@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
+from pdpbook import Floats, check
 from pdpbook.guarantees.promises import Promise
 from pdpbook.noise import L2Laplace, ProductLaw, gaussian_profile, l2_laplace_profile
 from pdpbook.posterior import AdaptiveLaw, adaptive_profile
-from pdpbook.validation import check_delta
-
-Floats = NDArray[np.float64]
 
 PANELS = 1600  # of the quadrature in one dimension, four nodes each
 
@@ -87,7 +85,7 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
     array([0.964, 0.964])
     """
     gains = np.asarray(gains, dtype=float)
-    alarm = check_delta(false_alarm, "false_alarm")
+    alarm = check.delta(false_alarm, "false_alarm")
     n = gains.shape[-1] if gains.ndim else 0
     if n < 2 or not np.all((gains >= 0) & (gains <= 1)):
         raise ValueError(f"gains must hold at least 2 draws between 0 and 1; got {n} draws")

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pdpbook.validation import check_bounds, check_count, check_epsilon, check_rng
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 SLACK = 1e-9  # relative: a promise kept with equality is kept
 ULP = float(np.finfo(float).eps)
@@ -138,10 +136,10 @@ def audit_density(
     >>> round(audit.ratio, 6), audit.passed
     (1.0, True)
     """
-    check_rng(rng)
-    draws = check_count(draws, "draws")
+    check.rng(rng)
+    draws = check.count(draws, "draws")
     n = _check_neighbors(data, neighbor, person)
-    budgets = check_epsilon(epsilon, n)
+    budgets = check.epsilon(epsilon, n)
     laws = [mechanism.output_law(X, y, epsilon=budgets) for X, y in (data, neighbor)]
     return DensityAudit(
         realized=largest_loss(laws[0], laws[1], draws, rng),
@@ -159,7 +157,7 @@ def _check_neighbors(data: Any, neighbor: Any, person: int) -> int:
             "data and neighbor must have X of one shape (n, d) and y of shape (n,); "
             f"got X {X.shape} and {X2.shape}, y {y.shape} and {y2.shape}"
         )
-    if not check_count(person, "person", minimum=0) < len(y):
+    if not check.count(person, "person", minimum=0) < len(y):
         raise ValueError(f"person must be a row of the data, 0 to {len(y) - 1}; got {person}")
     differ = np.flatnonzero((X != X2).any(axis=1) | (y != y2))
     if not np.isin(differ, person).all():
@@ -276,14 +274,14 @@ def search_neighbors(
     -----
     Statement ``thm-pdp-op``, chapter *personalized/pdp_op*.
     """
-    check_rng(rng)
-    n, d, trials = check_count(n, "n"), check_count(d, "d"), check_count(trials, "trials")
-    draws = check_count(draws, "draws")
-    climbs = check_count(climbs, "climbs", minimum=0)
-    steps = check_count(steps, "steps", minimum=0)
-    scale = check_epsilon(epsilon)
+    check.rng(rng)
+    n, d, trials = check.count(n, "n"), check.count(d, "d"), check.count(trials, "trials")
+    draws = check.count(draws, "draws")
+    climbs = check.count(climbs, "climbs", minimum=0)
+    steps = check.count(steps, "steps", minimum=0)
+    scale = check.epsilon(epsilon)
     if np.ndim(scale):
-        scale = check_epsilon(scale, n)
+        scale = check.epsilon(scale, n)
     found: list[tuple[float, float, _Pair]] = []  # ratio and loss of every pair
 
     def audit(pair: _Pair, law: Law) -> float:
@@ -387,7 +385,7 @@ def _in_units(mechanism: Any, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         room = cap**2 - bool(getattr(mechanism, "fit_intercept", False))
         norms = np.linalg.norm(X, axis=1, keepdims=True)
         X = X * np.minimum(1.0, np.sqrt(max(room, 0.0)) / np.maximum(norms, 1e-300))
-    low, high = check_bounds(getattr(mechanism, "bounds", (0.0, 1.0)), "bounds", X.shape[1])
-    y_low, y_high = check_bounds(getattr(mechanism, "y_bounds", (-1.0, 1.0)), "y_bounds")
+    low, high = check.bounds(getattr(mechanism, "bounds", (0.0, 1.0)), "bounds", X.shape[1])
+    y_low, y_high = check.bounds(getattr(mechanism, "y_bounds", (-1.0, 1.0)), "y_bounds")
     X = np.clip(low + X * (high - low), low, high)
     return X, np.clip(y_low + (y + 1) / 2 * (y_high - y_low), y_low, y_high)

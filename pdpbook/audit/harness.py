@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from pdpbook import Floats, check
 from pdpbook.audit.deltas import most_certain, pair_deltas, promised_deltas, rows_of
 from pdpbook.audit.density import SLACK, largest_loss, loss_ratio
 from pdpbook.audit.membership import GaussianRelease, membership_attack
@@ -21,9 +22,7 @@ from pdpbook.audit.neighbors import differing_person
 from pdpbook.audit.samples import audit_samples
 from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
-from pdpbook.validation import check_choice, check_count, check_delta, check_rng
 
-Floats = NDArray[np.float64]
 Data = tuple[ArrayLike, ArrayLike]
 
 METHODS = ("density", "samples", "fits")
@@ -141,9 +140,9 @@ def audit_mechanism(
     >>> found.passed, round(found.ratio, 6)
     (True, 1.0)
     """
-    check_rng(rng)
-    check_choice(method, "method", METHODS)
-    alarm = check_delta(false_alarm, "false_alarm")
+    check.rng(rng)
+    check.choice(method, "method", METHODS)
+    alarm = check.delta(false_alarm, "false_alarm")
     one, two = ((np.asarray(X, dtype=float), np.asarray(y)) for X, y in (data, neighbor))
     given = {k: v for k, v in (("epsilon", epsilon), ("users", users)) if v is not None}
     promise, other = (_promise(mechanism, *part, given) for part in (one, two))
@@ -155,7 +154,7 @@ def audit_mechanism(
             f"got {promise} And: {other}"
         )
     kind = "pure" if method == "density" and isinstance(promise, PureDP) else method
-    size = check_count(DRAWS[kind] if draws is None else draws, "draws")
+    size = check.count(DRAWS[kind] if draws is None else draws, "draws")
     place = 0 if promise.n is None else person
 
     def audit(how: str, attack: float, promised: float, **others: Any) -> MechanismAudit:
@@ -227,9 +226,9 @@ def audit_members(
     -----
     Statement ``prop-success-rate``, chapter *pac/membership*.
     """
-    check_rng(rng)
-    alarm = check_delta(false_alarm, "false_alarm")
-    size = check_count(draws, "draws", minimum=10)
+    check.rng(rng)
+    alarm = check.delta(false_alarm, "false_alarm")
+    size = check.count(draws, "draws", minimum=10)
     model = _seeded(mechanism, rng).fit(X, y)
     promise = getattr(model, "guarantee_", None)
     if not isinstance(promise, PACPrivacy):

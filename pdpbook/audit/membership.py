@@ -16,9 +16,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from pdpbook.validation import check_count, check_delta, check_finite, check_rng
+from pdpbook import Floats, check
 
-Floats = NDArray[np.float64]
 Members = NDArray[np.bool_]
 Release = Callable[[Members, np.random.Generator], ArrayLike]
 LogDensity = Callable[[Floats, Members], float]
@@ -61,7 +60,7 @@ class AttackScore:
         bool
             True for a ceiling that holds with probability at most ``(1 - confidence) / 2``.
         """
-        return self.interval[0] > check_delta(ceiling, "ceiling")
+        return self.interval[0] > check.delta(ceiling, "ceiling")
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -140,7 +139,7 @@ class GaussianRelease:
 
     def __init__(self, statistic: Callable[[Members], ArrayLike], covariance: ArrayLike):
         self.statistic = statistic
-        self.covariance = np.asarray(check_finite(covariance, "covariance"))
+        self.covariance = np.asarray(check.finite(covariance, "covariance"))
         self._basis: Floats | None = None
         if self.covariance.ndim == 2:
             size = np.abs(self.covariance).max(initial=0.0)
@@ -272,12 +271,12 @@ def membership_attack(
     >>> attack.informed.refutes(0.5), attack.refutes(0.95)
     (True, False)
     """
-    check_rng(rng)
-    n, q = check_count(n, "n"), check_delta(sample_rate, "sample_rate")
-    if not check_count(target, "target", minimum=0) < n:
+    check.rng(rng)
+    n, q = check.count(n, "n"), check.delta(sample_rate, "sample_rate")
+    if not check.count(target, "target", minimum=0) < n:
         raise ValueError(f"target must be in the pool, 0 to {n - 1}; got {target}")
-    shadows, trials = check_count(shadows, "shadows", minimum=10), check_count(trials, "trials")
-    confidence = check_delta(confidence, "confidence")
+    shadows, trials = check.count(shadows, "shadows", minimum=10), check.count(trials, "trials")
+    confidence = check.delta(confidence, "confidence")
     log_density = log_density or getattr(release, "log_density", None)
 
     truth = np.arange(shadows) % 2 == 0

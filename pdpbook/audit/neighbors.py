@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import check
 from pdpbook._users import check_users
-from pdpbook.validation import check_choice
 
 RELATIONS = ("replace-one", "add-remove", "labels", "user", "user-labels")
 
@@ -52,7 +52,7 @@ def differing_person(
     >>> differing_person((X, [0, 1]), (X[:1], [0]), "add-remove")
     1
     """
-    check_choice(relation, "relation", RELATIONS)
+    check.choice(relation, "relation", RELATIONS)
     pairs = [(np.asarray(X), np.asarray(y)) for X, y in (data, neighbor)]
     for X, y in pairs:
         if X.ndim != 2 or y.shape != X.shape[:1]:

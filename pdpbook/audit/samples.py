@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from pdpbook import Floats, check
 from pdpbook.audit.deltas import promised_deltas
 from pdpbook.guarantees import PACPrivacy
 from pdpbook.guarantees.promises import Promise
-from pdpbook.validation import check_count, check_delta, check_finite
 
-Floats = NDArray[np.float64]
 Score = Callable[[Floats], Floats]  # a number of every release
 
 PLACES = np.concatenate([np.linspace(0, 4, 17), np.linspace(5, 12, 8)])  # epsilons tried
@@ -117,9 +116,9 @@ def audit_samples(
         raise TypeError("a success rate is an average over data sets: use membership_attack")
     if not isinstance(promise, Promise):
         raise TypeError(f"promise must be a promise of pdpbook.guarantees; got {promise!r}")
-    alarm = check_delta(false_alarm, "false_alarm")
+    alarm = check.delta(false_alarm, "false_alarm")
     releases = _releases(first, second)
-    who = check_count(person, "person", minimum=0)
+    who = check.count(person, "person", minimum=0)
     if promise.n is not None and who >= promise.n:
         raise ValueError(f"person must be below {promise.n}, the people of the promise; got {who}")
     places, promised = promised_deltas(promise, PLACES, who)
@@ -158,7 +157,7 @@ class _Event(NamedTuple):
 
 def _releases(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     one, two = (
-        np.asarray(check_finite(part, name), dtype=float)
+        np.asarray(check.finite(part, name), dtype=float)
         for part, name in ((first, "first"), (second, "second"))
     )
     one, two = (part[:, None] if part.ndim == 1 else part for part in (one, two))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pdpbook import check
 from pdpbook.blocks.sources import Chunks, Pieces, Views, is_dask
-from pdpbook.validation import refuse_masked
 
 
 class Rows:
@@ -56,7 +56,7 @@ class Rows:
     def __init__(self, X: Any, y: Any = None, **columns: Any):
         given = {k: v for k, v in {"X": X, "y": y, **columns}.items() if v is not None}
         for name, column in given.items():
-            refuse_masked(column, name)
+            check.refuse_masked(column, name)
             lazy = is_dask(column) and isinstance(getattr(column, "chunks", None), tuple)
             if not (lazy or isinstance(column, np.ndarray)) or column.ndim == 0:
                 raise TypeError(

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pdpbook import check
 from pdpbook.blocks.clusters import results
-from pdpbook.validation import refuse_masked
 
 ROWS = 1 << 16  # of a block cut from an array
 NUMBERS = 1 << 22  # at most so many in X of such a block, or one row
@@ -199,7 +199,7 @@ class Passes:
 def _array(part: Any, name: str, k: int) -> NDArray[Any]:
     """What came as an array; a frame whose columns have several types, or types of its own, is
     turned column by column, because as a whole it would become an array of objects."""
-    refuse_masked(part, name)
+    check.refuse_masked(part, name)
     dtypes = set(part.dtypes) if hasattr(part, "iloc") and part.ndim == 2 else set()
     if len(dtypes) < 2 and all(isinstance(dtype, np.dtype) for dtype in dtypes):
         return np.asarray(part)

@@ -3,15 +3,3 @@
 from pdpbook.datasets.originals import diabetes_design, load, medical_cost_design, pac_design
 from pdpbook.datasets.synthetic import make_ridge_data, sample_budgets, sample_zipf_users
 from pdpbook.datasets.tables import EncodedTable, PublicSchema
-
-__all__ = [
-    "EncodedTable",
-    "PublicSchema",
-    "diabetes_design",
-    "load",
-    "make_ridge_data",
-    "medical_cost_design",
-    "pac_design",
-    "sample_budgets",
-    "sample_zipf_users",
-]

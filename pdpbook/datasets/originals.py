@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pdpbook.validation import check_choice
+from pdpbook import Floats, check
 
 PACKAGED = ("medical-cost", "lenses", "concrete-slump", "automobile")  # data/<name>.csv
 NAMES = (*PACKAGED, "diabetes", "druglib")
@@ -64,7 +63,7 @@ def load(name: str) -> pd.DataFrame:
     >>> load("medical-cost").shape
     (1338, 7)
     """
-    check_choice(name, "name", NAMES)
+    check.choice(name, "name", NAMES)
     if name == "druglib":
         return _druglib()
     if name == "diabetes":
@@ -97,8 +96,6 @@ def _druglib() -> pd.DataFrame:
         )
     return frame
 
-
-Floats = NDArray[np.float64]
 
 DIABETES_BOUNDS = {
     "age": (18.0, 100.0),
@@ -219,7 +216,7 @@ def pac_design(name: str) -> tuple[pd.DataFrame, pd.Series]:
     ValueError
         If `name` is unknown.
     """
-    check_choice(name, "name", tuple(PAC_TABLES))
+    check.choice(name, "name", tuple(PAC_TABLES))
     features, label = PAC_TABLES[name]
     frame = load(name)
     used = frame[frame[label].notna()]

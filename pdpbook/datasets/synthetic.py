@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.validation import (
-    check_count,
-    check_nonnegative,
-    check_positive,
-    check_rng,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 
 def make_ridge_data(n: int, d: int, *, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
@@ -41,7 +33,7 @@ def make_ridge_data(n: int, d: int, *, rng: np.random.Generator) -> tuple[Floats
     -----
     Synthetic data of Acharya et al. (2024): their unit vector is sqrt(d) times our theta.
     """
-    n, d, rng = check_count(n, "n"), check_count(d, "d"), check_rng(rng)
+    n, d, rng = check.count(n, "n"), check.count(d, "d"), check.rng(rng)
     X = rng.uniform(size=(n, d))
     direction = rng.normal(size=d)
     theta = direction / (np.linalg.norm(direction) * np.sqrt(d))
@@ -81,9 +73,9 @@ def sample_budgets(
     Protocol of Acharya et al. (2024). A product within 1e-9 of the next whole number counts as
     that number: 0.29 of 100 is 29 people, although the floats say 28.999999999999996.
     """
-    n, rng = check_count(n, "n"), check_rng(rng)
-    shares = check_nonnegative(fractions, "fractions")
-    edges = check_positive(levels, "levels")
+    n, rng = check.count(n, "n"), check.rng(rng)
+    shares = check.nonnegative(fractions, "fractions")
+    edges = check.positive(levels, "levels")
     for name, values in {"levels": edges, "fractions": shares}.items():
         if np.shape(values) != (3,):
             raise ValueError(f"{name} must have three entries; got shape {np.shape(values)}")
@@ -126,11 +118,11 @@ def sample_zipf_users(
     -----
     Synthetic users of Epasto et al. (2020), read as i.i.d. sizes.
     """
-    n, rng = check_count(n, "n"), check_rng(rng)
-    alpha = check_single(check_positive(alpha, "alpha"), "alpha")
+    n, rng = check.count(n, "n"), check.rng(rng)
+    alpha = check.single(check.positive(alpha, "alpha"), "alpha")
     if not alpha > 1:
         raise ValueError(f"alpha must be above 1; got {alpha:g}")
-    cap = max(1, n // 5) if largest is None else check_count(largest, "largest")
+    cap = max(1, n // 5) if largest is None else check.count(largest, "largest")
     sizes: list[int] = []
     rest = n
     while rest > 0:

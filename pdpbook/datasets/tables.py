@@ -13,9 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdpbook.validation import check_bounds
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 
 class EncodedTable(NamedTuple):
@@ -172,7 +170,7 @@ def _rule(name: str, rule: Any) -> Any:
             )
         return list(rule)
     if isinstance(rule, (tuple, list, np.ndarray)) and np.shape(rule) == (2,):
-        return check_bounds(rule, f"columns[{name!r}]")
+        return check.bounds(rule, f"columns[{name!r}]")
     raise TypeError(
         f"columns[{name!r}] must be a pair (low, high) of numbers or a list of categories; "
         f"got {rule!r}"

@@ -15,12 +15,3 @@ from pdpbook.exercises.properties import (
     assignment,
     check,
 )
-
-__all__ = [
-    "ASSIGNMENTS",
-    "Assignment",
-    "Exercise",
-    "Property",
-    "assignment",
-    "check",
-]

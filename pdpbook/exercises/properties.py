@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ASSIGNMENTS", "Assignment", "Exercise", "Property", "assignment", "check"]
-
 #: the assignments of the book, in its order
 ASSIGNMENTS = ("foundations", "personalized", "per_instance", "user_level", "pac", "capstone")
 #: the environment variable with which an instructor changes what the properties draw

@@ -12,19 +12,3 @@ from pdpbook.frames.people import People, PeopleInBlocks
 from pdpbook.frames.regressor import PrivateEstimator, PrivateRegressor
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.frames.users import PeopleWithRows, UserEstimator
-
-__all__ = [
-    "BallRegressor",
-    "CubeRegressor",
-    "OnePromise",
-    "People",
-    "PeopleInBlocks",
-    "PeopleWithRows",
-    "PrivateEstimator",
-    "PrivateRegressor",
-    "UserEstimator",
-    "mechanism",
-    "one_of",
-    "optional",
-    "setting",
-]

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
-from pdpbook._domain import (
-    ball_to_user_units,
-    check_flag,
-    check_pairs,
-    labels_to_domain,
-    rows_to_ball,
-)
+from pdpbook._domain import ball_to_user_units, labels_to_domain, rows_to_ball
 from pdpbook.blocks import Rows
 from pdpbook.frames.people import People
 from pdpbook.frames.regressor import PrivateRegressor
@@ -22,11 +17,6 @@ from pdpbook.frames.settings import mechanism, optional, setting
 from pdpbook.guarantees import ApproximateDP
 from pdpbook.guarantees.promises import Promise
 from pdpbook.reports.noise import Crowd
-from pdpbook.validation import check_delta, check_scale
-
-__all__: list[str] = []  # for the estimators of the package
-
-Floats = NDArray[np.float64]
 
 
 @mechanism
@@ -59,9 +49,9 @@ class OnePromise(PrivateRegressor):
     The number of people is not public.
     """
 
-    delta: float = setting(default=1e-6, rule=check_delta)
-    bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_pairs)
-    fit_intercept: bool = setting(default=False, rule=check_flag)
+    delta: float = setting(default=1e-6, rule=check.delta)
+    bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.pairs)
+    fit_intercept: bool = setting(default=False, rule=check.flag)
     averages = False
 
     def level(self, people: People) -> float:
@@ -110,7 +100,7 @@ class BallRegressor(OnePromise):
     One person adds at most 1 to any direction of :math:`X^\top X` and of :math:`X^\top y`.
     """
 
-    row_norm: float | None = setting(default=None, rule=optional(check_scale))
+    row_norm: float | None = setting(default=None, rule=optional(check.scale))
 
     def needs_rows(self) -> str | None:
         return None

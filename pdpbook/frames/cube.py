@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pdpbook._domain import (
-    bound_rows,
-    check_flag,
-    check_pairs,
-    features_to_domain,
-    labels_to_domain,
-    to_user_units,
-)
+from pdpbook import Floats, check
+from pdpbook._domain import bound_rows, features_to_domain, labels_to_domain, to_user_units
 from pdpbook.frames.people import People
 from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.guarantees.promises import Promise, PureDP
 from pdpbook.reports.noise import Crowd
-from pdpbook.validation import check_positive
-
-__all__: list[str] = []  # for the estimators of the package
-
-Floats = NDArray[np.float64]
 
 
 @mechanism
@@ -55,8 +44,8 @@ class CubeRegressor(PrivateRegressor):
     """
 
     lam: float = setting(default=1.0, kw_only=False)
-    bounds: ArrayLike = setting(default=(0.0, 1.0), rule=check_pairs)
-    fit_intercept: bool = setting(default=False, rule=check_flag)
+    bounds: ArrayLike = setting(default=(0.0, 1.0), rule=check.pairs)
+    fit_intercept: bool = setting(default=False, rule=check.flag)
 
     def promise(self, people: People) -> Promise:
         return PureDP(people.spent, neighbors="replace-one")
@@ -96,4 +85,4 @@ class CubeRegressor(PrivateRegressor):
 
 def positive_rate(value: float, name: str = "eta") -> float:
     """Return a rate that noise can have: huge budgets overflow, tiny ones vanish."""
-    return float(check_positive(value, name))
+    return float(check.positive(value, name))

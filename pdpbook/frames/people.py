@@ -6,17 +6,12 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats, check
 from pdpbook._budgets import taking_part, where_above_zero
 from pdpbook._domain import budgets_of, finite_part
 from pdpbook.blocks import Rows
 from pdpbook.ridge import checked_ridge, ridge_of_factors, ridge_of_sums, weighted_factor
-from pdpbook.validation import check_budgets
-
-__all__: list[str] = []  # for the estimators of the package
-
-Floats = NDArray[np.float64]
 
 
 class Rules(Protocol):
@@ -70,7 +65,7 @@ class People:
     def __init__(self, rules: Rules, X: Floats, y: Floats, budgets: Any):
         self._rules = rules
         (self.n, self.columns), constant = X.shape, bool(rules.fit_intercept)
-        everybody = np.asarray(check_budgets(budgets, self.n, "epsilon"))
+        everybody = np.asarray(check.budgets(budgets, self.n, "epsilon"))
         self.promised: Any = rules.heard(everybody, self.columns + constant)
         X, y, self.epsilon = taking_part(X, y, self.promised)
         rules.refuse_crowd(len(y), self.columns + constant)

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook import Floats, check
 from pdpbook._accounts import charge, check_account
 from pdpbook._domain import (
-    check_flag,
     data_of,
     generator_from,
     in_hand,
@@ -29,11 +29,7 @@ from pdpbook.guarantees.promises import Promise
 from pdpbook.reports.noise import Crowd
 from pdpbook.reports.reported import Reported
 from pdpbook.ridge import weighted_sums
-from pdpbook.validation import check_bounds, check_design, check_epsilon
 
-__all__: list[str] = []  # for the estimators of the package
-
-Floats = NDArray[np.float64]
 Read = Callable[[Any, Any], tuple[Floats, Floats]]
 
 
@@ -98,7 +94,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
 
     def _check_settings(self, epsilon: Any = None) -> Any:
         """Everything that can be refused before the data are touched; returns the budgets."""
-        budgets = check_epsilon(self.epsilon if epsilon is None else epsilon)
+        budgets = check.epsilon(self.epsilon if epsilon is None else epsilon)
         check_settings(self)
         self.check()
         return self.refuse_budgets(budgets)
@@ -159,8 +155,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     Rounding of floats is not covered by the promise.
     """
 
-    y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_bounds)
-    clip: bool = setting(default=False, rule=check_flag)
+    y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.bounds)
+    clip: bool = setting(default=False, rule=check.flag)
     fit_intercept = False  # a setting, where there are features
     averages = True  # weights sum to 1, else everybody weighs 1
 
@@ -247,7 +243,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     def design(self, X: Any, y: Any) -> tuple[Floats, Floats]:
         """Return rows and labels that `output_law` was given in memory."""
-        return check_design(X, y)
+        return check.design(X, y)
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Map records to the domain by the public bounds; outside they raise, or are clipped."""

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, fields
 from inspect import cleandoc
 from typing import Any, TypeVar, dataclass_transform
 
-from pdpbook.validation import check_choice, check_single
+from pdpbook import check
 
-__all__: list[str] = []  # for the estimators of the package
-
-Rule = Callable[[Any, str], Any]  # value and name; raises, in the words of `validation`
+Rule = Callable[[Any, str], Any]  # value and name; raises, in the words of `check`
 T = TypeVar("T")
 
 
@@ -49,7 +47,7 @@ def one_of(*choices: str) -> Rule:
     callable
         The rule.
     """
-    return lambda value, name: check_choice(value, name, choices)
+    return lambda value, name: check.choice(value, name, choices)
 
 
 def optional(rule: Rule) -> Rule:
@@ -70,7 +68,7 @@ def optional(rule: Rule) -> Rule:
 
 def single(rule: Rule) -> Rule:
     """Rule of a setting that is one number, not many."""
-    return lambda value, name: check_single(rule(value, name), name)
+    return lambda value, name: check.single(rule(value, name), name)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting,))

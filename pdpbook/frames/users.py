@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
-from pdpbook._domain import check_flag
+from pdpbook import Floats, check
 from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
 from pdpbook.blocks import in_memory
 from pdpbook.frames.regressor import PrivateEstimator
@@ -18,18 +18,6 @@ from pdpbook.guarantees import BudgetAccount
 from pdpbook.reports.frames import width_of_labels
 from pdpbook.reports.noise import Crowd
 from pdpbook.reports.reported import refuse_others
-from pdpbook.validation import (
-    check_bounds,
-    check_choice,
-    check_count,
-    check_design,
-    check_epsilon,
-    check_scale,
-)
-
-__all__: list[str] = []  # for the estimators of the package
-
-Floats = NDArray[np.float64]
 
 
 class Plan(Protocol):
@@ -134,8 +122,8 @@ class UserEstimator(PrivateEstimator):
     """
 
     epsilon: Any = setting(default=1.0)
-    y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_bounds)
-    clip: bool = setting(default=False, rule=check_flag)
+    y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.bounds)
+    clip: bool = setting(default=False, rule=check.flag)
 
     def fit(
         self,
@@ -190,7 +178,7 @@ class UserEstimator(PrivateEstimator):
 
     def design(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `output_law` was given."""
-        return check_design(X, y)
+        return check.design(X, y)
 
     def to_domain(self, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
         """Return rows and labels of those who take part on the domain, or raise."""
@@ -237,15 +225,15 @@ class UserEstimator(PrivateEstimator):
         """Users to come, of whom sizes are public."""
         refuse_others(self, "users (or n) and d", X=X, y=y)
         if users is None:
-            sizes = np.ones(check_count(n, "n"), dtype=int)
+            sizes = np.ones(check.count(n, "n"), dtype=int)
         else:
-            sizes = np.array([check_count(size, "users") for size in np.atleast_1d(users)])
+            sizes = np.array([check.count(size, "users") for size in np.atleast_1d(users)])
         if n is not None and n != sizes.sum():
             raise ValueError(f"n must be the sum of the sizes in users, {sizes.sum()}; got {n}")
         budgets, m = self._check_settings(epsilon), len(sizes)
         owners = Users(np.repeat(np.arange(m), sizes), np.arange(m), sizes, True, {})
-        tau = np.broadcast_to(check_epsilon(budgets, m), m)
-        return self.public(check_count(d, "d") if self._reads_rows else 0, tau, owners)
+        tau = np.broadcast_to(check.epsilon(budgets, m), m)
+        return self.public(check.count(d, "d") if self._reads_rows else 0, tau, owners)
 
 
 @mechanism
@@ -264,7 +252,7 @@ class UserRegressor(RegressorMixin, UserEstimator):  # type: ignore[misc]
     The plan never sees a label.
     """
 
-    sigma2: float | None = setting(default=None, rule=optional(partial(check_scale, zero=True)))
+    sigma2: float | None = setting(default=None, rule=optional(partial(check.scale, zero=True)))
 
     def label_variance(self) -> float:
         """Return the variance that steers the weights; it carries no privacy."""
@@ -274,6 +262,6 @@ class UserRegressor(RegressorMixin, UserEstimator):  # type: ignore[misc]
 def limit_on_rows(value: Any, name: str) -> None:
     """Refuse what is no limit on the rows of a user: "best", "max" or a whole number."""
     if isinstance(value, str):
-        check_choice(value, name, ("best", "max"))
+        check.choice(value, name, ("best", "max"))
     else:
-        check_count(value, name)
+        check.count(value, name)

@@ -11,16 +11,3 @@ from pdpbook.gradient.accounting import (
 from pdpbook.gradient.descent import DescentLaw, GradientDescentRidge
 from pdpbook.gradient.dpsgd import DPSGDRegression
 from pdpbook.gradient.law import DPSGDLaw
-
-__all__ = [
-    "DPSGDLaw",
-    "DPSGDRegression",
-    "DescentLaw",
-    "GradientDescentRidge",
-    "calibrate_noise_multiplier",
-    "calibrate_to_success_rate",
-    "dpsgd_epsilon",
-    "dpsgd_profile",
-    "dpsgd_total_variation",
-    "subsampled_gaussian_profile",
-]

@@ -15,21 +15,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from pdpbook import Floats, check
 from pdpbook.noise import gaussian_epsilon, gaussian_mu, gaussian_profile
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_delta,
-    check_nonnegative,
-    check_positive,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 ACCOUNTANTS = ("pld", "rdp")
 FLOOR = 0.2  # below this noise multiplier sampling hardly helps, and its accounting is slow
@@ -70,7 +61,7 @@ def dpsgd_profile(
     >>> dpsgd_profile([0.0, 1.0], 2.0, 0.1, steps=100).round(3)
     array([0.206, 0.011])
     """
-    epsilon = np.asarray(check_nonnegative(epsilon, "epsilon"))
+    epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))
     sigma, q, steps = _check_run(noise_multiplier, sample_rate, steps)
     if sigma < FLOOR:
         ever = -np.expm1(steps * np.log1p(-q)) if q < 1 else 1.0
@@ -144,7 +135,7 @@ def dpsgd_epsilon(
     2.34
     """
     sigma, q, steps = _check_run(noise_multiplier, sample_rate, steps)
-    delta, accountant = check_delta(delta), check_choice(accountant, "accountant", ACCOUNTANTS)
+    delta, accountant = check.delta(delta), check.choice(accountant, "accountant", ACCOUNTANTS)
     if sigma < FLOOR:
         return float(gaussian_epsilon(delta, np.sqrt(steps) / sigma))
     with _quiet():
@@ -189,11 +180,11 @@ def calibrate_noise_multiplier(
     >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100, accountant="rdp"), 2)
     4.28
     """
-    epsilon = check_single(check_positive(epsilon, "epsilon"), "epsilon")
+    epsilon = check.single(check.positive(epsilon, "epsilon"), "epsilon")
     if epsilon < LEAST:
         raise ValueError(f"epsilon must be at least {LEAST:g} here; got {epsilon:g}")
-    delta, accountant = check_delta(delta), check_choice(accountant, "accountant", ACCOUNTANTS)
-    q, steps = check_rate(sample_rate), check_count(steps, "steps")
+    delta, accountant = check.delta(delta), check.choice(accountant, "accountant", ACCOUNTANTS)
+    q, steps = check_rate(sample_rate), check.count(steps, "steps")
     return _calibrated(epsilon, delta, q, steps, accountant)
 
 
@@ -235,10 +226,10 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
     >>> round(calibrate_to_success_rate(0.75, 0.1, 100), 3)
     0.888
     """
-    rate = check_single(check_positive(success_rate, "success_rate"), "success_rate")
+    rate = check.single(check.positive(success_rate, "success_rate"), "success_rate")
     if not 0.5 < rate < 1:
         raise ValueError(f"success_rate must be above 0.5 and below 1; got {rate:g}")
-    return _calibrated_to_rate(rate, check_rate(sample_rate), check_count(steps, "steps"))
+    return _calibrated_to_rate(rate, check_rate(sample_rate), check.count(steps, "steps"))
 
 
 @lru_cache(maxsize=512)
@@ -303,8 +294,8 @@ def _quiet() -> Iterator[None]:
 
 
 def _check_run(noise_multiplier: float, sample_rate: float, steps: int) -> tuple[float, float, int]:
-    sigma = check_single(check_positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
-    return sigma, check_rate(sample_rate), check_count(steps, "steps")
+    sigma = check.single(check.positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
+    return sigma, check_rate(sample_rate), check.count(steps, "steps")
 
 
 def subsampled_gaussian_profile(
@@ -346,8 +337,8 @@ def subsampled_gaussian_profile(
     >>> subsampled_gaussian_profile([0.0, 0.1, 1.0], 1.0, 0.1).round(4)
     array([0.0383, 0.0185, 0.0002])
     """
-    epsilon = np.asarray(check_nonnegative(epsilon, "epsilon"))
-    mu = 1 / check_single(check_positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
+    epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))
+    mu = 1 / check.single(check.positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
     q = check_rate(sample_rate)
     larger = epsilon + np.log1p(-np.expm1(-epsilon) * (1 - q) / q)  # log(1 + (e^epsilon - 1) / q)
     leave = q * gaussian_profile(larger, mu)
@@ -360,7 +351,7 @@ def subsampled_gaussian_profile(
 
 def check_rate(sample_rate: float) -> float:
     """Return the probability of being in a batch as a float, above 0 and at most 1."""
-    rate = check_single(check_positive(sample_rate, "sample_rate"), "sample_rate")
+    rate = check.single(check.positive(sample_rate, "sample_rate"), "sample_rate")
     if not rate <= 1:
         raise ValueError(f"sample_rate must be above 0 and at most 1; got {rate:g}")
     return rate

@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
@@ -22,19 +23,6 @@ from pdpbook.noise import gaussian_mu
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
 from pdpbook.sensitivity import huber_constant
-from pdpbook.validation import (
-    check_count,
-    check_delta,
-    check_finite,
-    check_positive,
-    check_rng,
-    check_scale,
-    check_single,
-)
-
-__all__ = ["DescentLaw", "GradientDescentRidge"]
-
-Floats = NDArray[np.float64]
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
 
@@ -90,7 +78,7 @@ class DescentLaw:
 
     def next_mean(self, theta: ArrayLike) -> Floats:
         """Return the mean of the iterate after each of `theta`, shape (..., d)."""
-        start = np.asarray(check_finite(theta, "theta"))
+        start = np.asarray(check.finite(theta, "theta"))
         flat = start.reshape(-1, start.shape[-1])
         pull, block = np.empty_like(flat), max(1, BLOCK // len(self.y))
         for k in range(0, len(flat), block):
@@ -101,7 +89,7 @@ class DescentLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density of paths, shape (..., steps * d); returns shape (...)."""
-        points = np.asarray(check_finite(points, "points"))
+        points = np.asarray(check.finite(points, "points"))
         d = self.X.shape[1]
         if points.ndim == 0 or points.shape[-1] != self.steps * d:
             raise ValueError(
@@ -117,8 +105,8 @@ class DescentLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw paths: shape (steps * d,), or (size, steps * d)."""
-        check_rng(rng)
-        count = 1 if size is None else check_count(size, "size", minimum=0)
+        check.rng(rng)
+        count = 1 if size is None else check.count(size, "size", minimum=0)
         noise = rng.standard_normal((self.steps, count, self.X.shape[1]))
         paths = self._run(-self.step_size * self.sigma * noise)
         return np.asarray(paths[0] if size is None else paths)
@@ -204,12 +192,12 @@ class GradientDescentRidge(CubeRegressor):
     ((2,), 0.184)
     """
 
-    delta: float = setting(default=1e-6, rule=partial(check_delta, zero=True))
-    steps: int = setting(default=10, rule=check_count)
+    delta: float = setting(default=1e-6, rule=partial(check.delta, zero=True))
+    steps: int = setting(default=10, rule=check.count)
     step_size: float | None = setting(default=None)
     loss: str = setting(default="huber", rule=one_of("huber", "square"))
-    huber_threshold: float = setting(default=1.0, rule=check_scale)
-    clip_norm: float | None = setting(default=None, rule=optional(check_scale))
+    huber_threshold: float = setting(default=1.0, rule=check.scale)
+    clip_norm: float | None = setting(default=None, rule=optional(check.scale))
     row_norm: float | None = setting(default=None)
 
     def law(self, people: People) -> DescentLaw:
@@ -256,7 +244,7 @@ class GradientDescentRidge(CubeRegressor):
             )
         huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
         if self.step_size is not None:
-            step = check_single(check_positive(self.step_size, "step_size"), "step_size")
+            step = check.single(check.positive(self.step_size, "step_size"), "step_size")
             if not step < 1 / self.lam:
                 raise ValueError(
                     f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "

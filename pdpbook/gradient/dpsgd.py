@@ -9,16 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
-from pdpbook._domain import (
-    ball_to_user_units,
-    check_number,
-    features_to_domain,
-    labels_to_domain,
-)
+from pdpbook._domain import ball_to_user_units, features_to_domain, labels_to_domain
 from pdpbook.frames.ball import OnePromise
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
@@ -32,11 +27,6 @@ from pdpbook.gradient.law import DPSGDLaw
 from pdpbook.guarantees import ApproximateDP
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
-from pdpbook.validation import check_count, check_delta, check_scale
-
-__all__ = ["DPSGDRegression"]
-
-Floats = NDArray[np.float64]
 
 
 @mechanism
@@ -108,15 +98,15 @@ class DPSGDRegression(OnePromise):
     ((2,), 100, 2.25)
     """
 
-    delta: float = setting(default=1e-5, rule=check_delta)
-    success_rate: float | None = setting(default=None, rule=optional(check_number))
-    learning_rate: float = setting(default=0.1, rule=check_scale)
-    batch_size: int = setting(default=16, rule=check_count)
-    epochs: int = setting(default=10, rule=check_count)
-    clip_norm: float = setting(default=1.0, rule=check_scale)
-    noise_multiplier: float | None = setting(default=None, rule=optional(check_scale))
+    delta: float = setting(default=1e-5, rule=check.delta)
+    success_rate: float | None = setting(default=None, rule=optional(check.number))
+    learning_rate: float = setting(default=0.1, rule=check.scale)
+    batch_size: int = setting(default=16, rule=check.count)
+    epochs: int = setting(default=10, rule=check.count)
+    clip_norm: float = setting(default=1.0, rule=check.scale)
+    noise_multiplier: float | None = setting(default=None, rule=optional(check.scale))
     accountant: str = setting(default="pld", rule=one_of(*ACCOUNTANTS))
-    n_public: int | None = setting(default=None, rule=optional(check_count))
+    n_public: int | None = setting(default=None, rule=optional(check.count))
 
     make_law = DPSGDLaw
 

@@ -9,13 +9,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from pdpbook import Floats, check
 from pdpbook.noise.laws import check_points, check_size
-from pdpbook.validation import check_rng
-
-Floats = NDArray[np.float64]
 
 FEW = 12  # people: with more, the 2^n batches of one step are too many for a density
 BLOCK = 4_000_000  # numbers in the largest temporary array
@@ -93,7 +91,7 @@ class DPSGDLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw paths: shape (steps * d,), or (size, steps * d)."""
-        rng, shape = check_rng(rng), check_size(size)
+        rng, shape = check.rng(rng), check_size(size)
         paths = [self._path(rng) for _ in range(math.prod(shape))]
         return np.reshape(paths, (*shape, self.steps * self.X.shape[1])).astype(float)
 
@@ -124,7 +122,7 @@ class DPSGDLaw:
         ndarray, shape (d,)
             The next iterate, with the noise of one step.
         """
-        check_rng(rng)
+        check.rng(rng)
         pull = self._slopes(theta, X, y) @ X
         noise = self._deviation(len(y)) * rng.standard_normal(X.shape[1])
         return np.asarray(theta - self.learning_rate * (pull / self._divisor(len(y)) + noise))

@@ -19,18 +19,3 @@ from pdpbook.guarantees.promises import (
     PureDP,
     ZeroConcentratedDP,
 )
-
-__all__ = [
-    "NEIGHBORS",
-    "ApproximateDP",
-    "BudgetAccount",
-    "GaussianDP",
-    "PACPrivacy",
-    "Promise",
-    "PureDP",
-    "ZeroConcentratedDP",
-    "compose",
-    "group",
-    "half_budget",
-    "success_rate",
-]

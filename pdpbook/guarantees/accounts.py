@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from pdpbook import check
 from pdpbook.guarantees.promises import (
     ApproximateDP,
     GaussianDP,
@@ -24,7 +25,6 @@ from pdpbook.guarantees.promises import (
     PureDP,
     ZeroConcentratedDP,
 )
-from pdpbook.validation import check_count, check_delta, check_positive
 
 
 def compose(*promises: Promise) -> Promise:
@@ -105,7 +105,7 @@ def group(promise: PureDP, members: Iterable[int]) -> float:
     """
     if not isinstance(promise, PureDP):
         raise TypeError(f"promise must be a PureDP; got {promise!r}")
-    who = [check_count(i, "members", minimum=0) for i in members]
+    who = [check.count(i, "members", minimum=0) for i in members]
     if len(set(who)) < len(who) or (promise.n is not None and any(i >= promise.n for i in who)):
         raise ValueError(f"members must be different people below n = {promise.n}; got {who}")
     each = np.broadcast_to(promise.epsilon, (promise.n or max(who, default=0) + 1,))
@@ -318,8 +318,8 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
     >>> float(epsilon), float(delta)
     (1.0, 0.0)
     """
-    half = np.asarray(check_positive(epsilon, "epsilon")) / 2
-    return half[()], (check_delta(delta, zero=True) / (1 + np.exp(half)))[()]
+    half = np.asarray(check.positive(epsilon, "epsilon")) / 2
+    return half[()], (check.delta(delta, zero=True) / (1 + np.exp(half)))[()]
 
 
 def success_rate(promise: Promise) -> Any:

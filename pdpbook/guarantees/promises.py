@@ -11,16 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri_exp
 
+from pdpbook import check
 from pdpbook.noise import gaussian_profile
 from pdpbook.noise.laws import keep
-from pdpbook.validation import (
-    check_budgets,
-    check_choice,
-    check_delta,
-    check_each,
-    check_nonnegative,
-    check_probability,
-)
 
 NEIGHBORS = {
     "replace-one": "replacing their record",
@@ -59,7 +52,7 @@ class Promise:
         float or ndarray
             Values in [0, 1], of the broadcast shape.
         """
-        at, n = np.asarray(check_nonnegative(epsilon, "epsilon")), self.n
+        at, n = np.asarray(check.nonnegative(epsilon, "epsilon")), self.n
         if n is not None and at.ndim and at.shape[-1] not in (1, n):
             raise ValueError(
                 f"epsilon must be a number or end in an axis of 1 or {n}, the number of people; "
@@ -73,7 +66,7 @@ class Promise:
         Bisection of the hub; the end that is returned keeps the promise, in floating point too.
         `delta` is a number or one for each person.
         """
-        delta = check_probability(delta, "delta")
+        delta = check.probability(delta, "delta")
         if np.ndim(delta) and np.shape(delta) != (self.n,):
             got = f"got shape {np.shape(delta)} for n = {self.n}"
             raise ValueError(f"delta must be a number or have one entry for each person; {got}")
@@ -140,7 +133,7 @@ class Promise:
             raise ValueError(f"{' and '.join(shapes)} must have one length; got shapes {shapes}")
         keep(self, **checked)
         if "neighbors" in vars(self):
-            check_choice(self.neighbors, "neighbors", list(NEIGHBORS))
+            check.choice(self.neighbors, "neighbors", list(NEIGHBORS))
 
     def _against(self) -> str:
         return f"against {NEIGHBORS[self.neighbors]}"
@@ -183,7 +176,7 @@ class PureDP(Promise):
     _sentence: ClassVar[str] = "{epsilon}-differential privacy"
 
     def __post_init__(self) -> None:
-        self._store(epsilon=check_each(self.epsilon, None, "epsilon"))
+        self._store(epsilon=check.each(self.epsilon, None, "epsilon"))
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
         return _randomized_response_profile(epsilon, self.epsilon)
@@ -236,8 +229,8 @@ class ApproximateDP(Promise):
     _sentence: ClassVar[str] = "({epsilon}, {delta})-differential privacy"
 
     def __post_init__(self) -> None:
-        epsilon = check_budgets(check_nonnegative(self.epsilon, "epsilon"), None, "epsilon")
-        delta = check_budgets(check_probability(self.delta, "delta"), None, "delta")
+        epsilon = check.budgets(check.nonnegative(self.epsilon, "epsilon"), None, "epsilon")
+        delta = check.budgets(check.probability(self.delta, "delta"), None, "delta")
         self._store(epsilon=epsilon, delta=delta)
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
@@ -269,7 +262,7 @@ class ZeroConcentratedDP(Promise):
     _sentence: ClassVar[str] = "{rho}-zero-concentrated differential privacy"
 
     def __post_init__(self) -> None:
-        self._store(rho=check_each(self.rho, None, "rho"))
+        self._store(rho=check.each(self.rho, None, "rho"))
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
         rho = np.where(np.asarray(self.rho) > 0, self.rho, 1.0)
@@ -310,7 +303,7 @@ class GaussianDP(Promise):
     _sentence: ClassVar[str] = "{mu}-Gaussian differential privacy"
 
     def __post_init__(self) -> None:
-        self._store(mu=check_each(self.mu, None, "mu"))
+        self._store(mu=check.each(self.mu, None, "mu"))
 
     def _profile(self, epsilon: NDArray[np.float64]) -> Any:
         mu = np.asarray(self.mu)
@@ -350,9 +343,9 @@ class PACPrivacy(Promise):
     )
 
     def __post_init__(self) -> None:
-        rate = check_probability(self.success_rate, "success_rate")
-        rate = check_budgets(rate, None, "success_rate")
-        self._store(success_rate=rate, sample_rate=check_delta(self.sample_rate, "sample_rate"))
+        rate = check.probability(self.success_rate, "success_rate")
+        rate = check.budgets(rate, None, "success_rate")
+        self._store(success_rate=rate, sample_rate=check.delta(self.sample_rate, "sample_rate"))
         if not np.all(rate >= self.prior):
             blind = f"{self.prior:g}, that of a blind guess"
             raise ValueError(f"success_rate must be at least {blind}; got {np.min(rate):g}")

@@ -7,18 +7,3 @@ from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import ConvergenceError, GWAWeights, gwa_weights
 from pdpbook.gwa.streams import RowWeights, gwa_rows
 from pdpbook.gwa.two_stage import TwoStageGWARegression
-
-__all__ = [
-    "ConvergenceError",
-    "GWARegression",
-    "GWAWeights",
-    "RowWeights",
-    "SampleLimitedRegression",
-    "TwoStageGWARegression",
-    "certify",
-    "exact_sensitivity",
-    "gwa_program",
-    "gwa_rows",
-    "gwa_weights",
-    "prediction_root",
-]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats, check
 from pdpbook._budgets import where_above_zero
-from pdpbook._domain import ULP, check_flag, inside, labels_of, predictions, table_of
+from pdpbook._domain import ULP, inside, labels_of, predictions, table_of
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, UserRegressor
@@ -20,11 +20,6 @@ from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import refuse_others
-from pdpbook.validation import check_bounds, check_finite
-
-__all__: list[str] = []  # for the estimators of this folder
-
-Floats = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-7  # a budget below this share of the largest counts as 0, and is promised 0
 
@@ -120,7 +115,7 @@ class LabelPrivateRegression(UserRegressor):
     X IS PUBLIC: only labels are protected, those of a user all at once.
     """
 
-    fit_intercept: bool = setting(default=False, rule=check_flag)
+    fit_intercept: bool = setting(default=False, rule=check.flag)
     delta = 0.0  # a setting where noise may be Gaussian
 
     def law(self, people: PeopleWithRows) -> Any:
@@ -152,8 +147,8 @@ class LabelPrivateRegression(UserRegressor):
         return rows, labels_of(rows, y)
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        low, high = check_bounds(self.y_bounds, "y_bounds")
-        return X, inside(np.asarray(check_finite(y, "y")), low, high, "y", "y_bounds", self.clip)
+        low, high = check.bounds(self.y_bounds, "y_bounds")
+        return X, inside(np.asarray(check.finite(y, "y")), low, high, "y", "y_bounds", self.clip)
 
     def with_constant(self, X: Floats) -> Floats:
         """Return rows of the regression, with a last column of ones on request."""
@@ -185,7 +180,7 @@ class LabelPrivateRegression(UserRegressor):
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
         """Users of a table that is public."""
         refuse_others(self, "X and users", n=n, d=d, y=y)
-        rows = np.asarray(check_finite(X, "X"))
+        rows = np.asarray(check.finite(X, "X"))
         if rows.ndim != 2:
             raise ValueError(f"X must have shape (n, d); got shape {rows.shape}")
         budgets = self._check_settings(epsilon)

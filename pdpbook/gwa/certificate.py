@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook.gwa.dual import evaluate, relative_gap
 from pdpbook.gwa.exact import bound_of_parts, check_exact, exact_objective, search_bound
 from pdpbook.gwa.exact_interior import Parts
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem
 from pdpbook.gwa.sensitivity import exact_sensitivity
-from pdpbook.validation import check_choice, check_finite
-
-__all__ = ["certify"]
-
-Floats = NDArray[np.float64]
 
 
 def certify(
@@ -79,14 +75,14 @@ def certify(
     -----
     Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa*.
     """
-    exact = check_choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
+    exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
     problem, _ = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
     if exact:
         check_exact(problem)
     elif parts is not None:
         raise ValueError("parts must be None without sensitivity='exact', which alone has them")
-    weights = np.asarray(check_finite(C, "C"))
-    Lam = np.asarray(check_finite(multipliers, "multipliers"))
+    weights = np.asarray(check.finite(C, "C"))
+    Lam = np.asarray(check.finite(multipliers, "multipliers"))
     k, n, d = len(problem.target), *problem.X.shape
     if weights.shape != (k, n):
         raise ValueError(f"C must have shape ({k}, {n}); got {weights.shape}")
@@ -141,7 +137,7 @@ def _check_parts(parts: Any, problem: Problem) -> Parts:
     for user, (own, pair) in enumerate(zip(rows, parts, strict=True)):
         long, short = sorted((k, own.stop - own.start), reverse=True)
         given = pair if isinstance(pair, tuple | list) else (pair,)
-        arrays = [np.asarray(check_finite(part, "parts")) for part in given]
+        arrays = [np.asarray(check.finite(part, "parts")) for part in given]
         shapes = [part.shape for part in arrays]
         p = shapes[0][0] if shapes and shapes[0] else 0
         if shapes != [(p, short), (long, p)] or p == 0 or not (np.abs(arrays[0]) == 1).all():

@@ -10,11 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pdpbook import Floats
 from pdpbook.gwa.problem import Problem
 
-__all__: list[str] = []
-
-Floats = NDArray[np.float64]
 MOST_PASSES = 200
 
 

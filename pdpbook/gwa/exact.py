@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats
 from pdpbook.gwa.dual import relative_gap, repair
 from pdpbook.gwa.exact_interior import ExactInteriorPoint, Parts
 from pdpbook.gwa.problem import Problem
 from pdpbook.gwa.rows import Solution
 from pdpbook.gwa.sensitivity import exact_sensitivity
 
-__all__: list[str] = []
-
-Floats = NDArray[np.float64]
 STEPS, EVERY = 300, 3  # steps at most, and between new cuts
 
 

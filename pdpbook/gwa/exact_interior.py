@@ -17,13 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from pdpbook import Floats
 from pdpbook.gwa.interior import cholesky, longest
 from pdpbook.gwa.problem import Problem
 from pdpbook.gwa.sensitivity import sign_vectors
 
-__all__: list[str] = []
-
-Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Parts = tuple[tuple[Floats, Floats], ...]  # for every user, signs (p, q) and w (a, p)
 FIRST, MORE = 20, 10  # signs of a user at first, and signs that join at a time

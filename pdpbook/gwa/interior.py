@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from pdpbook import Floats
 from pdpbook.gwa.problem import Problem
 
-__all__: list[str] = []
-
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 SIGNS = np.array([1.0, -1.0])[:, None, None]
 LIFT, JOIN = 0.3, 0.03  # start of the weights and of the prices of new rows; found by trial

@@ -11,12 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pdpbook import Floats
 from pdpbook.gwa.dual import best_levels
 from pdpbook.gwa.problem import Problem
 
-__all__: list[str] = []
-
-Floats = NDArray[np.float64]
 STEPS = 25
 
 

@@ -14,20 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from pdpbook import Floats, check
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.noise import gaussian_mu
-from pdpbook.validation import (
-    check_choice,
-    check_delta,
-    check_finite,
-    check_nonnegative,
-    check_positive,
-    check_single,
-)
-
-__all__: list[str] = []
-
-Floats = NDArray[np.float64]
 
 FAR = 1e30  # budgets beyond it, in units of the labels, leave nothing to compute with
 FEASIBLE = 1e-9  # relative error of C X = target that counts as rounding
@@ -117,32 +106,32 @@ def build_problem(
     delta: Any = None,
 ) -> tuple[Problem, Users]:
     """Check every argument of `gwa_weights` and sort the rows by user."""
-    given, X = X, np.asarray(check_finite(X, "X"))
+    given, X = X, np.asarray(check.finite(X, "X"))
     if X.ndim != 2 or X.size == 0:
         raise ValueError(f"X must have shape (n, d), n and d at least 1; got {X.shape}")
     n, d = X.shape
     owned = check_users(users, n, X=given)
-    sigma2 = check_single(check_nonnegative(sigma2, "sigma2"), "sigma2")
-    width = check_single(check_positive(width, "width"), "width")
+    sigma2 = check.single(check.nonnegative(sigma2, "sigma2"), "sigma2")
+    width = check.single(check.positive(width, "width"), "width")
     budgets = check_user_epsilon(epsilon, owned)
     if not budgets.all():
         raise ValueError(
             "epsilon must be above 0 here: leave the rows of users with budget 0 out of X; "
             f"{int((budgets == 0).sum())} of {len(budgets)} users have none"
         )
-    grouped = check_choice(norm, "norm", ("l1", "l2")) == "l2"
+    grouped = check.choice(norm, "norm", ("l1", "l2")) == "l2"
     if grouped and delta is None:
         raise ValueError("delta must be given with norm='l2': Gaussian noise has no pure promise")
     if not grouped and delta is not None:
         raise ValueError(f"delta must be None with norm='l1', Laplace noise; got {delta!r}")
-    price = np.inf if prior is None else check_single(check_positive(prior, "prior"), "prior")
-    A = np.eye(d) if target is None else np.asarray(check_finite(target, "target"))
+    price = np.inf if prior is None else check.single(check.positive(prior, "prior"), "prior")
+    A = np.eye(d) if target is None else np.asarray(check.finite(target, "target"))
     if A.ndim != 2 or A.shape[1] != d or len(A) == 0:
         raise ValueError(f"target must have shape (k, {d}), a column for each of X; got {A.shape}")
     if not A.any():
         raise ValueError("target must not be all zeros: then there is nothing to estimate")
     if grouped:
-        budgets = np.asarray(gaussian_mu(budgets, check_delta(delta)), dtype=float)
+        budgets = np.asarray(gaussian_mu(budgets, check.delta(delta)), dtype=float)
     share = budgets / width
     unit = float(share.max())
     if not 1 / FAR < unit < FAR:

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats
 from pdpbook.gwa.problem import Problem, build_problem
 
-__all__ = ["gwa_program"]
-
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 EXACT = {

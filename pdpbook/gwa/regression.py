@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats, check
 from pdpbook._domain import ULP
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
@@ -25,11 +26,6 @@ from pdpbook.gwa._release import (
 )
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.noise import gaussian_mu
-from pdpbook.validation import check_count, check_delta, check_positive, check_scale
-
-__all__ = ["GWARegression", "SampleLimitedRegression", "prediction_root"]
-
-Floats = NDArray[np.float64]
 
 MOST_THRESHOLDS = 500  # of which "best" looks at all; of more, at so many in a geometric grid
 
@@ -99,12 +95,12 @@ class GWARegression(LabelPrivateRegression):
     (array([1., 1.]), (1,))
     """
 
-    delta: float = setting(default=0.0, rule=partial(check_delta, zero=True))
+    delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
     objective: str = setting(default="parameters", rule=one_of("parameters", "prediction"))
-    prior: float | None = setting(default=None, rule=optional(check_scale))
+    prior: float | None = setting(default=None, rule=optional(check.scale))
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
     solver: str = setting(default="auto")
-    tol: float = setting(default=1e-8, rule=single(check_positive))
+    tol: float = setting(default=1e-8, rule=single(check.positive))
 
     def check(self) -> None:
         if self.sensitivity == "exact" and self.delta != 0:
@@ -227,7 +223,7 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
     max_rows: str | int = setting(default="best", rule=limit_on_rows)
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
-    choice: int = setting(default=0, rule=partial(check_count, minimum=0))
+    choice: int = setting(default=0, rule=partial(check.count, minimum=0))
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         X = self.with_constant(X)

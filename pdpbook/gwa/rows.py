@@ -13,12 +13,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pdpbook import Floats
 from pdpbook.gwa.dual import DualValue, evaluate, relative_gap, repair
 from pdpbook.gwa.problem import Problem
 
-__all__: list[str] = []
-
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 ROUNDS = 60
 PER_USER = 3  # rows that join at a time

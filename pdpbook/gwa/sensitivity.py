@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats, check
 from pdpbook._users import check_users
-from pdpbook.validation import check_finite, check_positive, check_single
 
-__all__ = ["exact_sensitivity"]
-
-Floats = NDArray[np.float64]
 CHUNK = 1 << 21  # products held at a time
 
 
@@ -57,13 +54,13 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
     >>> exact_sensitivity([[1.0, 1.0], [1.0, -1.0]], ["a", "a"])
     array([2.])
     """
-    weights = np.asarray(check_finite(C, "C"))
+    weights = np.asarray(check.finite(C, "C"))
     if weights.ndim != 2 or weights.size == 0:
         raise ValueError(f"C must have shape (k, n), k and n at least 1; got {weights.shape}")
     k, n = weights.shape
     if k > 20:
         raise ValueError(f"C must have at most 20 rows, 2^19 sign vectors; got {k}")
-    width = check_single(check_positive(width, "width"), "width")
+    width = check.single(check.positive(width, "width"), "width")
     owned = check_users(users, n)
     order = np.argsort(owned.codes, kind="stable")
     order = order[np.abs(weights[:, order]).max(axis=0) > 0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats, check
 from pdpbook.gwa.certificate import judge
 from pdpbook.gwa.dual import evaluate, relative_gap, repair
 from pdpbook.gwa.exact import check_exact, solve_exact
@@ -16,11 +17,6 @@ from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
 from pdpbook.gwa.program import ProgramSolver
 from pdpbook.gwa.rows import Solution, Solver, solve_rows
-from pdpbook.validation import check_choice, check_positive, check_single
-
-__all__ = ["ConvergenceError", "GWAWeights", "gwa_weights"]
-
-Floats = NDArray[np.float64]
 
 NEXT_TO_NOTHING = 1e-10  # a share of the objective far below every tolerance
 QUICK = 3_000  # entries of C up to which the program in cvxpy takes a fraction of a second
@@ -119,9 +115,9 @@ def gwa_weights(
     -----
     Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
     """
-    check_choice(solver, "solver", ("auto", "cvxpy", "interior"))
-    check_choice(sensitivity, "sensitivity", ("entrywise", "exact"))
-    tol = check_single(check_positive(tol, "tol"), "tol")
+    check.choice(solver, "solver", ("auto", "cvxpy", "interior"))
+    check.choice(sensitivity, "sensitivity", ("entrywise", "exact"))
+    tol = check.single(check.positive(tol, "tol"), "tol")
     problem, owned = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
     if sensitivity == "exact":
         check_exact(problem)

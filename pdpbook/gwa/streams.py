@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pdpbook import Floats, check
 from pdpbook._users import check_users
 from pdpbook.blocks import Rows, several_passes
 from pdpbook.gwa.dual import DualValue, evaluate, lowest_levels
@@ -22,11 +23,7 @@ from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
 from pdpbook.gwa.rows import Chosen, grow, longest
 from pdpbook.gwa.solver import ConvergenceError
 from pdpbook.ridge import factor, triangle
-from pdpbook.validation import check_finite, check_positive, check_single
 
-__all__ = ["RowWeights", "gwa_rows"]
-
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
@@ -84,7 +81,7 @@ def gwa_rows(
     >>> found.gap <= 1e-8, found.C.sum().round(6)
     (True, np.float64(1.0))
     """
-    tol = check_single(check_positive(tol, "tol"), "tol")
+    tol = check.single(check.positive(tol, "tol"), "tol")
     given = {"sigma2": sigma2, "epsilon": epsilon, "width": width}
     people = several_passes(blocks, "gwa_rows", "X", "users")
     design = design_of(people, given)
@@ -140,7 +137,7 @@ def _summary(X: Any, users: Any) -> tuple[NDArray[Any], tuple[Floats, int]]:
 
 
 def _rows(X: Any) -> Floats:
-    rows = np.asarray(check_finite(X, "X"))
+    rows = np.asarray(check.finite(X, "X"))
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"X must have shape (n, d), n and d at least 1; got {rows.shape}")
     return rows

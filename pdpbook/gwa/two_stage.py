@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, setting, single
 from pdpbook.frames.users import PeopleWithRows
@@ -16,11 +17,6 @@ from pdpbook.gwa.regression import GWARegression
 from pdpbook.noise import ProductLaw
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.validation import check_finite, check_positive, check_probability
-
-__all__ = ["TwoStageGWARegression"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +37,7 @@ class TwoStageLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., 2k); returns shape (...)."""
-        points = np.asarray(check_finite(points, "points"))
+        points = np.asarray(check.finite(points, "points"))
         first, second = np.split(points, 2, axis=-1)
         tails = np.abs(first - self.pilot.C @ self.y).sum(axis=-1) / self.pilot.scale
         tails = tails + np.abs(second - self._second(first)).sum(axis=-1) / self.final.scale
@@ -121,10 +117,10 @@ class TwoStageGWARegression(LabelPrivateRegression):
     (2, True)
     """
 
-    share: float = setting(default=0.25, rule=single(check_probability))
-    reach: float = setting(default=3.5, rule=single(check_positive))
+    share: float = setting(default=0.25, rule=single(check.probability))
+    reach: float = setting(default=3.5, rule=single(check.positive))
     solver: str = setting(default="auto")
-    tol: float = setting(default=1e-8, rule=single(check_positive))
+    tol: float = setting(default=1e-8, rule=single(check.positive))
 
     def law(self, people: PeopleWithRows) -> ProductLaw | TwoStageLaw:
         final = people.plan

@@ -25,21 +25,3 @@ from pdpbook.noise.profiles import (
     l2_laplace_eps0,
     l2_laplace_profile,
 )
-
-__all__ = [
-    "GridLaplace",
-    "L2Laplace",
-    "ProductLaw",
-    "gaussian_epsilon",
-    "gaussian_mu",
-    "gaussian_profile",
-    "grid_laplace",
-    "grid_rate",
-    "grid_steps",
-    "l2_laplace_eps0",
-    "l2_laplace_profile",
-    "l2_laplace_radius",
-    "round_to_grid",
-    "sample_discrete_laplace",
-    "sample_l2_laplace",
-]

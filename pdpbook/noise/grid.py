@@ -15,18 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats, check
 from pdpbook.noise.laws import check_points, check_size, check_step, check_vector, keep
-from pdpbook.validation import (
-    check_budgets,
-    check_count,
-    check_finite,
-    check_nonnegative,
-    check_positive,
-    check_rng,
-    check_single,
-)
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Randomness = np.random.Generator | random.SystemRandom
 
@@ -69,10 +60,10 @@ def sample_discrete_laplace(
     dtype('int64')
     """
     exact = _rate(rate, "rate")
-    rng = rng if isinstance(rng, random.SystemRandom) else check_rng(rng)
+    rng = rng if isinstance(rng, random.SystemRandom) else check.rng(rng)
     if size is None:
         return _draw(exact, rng)
-    count = check_count(size, "size", minimum=0)
+    count = check.count(size, "size", minimum=0)
     return np.array([_draw(exact, rng) for _ in range(count)], dtype=np.int64)
 
 
@@ -149,9 +140,9 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     >>> grid_steps([0.1, 0.5], 0.25), grid_steps(0.1, 0.25, d=3)
     (array([1, 2]), 3)
     """
-    moves = check_budgets(check_nonnegative(sensitivity, "sensitivity"), None, "sensitivity")
-    grid, d = check_step(step), check_count(d, "d")
-    slack = 2 * d * Fraction(check_single(check_nonnegative(error, "error"), "error"))
+    moves = check.budgets(check.nonnegative(sensitivity, "sensitivity"), None, "sensitivity")
+    grid, d = check_step(step), check.count(d, "d")
+    slack = 2 * d * Fraction(check.single(check.nonnegative(error, "error"), "error"))
     steps = [
         max(1, math.ceil((Fraction(float(s)) + slack) / grid) + d - 1) for s in np.atleast_1d(moves)
     ]
@@ -192,7 +183,7 @@ def grid_rate(
     Fraction(1, 120)
     """
     steps = np.atleast_1d(grid_steps(sensitivity, step, d, error=error))
-    budgets = np.atleast_1d(check_positive(epsilon, "epsilon"))
+    budgets = np.atleast_1d(check.positive(epsilon, "epsilon"))
     if len(steps) > 1 and len(budgets) > 1 and len(steps) != len(budgets):
         raise ValueError(
             "epsilon and sensitivity must have one length; "
@@ -240,7 +231,7 @@ def grid_laplace(
     >>> law.sample(rng=np.random.default_rng(1)) % 0.25
     array([0.])
     """
-    exact = check_vector(np.atleast_1d(check_finite(values, "values")), "values", "d")
+    exact = check_vector(np.atleast_1d(check.finite(values, "values")), "values", "d")
     rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
     grid = check_step(step)
     center = [math.floor(Fraction(float(v)) / grid + Fraction(1, 2)) for v in exact]
@@ -303,7 +294,7 @@ class GridLaplace:
 
 def _rate(rate: Any, name: str) -> Fraction:
     known = isinstance(rate, Fraction)
-    exact = Fraction(rate if known else repr(check_single(check_positive(rate, name), name)))
+    exact = Fraction(rate if known else repr(check.single(check.positive(rate, name), name)))
     if not exact >= SLOWEST:
         raise ValueError(
             f"{name} must be at least 2**-40; got {float(exact):g}. Take a coarser step"

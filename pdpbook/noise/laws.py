@@ -11,19 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_finite,
-    check_positive,
-    check_rng,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 RATES = 1e-150, 1e150  # beyond them the square of a length is no number
 
@@ -63,7 +54,7 @@ def sample_l2_laplace(
     >>> sample_l2_laplace(3, 2.0, size=5, rng=np.random.default_rng(1)).shape
     (5, 3)
     """
-    d, eta, rng = check_count(d, "d"), _rate(eta), check_rng(rng)
+    d, eta, rng = check.count(d, "d"), _rate(eta), check.rng(rng)
     shape = check_size(size)
     length = np.zeros(1)
     while not np.all(length > 0):  # once in 2^52 draws for d = 1: never return noise of length 0
@@ -74,7 +65,7 @@ def sample_l2_laplace(
 
 
 def _rate(eta: Any) -> float:
-    rate = check_single(check_positive(eta, "eta"), "eta")
+    rate = check.single(check.positive(eta, "eta"), "eta")
     low, high = RATES
     if not low <= rate <= high:
         raise ValueError(
@@ -110,7 +101,7 @@ def l2_laplace_radius(d: int, eta: float) -> Any:
     """
     from scipy import stats
 
-    return stats.gamma(check_count(d, "d"), scale=1 / _rate(eta))
+    return stats.gamma(check.count(d, "d"), scale=1 / _rate(eta))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +132,7 @@ class L2Laplace:
     eta: float
 
     def __post_init__(self) -> None:
-        center = check_vector(check_finite(self.center, "center"), "center", "d")
+        center = check_vector(check.finite(self.center, "center"), "center", "d")
         keep(self, center=center, eta=_rate(self.eta))
 
     def logpdf(self, points: ArrayLike) -> Floats:
@@ -186,7 +177,7 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
     >>> round_to_grid([0.3, -1.1], step=0.25)
     array([ 0.25, -1.  ])
     """
-    released = check_finite(values, "values")
+    released = check.finite(values, "values")
     step = float(check_step(step))
     return np.asarray(np.round(released / step) * step)[()]
 
@@ -224,9 +215,9 @@ class ProductLaw:
     noise: str = "laplace"
 
     def __post_init__(self) -> None:
-        center = np.asarray(check_finite(self.center, "center"))
-        scale = np.asarray(check_positive(self.scale, "scale"))
-        check_choice(self.noise, "noise", ("laplace", "gaussian"))
+        center = np.asarray(check.finite(self.center, "center"))
+        scale = np.asarray(check.positive(self.scale, "scale"))
+        check.choice(self.noise, "noise", ("laplace", "gaussian"))
         if center.ndim != 1 or center.size == 0 or scale.shape != center.shape:
             raise ValueError(
                 "center and scale must have one shape (m,), m at least 1; "
@@ -246,7 +237,7 @@ class ProductLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law: shape (m,), or (size, m)."""
-        draw = check_rng(rng).laplace if self.noise == "laplace" else check_rng(rng).normal
+        draw = check.rng(rng).laplace if self.noise == "laplace" else check.rng(rng).normal
         return np.asarray(
             self.center + draw(0.0, self.scale, (*check_size(size), len(self.center)))
         )
@@ -271,7 +262,7 @@ def check_vector(values: Any, name: str, k: str) -> Floats:
 
 def check_points(points: Any, d: int, what: str = "") -> Floats:
     """Points of shape (..., d)."""
-    found: Floats = np.asarray(check_finite(points, "points"))
+    found: Floats = np.asarray(check.finite(points, "points"))
     if found.ndim == 0 or found.shape[-1] != d:
         raise ValueError(f"points must have shape (..., {d}){what}; got shape {found.shape}")
     return found
@@ -280,12 +271,12 @@ def check_points(points: Any, d: int, what: str = "") -> Floats:
 def check_size(size: Any) -> tuple[int, ...]:
     """How many draws, as the axes in front of one: none for None."""
     entries = () if size is None else size if isinstance(size, tuple) else (size,)
-    return tuple(check_count(entry, "size", minimum=0) for entry in entries)
+    return tuple(check.count(entry, "size", minimum=0) for entry in entries)
 
 
 def check_step(step: Any) -> Fraction:
     """The width of a grid, a power of two."""
-    value = check_single(check_positive(step, "step"), "step")
+    value = check.single(check.positive(step, "step"), "step")
     if math.frexp(value)[0] != 0.5:
         raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
     return Fraction(value)

@@ -11,12 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-from pdpbook.validation import check_count, check_nonnegative, check_positive, check_probability
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 gauss_legendre = lru_cache(maxsize=8)(np.polynomial.legendre.leggauss)
 
@@ -54,9 +52,9 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
     >>> l2_laplace_profile([0.0, 1.0, 2.0], d=1, eps0=2.0).round(4)
     array([0.6321, 0.3935, 0.    ])
     """
-    d = check_count(d, "d")
+    d = check.count(d, "d")
     epsilon, eps0 = _broadcast(
-        epsilon=check_nonnegative(epsilon, "epsilon"), eps0=check_positive(eps0, "eps0")
+        epsilon=check.nonnegative(epsilon, "epsilon"), eps0=check.positive(eps0, "eps0")
     )
     delta = np.zeros(epsilon.shape)
     inside = epsilon < eps0
@@ -139,7 +137,7 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
     >>> l2_laplace_eps0(1.0, 1e-6, d=30).round(3)
     np.float64(1.486)
     """
-    d, (epsilon, delta) = check_count(d, "d"), _budgets(epsilon, delta)
+    d, (epsilon, delta) = check.count(d, "d"), _budgets(epsilon, delta)
 
     def keeps(eps0: Floats) -> Any:
         return l2_laplace_profile(epsilon, d, np.maximum(eps0, 1e-300)) <= delta
@@ -176,7 +174,7 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     array([0.3829, 0.1269])
     """
     epsilon, mu = _broadcast(
-        epsilon=check_nonnegative(epsilon, "epsilon"), mu=check_positive(mu, "mu")
+        epsilon=check.nonnegative(epsilon, "epsilon"), mu=check.positive(mu, "mu")
     )
     with np.errstate(over="ignore", invalid="ignore"):
         a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
@@ -215,7 +213,7 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
     >>> gaussian_epsilon(1e-6, mu=[0.3, 1.0]).round(5)
     array([1.29171, 4.88655])
     """
-    delta, mu = _broadcast(delta=check_probability(delta, "delta"), mu=check_positive(mu, "mu"))
+    delta, mu = _broadcast(delta=check.probability(delta, "delta"), mu=check.positive(mu, "mu"))
 
     def keeps(epsilon: Floats) -> Any:
         return gaussian_profile(epsilon, mu) <= delta
@@ -279,7 +277,7 @@ def _bisect(keeps: Callable[[Floats], Any], *, kept: Any, broken: Any) -> Floats
 
 def _budgets(epsilon: ArrayLike, delta: ArrayLike) -> list[Floats]:
     return _broadcast(
-        epsilon=check_nonnegative(epsilon, "epsilon"), delta=check_probability(delta, "delta")
+        epsilon=check.nonnegative(epsilon, "epsilon"), delta=check.probability(delta, "delta")
     )
 
 

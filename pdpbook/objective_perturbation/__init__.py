@@ -8,5 +8,3 @@ noise on the minimizer itself in `personalized`.
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget
 from pdpbook.objective_perturbation.law import ObjectiveLaw
 from pdpbook.objective_perturbation.ridge import ObjectivePerturbation
-
-__all__ = ["BudgetSplit", "ObjectiveLaw", "ObjectivePerturbation", "split_budget"]

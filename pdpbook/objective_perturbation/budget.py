@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import interpolate, optimize
 
+from pdpbook import Floats, check
 from pdpbook.noise import l2_laplace_profile
 from pdpbook.noise.profiles import last_kept
-from pdpbook.validation import check_count, check_delta, check_positive, check_single
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -81,11 +79,11 @@ def split_budget(
     >>> round(split.rate, 3), split_budget([1.0, 1.0, 2.0, 4.0], 2.0, exact=False).rate
     (6.461, 6.0)
     """
-    budgets = check_positive(epsilon, "epsilon")
+    budgets = check.positive(epsilon, "epsilon")
     if np.ndim(budgets) != 1:
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
-    kappa = check_single(check_positive(curvature, "curvature"), "curvature")
-    delta = check_delta(delta, zero=True)
+    kappa = check.single(check.positive(curvature, "curvature"), "curvature")
+    delta = check.delta(delta, zero=True)
     total = float(budgets.sum())
     if not total > kappa:
         raise ValueError(
@@ -103,7 +101,7 @@ def split_budget(
         return BudgetSplit(weights, rate * weights, volume, rate)
     if d is None:
         raise ValueError("d must be given with a delta above 0; got None")
-    return _with_delta(budgets, kappa, delta, check_count(d, "d"))
+    return _with_delta(budgets, kappa, delta, check.count(d, "d"))
 
 
 def _shares(budgets: Floats) -> Floats:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.noise.laws import check_points
-
-Floats = NDArray[np.float64]
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
 NEWTON_STEPS = 12  # for all tilts together; what is left is solved one by one

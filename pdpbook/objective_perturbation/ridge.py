@@ -6,10 +6,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats, check
 from pdpbook._budgets import smallest, where_above_zero, worth_taking
-from pdpbook._domain import check_flag
 from pdpbook.frames.cube import CubeRegressor, positive_rate
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
@@ -20,11 +19,6 @@ from pdpbook.objective_perturbation.law import ObjectiveLaw
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 from pdpbook.sensitivity import huber_constant, solver_excess
-from pdpbook.validation import check_delta, check_scale
-
-__all__ = ["ObjectivePerturbation"]
-
-Floats = NDArray[np.float64]
 
 SOLVER_SHARE = 1e-3  # of the smallest budget, for a minimizer that is not exact
 ULP = float(np.finfo(float).eps)
@@ -103,9 +97,9 @@ class ObjectivePerturbation(CubeRegressor):
     ((2,), 71.8)
     """
 
-    delta: float = setting(default=0.0, rule=partial(check_delta, zero=True))
-    huber_threshold: float = setting(default=1.0, rule=check_scale)
-    exact: bool = setting(default=True, rule=check_flag)
+    delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
+    huber_threshold: float = setting(default=1.0, rule=check.scale)
+    exact: bool = setting(default=True, rule=check.flag)
     row_norm: float | None = setting(default=None)
 
     def law(self, people: People) -> ObjectiveLaw:

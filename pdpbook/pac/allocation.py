@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook.pac.differences import DifferenceMoments, signed
 from pdpbook.pac.mixture import joint_covariance, joint_variances, lagrange_variances
 from pdpbook.pac.rates import success_rate_to_snr
-from pdpbook.validation import check_choice, check_probability, check_single
-
-Floats = NDArray[np.float64]
 
 COMBINE = ("minimax", "max")  #: one noise for everybody, the cheapest or the maximum
 NULL = 1e-12  # relative; below it a direction of the covariance has no noise
@@ -87,9 +85,9 @@ def allocate_noise(
     Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, ``prop-back-projection``,
     ``prop-all-individuals`` and ``prop-task-noise`` (ours), chapter *pac/noise*.
     """
-    check_choice(combine, "combine", COMBINE)
-    check_choice(shape, "shape", ("diagonal", "full"))
-    rate = check_single(check_probability(success_rate, "success_rate"), "success_rate")
+    check.choice(combine, "combine", COMBINE)
+    check.choice(shape, "shape", ("diagonal", "full"))
+    rate = check.single(check.probability(success_rate, "success_rate"), "success_rate")
     prior = max(moments.sample_rate, 1 - moments.sample_rate)
     tau = float(success_rate_to_snr(rate, calibration, prior))
     second = moments.upper if upper else moments.second

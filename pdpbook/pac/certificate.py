@@ -14,25 +14,15 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from pdpbook import Floats, check
 from pdpbook.pac.allocation import whitener
 from pdpbook.pac.differences import PILOT, halves
 from pdpbook.pac.gaussian import plain
 from pdpbook.pac.pool import Pool
 from pdpbook.pac.rates import check_rate, success_rate_to_snr
-from pdpbook.validation import (
-    check_count,
-    check_delta,
-    check_design,
-    check_positive,
-    check_probability,
-    check_rng,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +81,8 @@ def public_ellipsoid(
     -------
     PublicEllipsoid
     """
-    check_rng(rng)
-    fits = pool.fits(pool.sample(check_count(draws, "draws", minimum=2), sample_rate, rng))
+    check.rng(rng)
+    fits = pool.fits(pool.sample(check.count(draws, "draws", minimum=2), sample_rate, rng))
     center = fits.mean(axis=0)
     cov = np.asarray(covariance, dtype=float)
     radius = float(np.linalg.norm((fits - center) @ whitener(cov)[0].T, axis=1).max())
@@ -130,8 +120,8 @@ def empirical_bernstein(
     >>> round(float(empirical_bernstein(0.5, 1.0, 10_000, 20.0, 1e-3)), 4)
     0.5745
     """
-    T, log = check_count(draws, "draws", minimum=2), np.log(2 / check_delta(failure, "failure"))
-    Q = check_single(check_positive(largest, "largest"), "largest")
+    T, log = check.count(draws, "draws", minimum=2), np.log(2 / check.delta(failure, "failure"))
+    Q = check.single(check.positive(largest, "largest"), "largest")
     spread = np.sqrt(2 * np.asarray(variance) * log / T)
     return np.asarray(mean) + spread + 7 * Q * log / (3 * (T - 1))
 
@@ -170,7 +160,7 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
     0.747475
     """
     rate, prior = check_rate(success_rate, prior)
-    kept = check_delta(confidence, "confidence")
+    kept = check.delta(confidence, "confidence")
     beta = 1 - kept
     with np.errstate(over="ignore"):
         inner = (np.asarray(rate) - beta - 4 * np.finfo(float).eps) / kept  # after rounding, too
@@ -209,7 +199,7 @@ class NoiseCertificate:
 
     def scaled(self, factor: float) -> Self:
         """The certificate of the covariance times `factor`, for the same draws and ellipsoid."""
-        c = check_single(check_positive(factor, "factor"), "factor")
+        c = check.single(check.positive(factor, "factor"), "factor")
         in_units = ("mean", "standard_error", "bound", "student", "largest")
         return replace(self, **{name: getattr(self, name) / c for name in in_units})
 
@@ -285,15 +275,15 @@ def certify_noise(
     Algorithm ``alg-pac-noise`` and statement ``prop-pac-ceiling`` (ours), chapter
     *pac/noise*.
     """
-    check_rng(rng)
-    X, y = check_design(X, y)
+    check.rng(rng)
+    X, y = check.design(X, y)
     pool = Pool(X, y, model, alpha, fit_intercept)
-    q = check_delta(sample_rate, "sample_rate")
-    rate = check_single(check_probability(success_rate, "success_rate"), "success_rate")
+    q = check.delta(sample_rate, "sample_rate")
+    rate = check.single(check.probability(success_rate, "success_rate"), "success_rate")
     inner = conditional_success_rate(rate, confidence, max(q, 1 - q))
     target = float(success_rate_to_snr(inner, calibration, max(q, 1 - q)))
     beta = 1 - float(confidence)
-    T = check_count(draws, "draws", minimum=2)
+    T = check.count(draws, "draws", minimum=2)
     W, back = whitener(covariance)
     largest = np.inf if region is None else _largest(region, W)
     n = len(y)

@@ -15,19 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from pdpbook import Floats, check
 from pdpbook.pac.mixture import joint_covariance
 from pdpbook.pac.pool import Pool
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_delta,
-    check_design,
-    check_positive,
-    check_rng,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 BASES = ("unit", "svd", "difference")  #: in which coordinates noise is independent
 BLOCK = 1_000_000  # numbers in the largest temporary array
@@ -84,7 +74,7 @@ def membership_differences(
            [ 0.6  ,  0.   ],
            [-0.16 ,  0.12 ]])
     """
-    X, y = check_design(X, y)
+    X, y = check.design(X, y)
     pool = Pool(X, y, model, alpha, fit_intercept)
     masks = np.asarray(members)
     if masks.ndim == 1:
@@ -168,13 +158,13 @@ def difference_moments(
     -----
     Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
     """
-    check_rng(rng)
-    X, y = check_design(X, y)
+    check.rng(rng)
+    X, y = check.design(X, y)
     pool = Pool(X, y, model, alpha, fit_intercept)
-    q = check_delta(sample_rate, "sample_rate")
-    tol = check_single(check_positive(tol, "tol"), "tol")
-    confidence = check_delta(confidence, "confidence")
-    max_draws = check_count(max_draws, "max_draws", minimum=2)
+    q = check.delta(sample_rate, "sample_rate")
+    tol = check.single(check.positive(tol, "tol"), "tol")
+    confidence = check.delta(confidence, "confidence")
+    max_draws = check.count(max_draws, "max_draws", minimum=2)
     V = basis_of(pool, basis, q, rng)
     n, p = len(y), pool.p
     total, squares, outer = np.zeros((n, p)), np.zeros((n, p)), np.zeros((n, p, p))
@@ -220,7 +210,7 @@ def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floa
                 f"got shape {V.shape}"
             )
         return V
-    check_choice(basis, "basis", BASES)
+    check.choice(basis, "basis", BASES)
     if basis == "unit":
         return np.eye(p)
     pilot = PILOT if pool.model != "lasso" else 100

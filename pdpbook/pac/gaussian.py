@@ -10,12 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from pdpbook.validation import check_delta, check_nonnegative
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 GUARD = 1e-13  # relative; above the rounding error of what is bisected or bounded
 NODES = np.linspace(-13.0, 13.0, 1601)  # trapezoids: exact to rounding for what decays like this
@@ -51,7 +49,7 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     >>> gaussian_success_rate([0.0, 1.0, 2.0]).round(4)
     array([0.5   , 0.6915, 0.8413])
     """
-    s, prior = np.asarray(check_nonnegative(distance, "distance")), check_prior(prior)
+    s, prior = np.asarray(check.nonnegative(distance, "distance")), check_prior(prior)
     return plain(bayes(s, prior))
 
 
@@ -86,7 +84,7 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
     >>> round(gaussian_mutual_information(1.0), 4)
     0.1114
     """
-    s, q = np.asarray(check_nonnegative(distance, "distance")), check_prior(prior)
+    s, q = np.asarray(check.nonnegative(distance, "distance")), check_prior(prior)
     loss = s[..., None] ** 2 / 2 + s[..., None] * NODES
     given_in = -np.logaddexp(np.log(q), np.log1p(-q) - loss) @ WEIGHTS
     given_out = -np.logaddexp(np.log1p(-q), np.log(q) - loss) @ WEIGHTS
@@ -95,7 +93,7 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
 
 def check_prior(prior: Any) -> float:
     """Return the success rate of a blind guess, in [0.5, 1)."""
-    clean = check_delta(prior, "prior")
+    clean = check.delta(prior, "prior")
     if not clean >= 0.5:
         raise ValueError(f"prior must be at least 0.5, that of a coin; got {clean:g}")
     return clean

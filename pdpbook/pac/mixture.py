@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pdpbook.validation import check_nonnegative, check_positive, check_single
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 STEPS = 50_000  # of the multiplicative algorithm; each is one eigenvalue problem
 
@@ -67,8 +65,8 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
     >>> lagrange_variances([4.0, 1.0], 1.0)
     array([6., 3.])
     """
-    v = np.asarray(check_nonnegative(second, "second"))
-    tau = check_single(check_positive(snr, "snr"), "snr")
+    v = np.asarray(check.nonnegative(second, "second"))
+    tau = check.single(check.positive(snr, "snr"), "snr")
     s = _prices(weights, v.shape[-1])
     return np.asarray(np.sqrt(v / s) * np.sqrt(v * s).sum(axis=-1, keepdims=True) / tau)
 
@@ -108,10 +106,10 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
     """
     cp: Any = importlib.import_module("cvxpy")  # untyped, and heavy
 
-    v = np.asarray(check_nonnegative(second, "second"))
+    v = np.asarray(check.nonnegative(second, "second"))
     if v.ndim != 2 or v.size == 0:
         raise ValueError(f"second must have shape (n, p), n and p at least 1; got {v.shape}")
-    tau = check_single(check_positive(snr, "snr"), "snr")
+    tau = check.single(check.positive(snr, "snr"), "snr")
     s = _prices(weights, v.shape[1])
     start = lagrange_variances(v, tau, s).max(axis=0)
     used = start > 0
@@ -176,8 +174,8 @@ def joint_covariance(
            [0., 3.]])
     """
     C = np.asarray(_finite_matrices(matrices))
-    tau = check_single(check_positive(snr, "snr"), "snr")
-    tol = check_single(check_positive(tol, "tol"), "tol")
+    tau = check.single(check.positive(snr, "snr"), "snr")
+    tol = check.single(check.positive(tol, "tol"), "tol")
     p = C.shape[-1]
     root, inverse_root = _roots(task, p)
     people = root @ C @ root
@@ -206,7 +204,7 @@ def joint_covariance(
 def _prices(weights: ArrayLike | None, p: int) -> Floats:
     if weights is None:
         return np.ones(p)
-    s = np.asarray(check_positive(weights, "weights"))
+    s = np.asarray(check.positive(weights, "weights"))
     if s.shape != (p,):
         raise ValueError(f"weights must have shape ({p},), one a coordinate; got {s.shape}")
     return s

@@ -13,15 +13,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.validation import (
-    check_choice,
-    check_design,
-    check_nonnegative,
-    check_positive,
-    check_single,
-)
+from pdpbook import Floats, check
 
-Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
 MODELS = ("ridge", "ols", "lasso")  #: whose weights are released
@@ -59,12 +52,12 @@ class Pool:
     fit_intercept: bool = True
 
     def __post_init__(self) -> None:
-        check_choice(self.model, "model", MODELS)
+        check.choice(self.model, "model", MODELS)
         if not isinstance(self.fit_intercept, (bool, np.bool_)):
             raise TypeError(f"fit_intercept must be a boolean; got {self.fit_intercept!r}")
-        rule = check_nonnegative if self.model == "ols" else check_positive
-        object.__setattr__(self, "alpha", check_single(rule(self.alpha, "alpha"), "alpha"))
-        X, y = check_design(self.X, self.y)
+        rule = check.nonnegative if self.model == "ols" else check.positive
+        object.__setattr__(self, "alpha", check.single(rule(self.alpha, "alpha"), "alpha"))
+        X, y = check.design(self.X, self.y)
         object.__setattr__(self, "X", X.copy())  # what is cached must stay true
         object.__setattr__(self, "y", y.copy())
         constant = np.flatnonzero(np.ptp(X, axis=0) == 0)

@@ -11,22 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats, check
 from pdpbook.pac.differences import basis_of, signed
 from pdpbook.pac.mixture import lagrange_variances
 from pdpbook.pac.pool import Pool
 from pdpbook.pac.rates import success_rate_to_mi
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_delta,
-    check_design,
-    check_nonnegative,
-    check_positive,
-    check_rng,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 BACK = ("printed", "diagonal", "rotated")
 
@@ -107,12 +96,12 @@ def printed_moments(
     -----
     Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as printed; chapter *pac/noise*.
     """
-    check_rng(rng)
-    X, y = check_design(X, y)
+    check.rng(rng)
+    X, y = check.design(X, y)
     pool = Pool(X, y, model, alpha, fit_intercept)
-    eta = check_single(check_positive(eta, "eta"), "eta")
-    every = check_count(every, "every")
-    max_draws = check_count(max_draws, "max_draws", minimum=2)
+    eta = check.single(check.positive(eta, "eta"), "eta")
+    every = check.count(every, "every")
+    max_draws = check.count(max_draws, "max_draws", minimum=2)
     V = _shortest_basis(pool, basis, rng)
     n = len(y)
     second, draws = np.zeros((n, pool.p)), np.zeros(n, dtype=np.int64)
@@ -178,13 +167,13 @@ def printed_noise(
     Statement ``prop-back-projection``, Yang (2024), Algorithms 2 and 3, as printed; chapter
     *pac/noise*.
     """
-    check_choice(back, "back", BACK)
-    check_choice(read_as, "read_as", ("variance", "deviation"))
-    v = np.atleast_2d(check_nonnegative(second, "second"))
+    check.choice(back, "back", BACK)
+    check.choice(read_as, "read_as", ("variance", "deviation"))
+    v = np.atleast_2d(check.nonnegative(second, "second"))
     V = np.asarray(basis, dtype=float)
     if V.shape != (v.shape[1], v.shape[1]):
         raise ValueError(f"basis must have shape {(v.shape[1],) * 2}; got {V.shape}")
-    rate = check_delta(success_rate, "success_rate")
+    rate = check.delta(success_rate, "success_rate")
     each = lagrange_variances(v, 4 * float(success_rate_to_mi(rate)))
     power = 1 if read_as == "variance" else 2
     if back == "rotated":
@@ -199,7 +188,7 @@ def printed_noise(
 
 def _shortest_basis(pool: Pool, basis: str | ArrayLike, rng: np.random.Generator) -> Floats:
     """The basis of the paper also where a half has no full rank."""
-    if isinstance(basis, str) and check_choice(basis, "basis", ("svd", "unit")) == "svd":
+    if isinstance(basis, str) and check.choice(basis, "basis", ("svd", "unit")) == "svd":
         weights = np.array([pool.refit(mask) for mask in pool.sample(1000, 0.5, rng)])
         basis = signed(np.linalg.svd(weights, full_matrices=False)[2].T)
     return basis_of(pool, basis, 0.5, rng)

@@ -11,18 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from pdpbook import Floats, check
 from pdpbook.pac.gaussian import GUARD, bayes, check_prior, plain, tangent
-from pdpbook.validation import (
-    check_choice,
-    check_delta,
-    check_nonnegative,
-    check_probability,
-)
-
-Floats = NDArray[np.float64]
 
 CALIBRATIONS = ("mi", "tv")  #: by mutual information, by total variation
 
@@ -89,7 +82,7 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
     0.75
     """
     prior = check_prior(prior)
-    target = np.asarray(check_nonnegative(mi, "mi")) * (1 + GUARD)
+    target = np.asarray(check.nonnegative(mi, "mi")) * (1 + GUARD)
     low, high = np.full(target.shape, prior), np.ones(target.shape)
     _, rate = _bisect(lambda p: np.asarray(_divergence(p, prior) >= target), low, high)
     return plain(np.where(target >= -np.log(prior), 1.0, rate))
@@ -128,7 +121,7 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     1.098599
     """
     rate, prior = check_rate(success_rate, prior)
-    delta = check_delta(delta, zero=True)
+    delta = check.delta(delta, zero=True)
     most = (np.min(rate) - prior) / (1 - prior)
     if not delta <= most:
         raise ValueError(
@@ -167,8 +160,8 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
     >>> round(epsilon_to_success_rate(1.098598, 1e-5), 6)
     0.75
     """
-    prior, delta = check_prior(prior), check_delta(delta, zero=True)
-    shown = special.expit(np.asarray(check_nonnegative(epsilon, "epsilon")))
+    prior, delta = check_prior(prior), check.delta(delta, zero=True)
+    shown = special.expit(np.asarray(check.nonnegative(epsilon, "epsilon")))
     return plain(np.maximum(shown + delta * (1 - shown), prior + (1 - prior) * delta))
 
 
@@ -211,7 +204,7 @@ def success_rate_to_snr(
     >>> round(success_rate_to_snr(0.75, "mi"), 4), round(success_rate_to_snr(0.75, "tv"), 4)
     (0.5232, 1.8197)
     """
-    check_choice(calibration, "calibration", CALIBRATIONS)
+    check.choice(calibration, "calibration", CALIBRATIONS)
     rate, prior = check_rate(success_rate, prior)
     if calibration == "mi":
         return plain(_divergence(np.asarray(rate), prior) / (prior * (1 - prior)))
@@ -257,8 +250,8 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
     >>> round(snr_to_success_rate(1.0, "mi"), 4), round(snr_to_success_rate(1.0, "tv"), 4)
     (0.8379, 0.6915)
     """
-    check_choice(calibration, "calibration", CALIBRATIONS)
-    u, prior = np.asarray(check_nonnegative(snr, "snr")), check_prior(prior)
+    check.choice(calibration, "calibration", CALIBRATIONS)
+    u, prior = np.asarray(check.nonnegative(snr, "snr")), check_prior(prior)
     if calibration == "mi":
         return mi_to_success_rate(prior * (1 - prior) * u, prior)
     if prior == 0.5:
@@ -269,7 +262,7 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
 
 def check_rate(success_rate: ArrayLike, prior: float) -> tuple[Any, float]:
     """Return ceilings above the prior, and the prior."""
-    prior, rate = check_prior(prior), check_probability(success_rate, "success_rate")
+    prior, rate = check_prior(prior), check.probability(success_rate, "success_rate")
     if not np.all(rate > prior):
         wrong = np.min(rate)
         raise ValueError(

@@ -10,10 +10,11 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from pdpbook import check
 from pdpbook._accounts import charge, check_account
 from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
 from pdpbook.blocks import in_memory
@@ -28,17 +29,6 @@ from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import Reported, refuse_others
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_nonnegative,
-    check_positive,
-    check_probability,
-)
-
-__all__ = ["PACRegression"]
-
-Floats = NDArray[np.float64]
 
 HALF = 0.5  # chance of being in the secret half
 
@@ -126,16 +116,16 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     """
 
     model: str = setting(default="ridge", rule=one_of(*MODELS), kw_only=False)
-    success_rate: float = setting(default=0.75, rule=single(check_probability))
+    success_rate: float = setting(default=0.75, rule=single(check.probability))
     calibration: str = setting(default="mi")
     alpha: float = setting(default=1.0)
     basis: Any = setting(default="difference")
     combine: str = setting(default="minimax", rule=one_of(*COMBINE))
     task: str = setting(default="weights", rule=one_of(*TASKS))
     fit_intercept: bool = setting(default=True)
-    tol: float = setting(default=0.1, rule=single(check_positive))
+    tol: float = setting(default=0.1, rule=single(check.positive))
     confidence: float = setting(default=0.99)
-    draws: int = setting(default=20_000, rule=partial(check_count, minimum=2))
+    draws: int = setting(default=20_000, rule=partial(check.count, minimum=2))
     random_state: int | np.random.Generator | None = setting(default=None)
 
     def fit(self, X: Any, y: Any = None, *, account: BudgetAccount | None = None) -> Self:
@@ -222,9 +212,9 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         check_settings(self)
         rate = conditional_success_rate(float(self.success_rate), self.confidence)
         success_rate_to_snr(rate, self.calibration)
-        single(check_nonnegative if self.model == "ols" else check_positive)(self.alpha, "alpha")
+        single(check.nonnegative if self.model == "ols" else check.positive)(self.alpha, "alpha")
         if isinstance(self.basis, str):
-            check_choice(self.basis, "basis", BASES)
+            check.choice(self.basis, "basis", BASES)
 
     def _planned(self, X: ArrayLike, y: ArrayLike) -> tuple[Pool, CalibratedRelease]:
         simulate, _ = generator_from(self.random_state).spawn(2)

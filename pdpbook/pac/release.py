@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook.pac.allocation import allocate_noise, loss_task, whitener
 from pdpbook.pac.certificate import (
     NoiseCertificate,
@@ -21,9 +22,6 @@ from pdpbook.pac.certificate import (
 )
 from pdpbook.pac.differences import PILOT, difference_moments
 from pdpbook.pac.pool import Pool
-from pdpbook.validation import check_choice, check_count, check_rng
-
-Floats = NDArray[np.float64]
 
 TASKS = ("weights", "loss")  #: what noise is to disturb least
 ROUNDING = 1e-10  # of a label; noise below it would hide less than the last digits show
@@ -52,8 +50,8 @@ class CalibratedRelease:
         Shape (p,), or (size, p). A half that is short of rank gets the shortest solution: an error
         would be an output too.
         """
-        check_rng(rng)
-        count = 1 if size is None else check_count(size, "size", minimum=0)
+        check.rng(rng)
+        count = 1 if size is None else check.count(size, "size", minimum=0)
         halves = self.pool.sample(count, self.sample_rate, rng)
         back = whitener(self.covariance)[1]
         noise = rng.standard_normal((count, back.shape[1])) @ back.T
@@ -135,8 +133,8 @@ def calibrate_release(
     Noise is independent in the coordinates of X and y as given: center them beforehand, as
     `PACRegression` does.
     """
-    check_rng(rng)
-    check_choice(task, "task", TASKS)
+    check.rng(rng)
+    check.choice(task, "task", TASKS)
     pool = Pool(np.asarray(X), np.asarray(y), model, alpha, fit_intercept)
     price = loss_task(pool.X, fit_intercept=fit_intercept)
     simulated: dict[str, Any] = {"model": model, "alpha": alpha, "fit_intercept": fit_intercept}

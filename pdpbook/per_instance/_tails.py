@@ -7,10 +7,9 @@ are flat arrays of one length, the leverages above 0; who calls sets `np.errstat
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr
 
-Floats = NDArray[np.float64]
+from pdpbook import Floats
 
 CANCELLED = 1e-4  # below this share of the tail mass the closed form has lost four digits
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)

@@ -10,19 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.per_instance.people import ops_parameters
-from pdpbook.validation import (
-    check_count,
-    check_design,
-    check_nonnegative,
-    check_positive,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6  # a returned level exceeds the supremum by at most this share of it
 ULP = float(np.finfo(float).eps)
@@ -67,7 +59,7 @@ def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
     >>> [round(ops_dp_level(1000, lam, gamma=1.0, delta=1e-6), 2) for lam in (10, 100)]
     [8.31, 0.92]
     """
-    n, lam = check_count(n, "n"), check_single(check_positive(lam, "lam"), "lam")
+    n, lam = check.count(n, "n"), check.single(check.positive(lam, "lam"), "lam")
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
 
     def residual(S: Floats) -> Floats:
@@ -178,8 +170,8 @@ def isotropic_sensitivity(n: int, lam: float) -> float:
     >>> round(isotropic_sensitivity(1000, lam=1.0), 3)
     6.38
     """
-    n = check_count(n, "n", minimum=2)
-    lam = check_single(check_positive(lam, "lam"), "lam")
+    n = check.count(n, "n", minimum=2)
+    lam = check.single(check.positive(lam, "lam"), "lam")
     if not lam >= 1:
         raise ValueError(f"lam must be at least 1 for an exact sensitivity; got {lam:g}")
 
@@ -223,7 +215,7 @@ def isotropic_for_all(X: ArrayLike, y: ArrayLike, lam: float) -> float:
     >>> isotropic_for_all([[1.0]], [1.0], lam=1.0)  # theta = 1/2, H = 2
     0.5
     """
-    lam = check_single(check_nonnegative(lam, "lam"), "lam")
+    lam = check.single(check.nonnegative(lam, "lam"), "lam")
     eigenvalues, coordinates = _spectrum(X, y, lam)
     return float((1 + np.linalg.norm(coordinates)) / (1 + eigenvalues[0]))
 
@@ -258,8 +250,8 @@ def exponential_mechanism_level(n: int, lam: float, gamma: float) -> float:
     >>> exponential_mechanism_level(100, lam=25.0, gamma=2.0)
     4.0
     """
-    n, lam = check_count(n, "n"), check_single(check_positive(lam, "lam"), "lam")
-    gamma = check_single(check_positive(gamma, "gamma"), "gamma")
+    n, lam = check.count(n, "n"), check.single(check.positive(lam, "lam"), "lam")
+    gamma = check.single(check.positive(gamma, "gamma"), "gamma")
     return float(gamma / 2 * (1 + np.sqrt(n / lam) / 2) ** 2)
 
 
@@ -325,7 +317,7 @@ def _maximum(
 
 def _spectrum(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats]:
     """Eigenvalues of H, rising and at least 1, and the coefficients in its eigenbasis."""
-    X, y = check_design(X, y)
+    X, y = check.design(X, y)
     _in_unit_ball(np.linalg.norm(X, axis=1), "X", "have rows of norm at most 1", " of norm")
     _in_unit_ball(np.abs(y), "y", "lie in [-1, 1]", " of size")
     eigenvalues, basis = np.linalg.eigh(X.T @ X)

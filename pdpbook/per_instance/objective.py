@@ -11,21 +11,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 from scipy.optimize import elementwise
 
+from pdpbook import Floats, check
 from pdpbook.ridge import leave_one_out
-from pdpbook.validation import (
-    check_design,
-    check_finite,
-    check_nonnegative,
-    check_positive,
-    check_probability,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 REACH = 10.0  # standard deviations kept; what is left has probability below 1e-22
 NODES, WEIGHTS = (np.polynomial.legendre.leggauss(12) + np.array([[1.0], [0.0]])) / 2  # a panel
@@ -88,7 +79,7 @@ def objective_perturbation_profile(
     >>> round(float(add), 4), round(float(remove), 4)
     (0.1472, 0.0826)
     """
-    epsilon = check_nonnegative(epsilon, "epsilon")
+    epsilon = check.nonnegative(epsilon, "epsilon")
     values = _person(epsilon, leverage, scaled_residual, spread)
     shape = values[0].shape
     flat = [np.atleast_1d(value).ravel() for value in values]
@@ -126,7 +117,7 @@ def objective_perturbation_epsilon(
     >>> objective_perturbation_epsilon(1e-6, [0.1, 0.01], 1.0, spread=[0.2, 0.02]).round(3)
     array([8.551, 5.151])
     """
-    delta = check_probability(delta, "delta")
+    delta = check.probability(delta, "delta")
     target, mu, rho, tau = _person(delta, leverage, scaled_residual, spread)
     # |a| <= t and |w - rho| <= tau t, but for a chance of delta / 2
     t = np.sqrt(2 * np.log(4 / target))
@@ -190,10 +181,10 @@ def objective_perturbation_losses(
     >>> objective_perturbation_losses(X, y, lam=1.0, sigma=2.0, delta=1e-3).epsilon.round(2)
     array([7.  , 0.56, 6.32])
     """
-    X, y = check_design(X, y)
-    lam = check_single(check_positive(lam, "lam"), "lam")
-    sigma = check_single(check_positive(sigma, "sigma"), "sigma")
-    delta = check_single(check_probability(delta, "delta"), "delta")
+    X, y = check.design(X, y)
+    lam = check.single(check.positive(lam, "lam"), "lam")
+    sigma = check.single(check.positive(sigma, "sigma"), "sigma")
+    delta = check.single(check.probability(delta, "delta"), "delta")
     fit = leave_one_out(X, y, lam, np.ones(len(y)))
     inverse = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T).T
     length = np.linalg.norm(X, axis=1)
@@ -209,8 +200,8 @@ def objective_perturbation_losses(
 
 def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> list[Floats]:
     """Epsilon or delta, checked already, and the three numbers, checked and of one shape."""
-    mu, rho = check_positive(mu, "leverage"), check_finite(rho, "scaled_residual")
-    tau = check_positive(tau, "spread")
+    mu, rho = check.positive(mu, "leverage"), check.finite(rho, "scaled_residual")
+    tau = check.positive(tau, "spread")
     try:
         first, mu, rho, tau = np.broadcast_arrays(first, mu, np.abs(rho), tau)
     except ValueError:

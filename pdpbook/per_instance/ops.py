@@ -12,16 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from pdpbook import Floats, check
 from pdpbook.per_instance._tails import log_add, log_remove
-from pdpbook.validation import (
-    check_choice,
-    check_finite,
-    check_nonnegative,
-    check_positive,
-    check_probability,
-)
-
-Floats = NDArray[np.float64]
 
 HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded
 CHUNK = 1 << 12  # people handled at once, so that the work stays in the cache
@@ -118,7 +110,7 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     >>> round(float(ops_epsilon(1e-6, leverage=0.01, scaled_residual=3.0)), 4)
     1.3822
     """
-    delta = check_probability(delta, "delta")
+    delta = check.probability(delta, "delta")
     target, mu, rho, shape = _numbers(delta, leverage, scaled_residual, "delta")
     epsilon = np.zeros(target.shape)
     with np.errstate(**MEANT):
@@ -172,9 +164,9 @@ def ops_bound(
     >>> round(float(ops_bound(1e-6, leverage=0.01, scaled_residual=3.0)), 4)
     1.8007
     """
-    form = check_choice(form, "form", ("both", "add", "remove"))
-    constant = float(check_positive(constant, "constant"))
-    delta = check_probability(delta, "delta")
+    form = check.choice(form, "form", ("both", "add", "remove"))
+    constant = float(check.positive(constant, "constant"))
+    delta = check.probability(delta, "delta")
     target, mu, rho, shape = _numbers(delta, leverage, scaled_residual, "delta")
     tail = constant * np.log(2 / target)
     if form == "remove":
@@ -219,7 +211,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     >>> add.round(4), remove.round(4)
     (array([0.106,   inf]), array([0.0799, 0.2534]))
     """
-    clean = np.asarray(check_finite(alpha, "alpha"))
+    clean = np.asarray(check.finite(alpha, "alpha"))
     if not (clean > 1).all():
         raise ValueError(f"alpha must be above 1; got {clean[~(clean > 1)].flat[0]:g}")
     order, mu, rho, shape = _numbers(clean, leverage, scaled_residual, "alpha")
@@ -238,7 +230,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
 def _numbers(first: Any, leverage: Any, residual: Any, name: str = "epsilon") -> Any:
     """Three flat arrays of one length, checked, and the shape they came in."""
     given = {name: first, "leverage": leverage, "scaled_residual": residual}
-    clean = [np.asarray(check_nonnegative(v, of), dtype=float) for of, v in given.items()]
+    clean = [np.asarray(check.nonnegative(v, of), dtype=float) for of, v in given.items()]
     try:
         full = np.broadcast_arrays(*clean)
     except ValueError:

@@ -10,22 +10,14 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import ndtr
 
+from pdpbook import Floats, check
 from pdpbook.per_instance.ops import OPSProfile
 from pdpbook.per_instance.people import ops_parameters
 from pdpbook.ridge import factor, triangle, weighted_ridge
-from pdpbook.validation import (
-    check_count,
-    check_design,
-    check_nonnegative,
-    check_positive,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
@@ -82,11 +74,11 @@ def replace_one_profile(
     >>> float(replace_one_profile(0.1, [[1.0]], [0.0], same, same, lam=1.0, gamma=1.0).forward)
     0.0
     """
-    eps = np.asarray(check_nonnegative(epsilon, "epsilon"), dtype=float)
+    eps = np.asarray(check.nonnegative(epsilon, "epsilon"), dtype=float)
     lam, gamma, _ = ops_parameters(lam, gamma, 0.5)
-    X, y = check_design(X, y)
+    X, y = check.design(X, y)
     rows = np.array([first[0], second[0]], dtype=float)
-    two, labels = check_design(rows, [first[1], second[1]])
+    two, labels = check.design(rows, [first[1], second[1]])
     if two.shape[1] != X.shape[1]:
         raise ValueError(f"records must have {X.shape[1]} entries, as X; got {two.shape[1]}")
     ones = np.ones(len(y))
@@ -153,17 +145,17 @@ def composed_profile(
     >>> round(float(both.add), 5)
     0.00084
     """
-    eps = np.asarray(check_nonnegative(epsilon, "epsilon"), dtype=float)
-    mu = np.atleast_1d(check_positive(leverage, "leverage")).astype(float)
-    rho = np.atleast_1d(check_nonnegative(scaled_residual, "scaled_residual")).astype(float)
+    eps = np.asarray(check.nonnegative(epsilon, "epsilon"), dtype=float)
+    mu = np.atleast_1d(check.positive(leverage, "leverage")).astype(float)
+    rho = np.atleast_1d(check.nonnegative(scaled_residual, "scaled_residual")).astype(float)
     if mu.ndim != 1 or rho.ndim != 1 or len({len(mu), len(rho), 1}) > 2:
         raise ValueError(
             f"leverage and scaled_residual must have one entry a release; got shapes {mu.shape} "
             f"and {rho.shape}"
         )
     mu, rho = np.broadcast_arrays(mu, rho)
-    copies = check_count(copies, "copies")
-    grid = check_single(check_positive(grid, "grid"), "grid")
+    copies = check.count(copies, "copies")
+    grid = check.single(check.positive(grid, "grid"), "grid")
     deltas = []
     for direction in ("add", "remove"):
         pmfs = (_loss_pmf(m, r, grid, direction) for m, r in zip(mu, rho, strict=True))

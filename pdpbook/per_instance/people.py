@@ -21,20 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
+from pdpbook import Floats, check
 from pdpbook.blocks import Rows, in_memory, several_passes
 from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
-from pdpbook.validation import (
-    check_count,
-    check_delta,
-    check_design,
-    check_nonnegative,
-    check_positive,
-    check_probability,
-    check_single,
-)
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 PIECE = 1 << 12  # people handled at once, so that the work stays in the cache
@@ -107,7 +98,7 @@ def per_instance_epsilon(
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     in_memory("per_instance_epsilon", X, y)  # blocks: stream_per_instance, per_instance_losses
-    X, y = check_design(X, y)
+    X, y = check.design(X, y)
     pieces = [(X[k : k + PIECE], y[k : k + PIECE]) for k in range(0, len(y), PIECE)]
     fit = _fit((factor(*piece) for piece in pieces), lam)
     parts = [fit.numbers(*piece) for piece in pieces]
@@ -145,7 +136,7 @@ class StreamReport:
             An edge of the histogram: never below the quantile and at most 1.2 percent above it,
             for losses from 1e-12 to 1e14.
         """
-        share = check_single(check_probability(share, "share"), "share")
+        share = check.single(check.probability(share, "share"), "share")
         at = int(np.searchsorted(np.cumsum(self.counts), share * self.n))
         return float(np.append(self.edges, np.inf)[at])
 
@@ -192,7 +183,7 @@ def stream_per_instance(
     (3, array([1, 0, 2]))
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
-    top = check_count(top, "top")
+    top = check.count(top, "top")
     people, fit = _fit_of_blocks(blocks, lam, "stream_per_instance")
     n, total, counts = 0, 0.0, np.zeros(len(EDGES) + 1, dtype=np.int64)
     largest, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
@@ -274,11 +265,11 @@ def _fit_of_blocks(blocks: Any, lam: float, reader: str) -> tuple[Rows, _Fit]:
 
 
 def _factor(X: Any, y: Any) -> tuple[Floats, int]:
-    return factor(*check_design(X, y))
+    return factor(*check.design(X, y))
 
 
 def _block_losses(fit: _Fit, gamma: float, delta: float, X: Any, y: Any) -> Floats:
-    leverage, residual = fit.numbers(*check_design(X, y))
+    leverage, residual = fit.numbers(*check.design(X, y))
     return _losses(delta, leverage, np.sqrt(gamma) * np.abs(residual))
 
 
@@ -314,7 +305,7 @@ def leverages(root: Floats, X: Floats) -> Floats:
 
 def ops_parameters(lam: Any, gamma: Any, delta: Any) -> tuple[float, float, float]:
     return (
-        check_single(check_nonnegative(lam, "lam"), "lam"),
-        check_single(check_positive(gamma, "gamma"), "gamma"),
-        check_delta(delta),
+        check.single(check.nonnegative(lam, "lam"), "lam"),
+        check.single(check.positive(gamma, "gamma"), "gamma"),
+        check.delta(delta),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pdpbook import check
 from pdpbook.blocks import in_memory
 from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.per_instance.people import (
@@ -18,7 +19,6 @@ from pdpbook.per_instance.people import (
     report_of,
 )
 from pdpbook.ridge import factor, triangle, weighted_ridge
-from pdpbook.validation import check_count, check_design
 
 
 def outsider_epsilon(
@@ -52,8 +52,8 @@ def outsider_epsilon(
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     in_memory("outsider_epsilon", X, y, X_new, y_new)
-    X, y = check_design(X, y)
-    X_new, y_new = check_design(X_new, y_new)
+    X, y = check.design(X, y)
+    X_new, y_new = check.design(X_new, y_new)
     if X_new.shape[1] != X.shape[1]:
         raise ValueError(f"X_new must have {X.shape[1]} columns, as X; got {X_new.shape[1]}")
     theta = weighted_ridge(X, y, lam, np.ones(len(y)))
@@ -125,7 +125,7 @@ def explain(
         row, label = record
         report, at = outsider_epsilon(X, y, np.array([row]), [label], lam, gamma, delta), 0
     else:
-        report, at = everybody, check_count(record, "record", minimum=0)
+        report, at = everybody, check.count(record, "record", minimum=0)
         if not at < (n := len(everybody.epsilon)):
             raise ValueError(f"record must be a row number below {n}; got {at}")
     leverage = float(report.leverage[at])

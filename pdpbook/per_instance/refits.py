@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-from pdpbook.validation import check_design, check_finite, check_positive, check_single
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 SYMMETRY = 1e-10  # of a kernel matrix, relative to its largest entry
 STEPS = 100
@@ -62,9 +60,9 @@ def kernel_leave_one_out(K: ArrayLike, y: ArrayLike, lam: float) -> KernelLeaveO
     >>> kernel_leave_one_out([[1.0, 1.0], [1.0, 1.0]], [0.0, 1.0], lam=1.0).residual
     array([-0.5,  1. ])
     """
-    K = np.asarray(check_finite(K, "K"))
-    y = np.atleast_1d(check_finite(y, "y"))
-    lam = check_single(check_positive(lam, "lam"), "lam")
+    K = np.asarray(check.finite(K, "K"))
+    y = np.atleast_1d(check.finite(y, "y"))
+    lam = check.single(check.positive(lam, "lam"), "lam")
     if y.ndim != 1 or y.size == 0 or K.shape != (y.size, y.size):
         raise ValueError(f"K must have shape (n, n) for y of shape (n,); got {K.shape}, {y.shape}")
     size = np.abs(K).max()
@@ -202,11 +200,11 @@ def logistic_leave_one_out(X: ArrayLike, y: ArrayLike, lam: float) -> NewtonLeav
 
 
 def _input(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats, float]:
-    X, y = check_design(X, y)
+    X, y = check.design(X, y)
     if not np.all(inside := (y >= 0) & (y <= 1)):
         at = int(np.argmax(~inside))
         raise ValueError(f"y must lie in [0, 1]; got y[{at}] = {y[at]:g}")
-    return X, y, check_single(check_positive(lam, "lam"), "lam")
+    return X, y, check.single(check.positive(lam, "lam"), "lam")
 
 
 def _value(X: Floats, y: Floats, lam: float, theta: Floats) -> float:

@@ -11,19 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from pdpbook import Floats, check
 from pdpbook.noise import gaussian_epsilon
-from pdpbook.validation import (
-    check_count,
-    check_finite,
-    check_positive,
-    check_probability,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 
 def stationary_shift(
@@ -69,20 +61,20 @@ def stationary_shift(
     >>> stationary_shift(lambda theta: np.diag([2.0, 4.0]), [1.0, 1.0], [0, 0], [1, 1])
     array([0.5 , 0.25])
     """
-    score = np.atleast_1d(check_finite(score, "score"))
-    start = np.atleast_1d(check_finite(start, "start"))
-    end = np.atleast_1d(check_finite(end, "end"))
+    score = np.atleast_1d(check.finite(score, "score"))
+    start = np.atleast_1d(check.finite(start, "start"))
+    end = np.atleast_1d(check.finite(end, "end"))
     if not score.shape == start.shape == end.shape or score.ndim != 1:
         raise ValueError(
             f"score, start and end must have one shape (d,); got {score.shape}, "
             f"{start.shape} and {end.shape}"
         )
-    node, weight = np.polynomial.legendre.leggauss(check_count(nodes, "nodes"))
+    node, weight = np.polynomial.legendre.leggauss(check.count(nodes, "nodes"))
     share = (1 + node) / 2
     average: Any = sum(
         w / 2 * hessian(t * start + (1 - t) * end) for t, w in zip(share, weight, strict=True)
     )
-    average = np.asarray(check_finite(average, "hessian"))
+    average = np.asarray(check.finite(average, "hessian"))
     try:
         return np.asarray(np.linalg.solve(average, score))
     except np.linalg.LinAlgError:
@@ -147,9 +139,9 @@ def output_perturbation_losses(
     if np.isnan(rows).any():
         raise ValueError(f"move must not be NaN; got it in row {np.isnan(rows).any(1).argmax()}")
     n, d = rows.shape
-    gamma = check_single(check_positive(gamma, "gamma"), "gamma")
-    delta = check_single(check_probability(delta, "delta"), "delta")
-    A = np.eye(d) if metric is None else np.asarray(check_finite(metric, "metric"))
+    gamma = check.single(check.positive(gamma, "gamma"), "gamma")
+    delta = check.single(check.probability(delta, "delta"), "delta")
+    A = np.eye(d) if metric is None else np.asarray(check.finite(metric, "metric"))
     if A.shape != (d, d) or not np.allclose(A, A.T, rtol=1e-10, atol=0):
         raise ValueError(f"metric must be symmetric of shape ({d}, {d}); got shape {A.shape}")
     values, vectors = np.linalg.eigh(A)
@@ -212,11 +204,11 @@ def release_intervals(
     >>> release_intervals([1.0], [[4.0]], gamma=1.0, variance=3.0).round(2)
     array([[-0.96,  2.96]])
     """
-    release = np.atleast_1d(check_finite(release, "release"))
-    G = np.asarray(check_finite(gram, "gram"))
-    gamma = check_single(check_positive(gamma, "gamma"), "gamma")
-    variance = check_single(check_positive(variance, "variance"), "variance")
-    level = check_single(check_probability(level, "level"), "level")
+    release = np.atleast_1d(check.finite(release, "release"))
+    G = np.asarray(check.finite(gram, "gram"))
+    gamma = check.single(check.positive(gamma, "gamma"), "gamma")
+    variance = check.single(check.positive(variance, "variance"), "variance")
+    level = check.single(check.probability(level, "level"), "level")
     if release.ndim != 1 or G.shape != (release.size, release.size):
         raise ValueError(f"gram must have shape (d, d) for a release of shape (d,); got {G.shape}")
     if not np.linalg.eigvalsh(G)[0] > 0:
@@ -224,7 +216,7 @@ def release_intervals(
     law = (
         stats.norm
         if degrees is None
-        else stats.t(check_single(check_positive(degrees, "degrees"), "degrees"))
+        else stats.t(check.single(check.positive(degrees, "degrees"), "degrees"))
     )
     quantile = law.ppf((1 + level) / 2)
     reach = quantile * np.sqrt((variance + 1 / gamma) * np.diag(np.linalg.inv(G)))

@@ -28,26 +28,3 @@ from pdpbook.personalized.weights import (
     threshold_budgets,
     threshold_weights,
 )
-
-__all__ = [
-    "ErrorTerms",
-    "HuberSolution",
-    "ObjectiveError",
-    "PDPRidge",
-    "PersonalizedMean",
-    "PublicPenalty",
-    "SampledLaw",
-    "SampledRidge",
-    "capped_weights",
-    "error_bound",
-    "huber_ridge",
-    "keep_probabilities",
-    "mean_square_error",
-    "objective_error",
-    "pdp_weights",
-    "prediction_error_bound",
-    "public_penalty",
-    "sensitivity_weights",
-    "threshold_budgets",
-    "threshold_weights",
-]

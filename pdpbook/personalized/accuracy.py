@@ -12,22 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from pdpbook import Floats, check
 from pdpbook.noise import l2_laplace_radius
-from pdpbook.validation import (
-    check_choice,
-    check_delta,
-    check_design,
-    check_finite,
-    check_nonnegative,
-    check_positive,
-    check_single,
-    check_weights,
-)
-
-Floats = NDArray[np.float64]
 
 PROOFS = ("published", "eigenvalue", "sharp")
 
@@ -111,8 +100,8 @@ def error_bound(
     >>> round(terms.bias, 3), round(terms.privacy_noise, 3)
     (0.667, 0.166)
     """
-    check_choice(proof, "proof", PROOFS)
-    delta = check_delta(delta)
+    check.choice(proof, "proof", PROOFS)
+    delta = check.delta(delta)
     fit = _Fit(X, lam, weights, eta, sigma)
     truth, d = _truth(theta, fit.d), fit.d
     smallest = fit.spectrum[-1]  # 0 where the rows do not span every direction
@@ -182,11 +171,11 @@ class _Fit:
     """Weighted rows taken apart once: S has eigenvalues `spectrum` along the rows of `axes`."""
 
     def __init__(self, X: Any, lam: Any, weights: Any, eta: Any, sigma: Any) -> None:
-        X, _ = check_design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
-        self.lam = check_single(check_positive(lam, "lam"), "lam")
-        self.eta = check_single(check_positive(eta, "eta"), "eta")
-        self.sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
-        self.weights = check_weights(weights, len(X))
+        X, _ = check.design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
+        self.lam = check.single(check.positive(lam, "lam"), "lam")
+        self.eta = check.single(check.positive(eta, "eta"), "eta")
+        self.sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
+        self.weights = check.weights(weights, len(X))
         root = np.sqrt(self.weights)
         Q, R = np.linalg.qr(X * root[:, None])
         U, singular, self.axes = np.linalg.svd(R, full_matrices=True)
@@ -202,8 +191,8 @@ class _Fit:
 
 def _truth(theta: Any, d: int) -> Any:
     if not np.ndim(theta):
-        return np.asarray(check_nonnegative(theta, "theta"))
-    truth = np.asarray(check_finite(theta, "theta"))
+        return np.asarray(check.nonnegative(theta, "theta"))
+    truth = np.asarray(check.finite(theta, "theta"))
     if truth.shape != (d,):
         raise ValueError(
             f"theta must be a bound on a norm or have shape ({d},), one coefficient for each "
@@ -295,16 +284,16 @@ def objective_error(
     >>> found.mean_square.bias, found.mean_square.privacy_noise
     (0.25, 0.03125)
     """
-    X, _ = check_design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
-    lam = check_single(check_positive(lam, "lam"), "lam")
-    w = check_weights(weights, len(X))
-    beta = check_single(check_positive(beta, "beta"), "beta")
-    truth, d = np.asarray(check_finite(theta, "theta")), X.shape[1]
+    X, _ = check.design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
+    lam = check.single(check.positive(lam, "lam"), "lam")
+    w = check.weights(weights, len(X))
+    beta = check.single(check.positive(beta, "beta"), "beta")
+    truth, d = np.asarray(check.finite(theta, "theta")), X.shape[1]
     if truth.shape != (d,):
         raise ValueError(f"theta must have shape ({d},), one coefficient a column; got {theta!r}")
-    sigma = check_single(check_nonnegative(sigma, "sigma"), "sigma")
-    delta = check_delta(delta)
-    c = check_single(check_positive(threshold, "threshold"), "threshold")
+    sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
+    delta = check.delta(delta)
+    c = check.single(check.positive(threshold, "threshold"), "threshold")
 
     inverse = np.linalg.inv((X.T * w) @ X + lam * np.eye(d))
     M, bias = inverse @ (X.T * w), lam * inverse @ truth

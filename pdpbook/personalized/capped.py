@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
+from pdpbook import Floats, check
 from pdpbook.personalized.weights import pdp_weights
 from pdpbook.reports.frames import EVEN, even_rows
 from pdpbook.sensitivity import capped_sensitivity
-from pdpbook.validation import check_each
-
-Floats = NDArray[np.float64]
 
 LIGHT, STEPS = 1e-8, 301  # of a table of weights; below the first one the bound is linear
 NEWTON = 6  # steps from the table to the root
@@ -66,7 +64,7 @@ def sensitivity_weights(
     >>> sensitivity_weights([0.1, 0.1, 0.3], lam=1.0, d=12).round(3)
     array([0.036, 0.036, 0.928])
     """
-    check_each(epsilon, None, "epsilon")
+    check.each(epsilon, None, "epsilon")
     share = pdp_weights(epsilon)
     share /= share.max()
     levels, person, count = np.unique(share, return_inverse=True, return_counts=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook import Floats, check
 from pdpbook._domain import labels_of, labels_to_domain, refuse_few, row_count
 from pdpbook.frames.cube import positive_rate
 from pdpbook.frames.people import People
@@ -17,11 +18,6 @@ from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.reports.frames import mean_frame, width_of_labels
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.validation import check_bounds
-
-__all__ = ["PersonalizedMean"]
-
-Floats = NDArray[np.float64]
 
 
 @mechanism
@@ -78,7 +74,7 @@ class PersonalizedMean(PrivateRegressor):
         return None
 
     def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
-        low, high = check_bounds(self.y_bounds, "y_bounds")
+        low, high = check.bounds(self.y_bounds, "y_bounds")
         self.mean_ = float((low + high) / 2 + (high - low) / 2 * draw[0])
         self.eta_ = float(law.eta)
 

@@ -7,23 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from pdpbook import check
 from pdpbook.personalized.accuracy import ErrorTerms
 from pdpbook.personalized.capped import capped_plan
 from pdpbook.personalized.weights import pdp_weights
 from pdpbook.sensitivity import ridge_constant
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_epsilon,
-    check_nonnegative,
-    check_positive,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
 
 PRIORS = ("worst-case", "isotropic")
 SEARCH = np.geomspace(1e-8, 1e8, 97)  # penalties tried, in units of the squared row norm
@@ -89,7 +80,7 @@ def prediction_error_bound(
     >>> prediction_error_bound(1.0, [1.0] * 1000, 2, theta_norm=1.0).total < 0.3
     True
     """
-    lam = check_single(check_positive(lam, "lam"), "lam")
+    lam = check.single(check.positive(lam, "lam"), "lam")
     return _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights).terms(lam)
 
 
@@ -167,15 +158,15 @@ class _Public:
 
     def __post_init__(self) -> None:
         pdp_weights(self.epsilon)  # refuses bad budgets
-        epsilon = np.asarray(check_epsilon(self.epsilon), dtype=float)
+        epsilon = np.asarray(check.epsilon(self.epsilon), dtype=float)
         self.epsilon = epsilon[epsilon > 0]
-        check_choice(self.weights, "weights", ("proportional", "capped"))
+        check.choice(self.weights, "weights", ("proportional", "capped"))
         if self.weights == "capped" and self.proof != "joint":
             raise ValueError("weights must be 'proportional' unless proof='joint'; got 'capped'")
-        self.d = check_count(self.d, "d")
+        self.d = check.count(self.d, "d")
         for name in ("theta_norm", "sigma"):
-            setattr(self, name, check_single(check_nonnegative(getattr(self, name), name), name))
-        check_choice(self.prior, "prior", PRIORS)
+            setattr(self, name, check.single(check.nonnegative(getattr(self, name), name), name))
+        check.choice(self.prior, "prior", PRIORS)
         ridge_constant(1.0, self.d, self.proof, row_norm=self.row_norm)  # refuses bad values
         root = math.sqrt(self.d)
         self.radius = root if self.row_norm is None else min(root, float(self.row_norm))  # R

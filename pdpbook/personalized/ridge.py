@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
 from pdpbook.frames.cube import CubeRegressor, positive_rate
 from pdpbook.frames.people import People, shares
@@ -21,11 +21,6 @@ from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.ridge import refuse_lost_penalty
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
-from pdpbook.validation import check_delta, check_scale
-
-__all__ = ["PDPRidge"]
-
-Floats = NDArray[np.float64]
 
 NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
 ULP = float(np.finfo(float).eps)
@@ -109,13 +104,13 @@ class PDPRidge(CubeRegressor):
     ((2,), 63.3)
     """
 
-    delta: float = setting(default=0.0, rule=partial(check_delta, zero=True))
+    delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
     loss: str = setting(default="square", rule=one_of("square", "huber"))
     proof: str = setting(default="joint", rule=one_of(*PROOFS))
     weights: str = setting(default="proportional", rule=one_of("proportional", "capped"))
     bound: float | None = setting(default=None)
     row_norm: float | None = setting(default=None)
-    huber_threshold: float = setting(default=1.0, rule=check_scale)
+    huber_threshold: float = setting(default=1.0, rule=check.scale)
 
     def law(self, people: People) -> L2Laplace:
         square = self.loss == "square"

@@ -7,10 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import check
 from pdpbook.noise import l2_laplace_eps0
-from pdpbook.validation import check_each, check_nonnegative, check_single
-
-__all__ = ["capped_weights", "pdp_weights", "threshold_budgets", "threshold_weights"]
 
 ROUNDING = 1e-12  # thresholds whose rates differ by less are ties
 
@@ -100,7 +98,7 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
     """
     share = _shares(epsilon)
     largest = float(np.max(np.asarray(epsilon, dtype=float)))
-    ratio = check_single(check_nonnegative(ratio, "ratio"), "ratio")
+    ratio = check.single(check.nonnegative(ratio, "ratio"), "ratio")
     target = ratio / largest / largest  # the equation for the shares; infinite: no cap
     ordered = np.sort(share)
     below = np.cumsum(ordered)  # slope of the left side beyond each budget
@@ -216,7 +214,7 @@ def largest_losses(budgets: bytes, delta: float, d: int) -> NDArray[np.float64]:
 
 def _shares(epsilon: ArrayLike) -> NDArray[np.float64]:
     """Budgets over the largest one: the sum of huge budgets would overflow."""
-    budgets = check_each(epsilon, None, "epsilon")
+    budgets = check.each(epsilon, None, "epsilon")
     if np.ndim(budgets) != 1:
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
     return np.asarray(budgets / budgets.max())

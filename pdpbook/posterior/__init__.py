@@ -16,17 +16,3 @@ from pdpbook.posterior.calibration import (
 from pdpbook.posterior.certificates import Certificate, posterior_certificate
 from pdpbook.posterior.laws import AdaptiveLaw, PosteriorLaw, adaptive_profile
 from pdpbook.posterior.single import OnePosteriorSample
-
-__all__ = [
-    "AdaOPS",
-    "AdaptiveLaw",
-    "AdaptivePlan",
-    "Certificate",
-    "OnePosteriorSample",
-    "PosteriorLaw",
-    "adaptive_profile",
-    "largest_scaled_residual",
-    "posterior_certificate",
-    "residual_bound",
-    "worst_case_gamma",
-]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
-from pdpbook._domain import check_flag
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, setting
 from pdpbook.posterior.calibration import CALIBRATIONS, AdaptivePlan, check_kappa, check_norm
@@ -16,10 +15,6 @@ from pdpbook.posterior.laws import AdaptiveLaw
 from pdpbook.posterior.single import PosteriorRegressor
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
-
-__all__ = ["AdaOPS"]
-
-Floats = NDArray[np.float64]
 
 
 @mechanism
@@ -73,7 +68,7 @@ class AdaOPS(PosteriorRegressor):
     """
 
     norm_guess: float = setting(default=1.0, rule=check_norm, kw_only=False)
-    release_norm: bool = setting(default=False, rule=check_flag)
+    release_norm: bool = setting(default=False, rule=check.flag)
     calibration: str = setting(default="joint", rule=one_of(*CALIBRATIONS))
     kappa: float | None = setting(default=None, rule=check_kappa)
 

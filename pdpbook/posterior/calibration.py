@@ -9,19 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from pdpbook._domain import check_flag, check_number
+from pdpbook import Floats, check
 from pdpbook.noise import gaussian_epsilon, gaussian_mu
 from pdpbook.per_instance import ops_profile
-from pdpbook.validation import (
-    check_choice,
-    check_count,
-    check_delta,
-    check_positive,
-    check_probability,
-    check_scale,
-)
-
-Floats = NDArray[np.float64]
 
 CELLS = 2000  # of the search over the strength of the data along one direction
 HALVINGS = 60
@@ -31,7 +21,7 @@ TAIL = 1 / 20  # of delta: where the draw has heavier tails than the Gaussian it
 
 def check_norm(value: float, name: str = "norm_guess") -> float:
     """Return a guess of a norm, above 0, whose square is a number."""
-    clean = check_number(value, name)
+    clean = check.number(value, name)
     if not clean <= 1e150:
         raise ValueError(f"{name} must be at most 1e+150, as it is squared; got {clean:g}")
     return clean
@@ -67,8 +57,8 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
     >>> largest_scaled_residual(1.0, 1e-6, [0.001, 0.3]).round(2)
     array([7.42,  nan])
     """
-    epsilon, delta = check_number(epsilon, "epsilon"), check_delta(delta)
-    leverage = np.asarray(check_positive(leverage, "leverage"))
+    epsilon, delta = check.number(epsilon, "epsilon"), check.delta(delta)
+    leverage = np.asarray(check.positive(leverage, "leverage"))
 
     def keeps(rho: Floats) -> NDArray[np.bool_]:
         add, remove = ops_profile(epsilon, leverage, rho)
@@ -162,7 +152,7 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     >>> round(worst_case_gamma(100.0, 1.0, 1e-6, 1000), 2)
     1.17
     """
-    lam, n_max = check_penalty(lam), check_count(n_max, "n_max")
+    lam, n_max = check_penalty(lam), check.count(n_max, "n_max")
     edges = np.append(0.0, np.geomspace(1e-4 * lam, max(n_max, lam), CELLS))
     fitted = np.sqrt(n_max * edges) / (edges + lam)
     top = np.maximum(fitted[:-1], fitted[1:])
@@ -199,14 +189,14 @@ def check_kappa(value: float | None, name: str = "kappa") -> float | None:
     """Return a condition number, at least 1, or None."""
     if value is None:
         return None
-    kappa = check_number(value, name)
+    kappa = check.number(value, name)
     if not kappa >= 1:
         raise ValueError(f"{name} must be at least 1, a condition number; got {kappa:g}")
     return kappa
 
 
 def check_penalty(value: float, name: str = "lam") -> float:
-    lam = check_scale(value, name)
+    lam = check.scale(value, name)
     if not lam >= 1:
         raise ValueError(f"{name} must be at least 1, against the sum of squares; got {lam:g}")
     return lam
@@ -263,13 +253,13 @@ class AdaptivePlan:
     kappa: float | None = None
 
     def __post_init__(self) -> None:
-        check_number(self.epsilon, "epsilon")
-        check_probability(check_delta(self.delta), "delta")
-        check_count(self.d, "d")
-        check_count(self.n_max, "n_max")
+        check.number(self.epsilon, "epsilon")
+        check.probability(check.delta(self.delta), "delta")
+        check.count(self.d, "d")
+        check.count(self.n_max, "n_max")
         check_norm(self.norm_guess)
-        check_flag(self.release_norm, "release_norm")
-        check_choice(self.calibration, "calibration", CALIBRATIONS)
+        check.flag(self.release_norm, "release_norm")
+        check.choice(self.calibration, "calibration", CALIBRATIONS)
         check_kappa(self.kappa)
 
     @property

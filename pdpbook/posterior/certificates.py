@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from pdpbook._domain import check_number
+from pdpbook import Floats, check
 from pdpbook.per_instance import ops_epsilon
-from pdpbook.validation import check_delta, check_design, check_finite
-
-Floats = NDArray[np.float64]
 
 
 class Certificate(NamedTuple):
@@ -76,11 +73,11 @@ def posterior_certificate(
     >>> certificate.ex_ante.round(2), certificate.ex_post.round(3)
     (array([0.15]), array([0.094]))
     """
-    X, y = check_design(X, y)
-    theta = np.asarray(check_finite(theta, "theta"))
-    gamma, h = check_number(gamma, "gamma"), check_number(h, "h")
-    delta = check_delta(delta)
-    failure = check_delta(failure, "failure")
+    X, y = check.design(X, y)
+    theta = np.asarray(check.finite(theta, "theta"))
+    gamma, h = check.number(gamma, "gamma"), check.number(h, "h")
+    delta = check.delta(delta)
+    failure = check.delta(failure, "failure")
     if not h >= 1:
         raise ValueError(f"h must be at least 1; got {h:g}")
     norms = (X**2).sum(axis=1)

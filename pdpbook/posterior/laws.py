@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
+from pdpbook import Floats, check
 from pdpbook.noise.laws import check_size, keep
 from pdpbook.noise.profiles import gauss_legendre
 from pdpbook.per_instance import ops_profile
 from pdpbook.posterior.calibration import AdaptivePlan, residual_bound
-from pdpbook.validation import check_finite, check_nonnegative, check_rng
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +43,8 @@ class PosteriorLaw:
     _root: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        center = np.asarray(check_finite(self.center, "center"))
-        precision = np.asarray(check_finite(self.precision, "precision"))
+        center = np.asarray(check.finite(self.center, "center"))
+        precision = np.asarray(check.finite(self.precision, "precision"))
         if center.ndim != 1 or precision.shape != (len(center), len(center)):
             raise ValueError(
                 "center and precision must have shapes (d,) and (d, d); "
@@ -60,7 +58,7 @@ class PosteriorLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
-        z = (np.asarray(check_finite(points, "points")) - self.center) @ self._root
+        z = (np.asarray(check.finite(points, "points")) - self.center) @ self._root
         d = len(self.center)
         return np.asarray(
             np.log(np.diag(self._root)).sum() - (d * np.log(2 * np.pi) + (z**2).sum(-1)) / 2
@@ -68,7 +66,7 @@ class PosteriorLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law: shape (d,), or (size, d)."""
-        z = check_rng(rng).normal(size=(*check_size(size), len(self.center)))
+        z = check.rng(rng).normal(size=(*check_size(size), len(self.center)))
         shift = solve_triangular(self._root, z.reshape(-1, z.shape[-1]).T, lower=True, trans=1)
         return np.asarray(self.center + shift.T.reshape(z.shape))
 
@@ -150,7 +148,7 @@ class AdaptiveLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw releases: shape (m,), or (size, m)."""
-        rng, shape = check_rng(rng), check_size(size)
+        rng, shape = check.rng(rng), check_size(size)
         count = math.prod(shape)
         head = self.center[0] + self.plan.scale * rng.normal(size=(count, 1))
         lam, h = self._given(head[:, 0])
@@ -163,7 +161,7 @@ class AdaptiveLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., m); returns shape (...)."""
-        points = np.asarray(check_finite(points, "points"))
+        points = np.asarray(check.finite(points, "points"))
         flat = points.reshape(-1, points.shape[-1])
         lam, h = self._given(flat[:, 0])
         total, head = _log_normal(flat[:, 0], float(self.center[0]), self.plan.scale), 1
@@ -226,10 +224,10 @@ def adaptive_profile(
     >>> bool(max(add, remove) <= plan.delta)
     True
     """
-    epsilon = np.asarray(check_nonnegative(epsilon, "epsilon"))
+    epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))
     if without.plan != joined.plan:
         raise ValueError("without and joined must share one plan")
-    x, plan = np.asarray(check_finite(x, "x")), without.plan
+    x, plan = np.asarray(check.finite(x, "x")), without.plan
     means = np.array([float(without.center[0]), float(joined.center[0])])
     z, step = _quadrature(means, np.full(2, plan.scale), [0.0, 1.0])  # kinks of the parameters
     lam, h = without._given(z)

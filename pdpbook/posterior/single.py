@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
 from pdpbook.frames.ball import BallRegressor
 from pdpbook.frames.people import People
@@ -18,11 +19,6 @@ from pdpbook.posterior.certificates import Certificate, posterior_certificate
 from pdpbook.posterior.laws import PosteriorLaw
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
-from pdpbook.validation import check_count, check_design
-
-__all__ = ["OnePosteriorSample"]
-
-Floats = NDArray[np.float64]
 
 _gamma = lru_cache(maxsize=64)(worst_case_gamma)
 
@@ -51,7 +47,7 @@ class PosteriorRegressor(BallRegressor):
     Chapter *per_instance/adaops*.
     """
 
-    n_max: int = setting(default=100_000, rule=check_count)
+    n_max: int = setting(default=100_000, rule=check.count)
 
     def refuse_crowd(self, n: int, d: int) -> None:
         if n > self.n_max:
@@ -78,7 +74,7 @@ class PosteriorRegressor(BallRegressor):
             See `posterior_certificate`; its delta is the one of the estimator.
         """
         check_is_fitted(self)
-        rows, labels = self.to_domain(*check_design(X, y))
+        rows, labels = self.to_domain(*check.design(X, y))
         return posterior_certificate(
             rows,
             labels,

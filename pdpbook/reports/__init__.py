@@ -12,5 +12,3 @@ from pdpbook.reports.frames import Sizes
 from pdpbook.reports.noise import Noise
 from pdpbook.reports.report import Report
 from pdpbook.reports.reported import Reported
-
-__all__ = ["Noise", "Report", "Reported", "Sizes"]

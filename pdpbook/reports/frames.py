@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats, check
 from pdpbook._domain import ball_radius
-from pdpbook.validation import check_bounds
-
-Floats = NDArray[np.float64]
 
 
 class Sizes(NamedTuple):
@@ -103,7 +100,7 @@ def _box_frame(
     model: Any, d: int, start: float, radius: float, longest: Any, half: float | None = None
 ) -> Frame:
     """Rows in [start, 1]^d, over `radius`; those longer than `longest` are shortened."""
-    low, high = check_bounds(model.bounds, "bounds", d)
+    low, high = check.bounds(model.bounds, "bounds", d)
     constant = 1 / radius if model.fit_intercept else None
     wide, middle = (1 - start) / radius, (1 + start) / (2 * radius)
     mean = _joined(np.full((1, d), middle), constant)
@@ -140,5 +137,5 @@ def mean_frame(half: float) -> Frame:
 
 
 def width_of_labels(model: Any) -> float:
-    low, high = check_bounds(model.y_bounds, "y_bounds")
+    low, high = check.bounds(model.y_bounds, "y_bounds")
     return float(high - low)

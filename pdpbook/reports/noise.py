@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats
 from pdpbook._users import Part, Users, part_of
 from pdpbook.reports.frames import Frame
-
-Floats = NDArray[np.float64]
 
 
 class Constant(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pdpbook import check
 from pdpbook.reports.frames import Sizes
 from pdpbook.reports.noise import Known, Noise
-from pdpbook.validation import check_finite, check_nonnegative, check_single
 
 CLEAR = 1 / 3  # noise below this share of a constant's error is no reason to worry
 
@@ -151,11 +151,11 @@ MEANS = ("PersonalizedMean", "WeightedMean", "SampleLimitedMean")
 def report_of(name: str, known: Noise, names: Any, at: Any, label_sd: Any) -> Report:
     frame, rows = known.frame, None
     if at is not None:
-        rows = np.asarray(check_finite(at, "at"))
+        rows = np.asarray(check.finite(at, "at"))
         if rows.ndim != 2 or rows.shape[1] < len(frame.step):
             raise ValueError(f"at must have shape (m, {known.columns}); got shape {rows.shape}")
     if label_sd is not None:
-        label_sd = check_single(check_nonnegative(label_sd, "label_sd"), "label_sd")
+        label_sd = check.single(check.nonnegative(label_sd, "label_sd"), "label_sd")
     elif known.width is not None:
         label_sd = known.width / np.sqrt(12)
     said = {f.name: getattr(known, f.name) for f in fields(Known)}

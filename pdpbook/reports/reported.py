@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook import check
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.report import Report, report_of
-from pdpbook.validation import check_count, check_epsilon
-
-__all__: list[str] = []  # for the estimators of the package
 
 
 class Reported:
@@ -100,9 +98,9 @@ class Reported:
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
         """People who are rows."""
         refuse_others(self, "n and d", users=users, X=X, y=y)
-        n, d = check_count(n, "n"), check_count(d, "d") if self._reads_rows else 0
+        n, d = check.count(n, "n"), check.count(d, "d") if self._reads_rows else 0
         budgets = self._check_settings(epsilon)  # type: ignore[attr-defined]
-        return Crowd(d, check_epsilon(budgets, n), n)
+        return Crowd(d, check.epsilon(budgets, n), n)
 
 
 def refuse_others(model: Any, wanted: str, **given: Any) -> None:

@@ -7,12 +7,3 @@ lives in `personalized`.
 from pdpbook.sufficient_statistics.adassp import AdaSSP, adassp_coefficients, adassp_scale
 from pdpbook.sufficient_statistics.constants import statistics_constant
 from pdpbook.sufficient_statistics.ridge import RidgePath, SufficientStatisticsRidge
-
-__all__ = [
-    "AdaSSP",
-    "RidgePath",
-    "SufficientStatisticsRidge",
-    "adassp_coefficients",
-    "adassp_scale",
-    "statistics_constant",
-]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
-from pdpbook._domain import check_number
 from pdpbook.frames.ball import BallRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, setting
@@ -16,11 +16,6 @@ from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.validation import check_choice, check_count, check_delta, check_finite
-
-__all__ = ["AdaSSP", "adassp_coefficients", "adassp_scale"]
-
-Floats = NDArray[np.float64]
 
 CALIBRATIONS = ("exact", "published")
 
@@ -59,8 +54,8 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
     >>> round(adassp_scale(1.0, 1e-6), 2), round(adassp_scale(1.0, 1e-6, "published"), 2)
     (7.32, 11.85)
     """
-    epsilon, delta = check_number(epsilon, "epsilon"), check_delta(delta)
-    check_choice(calibration, "calibration", CALIBRATIONS)
+    epsilon, delta = check.number(epsilon, "epsilon"), check.delta(delta)
+    check.choice(calibration, "calibration", CALIBRATIONS)
     if calibration == "published":
         return float(3 * np.sqrt(np.log(6 / delta)) / epsilon)
     return float(np.sqrt(3) / gaussian_mu(epsilon, delta))
@@ -107,8 +102,8 @@ def adassp_coefficients(
     >>> adassp_coefficients([100.0, 100.0, 50.0], 1, 2.0)
     array([0.5])
     """
-    d, sigma = check_count(d, "d"), check_number(sigma, "sigma")
-    shift, failure = check_number(shift, "shift"), check_delta(failure, "failure")
+    d, sigma = check.count(d, "d"), check.number(sigma, "sigma")
+    shift, failure = check.number(shift, "shift"), check.delta(failure, "failure")
     gram, lam, moment = _system(release, d, sigma, shift, failure)
     return np.asarray(np.linalg.solve(gram + lam * np.eye(d), moment))
 
@@ -117,7 +112,7 @@ def _system(
     release: ArrayLike, d: int, sigma: float, shift: float, failure: float
 ) -> tuple[Floats, float, Floats]:
     """Matrix, penalty and moment that released numbers stand for."""
-    release = np.asarray(check_finite(release, "release"))
+    release = np.asarray(check.finite(release, "release"))
     if release.shape != (1 + d * (d + 1) // 2 + d,):
         raise ValueError(
             f"release must have shape ({1 + d * (d + 1) // 2 + d},) for d = {d}; "
@@ -176,7 +171,7 @@ class AdaSSP(BallRegressor):
     ((6,), 7.32, 0.237)
     """
 
-    failure: float = setting(default=0.05, rule=check_delta, kw_only=False)
+    failure: float = setting(default=0.05, rule=check.delta, kw_only=False)
     calibration: str = setting(default="exact", rule=one_of(*CALIBRATIONS))
 
     def law(self, people: People) -> ProductLaw:

@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook._domain import check_flag, check_number
-from pdpbook.validation import check_choice, check_count
+from pdpbook import Floats, check
 
-__all__ = ["statistics_constant"]
-
-Floats = NDArray[np.float64]
 NOISES = ("laplace", "gaussian")
 
 
@@ -69,7 +65,7 @@ def statistics_constant(
     >>> statistics_constant(12), statistics_constant(12, noise="gaussian")
     (118.15384615384616, 15.0996688705415)
     """
-    d, s = check_count(d, "d"), label_scale(d, noise, centered, scale)
+    d, s = check.count(d, "d"), label_scale(d, noise, centered, scale)
     if noise == "laplace":
         if centered:
             return d * (d + 1) / 8 + 2 * s * d
@@ -83,10 +79,10 @@ def statistics_constant(
 
 def label_scale(d: int, noise: str, centered: bool, scale: float | None) -> float:
     """The s of the formulas: the user's, or the default."""
-    check_choice(noise, "noise", NOISES)
-    check_flag(centered, "centered")
+    check.choice(noise, "noise", NOISES)
+    check.flag(centered, "centered")
     if scale is not None:
-        return check_number(scale, "scale")
+        return check.number(scale, "scale")
     if noise == "laplace":
         return max(0.5, d / 8) if centered else max(1.0, d / 4)
     return float(np.sqrt(d / 8 if centered else d / 3))

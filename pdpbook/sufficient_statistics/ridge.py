@@ -6,10 +6,10 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from pdpbook._domain import check_flag
+from pdpbook import Floats, check
 from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
@@ -26,11 +26,6 @@ from pdpbook.sufficient_statistics.constants import (
     statistics_constant,
     sums,
 )
-from pdpbook.validation import check_delta, check_positive, check_scale
-
-__all__ = ["RidgePath", "SufficientStatisticsRidge"]
-
-Floats = NDArray[np.float64]
 
 REHEARSALS = 400  # draws of the noise behind an estimate of what it does
 
@@ -128,17 +123,17 @@ class SufficientStatisticsRidge(CubeRegressor):
     (3, 2)
     """
 
-    lam: float = setting(default=1.0, rule=check_scale, kw_only=False)
-    delta: float = setting(default=0.0, rule=partial(check_delta, zero=True))
+    lam: float = setting(default=1.0, rule=check.scale, kw_only=False)
+    delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
     noise: str = setting(default="laplace", rule=one_of(*NOISES))
-    centered: bool = setting(default=False, rule=check_flag)
-    scale: float | None = setting(default=None, rule=optional(check_scale))
+    centered: bool = setting(default=False, rule=check.flag)
+    scale: float | None = setting(default=None, rule=optional(check.scale))
 
     def law(self, people: People) -> ProductLaw:
         (center,) = people.statistics
         with np.errstate(over="ignore"):
             scale = 1 / (self.rate(people.strength, people.d) * self.factors(people.d))
-        check_positive(scale, "scale of the noise")
+        check.positive(scale, "scale of the noise")
         if self.fit_intercept:  # no noise on what is public
             known, _ = public_sums(people.d, self.centered)
             center, scale = np.delete(center, known), np.delete(scale, known)
@@ -204,7 +199,7 @@ class SufficientStatisticsRidge(CubeRegressor):
             `coef`, shape (k, d), and `intercept`, shape (k,), in your units.
         """
         check_is_fitted(self, "gram_")
-        penalties = np.atleast_1d(check_positive(lams, "lams"))
+        penalties = np.atleast_1d(check.positive(lams, "lams"))
         if penalties.ndim != 1:
             raise ValueError(f"lams must have shape (k,); got shape {penalties.shape}")
         values, vectors = np.linalg.eigh(self.gram_)

@@ -11,9 +11,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from pdpbook import Floats, check
 from pdpbook._domain import inside, labels_of, refuse_few, row_count
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, setting
@@ -23,11 +24,6 @@ from pdpbook.noise import ProductLaw
 from pdpbook.reports.frames import mean_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.user_level.weights import limit_rows, sample_limit, tradeoff_weights
-from pdpbook.validation import check_bounds, check_count, check_positive
-
-__all__ = ["SampleLimitedMean", "WeightedMean"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +88,7 @@ class UserMean(UserRegressor):
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
         """Return the scale of the Laplace noise, from the weights that are used."""
         shares = self.contributions(row_weights, users)
-        return float(check_positive(self.width() * np.max(shares / budgets), "noise_scale"))
+        return float(check.positive(self.width() * np.max(shares / budgets), "noise_scale"))
 
     def tradeoff(self, epsilon: float) -> float:
         """Return A: the variance of a label over that of the noise at weight 1."""
@@ -114,11 +110,11 @@ class UserMean(UserRegressor):
         return np.empty((len(labels), 0)), labels  # X counts for its number of rows alone
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        low, high = check_bounds(self.y_bounds, "y_bounds")
+        low, high = check.bounds(self.y_bounds, "y_bounds")
         return X, inside(y, low, high, "y", "y_bounds", self.clip)
 
     def origin(self) -> float:
-        return float(check_bounds(self.y_bounds, "y_bounds")[0])
+        return float(check.bounds(self.y_bounds, "y_bounds")[0])
 
     def release(self, draw: Floats, law: ProductLaw, people: PeopleWithRows) -> None:
         super().release(draw, law, people)
@@ -223,7 +219,7 @@ class SampleLimitedMean(UserMean):
     """
 
     max_rows: Any = setting(default="best", rule=limit_on_rows)
-    selection_seed: int = setting(default=0, rule=partial(check_count, minimum=0))
+    selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
 
     def plan(self, users: Users, budgets: Floats) -> Plan:
         most = int(users.sizes.max())

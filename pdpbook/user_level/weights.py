@@ -13,16 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook.validation import (
-    check_count,
-    check_finite,
-    check_nonnegative,
-    check_positive,
-    check_rng,
-    check_single,
-)
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 LARGEST = 2**53  # whole numbers above it are not all floats
 
@@ -130,7 +121,7 @@ def tradeoff_value(
     0.5625
     """
     s, A, tau = _check(sizes, tradeoff, budgets)
-    w = np.asarray(check_finite(weights, "weights"))
+    w = np.asarray(check.finite(weights, "weights"))
     if w.shape != s.shape:
         raise ValueError(f"weights must have shape {s.shape}, one a user; got shape {w.shape}")
     return _objective(w, s, A, tau)
@@ -164,7 +155,7 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
     array([0.4444, 0.36  , 0.6686])
     """
     s, A, _ = _check(sizes, tradeoff, None)
-    h = np.asarray(check_positive(thresholds, "thresholds"))
+    h = np.asarray(check.positive(thresholds, "thresholds"))
     s = np.sort(s)
     at = np.searchsorted(s, h, side="right")
     kept = np.concatenate([[0.0], np.cumsum(s)])[at] + (len(s) - at) * h
@@ -265,8 +256,8 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
     (2, True)
     """
     users = np.asarray(codes)
-    most = check_count(threshold, "threshold")
-    order = np.lexsort([check_rng(rng).random(len(users)), users])
+    most = check.count(threshold, "threshold")
+    order = np.lexsort([check.rng(rng).random(len(users)), users])
     first = np.flatnonzero(np.r_[True, np.diff(users[order]) != 0])
     rank = np.arange(len(users)) - np.repeat(first, np.diff(np.r_[first, len(users)]))
     kept = np.empty(len(users), dtype=bool)
@@ -277,7 +268,7 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
 def _check(
     sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None
 ) -> tuple[Floats, float, Floats]:
-    s = np.asarray(check_positive(sizes, "sizes"))
+    s = np.asarray(check.positive(sizes, "sizes"))
     if s.ndim != 1 or s.size == 0:
         raise ValueError(f"sizes must have shape (m,), one a user; got shape {s.shape}")
     whole = s == np.floor(s)
@@ -285,10 +276,10 @@ def _check(
         at = int(np.flatnonzero(~whole | (s > LARGEST))[0])
         raise ValueError(f"sizes must be whole numbers up to 2**53; got sizes[{at}] = {s[at]:g}")
     endless = isinstance(tradeoff, float) and tradeoff == np.inf
-    A = np.inf if endless else check_single(check_nonnegative(tradeoff, "tradeoff"), "tradeoff")
+    A = np.inf if endless else check.single(check.nonnegative(tradeoff, "tradeoff"), "tradeoff")
     if budgets is None:
         return s, A, np.ones(len(s))
-    tau = np.asarray(check_positive(budgets, "budgets"))
+    tau = np.asarray(check.positive(budgets, "budgets"))
     if tau.shape not in ((), s.shape):
         raise ValueError(
             f"budgets must be a number or have shape {s.shape}, one a user; got shape {tau.shape}"

@@ -13,7 +13,5 @@ from plants.sound import SOUND
 from plants.sums import SUMS
 from plants.users import USERS, Median
 
-__all__ = ["PLANTS", "SOUND", "Median", "Pair", "Plant", "Trial"]
-
 #: name of a bug -> Plant
 PLANTS = {p.name: p for p in [*PERSONAL, *SUMS, *DESCENT, *USERS, *POOLS]}

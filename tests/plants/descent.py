@@ -6,15 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats
 from pdpbook.frames.people import People
 from pdpbook.gradient import DescentLaw, DPSGDLaw, DPSGDRegression, GradientDescentRidge
 from plants.plant import Pair, Plant, about, joined
-
-__all__ = ["DESCENT"]
-
-Floats = NDArray[np.float64]
 
 
 class OneStepCharged(GradientDescentRidge):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats
 from pdpbook.frames.people import People
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace, sample_l2_laplace
@@ -16,10 +17,6 @@ from pdpbook.objective_perturbation.budget import BudgetSplit
 from pdpbook.objective_perturbation.law import ObjectiveLaw
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from plants.plant import Pair, Plant, about, flipped
-
-__all__ = ["PERSONAL"]
-
-Floats = NDArray[np.float64]
 
 LAM = 60.0  # every constant is nearly attained
 

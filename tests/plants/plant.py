@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pdpbook._domain import check_flag
+from pdpbook import check
 from pdpbook.audit.harness import MechanismAudit, audit_mechanism, audit_members
-from pdpbook.validation import check_rng
-
-__all__ = ["Pair", "Plant", "Trial", "about", "flipped", "joined", "owned"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +51,7 @@ class Trial:
         MechanismAudit
             See `audit_mechanism` and `audit_members`.
         """
-        check_rng(rng)
+        check.rng(rng)
         size = {} if self.draws is None else {"draws": self.draws}
         if self.method == "attack":
             return audit_members(
@@ -105,7 +100,7 @@ class Plant:
         Trial
             Its audit refutes a bug, and not a twin.
         """
-        check_flag(sound, "sound")
+        check.flag(sound, "sound")
         model = self.sound if sound else self.planted
         return Trial(model, self.pair, self.method, self.draws)
 

@@ -6,14 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pdpbook import Floats
 from pdpbook.pac import PACRegression
 from plants.plant import Pair, Plant, about
-
-__all__ = ["POOLS"]
-
-Floats = NDArray[np.float64]
 
 
 class _Recast(PACRegression):

@@ -17,8 +17,6 @@ from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 from plants import descent, personal, pools, sums, users
 from plants.plant import Trial, flipped, joined, owned
 
-__all__ = ["SOUND"]
-
 FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
 AGAINST = joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0)
 FEW: dict[str, Any] = {"delta": 0.01, "n_max": 41}

@@ -9,16 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from pdpbook import Floats, check
 from pdpbook.frames.people import People
 from pdpbook.noise import ProductLaw
 from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.validation import check_rng
 from plants.plant import Pair, Plant, about, joined
-
-__all__ = ["SUMS"]
-
-Floats = NDArray[np.float64]
 
 
 def _diagonal(d: int) -> NDArray[np.bool_]:
@@ -111,7 +107,7 @@ class LabelRangeFromTheData(AdaSSP):
 
 class _TransposedLaw(PosteriorLaw):
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
-        z = check_rng(rng).normal(size=(1 if size is None else size, len(self.center)))
+        z = check.rng(rng).normal(size=(1 if size is None else size, len(self.center)))
         draws = self.center + solve_triangular(self._root, z.T, lower=True).T
         return np.asarray(draws[0] if size is None else draws)
 

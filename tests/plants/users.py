@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from pdpbook import Floats
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.guarantees import PureDP
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
@@ -21,10 +22,6 @@ from pdpbook.user_level import (
     quantile_law,
 )
 from plants.plant import Pair, Plant, about, owned
-
-__all__ = ["USERS", "Median"]
-
-Floats = NDArray[np.float64]
 
 
 class RecordForUser(WeightedMean):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from bs4 import BeautifulSoup
+from pdp_docstrings import exported
 from sklearn.base import BaseEstimator
 from support import FOLDER, ROOT, missing
 
@@ -56,7 +57,7 @@ ESTIMATORS = [
         pdpbook.sufficient_statistics,
         pdpbook.user_level,
     )
-    for name in module.__all__
+    for name in exported(module)
     if isinstance(getattr(module, name), type) and issubclass(getattr(module, name), BaseEstimator)
 ]
 

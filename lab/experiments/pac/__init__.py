@@ -14,25 +14,3 @@ from lab.experiments.pac.runs import (
     scores,
 )
 from lab.experiments.pac.sgd import SCHEDULES, sweep_dpsgd, sweep_raw_dpsgd
-
-__all__ = [
-    "ALPHAS",
-    "DATA",
-    "PENALTIES",
-    "RATES",
-    "SCHEDULES",
-    "TARGET",
-    "Scores",
-    "agreement",
-    "dpsgd_weights",
-    "pac_weights",
-    "pool_of",
-    "printed_weights",
-    "rescaled",
-    "scores",
-    "sweep_bases",
-    "sweep_dpsgd",
-    "sweep_pac",
-    "sweep_raw_dpsgd",
-    "sweep_readings",
-]

@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lab.experiments.pac.runs import pool_of, scores
-from pdpbook.validation import check_count, check_rng
+from pdpbook import Floats, check
 
-Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 RATES = (0.52, 0.55, 0.65, 0.75, 0.85, 0.95, 0.98)  #: ceilings of Table I
@@ -30,9 +29,9 @@ def start(
     data: str, draws: int, rng: np.random.Generator, *, raw: bool = False
 ) -> tuple[Floats, Floats, int]:
     """Features, label and the seed of all cells, from checked arguments."""
-    check_count(draws, "draws", minimum=2)
+    check.count(draws, "draws", minimum=2)
     X, y = pool_of(data, raw=raw)
-    return X, y, int(check_rng(rng).integers(2**62))
+    return X, y, int(check.rng(rng).integers(2**62))
 
 
 def own_rng(seed: int, *values: float) -> np.random.Generator:

@@ -18,7 +18,6 @@ from lab.experiments.pac.cells import (
     FOLDS,
     RATES,
     TARGET,
-    Floats,
     Row,
     bar,
     finished,
@@ -31,6 +30,7 @@ from lab.experiments.pac.cells import (
     start,
 )
 from lab.experiments.pac.runs import pac_weights, printed_weights, rescaled, scores
+from pdpbook import Floats
 from pdpbook.pac import (
     CalibratedRelease,
     Pool,
@@ -38,8 +38,6 @@ from pdpbook.pac import (
     calibrate_release,
     printed_moments,
 )
-
-__all__ = ["ALPHAS", "sweep_bases", "sweep_pac"]
 
 ALPHAS = tuple(2.0**k for k in range(-10, 11, 2))  #: every second penalty of Table III
 HALVES = 20_000  # simulated for a calibration

@@ -13,12 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lab.experiments.pac.cells import TARGET, Floats, Row, bar, own_rng, start
+from lab.experiments.pac.cells import TARGET, Row, bar, own_rng, start
 from lab.experiments.pac.runs import printed_weights, scores
+from pdpbook import Floats, check
 from pdpbook.pac import Pool, PrintedMoments
-from pdpbook.validation import check_count
-
-__all__ = ["PENALTIES", "agreement", "sweep_readings"]
 
 Masks = NDArray[np.bool_]
 
@@ -82,7 +80,7 @@ def sweep_readings(
     ValueError
         If an argument is out of range or unknown.
     """
-    check_count(runs, "runs", minimum=2)
+    check.count(runs, "runs", minimum=2)
     X, y, seed = start(data, draws, rng, raw=raw)
     unit = 1.0 if raw else float(y.std())
     rows: list[Row] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pdpbook import datasets
+from pdpbook import Floats, check, datasets
 from pdpbook.pac import (
     CalibratedRelease,
     Pool,
@@ -21,20 +21,7 @@ from pdpbook.pac import (
     success_rate_to_snr,
     whitener,
 )
-from pdpbook.validation import check_choice, check_count, check_positive, check_rng
 
-__all__ = [
-    "DATA",
-    "Scores",
-    "dpsgd_weights",
-    "pac_weights",
-    "pool_of",
-    "printed_weights",
-    "rescaled",
-    "scores",
-]
-
-Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
 DATA = ("lenses", "concrete-slump", "automobile")  #: the pools of Yang (2024)
@@ -72,7 +59,7 @@ def pool_of(name: str, *, raw: bool = False) -> tuple[Floats, Floats]:
     ValueError
         If `name` is unknown, or `raw` for automobile.
     """
-    X, y = datasets.pac_design(check_choice(name, "name", DATA))
+    X, y = datasets.pac_design(check.choice(name, "name", DATA))
     if not raw:
         return X.to_numpy(), y.to_numpy()
     if name == "automobile":
@@ -161,19 +148,19 @@ def dpsgd_weights(
     -----
     Algorithm ``alg-dpsgd``, chapter *pac/dpsgd*.
     """
-    check_rng(rng)
+    check.rng(rng)
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     sigmas = np.atleast_1d(np.asarray(noise_multipliers, dtype=float))[:, None, None]
     if not np.all((sigmas >= 0) & (sigmas < np.inf)):
         raise ValueError("noise_multipliers must be finite and at least 0")
     for name, number in (("divisor", divisor), ("learning_rate", learning_rate)):
-        check_positive(number, name)
+        check.positive(number, name)
     Z = np.column_stack([X, np.ones(len(X))])
     twice = 2 * np.linalg.norm(Z, axis=1)
-    full = np.ones((check_count(repeats, "repeats"), len(y)), dtype=bool)
+    full = np.ones((check.count(repeats, "repeats"), len(y)), dtype=bool)
     present = full if members is None else np.asarray(members)
     theta = np.zeros((len(sigmas), len(present), Z.shape[1]))
-    for _ in range(check_count(steps, "steps")):
+    for _ in range(check.count(steps, "steps")):
         batch = present & (rng.random(present.shape) < sample_rate)
         residual = theta @ Z.T - y
         length = twice * np.abs(residual)
@@ -232,7 +219,7 @@ def pac_weights(
     halves : ndarray of bool, shape (R, n)
         The secrets, for scoring on the half.
     """
-    halves = release.pool.sample(check_count(repeats, "repeats"), release.sample_rate, rng)
+    halves = release.pool.sample(check.count(repeats, "repeats"), release.sample_rate, rng)
     centers = np.array([release.center(half) for half in halves])
     return _noisy(centers, covariances, rng), halves
 
@@ -274,10 +261,10 @@ def printed_weights(
     halves : ndarray of bool, shape (R, n)
         Who was trained on.
     """
-    check_rng(rng)
-    everybody = check_choice(trained_on, "trained_on", ("half", "pool")) == "pool"
+    check.rng(rng)
+    everybody = check.choice(trained_on, "trained_on", ("half", "pool")) == "pool"
     rate = 1.0 if everybody else 0.5
-    halves = pool.sample(check_count(repeats, "repeats"), rate, rng)
+    halves = pool.sample(check.count(repeats, "repeats"), rate, rng)
     centers = np.array([pool.refit(half) for half in (halves[:1] if everybody else halves)])
     centers = np.broadcast_to(centers, (repeats, pool.p))
     second, basis = moments.second, moments.basis

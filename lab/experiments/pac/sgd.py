@@ -18,7 +18,6 @@ from lab.experiments.pac.cells import (
     FOLDS,
     RATES,
     TARGET,
-    Floats,
     Row,
     bar,
     finished,
@@ -30,11 +29,9 @@ from lab.experiments.pac.cells import (
     start,
 )
 from lab.experiments.pac.runs import dpsgd_weights
+from pdpbook import Floats, check
 from pdpbook.gradient import calibrate_noise_multiplier, calibrate_to_success_rate
 from pdpbook.pac import success_rate_to_epsilon
-from pdpbook.validation import check_choice
-
-__all__ = ["SCHEDULES", "sweep_dpsgd", "sweep_raw_dpsgd"]
 
 DELTA = 1e-5
 #: batch size and epochs: four of the 25 pairs of Table III, the default first
@@ -98,7 +95,7 @@ def sweep_dpsgd(
     """
     X, y, seed = start(data, draws, rng)
     for where in trained_on:
-        check_choice(where, "trained_on", ("pool", "half"))
+        check.choice(where, "trained_on", ("pool", "half"))
     pairs = [s for s in schedules if s[0] <= len(y)]
     cells = list(product(trained_on, pairs, learning_rates, clip_norms))
     rows: list[Row] = []

@@ -7,5 +7,3 @@ in place of luck, is `PDPRidge`.
 from pdpbook.personalized.sampling.estimator import SampledRidge
 from pdpbook.personalized.sampling.law import SampledLaw
 from pdpbook.personalized.sampling.rule import keep_probabilities
-
-__all__ = ["SampledLaw", "SampledRidge", "keep_probabilities"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats, check
 from pdpbook._budgets import without_negligible
 from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People
@@ -21,11 +22,7 @@ from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import solver_excess
-from pdpbook.validation import check_scale
 
-__all__ = ["SampledRidge"]
-
-Floats = NDArray[np.float64]
 Kept = NDArray[np.bool_]
 
 LARGEST = 14  # people left to chance in an exact law: it has 2**LARGEST parts
@@ -110,7 +107,7 @@ class SampledRidge(CubeRegressor):
     proof: str = setting(default="joint")
     bound: float | None = setting(default=None)
     row_norm: float | None = setting(default=None)
-    huber_threshold: float = setting(default=1.0, rule=check_scale)
+    huber_threshold: float = setting(default=1.0, rule=check.scale)
 
     def law(self, people: People) -> Sampling:
         t = self.level(people.epsilon)

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from pdpbook import Floats, check
 from pdpbook.noise import L2Laplace, sample_l2_laplace
-from pdpbook.validation import check_finite
-
-__all__ = ["SampledLaw"]
-
-Floats = NDArray[np.float64]
 
 CHUNK = 1 << 20  # numbers held at a time while the parts are evaluated
 
@@ -49,7 +45,7 @@ class SampledLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
-        points = np.asarray(check_finite(points, "points"))
+        points = np.asarray(check.finite(points, "points"))
         d = self.centers.shape[1]
         if points.ndim == 0 or points.shape[-1] != d:
             raise ValueError(f"points must have shape (..., {d}); got shape {points.shape}")

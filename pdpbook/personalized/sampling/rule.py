@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from pdpbook._domain import check_number
-from pdpbook.validation import check_choice, check_each
-
-__all__ = ["keep_probabilities"]
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 
 def keep_probabilities(
@@ -61,8 +56,8 @@ def keep_probabilities(
     >>> keep_probabilities([0.1, 0.5, 1.0], "max").round(4)
     array([0.0612, 0.3775, 1.    ])
     """
-    budgets = np.atleast_1d(check_each(epsilon, None, "epsilon"))
-    check_choice(rule, "rule", ("jorgensen", "exact"))
+    budgets = np.atleast_1d(check.each(epsilon, None, "epsilon"))
+    check.choice(rule, "rule", ("jorgensen", "exact"))
     t = level(budgets, threshold)
     small = np.minimum(budgets, t)
     if rule == "exact":
@@ -81,4 +76,4 @@ def level(budgets: Any, threshold: Any) -> float:
             )
         largest = float(np.max(budgets))
         return largest if threshold == "max" else largest * float(np.mean(budgets / largest))
-    return check_number(threshold, "threshold")
+    return check.number(threshold, "threshold")

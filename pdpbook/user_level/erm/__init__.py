@@ -10,14 +10,3 @@ from pdpbook.user_level.erm.bounds import (
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.estimator import WeightedERM
 from pdpbook.user_level.erm.losses import ball_minimizer
-
-__all__ = [
-    "GradientTranscript",
-    "WeightedERM",
-    "ball_minimizer",
-    "calibrate_rho",
-    "convergence_constant",
-    "descent_bound",
-    "erm_tradeoff",
-    "user_volume",
-]

@@ -7,21 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pdpbook.validation import (
-    check_count,
-    check_delta,
-    check_nonnegative,
-    check_positive,
-    check_single,
-)
-
-__all__ = [
-    "calibrate_rho",
-    "convergence_constant",
-    "descent_bound",
-    "erm_tradeoff",
-    "user_volume",
-]
+from pdpbook import check
 
 
 def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
@@ -63,8 +49,8 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
     >>> round(convergence_constant(1000, 4), 3)
     7.89
     """
-    rows, d = check_count(n, "n"), check_count(d, "d")
-    fails = 1.0 if gamma is None else check_delta(gamma, "gamma")
+    rows, d = check.count(n, "n"), check.count(d, "d")
+    fails = 1.0 if gamma is None else check.delta(gamma, "gamma")
     return float(2 + np.sqrt(2 * d * np.log1p(2 * np.sqrt(rows)) + 2 * np.log(2 / fails)))
 
 
@@ -107,8 +93,8 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     >>> round(erm_tradeoff(1000, 4, rho=0.1), 4)
     0.389
     """
-    rho = check_single(check_positive(rho, "rho"), "rho")
-    return convergence_constant(n, d) ** 2 * rho / (4 * check_count(d, "d"))
+    rho = check.single(check.positive(rho, "rho"), "rho")
+    return convergence_constant(n, d) ** 2 * rho / (4 * check.count(d, "d"))
 
 
 def descent_bound(
@@ -153,10 +139,10 @@ def descent_bound(
     >>> round(descent_bound(3, 0.1, 17), 3)
     0.335
     """
-    d, T = check_count(d, "d"), check_count(steps, "steps")
-    t = check_single(check_positive(cap, "cap"), "cap")
-    scale = check_single(check_positive(lipschitz, "lipschitz"), "lipschitz")
-    scale *= check_single(check_positive(radius, "radius"), "radius")
+    d, T = check.count(d, "d"), check.count(steps, "steps")
+    t = check.single(check.positive(cap, "cap"), "cap")
+    scale = check.single(check.positive(lipschitz, "lipschitz"), "lipschitz")
+    scale *= check.single(check.positive(radius, "radius"), "radius")
     return float(scale * np.sqrt((1 + 2 * d * T * t**2) / (T + 1)))
 
 
@@ -192,8 +178,8 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
     >>> round(calibrate_rho(1.0, 1e-6), 5)
     0.01747
     """
-    budgets = check_positive(epsilon, "epsilon")
-    tail = -np.log(check_delta(delta))
+    budgets = check.positive(epsilon, "epsilon")
+    tail = -np.log(check.delta(delta))
     root = budgets / (np.sqrt(budgets + tail) + np.sqrt(tail))
     return root * root if np.ndim(budgets) else float(root * root)
 
@@ -237,8 +223,8 @@ def user_volume(weight: float, lam: float, rank: int, *, smoothness: float = 1.0
     >>> [round(user_volume(0.5, 0.1, rank, smoothness=0.25), 3) for rank in (1, 3)]
     [0.811, 1.045]
     """
-    w = check_single(check_nonnegative(weight, "weight"), "weight")
-    lam = check_single(check_positive(lam, "lam"), "lam")
-    beta = check_single(check_positive(smoothness, "smoothness"), "smoothness")
-    r = check_count(rank, "rank")
+    w = check.single(check.nonnegative(weight, "weight"), "weight")
+    lam = check.single(check.positive(lam, "lam"), "lam")
+    beta = check.single(check.positive(smoothness, "smoothness"), "smoothness")
+    r = check.count(rank, "rank")
     return float(r * np.log1p(beta * w / (r * lam)))

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pdpbook import Floats, check
 from pdpbook.user_level.erm.losses import LOSSES
-from pdpbook.validation import check_count, check_finite, check_rng
-
-__all__ = ["GradientTranscript"]
-
-Floats = NDArray[np.float64]
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
 
@@ -73,7 +69,7 @@ class GradientTranscript:
 
     def gradient(self, theta: ArrayLike) -> Floats:
         """Return the sum of clipped gradients of users at each of `theta`, shape (..., d)."""
-        points = np.asarray(check_finite(theta, "theta"))
+        points = np.asarray(check.finite(theta, "theta"))
         flat = points.reshape(-1, points.shape[-1])
         total, block = np.empty_like(flat), max(1, BLOCK // self.X.size)
         for k in range(0, len(flat), block):
@@ -109,8 +105,8 @@ class GradientTranscript:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw transcripts: shape (steps * d,), or (size, steps * d)."""
-        check_rng(rng)
-        count = 1 if size is None else check_count(size, "size", minimum=0)
+        check.rng(rng)
+        count = 1 if size is None else check.count(size, "size", minimum=0)
         noise = rng.standard_normal((self.steps, count, self.X.shape[1]))
         drawn = self._run(self.sigma * noise)
         return np.asarray(drawn[0] if size is None else drawn)
@@ -130,7 +126,7 @@ class GradientTranscript:
         return np.asarray(users * (self.clips / np.maximum(norms, self.clips))[:, :, None])
 
     def _shaped(self, points: ArrayLike) -> Floats:
-        z, d = np.asarray(check_finite(points, "points")), self.X.shape[1]
+        z, d = np.asarray(check.finite(points, "points")), self.X.shape[1]
         if z.ndim == 0 or z.shape[-1] != self.steps * d:
             raise ValueError(
                 f"points must have shape (..., {self.steps * d}), a transcript each; "

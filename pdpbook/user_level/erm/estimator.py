@@ -13,11 +13,10 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_consistent_
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
 from pdpbook._domain import (
     ball_to_user_units,
-    check_flag,
-    check_pairs,
     finite_data,
     labels_of,
     labels_to_domain,
@@ -37,17 +36,6 @@ from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
 from pdpbook.user_level.erm.plan import Plan, output_price
 from pdpbook.user_level.weights import tradeoff_weights
-from pdpbook.validation import (
-    check_count,
-    check_delta,
-    check_nonnegative,
-    check_scale,
-    refuse_masked,
-)
-
-__all__ = ["WeightedERM"]
-
-Floats = NDArray[np.float64]
 
 UNDERFLOW = 1e-150  # the rho of a smaller budget is no float
 DELTA = 1e-6  # of noisy gradients, where none is given
@@ -61,7 +49,7 @@ def _logistic(model: Any) -> bool:
 
 def _price(value: Any, name: str) -> None:
     if value is not None and value != np.inf:
-        single(check_nonnegative)(value, name)
+        single(check.nonnegative)(value, name)
 
 
 @mechanism
@@ -164,19 +152,19 @@ class WeightedERM(UserEstimator):
     """
 
     loss: str = setting(default="square", rule=one_of(*LOSSES), kw_only=False)
-    delta: float | None = setting(default=None, rule=optional(partial(check_delta, zero=True)))
+    delta: float | None = setting(default=None, rule=optional(partial(check.delta, zero=True)))
     optimizer: str = setting(default="gradient", rule=one_of("gradient", "output"))
     accounting: str = setting(default="zcdp", rule=one_of("zcdp", "gaussian"))
-    radius: float = setting(default=1.0, rule=check_scale)
-    lam: float = setting(default=0.1, rule=check_scale)
-    steps: int | None = setting(default=None, rule=optional(check_count))
-    step_size: float | None = setting(default=None, rule=optional(check_scale))
-    clip_norm: float | None = setting(default=None, rule=optional(check_scale))
+    radius: float = setting(default=1.0, rule=check.scale)
+    lam: float = setting(default=0.1, rule=check.scale)
+    steps: int | None = setting(default=None, rule=optional(check.count))
+    step_size: float | None = setting(default=None, rule=optional(check.scale))
+    clip_norm: float | None = setting(default=None, rule=optional(check.scale))
     tradeoff: float | None = setting(default=None, rule=_price)
     classes: ArrayLike | None = setting(default=None)
-    row_norm: float | None = setting(default=None, rule=optional(check_scale))
-    fit_intercept: bool = setting(default=False, rule=check_flag)
-    bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check_pairs)
+    row_norm: float | None = setting(default=None, rule=optional(check.scale))
+    fit_intercept: bool = setting(default=False, rule=check.flag)
+    bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.pairs)
 
     def law(self, people: PeopleWithRows) -> GradientTranscript | L2Laplace:
         plan, owners, R = people.plan, people.part.users, float(self.radius)
@@ -289,7 +277,7 @@ class WeightedERM(UserEstimator):
         rows = np.asarray(X, dtype=float)
         if y is None or not _logistic(self):
             return rows, labels_of(rows, y)
-        refuse_masked(y, "y")
+        check.refuse_masked(y, "y")
         check_consistent_length(rows, y)
         return rows, np.asarray(y)
 

@@ -12,18 +12,7 @@ from scipy.special import expit
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from pdpbook.validation import (
-    check_choice,
-    check_design,
-    check_finite,
-    check_positive,
-    check_single,
-    check_weights,
-)
-
-__all__ = ["LOSSES", "Loss", "ball_minimizer", "two_classes"]
-
-Floats = NDArray[np.float64]
+from pdpbook import Floats, check
 
 NEWTON_STEPS = 200
 
@@ -62,7 +51,7 @@ def two_classes(y: Any, classes: ArrayLike | None) -> tuple[NDArray[Any], Floats
         raise ValueError("fit requires y to be passed, but the target y is None")
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
-        check_finite(labels, "y")
+        check.finite(labels, "y")
     check_classification_targets(labels)
     found = np.unique(labels)
     if classes is None:
@@ -144,11 +133,11 @@ def ball_minimizer(
     >>> ball_minimizer([[1.0], [1.0]], [1.0, 1.0], lam=0.25, radius=0.5)
     array([0.5])
     """
-    X, y = check_design(X, y)
-    lam = check_single(check_positive(lam, "lam"), "lam")
-    c, R = check_weights(weights, len(y)), check_single(check_positive(radius, "radius"), "radius")
-    goal = check_single(check_positive(gradient_norm, "gradient_norm"), "gradient_norm")
-    kind = LOSSES[check_choice(loss, "loss", tuple(LOSSES))]
+    X, y = check.design(X, y)
+    lam = check.single(check.positive(lam, "lam"), "lam")
+    c, R = check.weights(weights, len(y)), check.single(check.positive(radius, "radius"), "radius")
+    goal = check.single(check.positive(gradient_norm, "gradient_norm"), "gradient_norm")
+    kind = LOSSES[check.choice(loss, "loss", tuple(LOSSES))]
     theta = _newton(kind, X, y, c, lam, np.zeros(X.shape[1]), goal / 4)
     if np.linalg.norm(theta) > R:
         at = theta

@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from pdpbook import Floats
 from pdpbook.user_level.erm.bounds import convergence_constant
 from pdpbook.user_level.weights import TradeoffWeights, tradeoff_weights
-
-__all__ = ["Plan", "output_price"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

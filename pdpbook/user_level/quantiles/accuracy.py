@@ -6,20 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook._users import check_user_epsilon, check_users
 from pdpbook.noise.laws import check_vector
-from pdpbook.validation import (
-    check_delta,
-    check_nonnegative,
-    check_positive,
-    check_probability,
-    check_single,
-    check_weights,
-)
-
-Floats = NDArray[np.float64]
 
 
 def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> float:
@@ -54,8 +45,8 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     (1.0, 1.0)
     """
     w = _row_weights(user_weights)
-    p = check_single(check_probability(level, "level"), "level")
-    budgets = np.asarray(check_positive(epsilon, "epsilon"))
+    p = check.single(check.probability(level, "level"), "level")
+    budgets = np.asarray(check.positive(epsilon, "epsilon"))
     if budgets.shape not in ((), w.shape):
         raise ValueError(
             f"epsilon must be a number or have shape {w.shape}, one budget a user; "
@@ -93,7 +84,7 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
     0.0322
     """
     c = _row_weights(weights)
-    return float(np.linalg.norm(c) * (2 + math.sqrt(-math.log(check_delta(gamma, "gamma")) / 2)))
+    return float(np.linalg.norm(c) * (2 + math.sqrt(-math.log(check.delta(gamma, "gamma")) / 2)))
 
 
 def quantile_error_bound(
@@ -147,8 +138,8 @@ def quantile_error_bound(
     owners = check_users(users, len(c))
     budgets = check_user_epsilon(epsilon, owners)
     rate = quantile_rate(np.bincount(owners.codes, c), level, budgets)
-    slack = check_single(check_nonnegative(slack, "slack"), "slack")
-    rho, gamma = _share(share), check_delta(gamma, "gamma")
+    slack = check.single(check.nonnegative(slack, "slack"), "slack")
+    rho, gamma = _share(share), check.delta(gamma, "gamma")
     return slack - math.log(rho * gamma) / rate + weighted_dkw(c, gamma)
 
 
@@ -181,19 +172,19 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     >>> round(quantile_tradeoff(), 4)
     0.0265
     """
-    gamma = check_delta(gamma, "gamma")
+    gamma = check.delta(gamma, "gamma")
     ratio = weighted_dkw(np.ones(1), gamma) / (2 * math.log(_share(share) * gamma))
     return ratio**2
 
 
 def _row_weights(weights: ArrayLike) -> Floats:
-    c = check_vector(check_nonnegative(weights, "weights"), "weights", "n")
-    clean = check_weights(c, len(c))
+    c = check_vector(check.nonnegative(weights, "weights"), "weights", "n")
+    clean = check.weights(c, len(c))
     return np.asarray(clean / clean.sum())
 
 
 def _share(share: float) -> float:
-    value = check_single(check_positive(share, "share"), "share")
+    value = check.single(check.positive(share, "share"), "share")
     if value > 1:
         raise ValueError(f"share must be at most 1; got {value:g}")
     return value

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from pdpbook import Floats, check
 from pdpbook.noise.laws import check_size, check_vector, keep
-from pdpbook.validation import check_finite, check_rng, check_single
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +42,8 @@ class QuantileLaw:
     log_density: Floats
 
     def __post_init__(self) -> None:
-        edges = np.array(check_finite(self.edges, "edges"))
-        density = np.array(check_finite(self.log_density, "log_density"))
+        edges = np.array(check.finite(self.edges, "edges"))
+        density = np.array(check.finite(self.log_density, "log_density"))
         if edges.ndim != 1 or len(edges) < 2 or density.shape != (len(edges) - 1,):
             raise ValueError(
                 "edges must have shape (k + 1,) and log_density shape (k,), k at least 1; "
@@ -64,14 +62,14 @@ class QuantileLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points`, of their shape; minus infinity outside the edges."""
-        z = np.asarray(check_finite(points, "points"))
+        z = np.asarray(check.finite(points, "points"))
         at = np.searchsorted(self.edges[1:-1], z, side="right")
         inside = (z >= self.edges[0]) & (z <= self.edges[-1])
         return np.asarray(np.where(inside, self.log_density[at], -np.inf))[()]
 
     def cdf(self, points: ArrayLike) -> Floats:
         """Probability of a release at most `points`, of their shape."""
-        z = np.asarray(check_finite(points, "points"))
+        z = np.asarray(check.finite(points, "points"))
         total = np.concatenate([[0.0], np.cumsum(self.masses)])
         return np.asarray(np.interp(z, self.edges, total / total[-1]))[()]
 
@@ -82,7 +80,7 @@ class QuantileLaw:
 
     def expected_error(self, point: float) -> float:
         """Mean distance of a release from `point`."""
-        gap = self.edges - check_single(check_finite(point, "point"), "point")
+        gap = self.edges - check.single(check.finite(point, "point"), "point")
         return float(np.sum(np.exp(self.log_density) * np.diff(gap * np.abs(gap) / 2)))
 
     def largest_loss(self, other: QuantileLaw) -> float:
@@ -95,7 +93,7 @@ class QuantileLaw:
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
         """Draw a float, or an array of shape (size,)."""
         many = check_size(size) or None
-        at = check_rng(rng).choice(len(self.edges) - 1, many, p=self.masses)
+        at = check.rng(rng).choice(len(self.edges) - 1, many, p=self.masses)
         left, right = self.edges[at], self.edges[at + 1]
         draws = left + (right - left) * rng.random(many)
         return draws if many else float(draws)
@@ -128,7 +126,7 @@ class GridLaw:
 
     def __post_init__(self) -> None:
         points = check_grid(self.points, "points")
-        log_p = np.array(check_finite(self.log_probability, "log_probability"))
+        log_p = np.array(check.finite(self.log_probability, "log_probability"))
         if log_p.shape != points.shape:
             raise ValueError(
                 "points and log_probability must have one shape; "
@@ -155,12 +153,12 @@ class GridLaw:
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
         """Draw a float, or an array of shape (size,)."""
         many, p = check_size(size) or None, np.exp(self.log_probability)
-        draws = self.points[check_rng(rng).choice(len(p), many, p=p / p.sum())]
+        draws = self.points[check.rng(rng).choice(len(p), many, p=p / p.sum())]
         return draws if many else float(draws)
 
 
 def check_grid(grid: ArrayLike, name: str) -> Floats:
-    points = check_vector(check_finite(grid, name), name, "k")
+    points = check_vector(check.finite(grid, name), name, "k")
     if not np.all(np.diff(points) > 0):
         at = int(np.flatnonzero(~(np.diff(points) > 0))[0])
         raise ValueError(

@@ -8,25 +8,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pdpbook import Floats, check
 from pdpbook._users import check_user_epsilon, check_users, part_of
 from pdpbook.noise.laws import check_vector
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
-from pdpbook.validation import (
-    check_bounds,
-    check_count,
-    check_finite,
-    check_inside,
-    check_probability,
-    check_rng,
-    check_single,
-    check_weights,
-)
-
-Floats = NDArray[np.float64]
 
 MOST_STEPS = 16  # the law of a bisection has 2**steps pieces
 
@@ -95,7 +84,7 @@ def quantile_law(
     rate = quantile_rate(data.spent, data.p, data.epsilon)
     if grid is not None:
         points = check_grid(grid, "grid")
-        check_inside(points, data.low, data.high, "grid", "bounds", clip=False)
+        check.inside(points, data.low, data.high, "grid", "bounds", clip=False)
         below, upto = data.cdf(points, before=True), data.cdf(points)
         return GridLaw(points, -rate * np.maximum(0, np.maximum(data.p - upto, below - data.p)))
     edges = np.unique(np.concatenate([[data.low, data.high], data.y]))
@@ -144,7 +133,7 @@ def private_quantile(
     >>> bool(abs(private_quantile(y, 0.5, epsilon=1.0, bounds=(0, 1000), rng=rng) - 500) < 30)
     True
     """
-    check_rng(rng)
+    check.rng(rng)
     given = {"users": users, "epsilon": epsilon, "bounds": bounds, "weights": weights}
     return float(quantile_law(y, level, **given, grid=grid, clip=clip).sample(rng=rng))
 
@@ -187,7 +176,7 @@ def bisection_law(
     >>> law.masses.round(3)
     array([0.975, 0.025])
     """
-    steps = check_count(steps, "steps")
+    steps = check.count(steps, "steps")
     if steps > MOST_STEPS:
         raise ValueError(f"steps must be at most {MOST_STEPS}; got {steps}")
     data = check_data(y, level, users, epsilon, bounds, weights, clip)
@@ -245,7 +234,7 @@ def quantile_by_bisection(
     >>> bool(abs(z - 500) < 30)
     True
     """
-    check_rng(rng)
+    check.rng(rng)
     given = {"users": users, "epsilon": epsilon, "bounds": bounds, "weights": weights}
     return float(bisection_law(y, level, **given, steps=steps, clip=clip).sample(rng=rng))
 
@@ -273,20 +262,20 @@ class Data(NamedTuple):
 def check_data(
     y: Any, level: float, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool
 ) -> Data:
-    p = check_single(check_probability(level, "level"), "level")
-    low, high = check_bounds(bounds, "bounds")
-    values = check_vector(check_finite(y, "y"), "y", "n")
-    values = check_inside(values, low, high, "y", "bounds", clip=clip)
+    p = check.single(check.probability(level, "level"), "level")
+    low, high = check.bounds(bounds, "bounds")
+    values = check_vector(check.finite(y, "y"), "y", "n")
+    values = check.inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
     budgets = check_user_epsilon(epsilon, owners)
-    c = None if weights is None else check_weights(weights, len(values))
+    c = None if weights is None else check.weights(weights, len(values))
     part = part_of(owners, budgets)
     values, owners, budgets = values[part.rows], part.users, part.epsilon
     if c is None:
         best = tradeoff_weights(owners.sizes, quantile_tradeoff(), budgets)
         c = best.row_weights[owners.codes]
     else:
-        c = check_weights(c[part.rows], len(values))
+        c = check.weights(c[part.rows], len(values))
     c = c / c.sum()
     order = np.argsort(values, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(c[order])])

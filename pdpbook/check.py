@@ -10,56 +10,56 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from pdpbook import Floats
 
 __all__ = [
-    "check_bounds",
-    "check_budgets",
-    "check_choice",
-    "check_count",
-    "check_delta",
-    "check_design",
-    "check_epsilon",
-    "check_finite",
-    "check_inside",
-    "check_nonnegative",
-    "check_positive",
-    "check_rng",
-    "check_scale",
-    "check_single",
-    "check_weights",
+    "bounds",
+    "budgets",
+    "choice",
+    "count",
+    "delta",
+    "design",
+    "epsilon",
+    "finite",
+    "inside",
+    "nonnegative",
+    "positive",
+    "rng",
+    "scale",
+    "single",
+    "weights",
 ]
-
-Floats = NDArray[np.float64]
 
 LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
 
 
-def check_positive(value: ArrayLike, name: str) -> Any:
+def positive(value: ArrayLike, name: str) -> Any:
     """Return `value` as a float, or an array of floats, finite and above 0."""
     return _numbers(value, name, lambda v: (v > 0) & (v < np.inf), "finite and above 0")
 
 
-def check_nonnegative(value: ArrayLike, name: str) -> Any:
+def nonnegative(value: ArrayLike, name: str) -> Any:
     """Return `value` as a float, or an array of floats, finite and at least 0."""
     return _numbers(value, name, lambda v: (v >= 0) & (v < np.inf), "finite and at least 0")
 
 
-def check_finite(value: ArrayLike, name: str) -> Any:
+def finite(value: ArrayLike, name: str) -> Any:
     """Return `value` as a float, or an array of floats, without NaN and infinity."""
     return _numbers(value, name, np.isfinite, "finite")
 
 
-def check_single(value: Any, name: str) -> float:
+def single(value: Any, name: str) -> float:
     """Return a number that a check above let through, refusing an array."""
     if np.ndim(value):
         raise ValueError(f"{name} must be a single number; got shape {np.shape(value)}")
     return float(value)
 
 
-def check_scale(value: Any, name: str, *, zero: bool = False) -> float:
+def scale(value: Any, name: str, *, zero: bool = False) -> float:
     """Return a single number that noise may be proportional to: from `LEAST` to `MOST`, or 0."""
-    clean = check_single((check_nonnegative if zero else check_positive)(value, name), name)
+    clean = single((nonnegative if zero else positive)(value, name), name)
     if not (LEAST <= clean <= MOST or (zero and clean == 0)):
         raise ValueError(
             f"{name} must lie in [{LEAST:g}, {MOST:g}], or the noise is no number; got {clean:g}"
@@ -67,12 +67,12 @@ def check_scale(value: Any, name: str, *, zero: bool = False) -> float:
     return clean
 
 
-def check_probability(value: ArrayLike, name: str) -> Any:
+def probability(value: ArrayLike, name: str) -> Any:
     """Return `value` as a float, or an array of floats, above 0 and below 1."""
     return _numbers(value, name, lambda v: (v > 0) & (v < 1), "above 0 and below 1")
 
 
-def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
+def count(value: Any, name: str, *, minimum: int = 1) -> int:
     """Return `value` as an int of at least `minimum`; a float is not a count."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be a whole number; got {value!r}")
@@ -81,42 +81,42 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
-def check_delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) -> float:
+def delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) -> float:
     """Return a failure probability as a float in (0, 1), or in [0, 1) when `zero` is allowed."""
     rule = "at least 0 and below 1" if zero else "above 0 and below 1"
     return _scalar(value, name, lambda v: ((v >= 0) if zero else (v > 0)) & (v < 1), rule)
 
 
-def check_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
+def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
     """Return budgets: a number above 0, or one a person, at least 0 and above 0 for somebody.
 
     With `n`, as a new array of shape (n,), one a row.
     """
-    budgets = check_each(epsilon, n, name)
-    if np.max(budgets) < LEAST:
-        raise ValueError(f"{name} must be at least {LEAST:g} for somebody; got {np.max(budgets):g}")
-    if np.max(budgets) > MOST:
-        raise ValueError(f"{name} must be at most {MOST:g}; got {np.max(budgets):g}")
-    return budgets
+    clean = each(values, n, name)
+    if np.max(clean) < LEAST:
+        raise ValueError(f"{name} must be at least {LEAST:g} for somebody; got {np.max(clean):g}")
+    if np.max(clean) > MOST:
+        raise ValueError(f"{name} must be at most {MOST:g}; got {np.max(clean):g}")
+    return clean
 
 
-def check_each(values: ArrayLike, n: int | None, name: str) -> Any:
+def each(values: ArrayLike, n: int | None, name: str) -> Any:
     """Return a number above 0, or one a person, at least 0 and above 0 for somebody."""
-    clean = check_some_epsilon(values, n, name)
+    clean = some_epsilon(values, n, name)
     if np.ndim(clean) and not clean.max() > 0:
         raise ValueError(f"{name} must be above 0 for somebody; got 0 for all {len(clean)}")
     return clean
 
 
-def check_some_epsilon(epsilon: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
+def some_epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
     """Return budgets of some of the people, such as a block of them: all may be 0."""
-    clean = _floats(epsilon, name)
-    check = check_nonnegative if clean.ndim else check_positive
-    budgets = check_budgets(check(clean, name), n, name)
-    return budgets if n is None else np.array(budgets)
+    clean = _floats(values, name)
+    rule = nonnegative if clean.ndim else positive
+    shown = budgets(rule(clean, name), n, name)
+    return shown if n is None else np.array(shown)
 
 
-def check_budgets(values: Any, n: int | None, name: str) -> Any:
+def budgets(values: Any, n: int | None, name: str) -> Any:
     """Show every one of `n` people their value, in a view; a number serves everybody."""
     shape = np.shape(values)
     if n is None:
@@ -133,7 +133,7 @@ def check_budgets(values: Any, n: int | None, name: str) -> Any:
     return np.broadcast_to(values, (n,))
 
 
-def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
+def choice(value: Any, name: str, choices: Sequence[str]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
@@ -141,33 +141,50 @@ def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     return value
 
 
-def check_rng(rng: Any) -> np.random.Generator:
-    """Return `rng` if it is a numpy Generator: randomness is never implicit."""
-    if not isinstance(rng, np.random.Generator):
+def number(value: Any, name: str) -> float:
+    clean = positive(value, name)
+    if np.ndim(clean):
+        raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
+    return float(clean)
+
+
+def flag(value: Any, name: str) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {value!r}")
+
+
+def pairs(value: ArrayLike, name: str) -> None:
+    """What can be refused of bounds before the number of columns is known."""
+    bounds(value, name, np.shape(value)[0] if np.ndim(value) == 2 else None)
+
+
+def rng(value: Any) -> np.random.Generator:
+    """Return `value` if it is a numpy Generator: randomness is never implicit."""
+    if not isinstance(value, np.random.Generator):
         raise TypeError(
-            f"rng must be a numpy.random.Generator; got {rng!r}. Pass numpy.random.default_rng()"
+            f"rng must be a numpy.random.Generator; got {value!r}. Pass numpy.random.default_rng()"
         )
-    return rng
+    return value
 
 
-def check_design(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+def design(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     """Return X of shape (n, d) and y of shape (n,), finite floats, n and d at least 1."""
-    design = np.asarray(_numbers(X, "X", np.isfinite, "finite"))
+    rows = np.asarray(_numbers(X, "X", np.isfinite, "finite"))
     labels = np.asarray(_numbers(y, "y", np.isfinite, "finite"))
-    if design.ndim != 2 or design.size == 0:
-        raise ValueError(f"X must have shape (n, d), n and d at least 1; got {design.shape}")
-    if labels.shape != (len(design),):
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"X must have shape (n, d), n and d at least 1; got {rows.shape}")
+    if labels.shape != (len(rows),):
         raise ValueError(
-            f"y must have shape ({len(design)},), one label for each row of X; got {labels.shape}"
+            f"y must have shape ({len(rows)},), one label for each row of X; got {labels.shape}"
         )
-    return design, labels
+    return rows, labels
 
 
-def check_weights(weights: ArrayLike | None, n: int) -> Floats:
+def weights(values: ArrayLike | None, n: int) -> Floats:
     """Return `n` weights, at least 0 with a positive sum; None is 1/n each."""
-    if weights is None:
+    if values is None:
         return np.full(n, 1 / n)
-    clean = check_nonnegative(weights, "weights")
+    clean = nonnegative(values, "weights")
     if np.shape(clean) != (n,):
         raise ValueError(
             f"weights must have shape ({n},), one for each row of X; got {np.shape(clean)}"
@@ -177,16 +194,16 @@ def check_weights(weights: ArrayLike | None, n: int) -> Floats:
     return np.asarray(clean)
 
 
-def check_bounds(bounds: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]:
+def bounds(value: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]:
     """Return (low, high), finite with low < high: floats, or arrays of shape (d,) with `d`.
 
-    `bounds` is one pair for everything or, with `d`, a pair for each of d columns.
+    `value` is one pair for everything or, with `d`, a pair for each of d columns.
     """
-    if isinstance(bounds, tuple) and [type(edge) for edge in bounds] == [float, float]:
-        low, high = bounds
+    if isinstance(value, tuple) and [type(edge) for edge in value] == [float, float]:
+        low, high = value
         if LEAST <= high - low <= MOST:  # a shortcut: every fit asks six times
             return (low, high) if d is None else (np.full(d, low), np.full(d, high))
-    clean = np.asarray(_numbers(bounds, name, np.isfinite, "finite"))
+    clean = np.asarray(_numbers(value, name, np.isfinite, "finite"))
     allowed = ((2,),) if d is None else ((2,), (d, 2))
     if clean.shape not in allowed:
         one_each = "" if d is None else f", or shape ({d}, 2), one pair for each column"
@@ -208,7 +225,7 @@ def check_bounds(bounds: ArrayLike, name: str, d: int | None = None) -> tuple[An
     return np.full(d, low), np.full(d, high)
 
 
-def check_inside(
+def inside(
     values: Floats, low: Any, high: Any, name: str, bounds_name: str, *, clip: bool
 ) -> Floats:
     """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""

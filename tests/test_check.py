@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 
-from pdpbook import validation as v
+from pdpbook import check as v
 from pdpbook.guarantees import PureDP
 from pdpbook.personalized import PDPRidge
 
@@ -48,13 +48,13 @@ not_numbers = pytest.mark.parametrize("value", NOT_NUMBERS.values(), ids=NOT_NUM
 
 # every validator that takes numbers, as a function of one argument
 TAKES_NUMBERS = {
-    "positive": lambda x: v.check_positive(x, "lam"),
-    "nonnegative": lambda x: v.check_nonnegative(x, "lam"),
-    "finite": lambda x: v.check_finite(x, "lam"),
-    "delta": lambda x: v.check_delta(x, "lam"),
-    "delta or zero": lambda x: v.check_delta(x, "lam", zero=True),
-    "epsilon": lambda x: v.check_epsilon(x, name="lam"),
-    "bounds": lambda x: v.check_bounds(x, "lam"),
+    "positive": lambda x: v.positive(x, "lam"),
+    "nonnegative": lambda x: v.nonnegative(x, "lam"),
+    "finite": lambda x: v.finite(x, "lam"),
+    "delta": lambda x: v.delta(x, "lam"),
+    "delta or zero": lambda x: v.delta(x, "lam", zero=True),
+    "epsilon": lambda x: v.epsilon(x, name="lam"),
+    "bounds": lambda x: v.bounds(x, "lam"),
 }
 takes_numbers = pytest.mark.parametrize("check", TAKES_NUMBERS.values(), ids=TAKES_NUMBERS)
 
@@ -85,7 +85,7 @@ def test_what_is_not_a_number_is_refused(check, value):
 )
 def test_one_wrong_value_is_shown_and_those_of_many_people_are_not(value, said):
     with pytest.raises(TypeError) as caught:
-        v.check_finite(value, "X")
+        v.finite(value, "X")
     assert said in str(caught.value)
     assert "Ada" not in str(caught.value)
 
@@ -93,12 +93,12 @@ def test_one_wrong_value_is_shown_and_those_of_many_people_are_not(value, said):
 @not_numbers
 def test_data_and_weights_that_are_not_numbers_are_refused(value):
     with pytest.raises(TypeError, match=r"^X must be a number or an array of numbers; got "):
-        v.check_design(value, [1.0])
+        v.design(value, [1.0])
     with pytest.raises(TypeError, match=r"^y must be a number or an array of numbers; got "):
-        v.check_design([[1.0]], value)
+        v.design([[1.0]], value)
     if value is not None:  # None is equal weights
         with pytest.raises(TypeError, match=r"^weights must be a number or an array of numbers"):
-            v.check_weights(value, 2)
+            v.weights(value, 2)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_data_and_weights_that_are_not_numbers_are_refused(value):
 )
 def test_a_count_is_a_whole_number(value):
     with pytest.raises(TypeError, match=r"^d must be a whole number; got "):
-        v.check_count(value, "d")
+        v.count(value, "d")
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_rng_is_a_generator(value):
     with pytest.raises(
         TypeError, match=r"^rng must be a numpy\.random\.Generator; got .*default_rng"
     ):
-        v.check_rng(value)
+        v.rng(value)
 
 
 @pytest.mark.parametrize("value", ["hubr", "", "SQUARE", None, True, 1, ["square"], math.nan])
 def test_a_choice_is_one_of_the_listed_words(value):
     with pytest.raises(ValueError, match=r"^loss must be one of 'square', 'huber'; got "):
-        v.check_choice(value, "loss", ("square", "huber"))
+        v.choice(value, "loss", ("square", "huber"))
 
 
 # --- wrong values: the rule, the value, the index ------------------------------------------------
@@ -131,7 +131,7 @@ def test_a_choice_is_one_of_the_listed_words(value):
 @given(NOT_POSITIVE)
 def test_a_scalar_that_is_not_positive_is_named(value):
     with pytest.raises(ValueError, match=r"^lam must be finite and above 0; got ") as caught:
-        v.check_positive(value, "lam")
+        v.positive(value, "lam")
     assert str(caught.value).endswith(f"got {value:g}")
 
 
@@ -145,127 +145,127 @@ def test_the_wrong_entry_of_an_array_is_named(values, data, wrong):
     )
     for people in (None, n):
         with pytest.raises(ValueError, match="epsilon must") as caught:
-            v.check_epsilon(values, people)
+            v.epsilon(values, people)
         assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: v.check_positive(math.nan, "lam"), "lam must be finite and above 0; got nan"),
-        (lambda: v.check_positive(-0.0, "lam"), "lam must be finite and above 0; got -0"),
+        (lambda: v.positive(math.nan, "lam"), "lam must be finite and above 0; got nan"),
+        (lambda: v.positive(-0.0, "lam"), "lam must be finite and above 0; got -0"),
         (
-            lambda: v.check_positive([[1, 2], [3, -4]], "scale"),
+            lambda: v.positive([[1, 2], [3, -4]], "scale"),
             "scale must be finite and above 0; got scale[1, 1] = -4 (1 of 4 are wrong)",
         ),
         (
-            lambda: v.check_nonnegative([0, -1, math.inf], "weights"),
+            lambda: v.nonnegative([0, -1, math.inf], "weights"),
             "weights must be finite and at least 0; got weights[1] = -1 (2 of 3 are wrong)",
         ),
         (
-            lambda: v.check_finite([1, -math.inf], "mean"),
+            lambda: v.finite([1, -math.inf], "mean"),
             "mean must be finite; got mean[1] = -inf (1 of 2 are wrong)",
         ),
-        (lambda: v.check_single(np.ones(2), "lam"), "lam must be a single number; got shape (2,)"),
-        (lambda: v.check_count(0, "d"), "d must be at least 1; got 0"),
-        (lambda: v.check_count(1, "draws", minimum=2), "draws must be at least 2; got 1"),
-        (lambda: v.check_delta(0), "delta must be above 0 and below 1; got 0"),
-        (lambda: v.check_delta(1.0), "delta must be above 0 and below 1; got 1"),
-        (lambda: v.check_delta(math.nan), "delta must be above 0 and below 1; got nan"),
+        (lambda: v.single(np.ones(2), "lam"), "lam must be a single number; got shape (2,)"),
+        (lambda: v.count(0, "d"), "d must be at least 1; got 0"),
+        (lambda: v.count(1, "draws", minimum=2), "draws must be at least 2; got 1"),
+        (lambda: v.delta(0), "delta must be above 0 and below 1; got 0"),
+        (lambda: v.delta(1.0), "delta must be above 0 and below 1; got 1"),
+        (lambda: v.delta(math.nan), "delta must be above 0 and below 1; got nan"),
         (
-            lambda: v.check_delta(-1e-9, zero=True),
+            lambda: v.delta(-1e-9, zero=True),
             "delta must be at least 0 and below 1; got -1e-09",
         ),
-        (lambda: v.check_delta(1, zero=True), "delta must be at least 0 and below 1; got 1"),
-        (lambda: v.check_delta([0.1, 0.2]), "delta must be a single number; got shape (2,)"),
+        (lambda: v.delta(1, zero=True), "delta must be at least 0 and below 1; got 1"),
+        (lambda: v.delta([0.1, 0.2]), "delta must be a single number; got shape (2,)"),
         (
-            lambda: v.check_epsilon([1.0, 2.0], 3),
+            lambda: v.epsilon([1.0, 2.0], 3),
             "epsilon must be a number or have shape (3,), one value for each row of X; "
             "got shape (2,)",
         ),
         (
-            lambda: v.check_epsilon([[1.0], [2.0]], 2),
+            lambda: v.epsilon([[1.0], [2.0]], 2),
             "epsilon must be a number or have shape (2,), one value for each row of X; "
             "got shape (2, 1)",
         ),
         (
-            lambda: v.check_epsilon([[1.0, 2.0]]),
+            lambda: v.epsilon([[1.0, 2.0]]),
             "epsilon must be a number or a one-dimensional array; got shape (1, 2)",
         ),
         (
-            lambda: v.check_epsilon([]),
+            lambda: v.epsilon([]),
             "epsilon must be a number or a one-dimensional array; got shape (0,)",
         ),
         (
-            lambda: v.check_budgets(np.ones(2), 3, "rho"),
+            lambda: v.budgets(np.ones(2), 3, "rho"),
             "rho must be a number or have shape (3,), one value for each row of X; got shape (2,)",
         ),
         (
-            lambda: v.check_choice("hubr", "loss", ("square", "huber")),
+            lambda: v.choice("hubr", "loss", ("square", "huber")),
             "loss must be one of 'square', 'huber'; got 'hubr'",
         ),
         (
-            lambda: v.check_design([[1, math.nan], [3, math.inf]], [0, 0]),
+            lambda: v.design([[1, math.nan], [3, math.inf]], [0, 0]),
             "X must be finite; got X[0, 1] = nan (2 of 4 are wrong)",
         ),
         (
-            lambda: v.check_design([[1], [2]], [0, -math.inf]),
+            lambda: v.design([[1], [2]], [0, -math.inf]),
             "y must be finite; got y[1] = -inf (1 of 2 are wrong)",
         ),
         (
-            lambda: v.check_design([1.0, 2.0], [0, 0]),
+            lambda: v.design([1.0, 2.0], [0, 0]),
             "X must have shape (n, d), n and d at least 1; got (2,)",
         ),
         (
-            lambda: v.check_design(np.ones((3, 0)), np.ones(3)),
+            lambda: v.design(np.ones((3, 0)), np.ones(3)),
             "X must have shape (n, d), n and d at least 1; got (3, 0)",
         ),
         (
-            lambda: v.check_design(np.ones((0, 3)), np.ones(0)),
+            lambda: v.design(np.ones((0, 3)), np.ones(0)),
             "X must have shape (n, d), n and d at least 1; got (0, 3)",
         ),
         (
-            lambda: v.check_design(np.ones((2, 1)), np.ones((2, 1))),
+            lambda: v.design(np.ones((2, 1)), np.ones((2, 1))),
             "y must have shape (2,), one label for each row of X; got (2, 1)",
         ),
         (
-            lambda: v.check_design(np.ones((2, 1)), 1.0),
+            lambda: v.design(np.ones((2, 1)), 1.0),
             "y must have shape (2,), one label for each row of X; got ()",
         ),
         (
-            lambda: v.check_weights([1.0, 2.0], 3),
+            lambda: v.weights([1.0, 2.0], 3),
             "weights must have shape (3,), one for each row of X; got (2,)",
         ),
         (
-            lambda: v.check_weights(1.0, 3),
+            lambda: v.weights(1.0, 3),
             "weights must have shape (3,), one for each row of X; got ()",
         ),
-        (lambda: v.check_weights([0, 0], 2), "weights must not all be 0"),
+        (lambda: v.weights([0, 0], 2), "weights must not all be 0"),
         (
-            lambda: v.check_weights([1, math.nan], 2),
+            lambda: v.weights([1, math.nan], 2),
             "weights must be finite and at least 0; got weights[1] = nan (1 of 2 are wrong)",
         ),
         (
-            lambda: v.check_bounds([0, 1, 2], "bounds"),
+            lambda: v.bounds([0, 1, 2], "bounds"),
             "bounds must be a pair (low, high); got shape (3,)",
         ),
         (
-            lambda: v.check_bounds([[0, 1], [0, 1]], "y_bounds"),
+            lambda: v.bounds([[0, 1], [0, 1]], "y_bounds"),
             "y_bounds must be a pair (low, high); got shape (2, 2)",
         ),
         (
-            lambda: v.check_bounds([[0, 1]], "bounds", d=2),
+            lambda: v.bounds([[0, 1]], "bounds", d=2),
             "bounds must be a pair (low, high), or shape (2, 2), one pair for each column; "
             "got shape (1, 2)",
         ),
-        (lambda: v.check_bounds((1, 0), "bounds"), "bounds must have low < high; got (1, 0)"),
-        (lambda: v.check_bounds((1, 1), "bounds", d=3), "bounds must have low < high; got (1, 1)"),
+        (lambda: v.bounds((1, 0), "bounds"), "bounds must have low < high; got (1, 0)"),
+        (lambda: v.bounds((1, 1), "bounds", d=3), "bounds must have low < high; got (1, 1)"),
         (
-            lambda: v.check_bounds([(0, 1), (5, 2)], "bounds", d=2),
+            lambda: v.bounds([(0, 1), (5, 2)], "bounds", d=2),
             "bounds must have low < high; got (5, 2) in column 1",
         ),
         (
-            lambda: v.check_bounds((0, math.inf), "bounds"),
+            lambda: v.bounds((0, math.inf), "bounds"),
             "bounds must be finite; got bounds[1] = inf (1 of 2 are wrong)",
         ),
     ],
@@ -281,7 +281,7 @@ def test_a_value_outside_is_named_with_the_way_out(row, column, wrong):
     X = np.full((3, 2), 0.5)
     X[row, column] = wrong
     with pytest.raises(ValueError, match="X must") as caught:
-        v.check_inside(X, 0.0, 1.0, "X", "bounds", clip=False)
+        v.inside(X, 0.0, 1.0, "X", "bounds", clip=False)
     assert str(caught.value) == (
         f"X must lie in [0, 1]; got X[{row}, {column}] = {wrong:g} (1 of 6 are outside). "
         "Widen the public bounds, or pass clip=True"
@@ -289,9 +289,9 @@ def test_a_value_outside_is_named_with_the_way_out(row, column, wrong):
 
 
 def test_the_bounds_of_the_wrong_column_are_named():
-    low, high = v.check_bounds([(0, 1), (10, 20)], "bounds", d=2)
+    low, high = v.bounds([(0, 1), (10, 20)], "bounds", d=2)
     with pytest.raises(ValueError, match=r"^X must lie in \[10, 20\]; got X\[1, 1\] = 9 \(1 of 4"):
-        v.check_inside(np.array([[0.0, 15.0], [1.0, 9.0]]), low, high, "X", "bounds", clip=False)
+        v.inside(np.array([[0.0, 15.0], [1.0, 9.0]]), low, high, "X", "bounds", clip=False)
 
 
 def test_nothing_turns_nan_into_a_bound():
@@ -299,7 +299,7 @@ def test_nothing_turns_nan_into_a_bound():
     with pytest.raises(
         ValueError, match=r"^y must lie in \[-1, 1\]; got y\[1\] = nan \(1 of 3 "
     ) as caught:
-        v.check_inside(y, -1.0, 1.0, "y", "y_bounds", clip=True)
+        v.inside(y, -1.0, 1.0, "y", "y_bounds", clip=True)
     assert "clip" not in str(caught.value)
 
 
@@ -309,12 +309,12 @@ def test_nothing_turns_nan_into_a_bound():
 @given(POSITIVE)
 def test_a_positive_number_comes_back_as_a_float(value):
     for given_as in (value, np.float64(value), np.array(value)):
-        clean = v.check_positive(given_as, "lam")
+        clean = v.positive(given_as, "lam")
         assert type(clean) is float
         assert clean == value
-        assert v.check_finite(-value, "mean") == -value
-        assert v.check_single(given_as, "lam") == value
-    assert v.check_nonnegative(0, "lam") == 0.0
+        assert v.finite(-value, "mean") == -value
+        assert v.single(given_as, "lam") == value
+    assert v.nonnegative(0, "lam") == 0.0
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_a_positive_number_comes_back_as_a_float(value):
     [[1, 2], (1, 2), np.array([1, 2], np.uint8), np.array([1, 2], np.float32), pd.Series([1, 2])],
 )
 def test_arrays_come_back_as_new_float64(values):
-    clean = v.check_positive(values, "epsilon")
+    clean = v.positive(values, "epsilon")
     assert clean.dtype == np.float64
     assert_array_equal(clean, [1.0, 2.0])
     clean[0] = 7
@@ -333,20 +333,20 @@ def test_arrays_come_back_as_new_float64(values):
 def test_counts(value, minimum):
     for given_as in (value, np.int64(value)):
         if value >= minimum:
-            clean = v.check_count(given_as, "d", minimum=minimum)
+            clean = v.count(given_as, "d", minimum=minimum)
             assert type(clean) is int
             assert clean == value
         else:
             with pytest.raises(ValueError, match=f"^d must be at least {minimum}; got {value}$"):
-                v.check_count(given_as, "d", minimum=minimum)
+                v.count(given_as, "d", minimum=minimum)
 
 
 @given(st.floats(0, 1))
 def test_delta_is_a_probability_and_zero_only_on_request(delta):
     if 0 < delta < 1:
-        assert v.check_delta(delta) == delta
+        assert v.delta(delta) == delta
     if delta < 1:
-        assert v.check_delta(delta, zero=True) == delta
+        assert v.delta(delta, zero=True) == delta
 
 
 @given(BUDGETS)
@@ -354,17 +354,17 @@ def test_budgets_pass_one_for_each_or_one_for_everybody(values):
     n = len(values)
     if values.max() < v.LEAST:
         with pytest.raises(ValueError, match=r"^epsilon must be at least 1e-100 for some"):
-            v.check_epsilon(values, n)
+            v.epsilon(values, n)
         return
     if values.max() > v.MOST:
         with pytest.raises(ValueError, match=r"^epsilon must be at most 1e\+100; got"):
-            v.check_epsilon(values, n)
+            v.epsilon(values, n)
         return
-    assert_array_equal(v.check_epsilon(values), values)
-    clean = v.check_epsilon(values, n)
+    assert_array_equal(v.epsilon(values), values)
+    clean = v.epsilon(values, n)
     assert_array_equal(clean, values)
     assert clean is not values
-    everybody = v.check_epsilon(values.max(), n)
+    everybody = v.epsilon(values.max(), n)
     assert_array_equal(everybody, np.full(n, values.max()))
     everybody[0] = 1.0  # an array of its own, not a view of one number
     assert n == 1 or everybody[1] == values.max()
@@ -372,25 +372,25 @@ def test_budgets_pass_one_for_each_or_one_for_everybody(values):
 
 def test_rng_and_choice_come_back_as_they_are():
     rng = np.random.default_rng(0)
-    assert v.check_rng(rng) is rng
-    assert v.check_choice("huber", "loss", ("square", "huber")) == "huber"
+    assert v.rng(rng) is rng
+    assert v.choice("huber", "loss", ("square", "huber")) == "huber"
 
 
 @given(hnp.arrays(float, hnp.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=FINITE))
 def test_data_come_back_as_float_arrays(X):
-    clean, labels = v.check_design(X.tolist(), range(len(X)))
+    clean, labels = v.design(X.tolist(), range(len(X)))
     assert_array_equal(clean, X)
     assert_array_equal(labels, np.arange(len(X)))
     assert clean.dtype == labels.dtype == np.float64
-    clean, _ = v.check_design(pd.DataFrame(X), pd.Series(labels))
+    clean, _ = v.design(pd.DataFrame(X), pd.Series(labels))
     assert_array_equal(clean, X)
 
 
 @given(st.integers(1, 50))
 def test_no_weights_are_equal_weights(n):
-    weights = v.check_weights(None, n)
+    weights = v.weights(None, n)
     assert_array_equal(weights, np.full(n, 1 / n))
-    assert_array_equal(v.check_weights(np.arange(1, n + 1), n), np.arange(1.0, n + 1))
+    assert_array_equal(v.weights(np.arange(1, n + 1), n), np.arange(1.0, n + 1))
 
 
 @given(FINITE, FINITE, st.integers(1, 4))
@@ -400,11 +400,11 @@ def test_bounds_come_back_as_two_edges(a, b, d):
         return
     if not v.LEAST <= high - low <= v.MOST:
         with pytest.raises(ValueError, match=r"^bounds must have a finite width, from 1e-100 to"):
-            v.check_bounds((low, high), "bounds")
+            v.bounds((low, high), "bounds")
         return
-    assert v.check_bounds((low, high), "bounds") == (low, high)
+    assert v.bounds((low, high), "bounds") == (low, high)
     for bounds in [(low, high), [(low, high)] * d]:
-        lows, highs = v.check_bounds(bounds, "bounds", d=d)
+        lows, highs = v.bounds(bounds, "bounds", d=d)
         assert_array_equal(lows, np.full(d, low))
         assert_array_equal(highs, np.full(d, high))
         lows[0] = 0.0  # writable, not a view of one number
@@ -412,18 +412,18 @@ def test_bounds_come_back_as_two_edges(a, b, d):
 
 @given(hnp.arrays(float, (3, 2), elements=st.floats(-10, 10)))
 def test_clipping_only_on_request(X):
-    clipped = v.check_inside(X, -1.0, 1.0, "X", "bounds", clip=True)
+    clipped = v.inside(X, -1.0, 1.0, "X", "bounds", clip=True)
     assert_array_equal(clipped, np.clip(X, -1, 1))
     if np.abs(X).max() <= 1:
-        assert_array_equal(v.check_inside(X, -1.0, 1.0, "X", "bounds", clip=False), X)
+        assert_array_equal(v.inside(X, -1.0, 1.0, "X", "bounds", clip=False), X)
     else:
         with pytest.raises(ValueError, match=r"^X must lie in \[-1, 1\]; got X\["):
-            v.check_inside(X, -1.0, 1.0, "X", "bounds", clip=False)
+            v.inside(X, -1.0, 1.0, "X", "bounds", clip=False)
 
 
 def test_large_data_are_not_copied_and_promises_keep_their_own():
     X, y = np.zeros((3, 2)), np.zeros(3)
-    assert all(clean is raw for clean, raw in zip(v.check_design(X, y), (X, y), strict=True))
+    assert all(clean is raw for clean, raw in zip(v.design(X, y), (X, y), strict=True))
     epsilon = np.ones(3)
     promise = PureDP(epsilon=epsilon, neighbors="replace-one")
     model = PDPRidge(random_state=0).fit(X, y, epsilon=epsilon)
@@ -434,17 +434,17 @@ def test_large_data_are_not_copied_and_promises_keep_their_own():
 
 def test_masked_numbers_are_refused():
     with pytest.raises(TypeError, match=r"^weights must not be a masked array: its hidden"):
-        v.check_positive(np.ma.masked_equal([1.0, 2.0], 2.0), "weights")
+        v.positive(np.ma.masked_equal([1.0, 2.0], 2.0), "weights")
 
 
 def test_scales_end_where_noise_would():
-    assert v.check_scale(1e-100, "width") == 1e-100
-    assert v.check_scale(0.0, "width", zero=True) == 0.0
+    assert v.scale(1e-100, "width") == 1e-100
+    assert v.scale(0.0, "width", zero=True) == 0.0
     for value in (0.9e-100, 1.1e100):
         with pytest.raises(ValueError, match=r"^width must lie in \[1e-100, 1e\+100\], .*got"):
-            v.check_scale(value, "width", zero=True)
+            v.scale(value, "width", zero=True)
     with pytest.raises(ValueError, match="width must be finite and above 0"):
-        v.check_scale(0.0, "width")
+        v.scale(0.0, "width")
 
 
 def test_every_public_check_is_tested_here():
