@@ -1,7 +1,5 @@
 """Teaching with the book: hand out, collect and grade its exercises."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The checkout that holds this package, and its tools, which read and write the book."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

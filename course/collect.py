@@ -5,8 +5,6 @@ The student is read from each file's path by a regular expression with a group `
 give to downloads; they could not be tried on either system.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import zipfile

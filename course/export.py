@@ -1,7 +1,5 @@
 """The table of marks of an assignment, in the columns of the system that takes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbformat

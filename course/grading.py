@@ -7,8 +7,6 @@ other end. Its processes are forked from one that has imported what judges and r
 so that only the first start is slow.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import json

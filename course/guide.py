@@ -6,8 +6,6 @@ writes both. The prose is `book/teaching.md`, where a line `% insert: NAME` stan
 here from what `teaching` read. With a fault in that nothing is written.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The exercises as one document without solutions, and their answer key."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

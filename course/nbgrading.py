@@ -4,8 +4,6 @@
 serves many students, because importing nbgrader takes longer than grading with it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -7,8 +7,6 @@ put back, what students wrote is kept. It looks for an answer by its metadata, t
 cell, then by the function that it defines.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The results file of Gradescope, from the grader of the book."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

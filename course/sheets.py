@@ -9,8 +9,6 @@ cells tagged `page-only`; and hints say that they open. With `--check` nothing i
 code is 1 when a student version is out of date.
 """
 
-from __future__ import annotations
-
 import functools
 import posixpath
 import re

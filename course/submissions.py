@@ -5,8 +5,6 @@
 Needs no nbgrader. `results` is the same for one submission, in the folders of Gradescope.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

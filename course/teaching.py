@@ -6,8 +6,6 @@ objectives and minutes, too. A depth page belongs to its chapter and has no card
 writes about them.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

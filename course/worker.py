@@ -7,8 +7,6 @@ Definitions run code: a constant, a default, the body of a class. What judges an
 put back after them. What an answer does while it is judged, nothing undoes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

@@ -1,7 +1,5 @@
 """Write a table by its name: ``python -m lab NAME [options]``. Without a name: what there is."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

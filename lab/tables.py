@@ -1,7 +1,5 @@
 """Tables of long runs: CSV under lines that say how it was made, which begin with ``#``."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterable
 from pathlib import Path

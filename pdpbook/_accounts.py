@@ -1,7 +1,5 @@
 """A fit that is charged to an account, before anything is drawn."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

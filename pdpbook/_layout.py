@@ -3,8 +3,6 @@
 Apart from `figures`, which is imported without matplotlib.
 """
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any
 

@@ -6,8 +6,6 @@ them anyway, and it is outside the promise: do not pass it on, and do not publis
 The same holds for every error that shows a value or its place.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

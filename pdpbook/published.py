@@ -4,8 +4,6 @@ One table a paper, read from the package's own CSV files. Nothing is corrected h
 printed number looks wrong, `likely_value` and `note` say so beside it.
 """
 
-from __future__ import annotations
-
 import difflib
 from importlib import resources
 from typing import Any

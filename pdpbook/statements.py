@@ -4,8 +4,6 @@
 attempt that must make such a check fail. The ledger of the book is read off these lines.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

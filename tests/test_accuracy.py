@@ -1,7 +1,5 @@
 """Error bounds, exact mean squares and public penalties: by hand, by simulation, by rivals."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -3,8 +3,6 @@
 The environment itself is built, and every notebook run in it, by `make binder-check`.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import csv

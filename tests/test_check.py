@@ -1,7 +1,5 @@
 """Every validator returns the clean value or one sentence: argument, rule, value, index."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Each rule is a function that returns what is wrong with a page; the tests run th
 and on small notebooks with one planted fault each.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of the package against their sums, what is made of them, generators."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

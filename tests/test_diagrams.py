@@ -1,7 +1,5 @@
 """Diagrams: the rules, on those of the book and on planted faults; and how they get into a page."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

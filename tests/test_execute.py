@@ -1,7 +1,5 @@
 """The first run of the notebooks: what it keeps, and how it ends when one of them fails."""
 
-from __future__ import annotations
-
 import os
 
 import execute

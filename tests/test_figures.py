@@ -1,7 +1,5 @@
 """The plot style: set by one call, legible on both page colors."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -4,8 +4,6 @@ The rules are those of `book/_ext/pdp_sentences.py`; what the built pages show i
 `tests/site/test_site_folds.py`.
 """
 
-from __future__ import annotations
-
 import re
 
 import nbformat

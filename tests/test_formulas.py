@@ -1,7 +1,5 @@
 """Inline formulas on the built pages: parts of long ones, and what stays beside them."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

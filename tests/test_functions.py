@@ -1,7 +1,5 @@
 """The page from statement to function to test: what it lists, and what it does not."""
 
-from __future__ import annotations
-
 import functions
 import pytest
 from reading import Box, Page

@@ -1,7 +1,5 @@
 """The long runs: their one command, who may import them, and that no wheel has them."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

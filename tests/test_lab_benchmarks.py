@@ -1,7 +1,5 @@
 """The record of ratios: tidy, its claims judged by its medians, and on its page."""
 
-from __future__ import annotations
-
 import csv
 import platform
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sweeps: exact losses against loops and simulation, committed files against fresh runs."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sweeps on PAC privacy: repeats at once against one at a time, committed files against fresh."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

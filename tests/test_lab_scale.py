@@ -1,7 +1,5 @@
 """Many rows: the same answers from memory, files and a cluster, and the committed file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """User-level experiments: exact errors against simulation and loops, committed files, privacy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ The links are found with markdown-it, and judged against the files; that they wo
 `tests/site/test_site_lab.py`.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `make book` keeps of the last build, and what it makes anew. The programs are stand-ins."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Tests of the discrete Laplace law, its exact draws, and the promise of a release on a grid."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -5,8 +5,6 @@ every notebook and on small ones with one planted fault each. That the notebooks
 what is committed is nbval's part.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import itertools

@@ -1,7 +1,5 @@
 """Statements of a chapter and of the depth pages under it are numbered as one row."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

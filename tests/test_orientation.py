@@ -1,7 +1,5 @@
 """A reader who opens any chapter first: what it needs, and what its words mean."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The unconditional ceiling, everybody's bound, and the clipping that the bound is about."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Noise for PAC privacy of membership: differences, moments, allocation, certificates, release."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Pools far from the origin and in odd units: differences, and what is certified and released."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Worst cases of one posterior sample: over targets, and over data sets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Per-instance losses of smooth fits: refits, kernels, tilted objectives and intervals."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Long proofs of the built pages: what they show, and what they fold."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -3,8 +3,6 @@
 Small books are built where only a build can tell; rules of the lint see one planted fault each.
 """
 
-from __future__ import annotations
-
 import http.server
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Printed numbers of the papers."""
 
-from __future__ import annotations
-
 import csv
 from importlib import resources
 

@@ -4,8 +4,6 @@ Rules about a workflow are functions of its text that return what is wrong; each
 planted fault.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct

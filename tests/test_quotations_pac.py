@@ -3,8 +3,6 @@
 The text lies beside the repository where the book is written, and is not part of it.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

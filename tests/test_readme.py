@@ -1,7 +1,5 @@
 """The recipe of the README, run as printed, and the numbers beside it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A release: one version in every file that names it, and an archive that repeats."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What `report` says of the noise, against releases, for every mechanism."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

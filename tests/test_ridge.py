@@ -1,7 +1,5 @@
 """Weighted ridge, its leave-one-out fits, and the moments of its noisy loss."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks hold or raise, and a falsifier takes nothing but a failed check for evidence."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

@@ -4,8 +4,6 @@ Rules about source text are functions that return what is wrong; each is also ru
 fault.
 """
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib

@@ -1,7 +1,5 @@
 """Tests of public schemas: what is encoded, what is refused, and that no bound is ever read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

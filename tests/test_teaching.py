@@ -4,8 +4,6 @@ The rules are functions in course/teaching.py that return what is wrong; they ar
 and on small examples with one planted fault each.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 import shlex

@@ -11,8 +11,6 @@ seconds of a notebook are processor seconds of its kernel, its start included. A
 FOLDER holds already is used again, and nothing is recorded.
 """
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import datetime

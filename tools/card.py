@@ -6,8 +6,6 @@ Title from `_config.yml`, people from `book/_static/logo.svg`. Needs Chromium; t
 committed.
 """
 
-from __future__ import annotations
-
 import shutil
 from html import escape
 from pathlib import Path

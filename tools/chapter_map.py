@@ -5,8 +5,6 @@ from what `book/teaching.yml` says that each chapter comes `after`. An arc is le
 another way leads there. On the page, pointing at a line shows its arcs.
 """
 
-from __future__ import annotations
-
 import html
 import textwrap
 

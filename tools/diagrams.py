@@ -19,8 +19,6 @@ own, since the style holds in all of the page; nothing from elsewhere; no words 
 picture or on each other. One with links to pages (`tools/chapter_map.py`) is a group, not an image.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -15,8 +15,6 @@ and is shown as the committed notebooks have it. Evidence that a chapter of this
 prints is refused; what belongs to a later chapter is named as pending.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby

@@ -7,8 +7,6 @@ what `make test` has run already, in `_build/executed`. The first notebook that 
 with its traceback, and with it `make book`.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

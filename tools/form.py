@@ -8,8 +8,6 @@ built site also its screens of 1440 x 900 and the share of code and logs. The li
 chapters that say `"form": "core"` in the metadata of their notebook.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ statement's chapter names the function. Its test is the file that uses its name 
 may use it, too.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import importlib

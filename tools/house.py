@@ -4,8 +4,6 @@
 to the floors under it: `tests/test_style.py` holds every module against that.
 """
 
-from __future__ import annotations
-
 import importlib
 
 from reading import GENERATED, code, table

@@ -12,8 +12,6 @@ line that leads to `contents.ipynb`, made from `_toc.yml`, and back to its page 
 was prepared before is left as it is.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import shutil

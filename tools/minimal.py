@@ -6,8 +6,6 @@ A cell with the tag `minimal` holds its functions; its metadata `minimal` names 
 each. Calls and checks below them stay on the page. `make notebooks` runs this.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from itertools import groupby

@@ -9,8 +9,6 @@ images stripped, no run times, cell ids that are words. With no argument, every 
 that fails stops all others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -14,8 +14,6 @@ ledger refuses a check or falsifier cell that printed no line of its label; erra
 refuse evidence that no chapter prints any more.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

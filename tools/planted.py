@@ -6,8 +6,6 @@ writes `sound.csv` and `planted.csv` in `book/foundations/results`, as the page 
 takes two minutes. The page audits a few of each anew, `tests/test_harness.py` all of them.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

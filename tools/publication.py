@@ -3,8 +3,6 @@
 Used by `lint_site`, which gives each row its page, rule and sentence.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator, Mapping

@@ -3,8 +3,6 @@
 What `tools/pages.py` and `tools/evidence.py` have in common.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page of benchmarks, from the records in `lab/benchmarks/`: speed, mutants, alarms."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from datetime import datetime

@@ -8,8 +8,6 @@
 release is in `CONTRIBUTING.md`.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import gzip

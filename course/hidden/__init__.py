@@ -1,7 +1,5 @@
 """Hidden properties: what is run when an answer is graded, and not while it is written."""
 
-from __future__ import annotations
-
 import importlib
 
 from pdpbook import exercises

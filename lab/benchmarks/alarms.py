@@ -9,8 +9,6 @@ draws or counts certify is wrong with a chance of at most 1e-6. All lines take h
 core; with names, those alone are renewed.
 """
 
-from __future__ import annotations
-
 import argparse
 import platform
 import sys

@@ -4,8 +4,6 @@
 the tests that `TESTS` names, and prints a table; see README.md of `lab`.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import csv

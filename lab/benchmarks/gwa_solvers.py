@@ -6,8 +6,6 @@ own, and replaces their lines. `auto`, `cvxpy` and `interior` are those of `gwa_
 (run at version 0.1.0); `PIQP` and `CLARABEL` are the program of `programs.py`, by cvxpy.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -3,8 +3,6 @@
 Run it in a throw-away clone, see README.md: it writes setup.cfg and the folder mutants/.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -3,8 +3,6 @@
 What is called `checked` makes the checks of the package first, and shows what they cost.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import optimize, stats
 from sklearn.linear_model import Ridge

@@ -5,8 +5,6 @@ seconds.
 It imports nothing of ours: data are drawn with the seeds of `races.py`.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -1,7 +1,5 @@
 """The convex program of GWA as cvxpy solves it best, on regressions with users."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import make_regression

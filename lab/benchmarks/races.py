@@ -3,8 +3,6 @@
 The slow sides are in `naive.py` and `peers.py`; `record.py` runs the races and writes the record.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

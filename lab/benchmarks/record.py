@@ -6,8 +6,6 @@ too; without it their rows are left out. `--again` measures a second time, an ho
 again.csv. `--only WORD` runs what has the word in it and prints it.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import os

@@ -4,8 +4,6 @@ Compare the two lines of a group, never a line with a number. Where the slow sid
 the work, its group says which; `record.py` takes the ratios.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from lab.benchmarks import races

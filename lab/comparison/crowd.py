@@ -4,8 +4,6 @@ An affine predictor is a vector of coefficients with the intercept last, in unit
 squared error is quadratic, so mean and covariance of the released vector say all about its mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

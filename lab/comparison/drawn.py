@@ -1,7 +1,5 @@
 """Releases of one crowd without a closed form: moments over seeded draws, at the best penalty."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import product
 from typing import Any

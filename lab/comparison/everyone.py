@@ -5,8 +5,6 @@ something about adding or removing (or zeroing out) is run at half of them. What
 risks lives in `risks`. Not private: exact errors, and penalties chosen by looking at them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

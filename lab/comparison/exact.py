@@ -1,7 +1,5 @@
 """Releases of one crowd whose mean error has a closed form, each at its best penalty of a grid."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ where labels alone are protected, the label is the middle of its bounds. A repor
 never a promise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Run ``python -m lab mechanisms`` to write it to a CSV file, with what it was mad
 table. The tables and figures of PDP-OP are reproduced in `experiments`. Not private.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

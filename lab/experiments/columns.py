@@ -4,8 +4,6 @@ The paper has eight columns and does not name them. A family of choices was fixe
 was run: any eight of nine columns, words counted or in logarithms, three scales. Not private.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

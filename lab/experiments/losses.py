@@ -6,8 +6,6 @@ form. Nothing is simulated but the subsets of the sampling baseline. The best th
 of the tables; it stands beside them. Not private.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

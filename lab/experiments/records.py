@@ -1,7 +1,5 @@
 """Committed results: what each table was made of, CSV files with a header, verdicts on print."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -4,8 +4,6 @@ Made-up people are written to files block by block, so no process ever holds mor
 case asks for. Seconds include the reading, from a disk whose cache was told to forget the files.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import tempfile

@@ -4,8 +4,6 @@ The fourth moment of a loss over the noise has a closed form, like its mean and 
 subsets of the sampling baseline are drawn. Not private.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike

@@ -4,8 +4,6 @@ Each follows the printed protocol but for one thing: where the paper draws data 
 without a seed, a sweep draws them many times and states where the expected loss then lies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

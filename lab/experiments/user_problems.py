@@ -1,7 +1,5 @@
 """Data of the user-level experiments, and what their mechanisms are told: synthetic and real."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ Nothing is simulated but data and the choice of rows: Laplace noise is averaged 
 private.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any

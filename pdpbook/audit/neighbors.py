@@ -1,7 +1,5 @@
 """Which person two data sets differ in, under the relation of a promise."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Results of Dask's tasks, with one error for a cluster that is gone."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import warnings

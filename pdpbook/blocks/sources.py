@@ -3,8 +3,6 @@
 Each has `select`, `each` and `map`, which `Rows` documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import partial

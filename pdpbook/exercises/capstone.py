@@ -1,7 +1,5 @@
 """Be the curator: bounds, an account, a plan, an interval, one person's exposure, an audit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

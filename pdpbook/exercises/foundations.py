@@ -1,7 +1,5 @@
 """Foundations: a coin, noise, ridge regression, privacy profiles, an audit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PAC privacy: information and the noise that buys it, guesses of membership, a clipped step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

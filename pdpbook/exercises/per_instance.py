@@ -1,7 +1,5 @@
 """Per-instance privacy: leverages, refits, the loss of one release, exposure, an accusation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Personalized budgets: weights, noise, promises, what one person can move, sampling."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Properties of an answer, the exercises they make up, and the check that students run."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import warnings

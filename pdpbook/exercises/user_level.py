@@ -1,7 +1,5 @@
 """User-level privacy: noise, weights and limits for people who own many rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

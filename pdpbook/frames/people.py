@@ -1,7 +1,5 @@
 """What a mechanism may look at: records on the domain, what budgets buy, and weighted sums."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Protocol
 

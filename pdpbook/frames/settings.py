@@ -1,7 +1,5 @@
 """Settings of a mechanism as data: a default and a rule each, and their text written once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields

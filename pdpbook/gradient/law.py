@@ -3,8 +3,6 @@
 Which noise it takes is decided in `accounting`; the estimator lives in `dpsgd`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

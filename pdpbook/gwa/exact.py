@@ -1,7 +1,5 @@
 """Weights of smallest error when noise follows the exact sensitivity, and bounds that prove it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

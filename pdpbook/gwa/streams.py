@@ -4,8 +4,6 @@ Few rows carry weight. The problem is solved on those; passes over the blocks ev
 all rows and find the ones that are missing. So both ends of the gap are those of the whole problem.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial

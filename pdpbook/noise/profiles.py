@@ -4,8 +4,6 @@ A profile takes the ratio of sensitivity to noise and returns the smallest delta
 The laws live in `laws`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

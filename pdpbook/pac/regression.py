@@ -4,8 +4,6 @@ Everybody in the pool and every setting is public; the half is the secret, and n
 on it stays without noise.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Self
 

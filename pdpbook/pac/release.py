@@ -4,8 +4,6 @@ Everything here but the draws is public: it knows the pool and simulated halves.
 serves many experiments; a real pool gets one release, since two have no common ceiling.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@
 person meet several releases. One person added or removed, in one release, is in `ops`.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import Any, NamedTuple
 

@@ -10,8 +10,6 @@ the curator, not a promise. One record, explained, is in
 ``lam=0`` the design must have full column rank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial

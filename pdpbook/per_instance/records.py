@@ -1,7 +1,5 @@
 """What one posterior sample would reveal about one record, in the data or not, and why."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

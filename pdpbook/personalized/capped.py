@@ -3,8 +3,6 @@
 The rate that belongs to them is in `capped_plan`, which `PDPRidge` with ``weights="capped"`` runs.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple

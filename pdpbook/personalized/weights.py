@@ -1,7 +1,5 @@
 """Weights that turn budgets into influence."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

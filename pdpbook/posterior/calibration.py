@@ -1,7 +1,5 @@
 """How sharp a posterior may be: inverse temperatures that keep a promise on every data set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Certificates of their own loss that participants may publish, from released numbers alone."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

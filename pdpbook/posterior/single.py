@@ -1,7 +1,5 @@
 """One draw from a posterior as a release, and the sharpness that is safe on every data set."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

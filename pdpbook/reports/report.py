@@ -1,7 +1,5 @@
 """What the noise of one release does, as a table for a person with data."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How far one record moves the weighted sums of products, all of them together."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

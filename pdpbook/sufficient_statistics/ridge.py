@@ -1,7 +1,5 @@
 """Personalized ridge regression: the estimator of sufficient-statistics perturbation."""
 
-from __future__ import annotations
-
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Bugs in noisy gradient descent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bugs in mechanisms with a budget for each person."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any
 

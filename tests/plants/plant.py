@@ -1,7 +1,5 @@
 """What a planted bug is: a broken mechanism, its sound twin, and neighbors on which it shows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

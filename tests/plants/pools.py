@@ -1,7 +1,5 @@
 """Bugs in releases that promise PAC privacy of membership."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

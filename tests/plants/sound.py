@@ -1,7 +1,5 @@
 """Every mechanism of the package, with neighbors on which its promise is hard to keep."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

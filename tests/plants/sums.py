@@ -1,7 +1,5 @@
 """Bugs in mechanisms that release noisy sums, or one draw from a posterior."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

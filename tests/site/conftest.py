@@ -7,8 +7,6 @@ for screenshots. Where the pages or Chromium are missing the tests are skipped, 
 fail instead when `CI` or `PDPBOOK_DEMAND_BROWSER` is set.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Drive one page in Chromium, and say what is wrong with it."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

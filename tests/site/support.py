@@ -1,7 +1,5 @@
 """What the tests of the site share: the folder, a server, and how to skip."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import http.server

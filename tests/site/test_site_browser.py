@@ -1,7 +1,5 @@
 """Every page in Chromium: quiet, self-contained, typeset, accessible, light, on a phone, too."""
 
-from __future__ import annotations
-
 import pytest
 from drive import drive
 from support import FIRST, LATER, SHARED, serving, weight

@@ -4,8 +4,6 @@ What has the focus is drawn otherwise than without it. One element of each kind,
 classes, is looked at on a page.
 """
 
-from __future__ import annotations
-
 import pytest
 from drive import DESKTOP, PHONE, TYPESET
 from support import serving

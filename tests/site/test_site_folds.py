@@ -3,8 +3,6 @@
 The words are held against the committed outputs in `tests/test_folds.py`.
 """
 
-from __future__ import annotations
-
 import copy
 import csv
 import re

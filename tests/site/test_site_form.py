@@ -3,8 +3,6 @@
 What the notebooks alone tell, words and pictures, is `tests/test_form.py`.
 """
 
-from __future__ import annotations
-
 import nbformat
 import pytest
 from drive import PHONE, TYPESET

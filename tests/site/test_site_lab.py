@@ -5,8 +5,6 @@ The environment is `.venv-binder` (`make .venv-binder/.ready`), the settings are
 from the built pages.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from urllib.parse import urlsplit

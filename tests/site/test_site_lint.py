@@ -1,7 +1,5 @@
 """The lint of the built pages finds nothing, and finds each fault that is planted."""
 
-from __future__ import annotations
-
 import shutil
 
 import lint_site

@@ -4,8 +4,6 @@ TeX is not needed: `make site-test` writes the source, from the same cache as th
 TeX can find, a missing glyph or a line that is too wide, `make pdf` looks for in its log.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

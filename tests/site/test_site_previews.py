@@ -1,7 +1,5 @@
 """Previews by mouse, keyboard and touch; lasting addresses; numbers that stand once in the book."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

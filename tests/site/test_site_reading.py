@@ -1,7 +1,5 @@
 """What is drawn, what is folded, and what is left of a page without scripts."""
 
-from __future__ import annotations
-
 import pytest
 from drive import TYPESET
 from support import serving

@@ -1,7 +1,5 @@
 """The pages of the package: what a docstring names is linked, and attributes keep their names."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 

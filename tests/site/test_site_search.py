@@ -1,7 +1,5 @@
 """The search finds what is asked for, and loads its index when it is asked."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 The numbers need no built pages: the scripts are loaded into an empty one and asked on a grid.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

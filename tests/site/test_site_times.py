@@ -1,7 +1,5 @@
 """No page takes more than its share of the time of the whole book, whatever the machine."""
 
-from __future__ import annotations
-
 import pytest
 from bs4 import BeautifulSoup
 

@@ -1,7 +1,5 @@
 """An account of budgets: which releases are granted."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 

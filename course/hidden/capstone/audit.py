@@ -1,7 +1,5 @@
 """An audit: when releases refute a promise."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

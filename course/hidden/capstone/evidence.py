@@ -1,7 +1,5 @@
 """One person's exposure: what a release says about them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

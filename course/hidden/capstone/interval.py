@@ -1,7 +1,5 @@
 """An interval for a prediction: how far noise moves it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 from scipy import stats

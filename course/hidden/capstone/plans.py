@@ -1,7 +1,5 @@
 """Plans for people who disagree: the error of each."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Public bounds: from the user's units to the domain and back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An audit: what counts prove."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A coin with a promise."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 

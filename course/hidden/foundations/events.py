@@ -1,7 +1,5 @@
 """Two laws: their profile, and the event that tells most."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 

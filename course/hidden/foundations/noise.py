@@ -1,7 +1,5 @@
 """Noise with a radius, and what it costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ridge regression in which people have weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A clipped step: nobody moves it further than allowed."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 

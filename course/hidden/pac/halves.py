@@ -1,7 +1,5 @@
 """The covariance of an output over random halves of a pool."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Information, and the noise that buys it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

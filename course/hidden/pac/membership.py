@@ -1,7 +1,5 @@
 """Guesses of membership: the best rate, and the guess that has it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 from scipy import integrate, special, stats

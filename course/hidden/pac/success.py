@@ -1,7 +1,5 @@
 """How often an adversary succeeds, by the information they have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

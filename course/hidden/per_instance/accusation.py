@@ -1,7 +1,5 @@
 """An accusation: whether a release points at a person."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 from scipy import stats

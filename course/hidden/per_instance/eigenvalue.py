@@ -1,7 +1,5 @@
 """A private lower bound of the smallest eigenvalue."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

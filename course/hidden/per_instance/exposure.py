@@ -1,7 +1,5 @@
 """The people whom a release exposes most."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Data with people of all kinds, and the laws of a release with and without one of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Leverages, and the fits without each person."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 

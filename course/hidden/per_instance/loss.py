@@ -1,7 +1,5 @@
 """The loss of one person: at a release, and over all of them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 from scipy import stats

@@ -1,7 +1,5 @@
 """Budgets: the weights and the noise that spend them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 from scipy import stats

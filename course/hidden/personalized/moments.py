@@ -1,7 +1,5 @@
 """Lists of moments: the two records that are furthest apart."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What one person can move: bounds, and the record that comes near them."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

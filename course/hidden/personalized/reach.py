@@ -1,7 +1,5 @@
 """The reach of noise: a radius that is rarely exceeded."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 from scipy import stats

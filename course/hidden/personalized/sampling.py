@@ -1,7 +1,5 @@
 """Sampling: how often somebody is kept."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 

@@ -1,7 +1,5 @@
 """Limits on rows: who keeps which of their own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

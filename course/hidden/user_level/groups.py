@@ -1,7 +1,5 @@
 """Group privacy: what a promise to records is worth to a user."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The group-weighted average as a convex program."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A median of users: the law of its release."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Noise for users: the least that keeps everybody's promise."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weights of a mean: noise against the variance of labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cells of the sweeps on PAC privacy: their generators, their scores, the rows that are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

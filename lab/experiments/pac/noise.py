@@ -4,8 +4,6 @@ Every cell has a generator of its own, so a sweep of one cell repeats its row of
 Cells are tuned by looking at errors on the pool, which is public.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 

@@ -4,8 +4,6 @@ A *reading* says who is trained on, who is scored, and whether the printed noise
 variance or, as in the author's public code, a deviation. Not private: pools are known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

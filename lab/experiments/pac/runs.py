@@ -4,8 +4,6 @@ DP-SGD from zero for several noise levels side by side, the repaired release at 
 one calibration, and the printed noise. What is swept is in `sweeps`. Not private: pools are known.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

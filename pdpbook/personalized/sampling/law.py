@@ -1,7 +1,5 @@
 """The law of a release from a random sample: a mixture with a density."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sampling rule: budgets and a threshold into chances of being kept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

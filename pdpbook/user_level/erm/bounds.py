@@ -1,7 +1,5 @@
 """Constants of weighted empirical risk minimization, all explicit and all public."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is fixed before the data are seen, weights and noise; and a price of noise on minimizers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
