@@ -211,14 +211,6 @@ def to_user_units(
     return coef, float((y_low + y_high) / 2 + constant - coef @ low)
 
 
-def check_mapping(bounds: ArrayLike, y_bounds: ArrayLike, clip: Any, fit_intercept: Any) -> None:
-    """What can be refused of these settings before the data are touched."""
-    check.flag(clip, "clip")
-    check.flag(fit_intercept, "fit_intercept")
-    check.bounds(y_bounds, "y_bounds")
-    check.bounds(bounds, "bounds", np.shape(bounds)[0] if np.ndim(bounds) == 2 else None)
-
-
 def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
     try:
         return check.design(X, y)
@@ -308,13 +300,6 @@ def row_count(X: Any) -> int:
         return int(X.shape[0])
     in_memory("predict", X)
     return len(np.asarray(X, dtype=object))
-
-
-def check_sizes(model: Any, *names: str) -> None:
-    """What noise may be proportional to, of the settings that are given."""
-    for name in names:
-        if getattr(model, name) is not None:
-            check.scale(getattr(model, name), name)
 
 
 def generator_from(random_state: Any) -> np.random.Generator:

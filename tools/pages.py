@@ -229,11 +229,12 @@ TO_READ = ("pdpbook.minimal",)  # the source is the page
 
 def reference(name: str, _: dict[str, Page]) -> str:
     """The docstrings of a module, on a page of their own: all of them together are heavy."""
+    members = ", ".join(exported(importlib.import_module(name)))
     parts = [
         f"# {name}\n",
         "What is in it, in a line each: {doc}`../api`.\n",
         "## In full\n",
-        f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
+        f"```{{eval-rst}}\n.. automodule:: {name}\n   :members: {members}\n"
         "   :member-order: bysource\n   :exclude-members: set_fit_request, "
         "set_partial_fit_request, set_predict_request, set_score_request\n```\n",
     ]
