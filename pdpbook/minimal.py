@@ -16,13 +16,14 @@ __all__: list[str] = []  # nothing to import: read it
 # foundations/coins -----------------------------------------------------------
 
 def personal_coin(bits, epsilon, rng):  # def-rr-coin
-    forced = rng.random(len(bits)) < np.tanh(epsilon / 2)
-    return np.where(forced, bits, rng.integers(0, 2, len(bits)))
+    n, t = len(bits), np.tanh(epsilon / 2)
+    fair = rng.integers(0, 2, n)
+    return np.where(rng.random(n) < t, bits, fair)
 
 def survey_share(reports, epsilon):  # thm-rr-weights
     t = np.tanh(epsilon / 2)
     share = 0.5 + (reports - 0.5) @ t / (t @ t)
-    return share, 0.5 / np.sqrt(t @ t)  # its largest error
+    return share, 0.5 / np.sqrt(t @ t)
 
 # foundations/noise -----------------------------------------------------------
 

@@ -27,6 +27,7 @@ import pdpbook
 from pdpbook import gwa, noise, pac, per_instance, user_level
 from pdpbook.datasets import make_ridge_data, sample_budgets
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
+from pdpbook.guarantees import PureDP
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge, keep_probabilities
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
@@ -509,6 +510,20 @@ def noises(m, seed):
     return max(found)
 
 
+def randomized_response(m, seed):
+    """The promise as the package knows it: an event may change by as much as a coin says truth."""
+    epsilon, (one, two) = cube(seed)[3] + 0.5, twins(seed)
+    bits = np.random.default_rng(seed + 9).integers(0, 2, len(epsilon))
+    t = PureDP(epsilon, neighbors="replace-one").profile(0.0)
+    fair = two.integers(0, 2, len(bits))
+    told = np.where(two.random(len(bits)) < t, bits, fair)
+    reports = m.personal_coin(bits, epsilon, one)
+    cleaned, variance = 0.5 + (told - 0.5) / t, 1 / (4 * t**2)
+    share = np.average(cleaned, weights=1 / variance)
+    mine = m.survey_share(reports, epsilon)
+    return max(close(reports, told), close(mine, [share, np.sqrt(1 / (1 / variance).sum())]))
+
+
 def losses_of_ops(m, seed):
     X, y = ball(seed)
     people = per_instance.per_instance_epsilon(X, y, 2.0, 3.0, 1e-4)
@@ -537,7 +552,7 @@ def quantiles(m, seed):
     return max(found)
 
 
-FUNCTIONS_OF_THE_PACKAGE = [noises, losses_of_ops, quantiles]
+FUNCTIONS_OF_THE_PACKAGE = [randomized_response, noises, losses_of_ops, quantiles]
 CASES = FUNCTIONS_OF_THE_PACKAGE + [case for cases in COUNTERPARTS.values() for case in cases]
 PAGE = module()
 

@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 from support import ROOT
 
+from pdpbook import minimal
+from pdpbook.guarantees import PureDP
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
 PAGES = {
+    "coin": "book/foundations/coins",
     "budget": "book/personalized/pdp_op",
     "profile": "book/per_instance/ops",
     "limit": "book/user_level/mean_limits",
@@ -91,6 +94,22 @@ def test_smallest_epsilons_are_those_of_the_package(ask):
 def test_the_participant_s_leverage_would_be_noticed(ask):
     [found] = ask("profile.delta", [[1.0, 0.5 / 1.5, 2.0]])
     assert abs(found["add"] / ops_profile(1.0, 0.5, 2.0).add - 1) > 0.1
+
+
+def test_coins_keep_promises_and_have_worths_as_in_the_package(ask):
+    data, budgets = data_of("coin"), np.r_[0.05:6.05:0.05]
+    found = ask("coin.solve", [[e] for e in budgets])
+    truth = PureDP(budgets, neighbors="replace-one").profile(0.0)
+    np.testing.assert_allclose([one["truth"] for one in found], truth, rtol=EXACT)
+    report = np.array([one["report"] for one in found])
+    np.testing.assert_allclose(np.log(report / (1 - report)), budgets, rtol=EXACT)
+    errors = [minimal.survey_share(np.ones(1), np.array([e]))[1] for e in budgets]
+    worth = 1 / (4 * np.square(errors))
+    np.testing.assert_allclose([one["worth"] for one in found], worth, rtol=EXACT)
+    [none] = ask("coin.solve", [[0]])
+    assert none == {"truth": 0, "report": 0.5, "worth": 0}
+    right = data["size"] * np.interp(data["start"], budgets, worth)
+    assert data["guesses"][data["right"]] == f"{right:.0f}"
 
 
 def crowd_of(data, own):
@@ -277,6 +296,29 @@ def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
         assert part.get_attribute("role") != "img" or part.get_attribute("aria-label")
+
+
+def test_a_guess_shows_what_answers_are_worth(visit):
+    tab = visit("coin")
+    green = tab.locator(".explore svg[role=img]").first.locator("circle[fill*=green]")
+    slider = tab.get_by_role("slider", name="Your budget")
+    assert green.count() == 0
+    assert not slider.is_visible()
+    assert "43" not in said(tab)
+    guess = tab.get_by_role("button", name="92")
+    guess.focus()
+    tab.keyboard.press("Enter")
+    assert guess.get_attribute("aria-pressed") == "true"
+    assert said(tab).startswith("Not quite: with Zoe's budget it is about 43 open answers.")
+    assert green.count() == 43
+    worth = r"are worth ([\d.]+) open answers\.$"
+    assert number(worth, said(tab)) == 42.7
+    slider.focus()
+    tab.keyboard.press("Home")
+    assert number(worth, said(tab)) == green.count() == 0
+    tab.keyboard.press("End")
+    assert number(worth, said(tab)) == 198
+    assert green.count() == 198
 
 
 NOISE = r"noise is ([\d.]+) with own weights"
