@@ -30,13 +30,8 @@ class Plan:
 
     row_weights: Floats  #: shape (n,), one a row of those who take part, summing to 1
     scale: float  #: of the Laplace noise
-    each: dict[str, Floats]
-    report: dict[str, Any]
-
-    @property
-    def public(self) -> dict[str, Any]:
-        """Attributes of the fitted estimator."""
-        return {"noise_scale_": self.scale, **self.report}
+    each: dict[str, Floats]  #: attributes of the fitted estimator, one number a user
+    public: dict[str, Any]  #: the others
 
 
 @mechanism
@@ -76,7 +71,8 @@ class UserMean(UserRegressor):
         """Return the plan with these weights of rows: the noise follows."""
         scale = self.noise_scale(row_weights, users, budgets)
         exposure = self.width() * self.contributions(row_weights, users) / scale
-        return Plan(row_weights, scale, {"exposure_": exposure, **dict(each)}, report)
+        each = {"exposure_": exposure, **dict(each)}
+        return Plan(row_weights, scale, each, {"noise_scale_": scale, **report})
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
