@@ -1,8 +1,6 @@
 """Certificates of weight matrices, from the matrix and any multipliers."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,50 +79,41 @@ def certify(
         check_exact(problem)
     elif parts is not None:
         raise ValueError("parts must be None without sensitivity='exact', which alone has them")
-    weights = np.asarray(check.finite(C, "C"))
-    Lam = np.asarray(check.finite(multipliers, "multipliers"))
     k, n, d = len(problem.target), *problem.X.shape
-    if weights.shape != (k, n):
-        raise ValueError(f"C must have shape ({k}, {n}); got {weights.shape}")
-    if Lam.shape != (k, d):
-        raise ValueError(f"multipliers must have shape ({k}, {d}); got {Lam.shape}")
-    weights = weights[:, problem.order]
+    weights = check.matrix(C, "C", k, n)[:, problem.order]
+    Lam = check.matrix(multipliers, "multipliers", k, d)
     if not (missing := problem.infeasibility(weights)) <= FEASIBLE:
         raise ValueError(
             f"C must satisfy C X = target; relative to its size it misses {missing:.2g}"
         )
-    if not exact or parts is not None:
-        proof = _check_parts(parts, problem) if exact else None
-        objective, bound, *_ = judge(problem, weights, Lam, proof)
-    else:
+    if exact and parts is None:
         objective = exact_objective(problem, weights)
         bound = search_bound(problem, np.ascontiguousarray(weights), Lam)
+    else:
+        proof = _check_parts(parts, problem) if exact else None
+        objective, bound, *_ = judge(problem, weights, Lam, proof)
     return objective, bound, relative_gap(objective, bound)
 
 
-def judge(problem: Problem, C: Floats, M: Floats, parts: Parts | None) -> Verdict:
-    """Evaluate both ends of the gap from weights of all rows, multipliers and parts alone."""
+def judge(
+    problem: Problem, C: Floats, M: Floats, parts: Parts | None
+) -> tuple[float, float, Floats, Floats, Parts | None]:
+    """Evaluate both ends of the gap from weights of all rows, multipliers and parts alone.
+
+    Returns objective and bound, what every user contributes, and M and parts as they prove it,
+    M scaled so that the bound is <M, target>.
+    """
     sizes = problem.sizes_of(C) if parts is None else exact_sensitivity(C, problem.codes)
     objective = problem.objective(C, float(np.max(sizes / problem.tau)))
     if parts is None:
         dual = evaluate(problem, M)
-        return Verdict(objective, dual.bound, sizes, dual.multipliers, None)
+        return objective, dual.bound, sizes, dual.multipliers, None
     bound, scale = bound_of_parts(problem, M, parts)
     if bound > 0:  # else there is no certificate
         unit = bound / float(np.vdot(M, problem.target))
         M, scale = M * unit, scale * unit / (problem.sigma2 or 1.0)
         parts = tuple((Z, w * scale) for Z, w in parts)
-    return Verdict(objective, bound, sizes, M, parts)
-
-
-class Verdict(NamedTuple):
-    """What weights and multipliers prove."""
-
-    objective: float
-    bound: float
-    sizes: Floats  # (m,), what every user contributes
-    multipliers: Floats  # (k, d), scaled so that bound = <M, target>
-    parts: Parts | None
+    return objective, bound, sizes, M, parts
 
 
 def _check_parts(parts: Any, problem: Problem) -> Parts:

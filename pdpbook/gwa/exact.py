@@ -47,7 +47,8 @@ def _certified(problem: Problem, point: ExactInteriorPoint) -> tuple[Solution, P
     C, M, parts = repair(problem, point.C), point.M, point.parts()
     bound, _ = bound_of_parts(problem, M, parts)
     gap = relative_gap(exact_objective(problem, C), bound)
-    status = f"interior point: {point.steps} steps, {point.cuts} cuts"
+    cuts = sum(len(share.Z) for share in point.shares)
+    status = f"interior point: {point.steps} steps, {cuts} cuts"
     return Solution(np.arange(len(problem.X)), C, M, gap, status), parts
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from pdpbook import Floats
 from pdpbook.gwa.problem import Problem, build_problem
@@ -101,7 +102,8 @@ def write_program(problem: Problem) -> Any:
     C, b = cp.Variable((k, len(X)), name="C"), cp.Variable(name="b")
     sigma2, price = (cp.Parameter(nonneg=True, name=name) for name in ("sigma2", "price"))
     tau = cp.Parameter(m, nonneg=True, name="tau")
-    moves = cp.norm(C, 2 if problem.grouped else 1, axis=0) @ problem.by_user()
+    owns = sparse.csr_matrix((np.ones(len(X)), (np.arange(len(X)), problem.codes)))
+    moves = cp.norm(C, 2 if problem.grouped else 1, axis=0) @ owns
     objective = sigma2 * cp.sum_squares(C) + price * cp.square(b)
     meets = C @ X
     if np.isfinite(problem.prior):

@@ -52,13 +52,11 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
     >>> exact_sensitivity([[1.0, 1.0], [1.0, -1.0]], ["a", "a"])
     array([2.])
     """
-    weights = np.asarray(check.finite(C, "C"))
-    if weights.ndim != 2 or weights.size == 0:
-        raise ValueError(f"C must have shape (k, n), k and n at least 1; got {weights.shape}")
+    weights = check.matrix(C, "C", "k", "n")
     k, n = weights.shape
     if k > 20:
         raise ValueError(f"C must have at most 20 rows, 2^19 sign vectors; got {k}")
-    width = check.single(check.positive(width, "width"), "width")
+    width = check.number(width, "width")
     owned = check_users(users, n)
     order = np.argsort(owned.codes, kind="stable")
     order = order[np.abs(weights[:, order]).max(axis=0) > 0]
