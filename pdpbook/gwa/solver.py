@@ -14,15 +14,11 @@ from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
 from pdpbook.gwa.program import ProgramSolver
-from pdpbook.gwa.rows import Solution, Solver, solve_rows
+from pdpbook.gwa.rows import ConvergenceError, Solution, Solver, solve_rows
 
 NEXT_TO_NOTHING = 1e-10  # a share of the objective far below every tolerance
 QUICK = 3_000  # entries of C up to which the program in cvxpy takes a fraction of a second
 MOST = 20_000_000  # n k d up to which the interior point takes all rows
-
-
-class ConvergenceError(RuntimeError):
-    """A solver ended before its solution was certified to the tolerance asked for."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ def gwa_weights(
     """
     check.choice(solver, "solver", ("auto", "cvxpy", "interior"))
     check.choice(sensitivity, "sensitivity", ("entrywise", "exact"))
-    tol = check.single(check.positive(tol, "tol"), "tol")
+    tol = check.number(tol, "tol")
     problem, owned = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
     if sensitivity == "exact":
         check_exact(problem)
@@ -144,17 +140,9 @@ def gwa_weights(
         )
     C[:] = 0.0
     C[:, problem.order[rows]] = found.C
+    scale, Lam = float(np.max(sizes / problem.tau)) / problem.unit, M / (problem.sigma2 or 1.0)
     return GWAWeights(
-        C=C,
-        objective=objective,
-        lower_bound=bound,
-        gap=gap,
-        scale=float(np.max(sizes / problem.tau)) / problem.unit,
-        multipliers=M / (problem.sigma2 or 1.0),
-        contributions=sizes,
-        users=owned.labels,
-        status=found.status,
-        parts=parts,
+        C, objective, bound, gap, scale, Lam, sizes, owned.labels, found.status, parts
     )
 
 
