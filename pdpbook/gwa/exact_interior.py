@@ -9,6 +9,8 @@ bounds u_a above |z v_a| with slacks g = u -+ z v and multipliers lam, and the s
 u_a below tau_l t with the multiplier nu = lam[0] + lam[1]. L is the multiplier of C X = A.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
@@ -22,6 +24,7 @@ Numbers = NDArray[np.intp]
 Parts = tuple[tuple[Floats, Floats], ...]  # for every user, signs (p, q) and w (a, p)
 FIRST, MORE = 20, 10  # signs of a user at first, and signs that join at a time
 LIFT, NEW, GUARD = 1.5, 0.3, 0.01  # start of t, multipliers of new cuts, centering; by trial
+STEPS, EVERY = 300, 3  # steps at most, and between new cuts
 CHUNK = 1 << 21  # products held at a time
 PLAIN = 1e13  # traces of G / q above this leave q less than three digits in G
 
@@ -267,6 +270,19 @@ class ExactInteriorPoint:
             share.move(ap, ad)
         self.t, self.L = self.t + ap * dt, self.L + ad * dL
         self.steps += 1
+
+
+def descend(point: ExactInteriorPoint, margin: float) -> Iterator[float]:
+    """Steps and new cuts in turn; yields how far the optimum is."""
+    while point.steps < STEPS:
+        error = point.measure()
+        if point.steps % EVERY == 0 and point.join(margin):
+            error = point.measure()
+        yield error
+        try:
+            point.step()
+        except (FloatingPointError, np.linalg.LinAlgError):
+            break
 
 
 def _inverse_root(Z: Floats, c: Floats, q: float) -> Floats:

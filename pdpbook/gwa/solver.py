@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.gwa.certificate import judge
+from pdpbook.gwa.certificate import bound_of_parts, check_exact, exact_objective, judge
 from pdpbook.gwa.dual import evaluate, relative_gap, repair
-from pdpbook.gwa.exact import check_exact, solve_exact
+from pdpbook.gwa.exact_interior import ExactInteriorPoint, Parts, descend
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
@@ -182,3 +182,27 @@ def on_all_rows(problem: Problem, solver: Solver, tol: float) -> Solution:
     C = repair(problem, C)
     gap = relative_gap(problem.objective(C), evaluate(problem, M).bound)
     return Solution(rows, C, M, gap, solver.status)
+
+
+def solve_exact(problem: Problem, tol: float) -> tuple[Solution, Parts]:
+    """Interior point from least squares, until weights and multipliers prove each other."""
+    point = ExactInteriorPoint(problem, problem.target @ np.linalg.pinv(problem.X))
+    best = _certified(problem, point)
+    for error in descend(point, 0.1 * tol):
+        if error < tol:
+            best = min(best, _certified(problem, point), key=lambda found: found[0].gap)
+            if best[0].gap < 0.5 * tol:
+                break
+    else:  # the end of its steps, or of what rounding allows
+        best = min(best, _certified(problem, point), key=lambda found: found[0].gap)
+    return best
+
+
+def _certified(problem: Problem, point: ExactInteriorPoint) -> tuple[Solution, Parts]:
+    """Feasible weights from where the search stands, and the gap that its parts prove."""
+    C, M, parts = repair(problem, point.C), point.M, point.parts()
+    bound, _ = bound_of_parts(problem, M, parts)
+    gap = relative_gap(exact_objective(problem, C), bound)
+    cuts = sum(len(share.Z) for share in point.shares)
+    status = f"interior point: {point.steps} steps, {cuts} cuts"
+    return Solution(np.arange(len(problem.X)), C, M, gap, status), parts
