@@ -171,18 +171,14 @@ class LabelPrivateRegression(UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: independent noise on every entry of the release, through a public matrix."""
         last = crowd.plan or self.planned(crowd)
-        frame, spread = (
-            table_frame(crowd.X, self.fit_intercept),
-            last.variance * last.back @ last.back.T,
-        )
+        frame = table_frame(crowd.X, self.fit_intercept)
+        spread = last.variance * last.back @ last.back.T
         return Noise.of(crowd, frame, spread, exact=True, width=self.width())
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
         """Users of a table that is public."""
         refuse_others(self, "X and users", n=n, d=d, y=y)
-        rows = np.asarray(check.finite(X, "X"))
-        if rows.ndim != 2:
-            raise ValueError(f"X must have shape (n, d); got shape {rows.shape}")
+        rows = check.matrix(X, "X")
         budgets = self._check_settings(epsilon)
         owners = check_users(users, len(rows), X=X)
         return self.public(rows.shape[1], check_user_epsilon(budgets, owners), owners, rows)

@@ -14,14 +14,8 @@ from pdpbook.gwa.problem import Problem, build_problem
 
 Places = NDArray[np.intp]
 
-EXACT = {
-    "tol_gap_abs": 1e-14,
-    "tol_gap_rel": 1e-11,
-    "tol_feas": 1e-11,
-    "reduced_tol_gap_abs": 1e-10,
-    "reduced_tol_gap_rel": 1e-9,
-    "reduced_tol_feas": 1e-9,
-}
+EXACT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+EXACT |= {"reduced_tol_gap_abs": 1e-10, "reduced_tol_gap_rel": 1e-9, "reduced_tol_feas": 1e-9}
 # with cones it breaks down when asked for more than it can do
 CONES = [{"tol_gap_abs": 1e-3 * tol, "tol_gap_rel": tol, "tol_feas": tol} for tol in (1e-9, 1e-8)]
 _last = threading.local()  # the program compiled last, and for which design

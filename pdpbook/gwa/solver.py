@@ -110,27 +110,23 @@ def gwa_weights(
     Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
     """
     check.choice(solver, "solver", ("auto", "cvxpy", "interior"))
-    check.choice(sensitivity, "sensitivity", ("entrywise", "exact"))
+    exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
     tol = check.number(tol, "tol")
     problem, owned = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
-    if sensitivity == "exact":
+    if exact:
         check_exact(problem)
     elif problem.sigma2 * float(problem.tau.sum()) ** 2 < NEXT_TO_NOTHING * problem.kappa:
         problem = replace(problem, sigma2=0.0)  # only rounding would feel the labels
     T = whitening(problem, default_target=target is None)
     white = problem.change_basis(T)
-    if sensitivity == "exact":
-        found, parts = solve_exact(white, tol)
-    else:
-        found, parts = solve(white, solver, tol), None
-    rows = found.rows
-    missing = problem.part(problem.X[rows], problem.codes[rows]).infeasibility(found.C)
-    if not missing <= FEASIBLE:
+    found, parts = solve_exact(white, tol) if exact else (solve(white, solver, tol), None)
+    C = np.zeros((len(problem.target), len(problem.X)))
+    C[:, found.rows] = found.C
+    if not (missing := problem.infeasibility(C)) <= FEASIBLE:
         raise ConvergenceError(
             f"the solver ended ({found.status}) with C X = target off by {missing:.2g} of its size"
         )
-    C = np.zeros((len(problem.target), len(problem.X)))
-    C[:, rows] = found.C  # both ends of the gap once more, in the caller's units
+    # both ends of the gap once more, in the caller's units
     objective, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
     gap = relative_gap(objective, bound)
     if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
@@ -139,7 +135,7 @@ def gwa_weights(
             f"above tol = {tol:g}"
         )
     C[:] = 0.0
-    C[:, problem.order[rows]] = found.C
+    C[:, problem.order[found.rows]] = found.C
     scale, Lam = float(np.max(sizes / problem.tau)) / problem.unit, M / (problem.sigma2 or 1.0)
     return GWAWeights(
         C, objective, bound, gap, scale, Lam, sizes, owned.labels, found.status, parts

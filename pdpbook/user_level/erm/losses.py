@@ -46,8 +46,6 @@ LOSSES = {
 
 def two_classes(y: Any, classes: ArrayLike | None) -> tuple[NDArray[Any], Floats]:
     """Return the two classes, and labels of -1 and 1; without a pair, those that occur."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None")
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         check.finite(labels, "y")
