@@ -80,7 +80,7 @@ class Problem:
         if np.isfinite(self.prior):
             bias = C @ self.X - self.target
             if self.basis is not None:  # in the caller's basis
-                bias = np.linalg.solve(self.basis.T, bias.T).T
+                bias = np.asarray(np.linalg.solve(self.basis.T, bias.T).T, dtype=float)
             value += self.prior * float((bias**2).sum())
         return value
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._users import check_users
@@ -61,9 +61,12 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
     order = np.argsort(owned.codes, kind="stable")
     order = order[np.abs(weights[:, order]).max(axis=0) > 0]
     present, starts = np.unique(owned.codes[order], return_index=True)
-    worst = np.zeros(len(owned.labels))
-    if len(present):
-        worst[present] = _largest(weights[:, order], starts)
+    worst, used = np.zeros(len(owned.labels)), weights[:, order]
+    step, every = max(1, CHUNK // max(1, len(order))), 1 << (k - 1)
+    for first in range(0, every, step):
+        sums = np.abs(sign_vectors(k, first, min(first + step, every)) @ used)
+        most = np.add.reduceat(sums, starts, axis=1).max(axis=0)
+        worst[present] = np.maximum(worst[present], most)
     return width * worst
 
 
@@ -71,14 +74,3 @@ def sign_vectors(k: int, first: int, last: int) -> Floats:
     """Rows `first` to `last` of the 2^(k-1) sign vectors that begin with +1."""
     bits = np.arange(first, last)[:, None] >> np.arange(k - 1)
     return np.hstack([np.ones((last - first, 1)), 1.0 - 2.0 * (bits & 1)])
-
-
-def _largest(C: Floats, starts: NDArray[np.intp]) -> Floats:
-    """Largest sum of |z c_i| within every user."""
-    k, n = C.shape
-    best = np.zeros(len(starts))
-    step = max(1, CHUNK // n)
-    for first in range(0, 1 << (k - 1), step):
-        Z = sign_vectors(k, first, min(first + step, 1 << (k - 1)))
-        best = np.maximum(best, np.add.reduceat(np.abs(Z @ C), starts, axis=1).max(axis=0))
-    return best

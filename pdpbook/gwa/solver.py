@@ -169,7 +169,7 @@ def solve_large(problem: Problem, tol: float) -> Solution:
     return found
 
 
-def on_all_rows(problem: Problem, solver: Solver, tol: float) -> Solution:
+def on_all_rows(problem: Problem, solver: Solver | NewtonSolver, tol: float) -> Solution:
     """Repair the weights that a solver finds, and certify them."""
     solver.run(0.1 * tol)
     rows, C, M = np.arange(len(problem.X)), solver.C, solver.M

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
-from pdpbook._domain import inside, labels_of, refuse_few, row_count
+from pdpbook._domain import labels_of, refuse_few, row_count
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, UserRegressor, limit_on_rows
@@ -102,10 +102,6 @@ class UserMean(UserRegressor):
     def design(self, X: Any, y: Any) -> tuple[Floats, Floats]:
         labels = labels_of(X, y)
         return np.empty((len(labels), 0)), labels  # X counts for its number of rows alone
-
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        low, high = check.bounds(self.y_bounds, "y_bounds")
-        return X, inside(y, low, high, "y", "y_bounds", self.clip)
 
     def origin(self) -> float:
         return float(check.bounds(self.y_bounds, "y_bounds")[0])
