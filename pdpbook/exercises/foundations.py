@@ -7,17 +7,15 @@ from numpy.random import Generator
 
 from pdpbook.exercises.properties import Answer, Assignment, repeats
 
-PROPERTIES = Assignment(
+PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "foundations",
-    {  # each with how many of its properties are hidden
-        "truth_probability": 3,
-        "sample_l2_laplace": 6,
-        "squared_error_of_noise": 3,
-        "weighted_ridge": 5,
-        "privacy_profile": 5,
-        "worst_event": 4,
-        "epsilon_lower_bound": 6,
-    },
+    truth_probability=3,
+    sample_l2_laplace=6,
+    squared_error_of_noise=3,
+    weighted_ridge=5,
+    privacy_profile=5,
+    worst_event=4,
+    epsilon_lower_bound=6,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 

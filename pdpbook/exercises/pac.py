@@ -8,17 +8,15 @@ from numpy.random import Generator
 
 from pdpbook.exercises.properties import Answer, Assignment, repeats
 
-PROPERTIES = Assignment(
+PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "pac",
-    {  # each with how many of its properties are hidden
-        "half_covariance": 4,
-        "gaussian_information": 4,
-        "cheapest_noise": 5,
-        "success_bound": 4,
-        "best_guess_rate": 3,
-        "guess_members": 5,
-        "clipped_step": 6,
-    },
+    half_covariance=4,
+    gaussian_information=4,
+    cheapest_noise=5,
+    success_bound=4,
+    best_guess_rate=3,
+    guess_members=5,
+    clipped_step=6,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 

@@ -8,17 +8,15 @@ from scipy import stats
 
 from pdpbook.exercises.properties import Answer, Assignment, repeats
 
-PROPERTIES = Assignment(
+PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "per_instance",
-    {  # each with how many of its properties are hidden
-        "leverages": 4,
-        "fits_without_each": 4,
-        "loss_at_release": 4,
-        "delta_both_ways": 4,
-        "most_exposed_people": 4,
-        "private_eigenvalue_bound": 6,
-        "accuse": 3,
-    },
+    leverages=4,
+    fits_without_each=4,
+    loss_at_release=4,
+    delta_both_ways=4,
+    most_exposed_people=4,
+    private_eigenvalue_bound=6,
+    accuse=3,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 

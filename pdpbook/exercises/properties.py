@@ -4,7 +4,7 @@ import importlib.util
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -100,11 +100,11 @@ class Assignment:
     ----------
     name : str
         Name of the assignment and of its notebook.
-    exercises : mapping of str to int
+    **exercises : int
         Names of its functions, in its order, each with how many of its properties are hidden.
     """
 
-    def __init__(self, name: str, exercises: Mapping[str, int]):
+    def __init__(self, name: str, **exercises: int):
         self.name = name
         self.exercises = {one: Exercise(one, unseen=n) for one, n in exercises.items()}
 

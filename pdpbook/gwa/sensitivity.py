@@ -38,11 +38,6 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
         Sensitivities in the order of the sorted labels; their maximum calibrates the noise, and
         divided by a common Laplace scale they are the users' own losses.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, shape or value.
-
     Notes
     -----
     Statement ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa*.

@@ -146,9 +146,8 @@ def solve(problem: Problem, solver: str, tol: float) -> Solution:
     """Run the solver asked for; "auto" is cvxpy where it is quick, and then what is missing."""
     if problem.grouped and solver == "interior":
         raise ValueError("solver must not be 'interior' with norm='l2', which it does not know")
-    if solver == "interior":
-        return solve_large(problem, tol)
-    if solver == "cvxpy" or len(problem.X) * len(problem.target) <= QUICK:
+    small = len(problem.X) * len(problem.target) <= QUICK
+    if solver == "cvxpy" or (solver == "auto" and small):
         found = on_all_rows(problem, ProgramSolver(problem), tol)
         if solver == "cvxpy" or found.gap <= tol:
             return found

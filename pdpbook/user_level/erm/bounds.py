@@ -38,11 +38,6 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
     float
         :math:`K`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``thm-uniform-convergence``, chapter *user_level/erm*; Epasto et al. (2020),
@@ -82,11 +77,6 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     -------
     float
         :math:`A`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
 
     Notes
     -----
@@ -128,11 +118,6 @@ def descent_bound(
     float
         The bound.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``thm-weighted-erm`` (explicit constants are ours), chapter *user_level/erm*. With
@@ -166,11 +151,6 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
     -------
     float or ndarray, shape of `epsilon`
         The root of :math:`\rho+2\sqrt{\rho\ln(1/\delta)}=\varepsilon`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
 
     Notes
     -----
@@ -212,11 +192,6 @@ def user_volume(weight: float, lam: float, rank: int, *, smoothness: float = 1.0
     -------
     float
         In nats.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
 
     Notes
     -----
