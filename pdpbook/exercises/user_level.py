@@ -7,7 +7,6 @@ import numpy as np
 from numpy.random import Generator
 
 from pdpbook.exercises.properties import Answer, Assignment
-from pdpbook.gwa.program import load_cvxpy
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "user_level",
@@ -120,8 +119,7 @@ def it_is_a_convex_program_in_c(answer: Answer, rng: Generator) -> bool:
 
 def solve(problem: Any) -> tuple[Any, float]:
     """The matrix and the optimal value of a program."""
-    cp = load_cvxpy()
-    problem.solve(solver=cp.CLARABEL)
+    problem.solve(solver="CLARABEL")
     return np.asarray(problem.var_dict["C"].value), float(problem.value)
 
 

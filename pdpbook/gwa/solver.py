@@ -127,8 +127,8 @@ def gwa_weights(
             f"the solver ended ({found.status}) with C X = target off by {missing:.2g} of its size"
         )
     # both ends of the gap once more, in the caller's units
-    objective, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
-    gap = relative_gap(objective, bound)
+    value, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
+    gap = relative_gap(value, bound)
     if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
         raise ConvergenceError(
             f"the solver ended ({found.status}) with a certified gap of {gap:.2g}, "
@@ -137,9 +137,7 @@ def gwa_weights(
     C[:] = 0.0
     C[:, problem.order[found.rows]] = found.C
     scale, Lam = float(np.max(sizes / problem.tau)) / problem.unit, M / (problem.sigma2 or 1.0)
-    return GWAWeights(
-        C, objective, bound, gap, scale, Lam, sizes, owned.labels, found.status, parts
-    )
+    return GWAWeights(C, value, bound, gap, scale, Lam, sizes, owned.labels, found.status, parts)
 
 
 def solve(problem: Problem, solver: str, tol: float) -> Solution:
