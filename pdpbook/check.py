@@ -114,7 +114,7 @@ def some_epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon")
     return shown if n is None else np.array(shown)
 
 
-def budgets(values: Any, n: int | None, name: str) -> Any:
+def budgets(values: Any, n: int | None, name: str, each: str = "row of X") -> Any:
     """Show every one of `n` people their value, in a view; a number serves everybody."""
     shape = np.shape(values)
     if n is None:
@@ -125,7 +125,7 @@ def budgets(values: Any, n: int | None, name: str) -> Any:
         return values
     if shape not in ((), (n,)):
         raise ValueError(
-            f"{name} must be a number or have shape ({n},), one value for each row of X; "
+            f"{name} must be a number or have shape ({n},), one value for each {each}; "
             f"got shape {shape}"
         )
     return np.broadcast_to(values, (n,))
@@ -176,6 +176,19 @@ def design(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
             f"y must have shape ({len(rows)},), one label for each row of X; got {labels.shape}"
         )
     return rows, labels
+
+
+def matrix(
+    value: ArrayLike, name: str, rows: int | str = "n", columns: int | str = "d", why: str = ""
+) -> Floats:
+    """Return finite floats with two axes; a letter stands for any length of at least 1."""
+    clean, asked = np.asarray(finite(value, name)), (rows, columns)
+    pairs = zip(asked, clean.shape, strict=False)
+    if clean.ndim != 2 or not all(have == k if isinstance(k, int) else have for k, have in pairs):
+        letters = " and ".join(k for k in asked if isinstance(k, str))
+        why = why or (letters and f", {letters} at least 1")
+        raise ValueError(f"{name} must have shape ({rows}, {columns}){why}; got {clean.shape}")
+    return clean
 
 
 def weights(values: ArrayLike | None, n: int) -> Floats:

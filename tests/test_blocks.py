@@ -22,8 +22,8 @@ from pdpbook.gwa import (
     certify,
     gwa_rows,
     gwa_weights,
-    streams,
 )
+from pdpbook.gwa.rows import design_of, first_rows, price, problem_of
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression, membership_differences
 from pdpbook.per_instance import (
@@ -646,9 +646,9 @@ def test_the_dual_over_blocks_is_that_of_all_rows(make, kind, sigma2):
 def bound_of_blocks(rows, M, given):
     """What `gwa_rows` takes for the dual, at multipliers for the caller's columns."""
     seen = several_passes(rows, "gwa_rows", "X", "users")
-    design = streams.design_of(seen, given)
-    problem = streams.problem_of(streams.first_rows(seen, design), design, given)
-    dual, _ = streams.price(seen, design, problem, np.linalg.solve(design.basis, M.T).T)
+    design = design_of(seen, given)
+    problem = problem_of(first_rows(seen, design), design, given)
+    dual, _ = price(seen, design, problem, np.linalg.solve(design.basis, M.T).T)
     return dual.bound
 
 

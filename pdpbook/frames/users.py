@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from pdpbook import Floats, check
+from pdpbook._domain import inside
 from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
 from pdpbook.blocks import in_memory
 from pdpbook.frames.regressor import PrivateEstimator
@@ -253,6 +254,10 @@ class UserRegressor(RegressorMixin, UserEstimator):  # type: ignore[misc]
     """
 
     sigma2: float | None = setting(default=None, rule=optional(partial(check.scale, zero=True)))
+
+    def to_domain(self, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
+        low, high = check.bounds(self.y_bounds, "y_bounds")
+        return X, inside(y, low, high, "y", "y_bounds", self.clip)
 
     def label_variance(self) -> float:
         """Return the variance that steers the weights; it carries no privacy."""

@@ -4,8 +4,10 @@ Both release a public matrix times the labels, plus noise. Their promises protec
 labels of a user at once; rows and ownership are public.
 """
 
+import warnings
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +17,8 @@ from pdpbook._domain import ULP
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import limit_on_rows
-from pdpbook.gwa._release import (
-    LabelPrivateRegression,
-    Plan,
-    contributions,
-    estimable,
-    plan_release,
-)
+from pdpbook.gwa._release import LabelPrivateRegression, Plan
+from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.noise import gaussian_mu
 
@@ -135,6 +132,40 @@ class GWARegression(LabelPrivateRegression):
         known = {"gap_": float(found.gap), "rank_": rank}
         plan = plan_release(found.C, back, moves, tau, width, noise, **known)
         return plan, float(found.objective)
+
+
+def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
+    """Basis of what is estimable from X, shape (d, r), and the rank; the identity at full rank."""
+    d = X.shape[1]
+    _, values, rows = np.linalg.svd(X, full_matrices=False)
+    rank = int((values > values[0] * max(X.shape) * ULP).sum())
+    if rank == 0:
+        raise ValueError("X must have an entry other than 0; nothing is estimable from it")
+    if rank == d or biased:  # the l1 norm depends on coordinates: keep those of X
+        return np.eye(d), rank
+    warnings.warn(
+        f"X has rank {rank}, less than its {d} columns: only the row space is estimable, and "
+        "coef_ is the minimum-norm solution",
+        UserWarning,
+        stacklevel=5,
+    )
+    return np.asarray(rows[:rank].T), rank
+
+
+def contributions(C: Floats, users: Users, noise: str, sensitivity: str = "entrywise") -> Floats:
+    """How far labels of width 1 of each user move C y, or a bound on it, shape (m,)."""
+    if sensitivity == "exact":
+        return exact_sensitivity(C, users.codes)
+    norms = np.abs(C).sum(axis=0) if noise == "laplace" else np.sqrt((C**2).sum(axis=0))
+    return np.asarray(np.bincount(users.codes, norms, len(users.labels)), dtype=float)
+
+
+def plan_release(
+    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, noise: str, **report: Any
+) -> Plan:
+    """Noise from the returned matrix: scale = width * max_l moves_l / tau_l."""
+    scale = float(width * np.max(moves / tau))
+    return Plan(C, back, scale, noise, width * moves / scale, report)
 
 
 def prediction_root(X: ArrayLike) -> Floats:
@@ -270,9 +301,8 @@ def places(users: Users, rng: np.random.Generator) -> NDArray[np.intp]:
     """Place 0, 1, ... of every row among those of its user, in random order."""
     order = rng.permutation(len(users.codes))
     order = order[np.argsort(users.codes[order], kind="stable")]
-    start = np.cumsum(users.sizes) - users.sizes
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order)) - np.repeat(start, users.sizes)
+    codes, place = users.codes[order], np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order)) - np.searchsorted(codes, codes)
     return place
 
 

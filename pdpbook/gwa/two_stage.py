@@ -44,10 +44,8 @@ class TwoStageLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw both: shape (2k,), or (size, 2k)."""
-        k = len(self.pilot.C)
-        first = ProductLaw(self.pilot.C @ self.y, np.full(k, self.pilot.scale)).sample(
-            size, rng=rng
-        )
+        law = ProductLaw(self.pilot.C @ self.y, np.full(len(self.pilot.C), self.pilot.scale))
+        first = law.sample(size, rng=rng)
         second = self._second(first) + rng.laplace(0.0, self.final.scale, first.shape)
         return np.concatenate([first, second], axis=-1)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
-from pdpbook._domain import inside, labels_of, refuse_few, row_count
+from pdpbook._domain import labels_of, refuse_few, row_count
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, UserRegressor, limit_on_rows
@@ -30,13 +30,8 @@ class Plan:
 
     row_weights: Floats  #: shape (n,), one a row of those who take part, summing to 1
     scale: float  #: of the Laplace noise
-    each: dict[str, Floats]
-    report: dict[str, Any]
-
-    @property
-    def public(self) -> dict[str, Any]:
-        """Attributes of the fitted estimator."""
-        return {"noise_scale_": self.scale, **self.report}
+    each: dict[str, Floats]  #: attributes of the fitted estimator, one number a user
+    public: dict[str, Any]  #: the others
 
 
 @mechanism
@@ -76,7 +71,8 @@ class UserMean(UserRegressor):
         """Return the plan with these weights of rows: the noise follows."""
         scale = self.noise_scale(row_weights, users, budgets)
         exposure = self.width() * self.contributions(row_weights, users) / scale
-        return Plan(row_weights, scale, {"exposure_": exposure, **dict(each)}, report)
+        each = {"exposure_": exposure, **dict(each)}
+        return Plan(row_weights, scale, each, {"noise_scale_": scale, **report})
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
@@ -106,10 +102,6 @@ class UserMean(UserRegressor):
     def design(self, X: Any, y: Any) -> tuple[Floats, Floats]:
         labels = labels_of(X, y)
         return np.empty((len(labels), 0)), labels  # X counts for its number of rows alone
-
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        low, high = check.bounds(self.y_bounds, "y_bounds")
-        return X, inside(y, low, high, "y", "y_bounds", self.clip)
 
     def origin(self) -> float:
         return float(check.bounds(self.y_bounds, "y_bounds")[0])

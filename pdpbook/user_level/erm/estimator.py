@@ -29,10 +29,9 @@ from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace, gaussian_mu
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
-from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff
+from pdpbook.user_level.erm.bounds import Plan, calibrate_rho, erm_tradeoff, output_price
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
-from pdpbook.user_level.erm.plan import Plan, output_price
 from pdpbook.user_level.weights import tradeoff_weights
 
 UNDERFLOW = 1e-150  # the rho of a smaller budget is no float

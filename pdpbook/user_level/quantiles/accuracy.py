@@ -44,12 +44,7 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     """
     w = _row_weights(user_weights)
     p = check.single(check.probability(level, "level"), "level")
-    budgets = np.asarray(check.positive(epsilon, "epsilon"))
-    if budgets.shape not in ((), w.shape):
-        raise ValueError(
-            f"epsilon must be a number or have shape {w.shape}, one budget a user; "
-            f"got shape {budgets.shape}"
-        )
+    budgets = check.budgets(check.positive(epsilon, "epsilon"), len(w), "epsilon", each="user")
     return float(1 / np.max((np.minimum(w, p) + np.minimum(w, 1 - p)) / budgets))
 
 
