@@ -94,26 +94,25 @@ OF_USERS = (WeightedMean, SampleLimitedMean, WeightedERM)
 
 # all and only what may stay on a fitted object; the first of FROM_LAW is drawn from `output_law`
 RELEASED = {
-    PDPRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_ noise_",
-    PersonalizedMean: "mean_ eta_ guarantee_ noise_",
-    SufficientStatisticsRidge: "release_ gram_ moment_ noise_scale_ coef_ intercept_ "
+    PDPRidge: "coef_ intercept_ n_features_in_ guarantee_ pure_guarantee_ noise_",
+    PersonalizedMean: "mean_ guarantee_ noise_",
+    SufficientStatisticsRidge: "release_ gram_ moment_ coef_ intercept_ "
     "n_features_in_ guarantee_ noise_",
-    ObjectivePerturbation: "coef_ intercept_ n_features_in_ beta_ eta_ guarantee_ "
-    "pure_guarantee_ noise_",
-    GradientDescentRidge: "coef_ intercept_ n_features_in_ sigma_ guarantee_ noise_",
-    SampledRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_ noise_",
+    ObjectivePerturbation: "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_ noise_",
+    GradientDescentRidge: "coef_ intercept_ n_features_in_ guarantee_ noise_",
+    SampledRidge: "coef_ intercept_ n_features_in_ guarantee_ noise_",
     OnePosteriorSample: "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_ noise_",
     AdaOPS: "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_ noise_",
-    AdaSSP: "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_ noise_",
-    GWARegression: "coef_ intercept_ release_ scale_ gap_ rank_ exposure_ users_ "
+    AdaSSP: "coef_ intercept_ release_ n_features_in_ guarantee_ noise_",
+    GWARegression: "coef_ intercept_ release_ gap_ rank_ exposure_ users_ "
     "n_features_in_ guarantee_ noise_",
-    SampleLimitedRegression: "coef_ intercept_ release_ scale_ max_rows_ rank_ exposure_ users_ "
+    SampleLimitedRegression: "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ "
     "n_features_in_ guarantee_ noise_",
-    TwoStageGWARegression: "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ scale_ gap_ "
+    TwoStageGWARegression: "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ gap_ "
     "rank_ exposure_ users_ n_features_in_ guarantee_ noise_",
-    WeightedMean: "mean_ noise_scale_ h_ weights_ exposure_ users_ guarantee_ noise_",
-    SampleLimitedMean: "mean_ noise_scale_ max_rows_ exposure_ users_ guarantee_ noise_",
-    WeightedERM: "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_ "
+    WeightedMean: "mean_ h_ weights_ exposure_ users_ guarantee_ noise_",
+    SampleLimitedMean: "mean_ max_rows_ exposure_ users_ guarantee_ noise_",
+    WeightedERM: "coef_ intercept_ users_ weights_ steps_ n_features_in_ exposure_ "
     "guarantee_ noise_",
     DPSGDRegression: "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_ "
     "guarantee_ noise_",
@@ -207,6 +206,33 @@ def test_only_released_attributes_stay(estimator, people):
     released = np.atleast_1d(released)[: len(center)]
     assert np.all(np.abs(released - center[: len(released)]) > 1e-9)  # noise is on it
     assert set(vars(model)) - set(model.get_params()) == fitted  # output_law left nothing behind
+
+
+def loudness(law):
+    """Rate and scale of the noise, from a law that knows what was drawn from it."""
+    rate = getattr(law, "beta", getattr(law, "eta", None))
+    if rate is not None:
+        return rate, 1 / rate
+    if hasattr(law, "noise_multiplier"):  # of a sum of gradients of length C
+        return None, law.noise_multiplier * law.clip_norm
+    return None, getattr(law, "sigma", getattr(law, "scale", None))
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_rate_and_scale_are_those_of_the_law(estimator, people):
+    X, y, _ = people
+    model = clone(estimator).fit(X, y)
+    rate, scale = loudness(model.output_law(X, y))
+    if isinstance(model, SampledRidge):  # a mixture, here of one law
+        (rate,) = model.output_law(X, y).etas
+        scale = 1 / rate
+    told = model.noise_.rate, model.noise_.scale
+    if scale is None:  # the draw from a posterior follows the data
+        assert isinstance(model, (OnePosteriorSample, AdaOPS))
+        assert told == (None, None)
+    else:
+        assert_allclose(told[1], np.atleast_1d(scale)[0], rtol=1e-15)
+        assert told[0] == rate
 
 
 @pytest.mark.parametrize("estimator", MECHANISMS, ids=str)

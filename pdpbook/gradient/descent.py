@@ -170,9 +170,9 @@ class GradientDescentRidge(CubeRegressor):
     guarantee_ : GaussianDP
         What each person was promised, under replace-one neighbors;
         ``guarantee_.to_approximate(delta)`` is the promise that was asked for.
-    sigma_ : float
-        Standard deviation of the noise on each coordinate of a gradient on the domain,
-        data-independent.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is the standard deviation on each
+        coordinate of a gradient on the domain.
 
     Notes
     -----
@@ -186,7 +186,7 @@ class GradientDescentRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = GradientDescentRidge(lam=0.5, delta=1e-6).fit(X, y, epsilon=epsilon)
-    >>> model.coef_.shape, round(model.sigma_, 3)
+    >>> model.coef_.shape, round(model.noise_.scale, 3)
     ((2,), 0.184)
     """
 
@@ -251,7 +251,9 @@ class GradientDescentRidge(CubeRegressor):
 
     def release(self, draw: Floats, law: DescentLaw, people: People) -> None:
         super().release(draw[-people.d :], law, people)
-        self.sigma_ = law.sigma
+
+    def loudness(self, draw: Floats, law: DescentLaw) -> float:
+        return float(law.sigma)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         r"""An estimate, and a bound on the mean square length.
@@ -263,7 +265,7 @@ class GradientDescentRidge(CubeRegressor):
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, step, lam = frame.order, self.step(frame.order), float(self.lam)
-        sigma = self.sigma_ if crowd.fitted else 1 / self.public_rate(crowd)
+        sigma = crowd.loudness or 1 / self.public_rate(crowd)
         added = (step * sigma) ** 2
         most = max(abs(1 - 2 * step * v) for v in (lam, lam + self.radius(k) ** 2))
 
@@ -271,4 +273,5 @@ class GradientDescentRidge(CubeRegressor):
             return added * powers((1 - 2 * step * (values + lam)) ** 2, self.steps)
 
         bound = k * added * float(powers(most**2, self.steps))
-        return Noise.of(crowd, frame, through(frame.kept, gain), bound, width=2 * frame.half)
+        spread, width = through(frame.kept, gain), 2 * frame.half
+        return Noise.of(crowd, frame, spread, bound, width=width, scale=sigma)

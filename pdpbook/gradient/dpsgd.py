@@ -78,7 +78,9 @@ class DPSGDRegression(OnePromise):
         under "zero-out"; with `success_rate` at epsilon 0, where delta bounds the total variation.
         It covers all iterates together.
     noise_multiplier_, sample_rate_ : float
-        :math:`\sigma` and q, data-independent but for the number of people.
+        :math:`\sigma` and q, data-independent but for the number of people. Accountants read this
+        ratio, whatever C is; ``noise_.scale`` is :math:`\sigma C`, the standard deviation of the
+        noise on each coordinate of a sum of gradients.
     steps_ : int
         T, likewise.
 
@@ -214,4 +216,5 @@ class DPSGDRegression(OnePromise):
         def gain(values: Floats) -> Floats:
             return added * powers((1 - slope * values) ** 2, T)
 
-        return Noise.of(crowd, frame, through(frame.even, gain), bound, width=2 * frame.half)
+        spread, width = through(frame.even, gain), 2 * frame.half
+        return Noise.of(crowd, frame, spread, bound, width=width, scale=sigma * C)

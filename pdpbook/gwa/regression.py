@@ -215,7 +215,7 @@ class SampleLimitedRegression(LabelPrivateRegression):
     >>> import numpy as np
     >>> X, users = np.ones((4, 1)), ["a", "a", "a", "b"]
     >>> model = SampleLimitedRegression(random_state=0).fit(X, [0.1, 0.2, 0.0, 0.3], users=users)
-    >>> model.max_rows_, round(model.scale_, 6)
+    >>> model.max_rows_, round(model.noise_.scale, 6)
     (1, 1.0)
     """
 

@@ -92,7 +92,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     guarantee_ : PACPrivacy
         What everybody was promised.
     noise_ : Noise
-        What is public about the noise; `report` reads it.
+        What is public about the noise; `report` reads it. Its scale is a matrix, `covariance_`.
     n_features_in_ : int
         Number of columns of X.
 

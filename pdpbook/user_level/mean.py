@@ -31,12 +31,7 @@ class Plan:
     row_weights: Floats  #: shape (n,), one a row of those who take part, summing to 1
     scale: float  #: of the Laplace noise
     each: dict[str, Floats]
-    report: dict[str, Any]
-
-    @property
-    def public(self) -> dict[str, Any]:
-        """Attributes of the fitted estimator."""
-        return {"noise_scale_": self.scale, **self.report}
+    public: dict[str, Any]
 
 
 @mechanism
@@ -47,8 +42,8 @@ class UserMean(UserRegressor):
     ----------
     mean_ : float
         The released mean, in your units: unbiased, so it may lie outside `y_bounds`.
-    noise_scale_ : float
-        Scale of the Laplace noise in your units, data-independent.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is that of Laplace noise in your units.
     guarantee_ : PureDP
         What each user was promised, in the order of `users_`, when all of their rows are replaced.
 
@@ -126,7 +121,8 @@ class UserMean(UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: the variance of Laplace noise."""
         scale = (crowd.plan or self.planned(crowd)).scale
-        return Noise.of(crowd, mean_frame(1.0), 2 * scale**2, exact=True, width=self.width())
+        frame, width = mean_frame(1.0), self.width()
+        return Noise.of(crowd, frame, 2 * scale**2, exact=True, width=width, scale=scale)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
