@@ -1,6 +1,11 @@
 """Every mechanism against scikit-learn: its own estimator checks, clones, pipelines, routing."""
 
+import inspect
 import pickle
+import re
+from ast import literal_eval
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pdpbook.frames import setting
+from pdpbook.frames import CubeRegressor, OnePromise, UserEstimator, mechanism, setting
+from pdpbook.frames.settings import _entries
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.noise import gaussian_mu
@@ -303,6 +309,95 @@ def test_no_hook_has_the_name_of_a_routed_method(kind):
     """Scikit-learn takes a method `split`, `transform` and the like for one of its own."""
     requests = {name for name in dir(kind) if name.startswith("set_") and "_request" in name}
     assert requests == {"set_fit_request", "set_score_request"}
+
+
+KINDS = list(dict.fromkeys(type(model) for model in CHECKED))
+FRAMES = {"cube": CubeRegressor, "ball": OnePromise, "users": UserEstimator, "pool": PACRegression}
+
+
+def api_table(heading):
+    """Rows of the table in CONTRIBUTING.md that has this heading, by the first two columns."""
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    body = text.split(f"| {heading} |\n", 1)[1].split("\n\n")[0].splitlines()[1:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body]
+    keys = [tuple(cell.strip("`") for cell in row[:2]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    return {key: row[2:] for key, row in zip(keys, rows, strict=True)}
+
+
+def taken(kind):
+    """Default and description of all that an estimator takes, by the name in the table."""
+    for make, text, name in ((kind, kind.__doc__, "{}"), (kind.fit, kind.fit.__doc__, "fit({})")):
+        said = _entries(inspect.cleandoc(text), "Parameters")
+        for each, parameter in inspect.signature(make).parameters.items():
+            if each != "self":
+                default = parameter.default
+                given = "" if default is parameter.empty else default
+                yield name.format(each), given, " ".join(said[each].split("\n", 1)[1].split())
+
+
+def differences(kinds):
+    """What the estimators take in another way than the tables of CONTRIBUTING.md say."""
+    rows = api_table("name | frame | default | unit | meaning")
+    exceptions = api_table("name | estimator | default | why")
+    found, used = [], set()
+    shared = Counter(name for kind in kinds for name, *_ in taken(kind))
+    for kind in kinds:
+        frame = next((f for f, base in FRAMES.items() if issubclass(kind, base)), "all")
+        for name, default, text in taken(kind):
+            if shared[name] == 1:
+                continue
+            row, other = (name, frame), (name, kind.__name__)
+            row = row if row in rows else (name, "all")
+            used |= {row, other}
+            if row not in rows:
+                found.append(f"{kind.__name__}: {name} is in no row of the table")
+                continue
+            wanted, _, meaning = rows[row]
+            wanted = exceptions.get(other, [wanted])[0].strip("`")
+            if repr(default) != repr(literal_eval(wanted) if wanted else ""):
+                found.append(f"{kind.__name__}: {name} is {default!r} and not {wanted}")
+            if not re.match(rf"{re.escape(meaning)}(?!\w)", text):
+                found.append(f"{kind.__name__}: {name} is not described as {meaning!r}")
+            if name == "lam" and not re.search(r"\*(mean|sum)\*", text[:60]):
+                found.append(f"{kind.__name__}: lam must say mean or sum")
+    return found + [f"{row} is nobody's" for row in {*rows, *exceptions} - used]
+
+
+def test_names_defaults_and_meanings_are_those_of_the_table():
+    assert differences(KINDS) == []
+
+
+def test_a_planted_default_or_meaning_is_noticed():
+    @mechanism
+    class Bold(PDPRidge):
+        """A default of its own.
+
+        Notes
+        -----
+        None.
+        """
+
+        clip: bool = setting(default=True)
+
+    @mechanism
+    class Terse(PDPRidge):
+        """A meaning of its own.
+
+        Parameters
+        ----------
+        clip : bool, default False
+            Whether to cut.
+
+        Notes
+        -----
+        None.
+        """
+
+    (default,) = differences([Bold, *KINDS[1:]])
+    assert default == "Bold: clip is True and not False"
+    (meaning,) = differences([Terse, *KINDS[1:]])
+    assert meaning.startswith("Terse: clip is not described as 'Clip data")
 
 
 def forgotten(kind):

@@ -179,13 +179,13 @@ class CountsRecords(SampleLimitedRegression):
     def plan(self, X, users, epsilon):
         plan = super().plan(X, users, epsilon)
         scale = self.width() * np.abs(plan.C).sum(axis=0).max() / epsilon.min()
-        return type(plan)(plan.C, plan.back, scale, plan.noise, plan.exposure, plan.report)
+        return type(plan)(plan.C, plan.back, scale, plan.noise, plan.exposure, plan.public)
 
 
 class ForgetsTheWidth(GWARegression):
     def plan(self, X, users, epsilon):
         plan = super().plan(X, users, epsilon)
-        return type(plan)(plan.C, plan.back, plan.scale / 2, plan.noise, plan.exposure, plan.report)
+        return type(plan)(plan.C, plan.back, plan.scale / 2, plan.noise, plan.exposure, plan.public)
 
 
 class SpendsTwice(TwoStageGWARegression):
@@ -199,7 +199,7 @@ class SpendsTwice(TwoStageGWARegression):
             final.scale * (1 - self.share),
             final.noise,
             final.exposure,
-            final.report,
+            final.public,
         )
 
 

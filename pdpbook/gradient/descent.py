@@ -151,18 +151,18 @@ class GradientDescentRidge(CubeRegressor):
         Number of steps T. More steps get closer to the minimizer, with more noise on each: the
         noise of the sum grows with T, and a few steps are usually best.
     step_size : float, optional
-        :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`, with which every
-        step contracts whatever the data.
+        Length of a step, :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`,
+        with which every step contracts whatever the data.
     loss : {"huber", "square"}, default "huber"
-        The Huber loss has gradients of length :math:`G=2cR` at most; those of the square loss are
-        clipped to `clip_norm`, each person's alone.
+        Loss of a row. The Huber loss has gradients of length :math:`G=2cR` at most; those of the
+        square loss are clipped to `clip_norm`, each person's alone.
     huber_threshold : float, default 1.0
         Where the Huber loss turns linear, :math:`c`, in domain units of the label.
     clip_norm : float, optional
-        Length G to which the gradient of each person's square loss is clipped; by default 2R, the
-        length of a Huber gradient at ``threshold=1``.
+        Length to which the gradient of each person's square loss is clipped, G; by default 2R, that
+        of a Huber gradient at ``huber_threshold=1``.
     row_norm : float, optional
-        Public bound R on the norm of a row on the domain, constant feature included; by default
+        Public bound on the norm of a row on the domain, R, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
 
     Attributes

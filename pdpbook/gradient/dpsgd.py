@@ -47,9 +47,9 @@ class DPSGDRegression(OnePromise):
     delta : float, default 1e-5
         Failure probability in (0, 1).
     success_rate : float, optional
-        In place of `epsilon` and `delta`: ceiling above 0.5 and below 1 on how often one guesses
-        right which of two neighbors (see `n_public`) was used, at even odds and independent
-        records, through the total variation.
+        Ceiling on how often one guesses right which of two neighbors (see `n_public`) was used, at
+        even odds and independent records, above 0.5 and below 1; through the total variation, and
+        in place of `epsilon` and `delta`.
     learning_rate : float, default 0.1
         :math:`\gamma`, above 0. On the domain ``1 / d`` is safe whatever the data.
     batch_size : int, default 16
@@ -57,7 +57,7 @@ class DPSGDRegression(OnePromise):
     epochs : int, default 10
         The number of steps is ``epochs * ceil(n / b)``; nobody is seen exactly once an epoch.
     clip_norm : float, default 1.0
-        Length C to which each person's gradient is clipped, alone.
+        Length to which the gradient of each person is clipped, alone: C.
     noise_multiplier : float, optional
         :math:`\sigma`, above 0. By default the smallest that keeps the budget; if given,
         `guarantee_` says which epsilon it keeps with `delta`.

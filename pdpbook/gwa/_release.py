@@ -88,7 +88,7 @@ class LabelPrivateRegression(UserRegressor):
     Parameters
     ----------
     fit_intercept : bool, default False
-        Add a column of ones; its coefficient counts in k and gets noise.
+        Append a constant feature 1, as the last one; its coefficient counts in k and gets noise.
 
     Attributes
     ----------

@@ -77,8 +77,8 @@ class TwoStageGWARegression(LabelPrivateRegression):
     reach : float, default 3.5
         The z: clip residuals beyond so many standard deviations.
     sigma2 : float, optional
-        As in `GWARegression`. It also sets where residuals are clipped; too small a value biases,
-        and still costs no privacy.
+        Guess at the variance of the labels, as in `GWARegression`. It also sets where residuals are
+        clipped; too small a value biases, and still costs no privacy.
     solver : str, default "auto"
         As in `gwa_weights`.
     tol : float, default 1e-8

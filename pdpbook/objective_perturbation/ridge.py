@@ -56,7 +56,7 @@ class ObjectivePerturbation(CubeRegressor):
         more noise: :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j` and
         :math:`\beta=(\sum_j\varepsilon_j-R^2/\lambda)/(4cR)`. Pure promise only.
     row_norm : float, optional
-        Public bound R on the norm of a row on the domain, constant feature included; by default
+        Public bound on the norm of a row on the domain, R, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
 
     Attributes

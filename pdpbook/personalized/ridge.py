@@ -54,7 +54,8 @@ class PDPRidge(CubeRegressor):
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     loss : {"square", "huber"}, default "square"
-        The Huber loss needs no bound on the minimizer, hence far less noise for small `lam`.
+        Loss of a row. The Huber loss needs no bound on the minimizer, hence far less noise for
+        small `lam`.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets :math:`C` for the square loss; all are valid, the last is the smallest.
     weights : {"proportional", "capped"}, default "proportional"

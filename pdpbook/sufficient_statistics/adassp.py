@@ -144,7 +144,8 @@ class AdaSSP(BallRegressor):
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
     calibration : {"exact", "published"}, default "exact"
-        Which noise scale; with "published" also the published shift of the eigenvalue.
+        How the budget becomes noise: exactly, or as published, with the published shift of the
+        eigenvalue.
 
     Attributes
     ----------

@@ -186,8 +186,9 @@ class SampleLimitedMean(UserMean):
     Parameters
     ----------
     max_rows : "best", "max" or int, default "best"
-        h: the whole number of smallest variance, as if everybody had the smallest budget; the
-        largest size, which keeps all rows; or a whole number of at least 1. Labels play no part.
+        Most rows h that one user keeps: the whole number of smallest variance, as if everybody had
+        the smallest budget; the largest size, which keeps all; or a whole number of at least 1.
+        Labels play no part.
     selection_seed : int, default 0
         Says which rows are kept: a random choice that is public, the same for `fit` and
         `output_law`, and blind to X and y.

@@ -47,7 +47,7 @@ class SampledRidge(CubeRegressor):
     Parameters
     ----------
     lam : float, default 1.0
-        Penalty, above 0, against the sum of losses over N.
+        Penalty against the weighted *mean* of losses, their sum over N; above 0.
     threshold : float, "max" or "mean", default "max"
         The level t of the analysis, within the range of the budgets, or which number of the
         budgets it is. Someone is then always kept, so the sample is never empty.
@@ -56,8 +56,9 @@ class SampledRidge(CubeRegressor):
     rule : {"jorgensen", "exact"}, default "jorgensen"
         Which `keep_probabilities`; "exact" only with the public normalizer.
     loss : {"square", "huber"}, default "square"
-        With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and with the rule
-        "exact" twice, because a record that comes or goes moves the minimizer by half of C.
+        Loss of a row. With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and
+        with the rule "exact" twice, because a record that comes or goes moves the minimizer by half
+        of C.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets the constant for the square loss. With the rule "exact" the constant of
         "joint" is that of "tight": somebody who comes or goes may cost half of it.

@@ -75,7 +75,8 @@ class WeightedERM(UserEstimator):
     Parameters
     ----------
     loss : {"square", "logistic"}, default "square"
-        The squared loss makes a regressor, the logistic loss a classifier for two classes.
+        Loss of a row: the squared one makes a regressor, the logistic one a classifier for two
+        classes.
     delta : float, optional
         Failure probability. Descent needs one in (0, 1), and None is 1e-6; output perturbation is
         pure, and None is 0.
@@ -87,14 +88,14 @@ class WeightedERM(UserEstimator):
     radius : float, default 1.0
         R: public bound on the norm of the parameters on the domain.
     lam : float, default 0.1
-        :math:`\lambda` of output perturbation, against the weighted *mean* of losses.
+        Penalty against the weighted *mean* of losses: :math:`\lambda` of output perturbation.
     steps : int, optional
-        T; by default :math:`\lceil1/(2dt^2)\rceil`, at most 1000.
+        Number of steps T; by default :math:`\lceil1/(2dt^2)\rceil`, at most 1000.
     step_size : float, optional
-        :math:`\eta`; by default that of the theorem.
+        Length of a step, :math:`\eta`; by default that of the theorem.
     clip_norm : float, optional
-        Of descent: length per unit weight to which the gradient of a user is clipped, in place of
-        L. Below L the noise falls, and the bound of the theorem no longer holds.
+        Length to which the gradient of a user is clipped, per unit weight and in place of L; of
+        descent. Below L the noise falls, and the bound of the theorem no longer holds.
     tradeoff : float, optional
         A of `tradeoff_weights`; by default that of the theorem. 0 weighs users by their budgets,
         inf weighs all rows alike.
