@@ -436,7 +436,7 @@ def test_a_solver_that_does_not_converge_releases_nothing(kind):
         (GWARegression, {"sensitivity": "exact", "delta": 0.1}, "sensitivity must be 'entrywise'"),
         (SampleLimitedRegression, {"max_rows": 0}, "max_rows must be at least 1"),
         (SampleLimitedRegression, {"max_rows": "some"}, "max_rows must be one of"),
-        (SampleLimitedRegression, {"choice": -1}, "choice must be at least 0"),
+        (SampleLimitedRegression, {"selection_seed": -1}, "selection_seed must be at least 0"),
         (TwoStageGWARegression, {"share": 1.0}, "share must be above 0 and below 1"),
         (TwoStageGWARegression, {"reach": 0.0}, "reach must be finite and above 0"),
     ],
