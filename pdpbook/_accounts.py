@@ -4,8 +4,8 @@ import sys
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from pdpbook._extras import of_pandas
 from pdpbook._users import Users
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.guarantees import BudgetAccount, PureDP
@@ -77,7 +77,7 @@ def charge(
 def _labels(X: Any, users: Users | None) -> Any:
     if users is not None:
         return users.labels
-    if isinstance(X, (pd.DataFrame, pd.Series)):
+    if of_pandas(X, "DataFrame", "Series"):
         return X.index
     raise ValueError(
         "account says who its people are, and X does not: pass X as a DataFrame with that index, "

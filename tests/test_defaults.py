@@ -166,14 +166,14 @@ def loudness(model, X, y, epsilon):
     """A length of the noise for everybody: what a tiny budget must not change."""
     if isinstance(model, (GWARegression, WeightedMean)):
         fitted = clone(model).fit(X, y, epsilon=epsilon)
-        return getattr(fitted, "scale_", None) or fitted.noise_scale_
+        return fitted.noise_.scale
     if isinstance(model, SampledRidge):
-        return 1 / clone(model).fit(X, y, epsilon=epsilon).eta_
+        return clone(model).fit(X, y, epsilon=epsilon).noise_.scale
     law = model.output_law(X, y, epsilon=epsilon)
     fitted = clone(model).fit(X, y, epsilon=epsilon)
     if isinstance(model, ObjectivePerturbation):
         d, bend = X.shape[1], 2 * (X.shape[1] + model.lam)  # the noise in the objective moves that
-        return d / fitted.beta_ / bend + d / fitted.eta_
+        return d / fitted.noise_.rate / bend + d / fitted.eta_
     return 1 / law.eta if hasattr(law, "eta") else law.sigma
 
 
@@ -300,7 +300,7 @@ def test_means_far_from_0_keep_their_promise_and_their_answer():
             here = clone(model).set_params(y_bounds=bounds).fit(far, far, users=users)
             own = (bounds[0] - 1e8, bounds[1] - 1e8)
             there = clone(model).set_params(y_bounds=own).fit(near, near, users=users)
-            assert here.noise_scale_ == pytest.approx(there.noise_scale_, rel=1e-12)
+            assert here.noise_.scale == pytest.approx(there.noise_.scale, rel=1e-12)
             assert here.mean_ - 1e8 == pytest.approx(there.mean_, abs=2**-25)
 
 
@@ -308,8 +308,8 @@ def test_the_baselines_keep_their_smallest_budget_by_definition():
     X, y, epsilon = people()
     epsilon[7] = 1e-6
     model = SampleLimitedMean(max_rows="max").fit(X, y, epsilon=epsilon)
-    assert model.noise_scale_ > 1e3
-    assert WeightedMean().fit(X, y, epsilon=epsilon).noise_scale_ < 1
+    assert model.noise_.scale > 1e3
+    assert WeightedMean().fit(X, y, epsilon=epsilon).noise_.scale < 1
 
 
 # ---------------------------------------------------------------- far away

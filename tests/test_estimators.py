@@ -1,6 +1,11 @@
 """Every mechanism against scikit-learn: its own estimator checks, clones, pipelines, routing."""
 
+import inspect
 import pickle
+import re
+from ast import literal_eval
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pdpbook.frames import setting
+from pdpbook.frames import CubeRegressor, OnePromise, UserEstimator, mechanism, setting
+from pdpbook.frames.settings import _entries
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.noise import gaussian_mu
@@ -94,26 +100,25 @@ OF_USERS = (WeightedMean, SampleLimitedMean, WeightedERM)
 
 # all and only what may stay on a fitted object; the first of FROM_LAW is drawn from `output_law`
 RELEASED = {
-    PDPRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_ noise_",
-    PersonalizedMean: "mean_ eta_ guarantee_ noise_",
-    SufficientStatisticsRidge: "release_ gram_ moment_ noise_scale_ coef_ intercept_ "
+    PDPRidge: "coef_ intercept_ n_features_in_ guarantee_ pure_guarantee_ noise_",
+    PersonalizedMean: "mean_ guarantee_ noise_",
+    SufficientStatisticsRidge: "release_ gram_ moment_ coef_ intercept_ "
     "n_features_in_ guarantee_ noise_",
-    ObjectivePerturbation: "coef_ intercept_ n_features_in_ beta_ eta_ guarantee_ "
-    "pure_guarantee_ noise_",
-    GradientDescentRidge: "coef_ intercept_ n_features_in_ sigma_ guarantee_ noise_",
-    SampledRidge: "coef_ intercept_ n_features_in_ eta_ guarantee_ noise_",
+    ObjectivePerturbation: "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_ noise_",
+    GradientDescentRidge: "coef_ intercept_ n_features_in_ guarantee_ noise_",
+    SampledRidge: "coef_ intercept_ n_features_in_ guarantee_ noise_",
     OnePosteriorSample: "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_ noise_",
     AdaOPS: "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_ noise_",
-    AdaSSP: "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_ noise_",
-    GWARegression: "coef_ intercept_ release_ scale_ gap_ rank_ exposure_ users_ "
+    AdaSSP: "coef_ intercept_ release_ n_features_in_ guarantee_ noise_",
+    GWARegression: "coef_ intercept_ release_ gap_ rank_ exposure_ users_ "
     "n_features_in_ guarantee_ noise_",
-    SampleLimitedRegression: "coef_ intercept_ release_ scale_ max_rows_ rank_ exposure_ users_ "
+    SampleLimitedRegression: "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ "
     "n_features_in_ guarantee_ noise_",
-    TwoStageGWARegression: "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ scale_ gap_ "
+    TwoStageGWARegression: "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ gap_ "
     "rank_ exposure_ users_ n_features_in_ guarantee_ noise_",
-    WeightedMean: "mean_ noise_scale_ h_ weights_ exposure_ users_ guarantee_ noise_",
-    SampleLimitedMean: "mean_ noise_scale_ max_rows_ exposure_ users_ guarantee_ noise_",
-    WeightedERM: "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_ "
+    WeightedMean: "mean_ h_ weights_ exposure_ users_ guarantee_ noise_",
+    SampleLimitedMean: "mean_ max_rows_ exposure_ users_ guarantee_ noise_",
+    WeightedERM: "coef_ intercept_ users_ weights_ steps_ n_features_in_ exposure_ "
     "guarantee_ noise_",
     DPSGDRegression: "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_ "
     "guarantee_ noise_",
@@ -209,6 +214,33 @@ def test_only_released_attributes_stay(estimator, people):
     assert set(vars(model)) - set(model.get_params()) == fitted  # output_law left nothing behind
 
 
+def loudness(law):
+    """Rate and scale of the noise, from a law that knows what was drawn from it."""
+    rate = getattr(law, "beta", getattr(law, "eta", None))
+    if rate is not None:
+        return rate, 1 / rate
+    if hasattr(law, "noise_multiplier"):  # of a sum of gradients of length C
+        return None, law.noise_multiplier * law.clip_norm
+    return None, getattr(law, "sigma", getattr(law, "scale", None))
+
+
+@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+def test_rate_and_scale_are_those_of_the_law(estimator, people):
+    X, y, _ = people
+    model = clone(estimator).fit(X, y)
+    rate, scale = loudness(model.output_law(X, y))
+    if isinstance(model, SampledRidge):  # a mixture, here of one law
+        (rate,) = model.output_law(X, y).etas
+        scale = 1 / rate
+    told = model.noise_.rate, model.noise_.scale
+    if scale is None:  # the draw from a posterior follows the data
+        assert isinstance(model, (OnePosteriorSample, AdaOPS))
+        assert told == (None, None)
+    else:
+        assert_allclose(told[1], np.atleast_1d(scale)[0], rtol=1e-15)
+        assert told[0] == rate
+
+
 @pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
 def test_a_release_and_its_promise_outlive_the_arrays(estimator, people):
     X, y, epsilon = people
@@ -277,6 +309,95 @@ def test_no_hook_has_the_name_of_a_routed_method(kind):
     """Scikit-learn takes a method `split`, `transform` and the like for one of its own."""
     requests = {name for name in dir(kind) if name.startswith("set_") and "_request" in name}
     assert requests == {"set_fit_request", "set_score_request"}
+
+
+KINDS = list(dict.fromkeys(type(model) for model in CHECKED))
+FRAMES = {"cube": CubeRegressor, "ball": OnePromise, "users": UserEstimator, "pool": PACRegression}
+
+
+def api_table(heading):
+    """Rows of the table in CONTRIBUTING.md that has this heading, by the first two columns."""
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    body = text.split(f"| {heading} |\n", 1)[1].split("\n\n")[0].splitlines()[1:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body]
+    keys = [tuple(cell.strip("`") for cell in row[:2]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    return {key: row[2:] for key, row in zip(keys, rows, strict=True)}
+
+
+def taken(kind):
+    """Default and description of all that an estimator takes, by the name in the table."""
+    for make, text, name in ((kind, kind.__doc__, "{}"), (kind.fit, kind.fit.__doc__, "fit({})")):
+        said = _entries(inspect.cleandoc(text), "Parameters")
+        for each, parameter in inspect.signature(make).parameters.items():
+            if each != "self":
+                default = parameter.default
+                given = "" if default is parameter.empty else default
+                yield name.format(each), given, " ".join(said[each].split("\n", 1)[1].split())
+
+
+def differences(kinds):
+    """What the estimators take in another way than the tables of CONTRIBUTING.md say."""
+    rows = api_table("name | frame | default | unit | meaning")
+    exceptions = api_table("name | estimator | default | why")
+    found, used = [], set()
+    shared = Counter(name for kind in kinds for name, *_ in taken(kind))
+    for kind in kinds:
+        frame = next((f for f, base in FRAMES.items() if issubclass(kind, base)), "all")
+        for name, default, text in taken(kind):
+            if shared[name] == 1:
+                continue
+            row, other = (name, frame), (name, kind.__name__)
+            row = row if row in rows else (name, "all")
+            used |= {row, other}
+            if row not in rows:
+                found.append(f"{kind.__name__}: {name} is in no row of the table")
+                continue
+            wanted, _, meaning = rows[row]
+            wanted = exceptions.get(other, [wanted])[0].strip("`")
+            if repr(default) != repr(literal_eval(wanted) if wanted else ""):
+                found.append(f"{kind.__name__}: {name} is {default!r} and not {wanted}")
+            if not re.match(rf"{re.escape(meaning)}(?!\w)", text):
+                found.append(f"{kind.__name__}: {name} is not described as {meaning!r}")
+            if name == "lam" and not re.search(r"\*(mean|sum)\*", text[:60]):
+                found.append(f"{kind.__name__}: lam must say mean or sum")
+    return found + [f"{row} is nobody's" for row in {*rows, *exceptions} - used]
+
+
+def test_names_defaults_and_meanings_are_those_of_the_table():
+    assert differences(KINDS) == []
+
+
+def test_a_planted_default_or_meaning_is_noticed():
+    @mechanism
+    class Bold(PDPRidge):
+        """A default of its own.
+
+        Notes
+        -----
+        None.
+        """
+
+        clip: bool = setting(default=True)
+
+    @mechanism
+    class Terse(PDPRidge):
+        """A meaning of its own.
+
+        Parameters
+        ----------
+        clip : bool, default False
+            Whether to cut.
+
+        Notes
+        -----
+        None.
+        """
+
+    (default,) = differences([Bold, *KINDS[1:]])
+    assert default == "Bold: clip is True and not False"
+    (meaning,) = differences([Terse, *KINDS[1:]])
+    assert meaning.startswith("Terse: clip is not described as 'Clip data")
 
 
 def forgotten(kind):

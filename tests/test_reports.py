@@ -401,7 +401,7 @@ def test_predictions_at_rows_that_the_caller_names():
 
 
 def _eta(model, n):
-    return clone(model).fit(np.full((n, 3), LOW), np.zeros(n)).eta_
+    return clone(model).fit(np.full((n, 3), LOW), np.zeros(n)).noise_.rate
 
 
 # --- warnings, text, wrong input -----------------------------------------------------------------

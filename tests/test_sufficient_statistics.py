@@ -379,7 +379,7 @@ def test_fit_draws_once_from_the_stated_law(kind):
     law = model.output_law(X, y, epsilon=epsilon)
     fitted = model.fit(X, y, epsilon=epsilon)
     assert_array_equal(fitted.release_, law.sample(rng=np.random.default_rng(9)))
-    assert fitted.noise_scale_ == law.scale[0]
+    assert fitted.noise_.scale == law.scale[0]
 
 
 @every_kind

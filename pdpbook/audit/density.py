@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
+from pdpbook._pandas import pd
 
 SLACK = 1e-9  # relative: a promise kept with equality is kept
 ULP = float(np.finfo(float).eps)

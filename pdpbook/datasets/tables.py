@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pdpbook import Floats, check
+from pdpbook._pandas import pd
 
 
 class EncodedTable(NamedTuple):

@@ -40,7 +40,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     - `law`, what is drawn from: the theorem;
     - `promise`, what everybody is promised, and `pure_promise`, if a pure one holds as well;
     - `check`, which settings do not go together; `refuse_budgets`, which budgets cannot be kept;
-    - `release`, what is kept of a draw, and `noise`, what is public about it.
+    - `release`, what is kept of a draw, and `loudness`, how loud its noise was, which is public.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     noise_ : Noise
-        What is public about the noise; `report` reads it.
+        What is public about the noise, such as ``noise_.rate`` and ``noise_.scale``, in units of
+        the theorem; `report` reads it.
 
     Notes
     -----
@@ -90,6 +91,9 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         """Store what is released of a draw."""
         raise NotImplementedError
 
+    def loudness(self, draw: Any, law: Any) -> Any:
+        """Return rate or scale of the noise of a draw, where it is not planned: public."""
+
     def _check_settings(self, epsilon: Any = None) -> Any:
         """Everything that can be refused before the data are touched; returns the budgets."""
         budgets = check.epsilon(self.epsilon if epsilon is None else epsilon)
@@ -106,11 +110,12 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         promise = self.promise(read)
         pure = promise if isinstance(promise, PureDP) else self.pure_promise(read)
         charge(account, promise, X, read.users, pure=pure)
-        self.release(self.draw(law, read, rng), law, read)
+        drawn = self.draw(law, read, rng)
+        self.release(drawn, law, read)
         self.guarantee_ = promise
         if type(self).pure_promise is not PrivateEstimator.pure_promise:
             self.pure_guarantee_ = pure
-        self._keep_noise(self.crowd(read))
+        self._keep_noise(self.crowd(read), self.loudness(drawn, law))
         return self
 
     def crowd(self, people: Any) -> Crowd:

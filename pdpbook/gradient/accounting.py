@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from pdpbook import Floats, check
+from pdpbook._extras import extra
 from pdpbook.noise import gaussian_epsilon, gaussian_mu, gaussian_profile
 
 ACCOUNTANTS = ("pld", "rdp")
@@ -265,8 +266,7 @@ def _smallest(excess: Callable[[float], float], everybody: float) -> float:
 
 def _accountant(sigma: float, q: float, steps: int, accountant: str) -> Any:
     """The composed accountant of dp-accounting, for add-remove neighbors."""
-    from dp_accounting import dp_event, pld, rdp
-
+    dp_event, pld, rdp = (extra(f"dp_accounting.{name}") for name in ("dp_event", "pld", "rdp"))
     gauss = dp_event.GaussianDpEvent(sigma)
     step = gauss if q == 1 else dp_event.PoissonSampledDpEvent(q, gauss)
     if accountant == "rdp":

@@ -151,18 +151,18 @@ class GradientDescentRidge(CubeRegressor):
         Number of steps T. More steps get closer to the minimizer, with more noise on each: the
         noise of the sum grows with T, and a few steps are usually best.
     step_size : float, optional
-        :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`, with which every
-        step contracts whatever the data.
+        Length of a step, :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`,
+        with which every step contracts whatever the data.
     loss : {"huber", "square"}, default "huber"
-        The Huber loss has gradients of length :math:`G=2cR` at most; those of the square loss are
-        clipped to `clip_norm`, each person's alone.
+        Loss of a row. The Huber loss has gradients of length :math:`G=2cR` at most; those of the
+        square loss are clipped to `clip_norm`, each person's alone.
     huber_threshold : float, default 1.0
         Where the Huber loss turns linear, :math:`c`, in domain units of the label.
     clip_norm : float, optional
-        Length G to which the gradient of each person's square loss is clipped; by default 2R, the
-        length of a Huber gradient at ``threshold=1``.
+        Length to which the gradient of each person's square loss is clipped, G; by default 2R, that
+        of a Huber gradient at ``huber_threshold=1``.
     row_norm : float, optional
-        Public bound R on the norm of a row on the domain, constant feature included; by default
+        Public bound on the norm of a row on the domain, R, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
 
     Attributes
@@ -170,9 +170,9 @@ class GradientDescentRidge(CubeRegressor):
     guarantee_ : GaussianDP
         What each person was promised, under replace-one neighbors;
         ``guarantee_.to_approximate(delta)`` is the promise that was asked for.
-    sigma_ : float
-        Standard deviation of the noise on each coordinate of a gradient on the domain,
-        data-independent.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is the standard deviation on each
+        coordinate of a gradient on the domain.
 
     Notes
     -----
@@ -186,7 +186,7 @@ class GradientDescentRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = GradientDescentRidge(lam=0.5, delta=1e-6).fit(X, y, epsilon=epsilon)
-    >>> model.coef_.shape, round(model.sigma_, 3)
+    >>> model.coef_.shape, round(model.noise_.scale, 3)
     ((2,), 0.184)
     """
 
@@ -251,7 +251,9 @@ class GradientDescentRidge(CubeRegressor):
 
     def release(self, draw: Floats, law: DescentLaw, people: People) -> None:
         super().release(draw[-people.d :], law, people)
-        self.sigma_ = law.sigma
+
+    def loudness(self, draw: Floats, law: DescentLaw) -> float:
+        return float(law.sigma)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         r"""An estimate, and a bound on the mean square length.
@@ -263,7 +265,7 @@ class GradientDescentRidge(CubeRegressor):
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, step, lam = frame.order, self.step(frame.order), float(self.lam)
-        sigma = self.sigma_ if crowd.fitted else 1 / self.public_rate(crowd)
+        sigma = crowd.loudness or 1 / self.public_rate(crowd)
         added = (step * sigma) ** 2
         most = max(abs(1 - 2 * step * v) for v in (lam, lam + self.radius(k) ** 2))
 
@@ -271,4 +273,5 @@ class GradientDescentRidge(CubeRegressor):
             return added * powers((1 - 2 * step * (values + lam)) ** 2, self.steps)
 
         bound = k * added * float(powers(most**2, self.steps))
-        return Noise.of(crowd, frame, through(frame.kept, gain), bound, width=2 * frame.half)
+        spread, width = through(frame.kept, gain), 2 * frame.half
+        return Noise.of(crowd, frame, spread, bound, width=width, scale=sigma)

@@ -47,9 +47,9 @@ class DPSGDRegression(OnePromise):
     delta : float, default 1e-5
         Failure probability in (0, 1).
     success_rate : float, optional
-        In place of `epsilon` and `delta`: ceiling above 0.5 and below 1 on how often one guesses
-        right which of two neighbors (see `n_public`) was used, at even odds and independent
-        records, through the total variation.
+        Ceiling on how often one guesses right which of two neighbors (see `n_public`) was used, at
+        even odds and independent records, above 0.5 and below 1; through the total variation, and
+        in place of `epsilon` and `delta`.
     learning_rate : float, default 0.1
         :math:`\gamma`, above 0. On the domain ``1 / d`` is safe whatever the data.
     batch_size : int, default 16
@@ -57,7 +57,7 @@ class DPSGDRegression(OnePromise):
     epochs : int, default 10
         The number of steps is ``epochs * ceil(n / b)``; nobody is seen exactly once an epoch.
     clip_norm : float, default 1.0
-        Length C to which each person's gradient is clipped, alone.
+        Length to which the gradient of each person is clipped, alone: C.
     noise_multiplier : float, optional
         :math:`\sigma`, above 0. By default the smallest that keeps the budget; if given,
         `guarantee_` says which epsilon it keeps with `delta`.
@@ -78,7 +78,9 @@ class DPSGDRegression(OnePromise):
         under "zero-out"; with `success_rate` at epsilon 0, where delta bounds the total variation.
         It covers all iterates together.
     noise_multiplier_, sample_rate_ : float
-        :math:`\sigma` and q, data-independent but for the number of people.
+        :math:`\sigma` and q, data-independent but for the number of people. Accountants read this
+        ratio, whatever C is; ``noise_.scale`` is :math:`\sigma C`, the standard deviation of the
+        noise on each coordinate of a sum of gradients.
     steps_ : int
         T, likewise.
 
@@ -214,4 +216,5 @@ class DPSGDRegression(OnePromise):
         def gain(values: Floats) -> Floats:
             return added * powers((1 - slope * values) ** 2, T)
 
-        return Noise.of(crowd, frame, through(frame.even, gain), bound, width=2 * frame.half)
+        spread, width = through(frame.even, gain), 2 * frame.half
+        return Noise.of(crowd, frame, spread, bound, width=width, scale=sigma * C)

@@ -11,10 +11,10 @@ from threading import Lock
 from typing import Any, NoReturn
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from pdpbook import check
+from pdpbook._extras import extra, of_pandas
 from pdpbook.guarantees.promises import (
     ApproximateDP,
     GaussianDP,
@@ -139,9 +139,9 @@ class BudgetAccount:
     """
 
     def __init__(self, epsilon: Any, *, neighbors: str) -> None:
-        self.people: pd.Index | None = None  #: who they are, if the budgets said so
-        if isinstance(epsilon, Mapping | pd.Series):
-            named = pd.Series(epsilon)
+        self.people: Any = None  #: their index, if the budgets said who they are
+        if isinstance(epsilon, Mapping) or of_pandas(epsilon, "Series"):
+            named = extra("pandas").Series(epsilon)
             if not named.index.is_unique:
                 twice = named.index[named.index.duplicated()][0]
                 raise ValueError(f"epsilon must have one budget for each person; two for {twice!r}")
@@ -203,9 +203,9 @@ class BudgetAccount:
 
     def _of_each(self, promise: PureDP, people: Any) -> Any:
         """What everybody in the account is asked for: 0 for those the promise does not name."""
-        who = pd.Index(people)
         if self.people is None:
             raise ValueError("people must be None: the account does not say who its people are")
+        who = extra("pandas").Index(people)
         if promise.n not in (None, len(who)):
             raise ValueError(f"people must be the {promise.n} of the promise; got {len(who)}")
         asked = np.broadcast_to(promise.epsilon, (len(who),))

@@ -6,7 +6,6 @@ single mixture of people, so every mixture is a lower bound. How :math:`C_i` is 
 `differences`.
 """
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
+from pdpbook._extras import extra
 
 STEPS = 50_000  # of the multiplicative algorithm; each is one eigenvalue problem
 
@@ -102,7 +102,7 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
     -----
     Statement ``prop-all-individuals`` (ours), chapter *pac/noise*. cvxpy with Clarabel.
     """
-    cp: Any = importlib.import_module("cvxpy")  # untyped, and heavy
+    cp = extra("cvxpy")
 
     v = np.asarray(check.nonnegative(second, "second"))
     if v.ndim != 2 or v.size == 0:

@@ -54,8 +54,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         Ceiling on how often an adversary who knows the pool guesses a membership, in (0.5, 1). It
         is unconditional: the chance that the simulation fails is counted.
     calibration : {"mi", "tv"}, default "mi"
-        By mutual information, as the paper; or by total variation, with less noise for the same
-        ceiling.
+        How the ceiling becomes noise: by mutual information, as the paper; or by total variation,
+        with less noise for the same ceiling.
     alpha : float, default 1.0
         Penalty in scikit-learn's convention, above 0; not used for ``"ols"``.
     basis : {"difference", "svd", "unit"}, default "difference"
@@ -92,7 +92,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     guarantee_ : PACPrivacy
         What everybody was promised.
     noise_ : Noise
-        What is public about the noise; `report` reads it.
+        What is public about the noise; `report` reads it. Its scale is a matrix, `covariance_`.
     n_features_in_ : int
         Number of columns of X.
 

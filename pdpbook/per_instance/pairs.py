@@ -13,6 +13,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import ndtr
 
 from pdpbook import Floats, check
+from pdpbook._extras import extra
 from pdpbook.per_instance.ops import OPSProfile
 from pdpbook.per_instance.people import ops_parameters
 from pdpbook.ridge import factor, triangle, weighted_ridge
@@ -166,8 +167,7 @@ def composed_profile(
 
 def _loss_pmf(mu: float, rho: float, grid: float, direction: str) -> Any:
     """Loss of one release on the grid, every part of its mass moved up to the next point."""
-    from dp_accounting.pld.pld_pmf import DensePLDPmf
-
+    DensePLDPmf = extra("dp_accounting.pld.pld_pmf").DensePLDPmf
     K, shrink = np.log1p(mu) + rho**2 / (1 + mu), 1.0 if direction == "add" else 1 + mu
     sign = 1 if direction == "add" else -1  # the loss is sign (v^2 - K) / 2, v normal
     center, root = rho / shrink, np.sqrt(mu / shrink)

@@ -257,7 +257,7 @@ def objective_error(
     weights : array_like, shape (n,), or None
         Weights of the fit; None is 1/n each.
     beta : float
-        Rate of the tilt, such as `ObjectivePerturbation.beta_`.
+        Rate of the tilt, such as ``noise_.rate`` of `ObjectivePerturbation`.
     theta : array_like, shape (d,)
         The true coefficients.
     sigma : float

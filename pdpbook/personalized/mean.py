@@ -36,8 +36,6 @@ class PersonalizedMean(PrivateRegressor):
         The released mean, in your units.
     guarantee_ : PureDP
         What each person was promised, under replace-one neighbors.
-    eta_ : float
-        Rate of the Laplace noise on the domain, data-independent.
 
     Notes
     -----
@@ -48,7 +46,7 @@ class PersonalizedMean(PrivateRegressor):
     >>> import numpy as np
     >>> y = np.linspace(0, 1, 1001)
     >>> model = PersonalizedMean(y_bounds=(0, 1), random_state=0).fit(y[:, None], y)
-    >>> round(model.mean_, 2), model.eta_
+    >>> round(model.mean_, 2), model.noise_.rate
     (0.5, 500.5)
     """
 
@@ -74,7 +72,9 @@ class PersonalizedMean(PrivateRegressor):
     def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
         low, high = check.bounds(self.y_bounds, "y_bounds")
         self.mean_ = float((low + high) / 2 + (high - low) / 2 * draw[0])
-        self.eta_ = float(law.eta)
+
+    def loudness(self, draw: Floats, law: L2Laplace) -> float:
+        return float(law.eta)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the released mean once for each row of X."""
@@ -99,8 +99,9 @@ class PersonalizedMean(PrivateRegressor):
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         """Exact: the variance of Laplace noise."""
         width = width_of_labels(self)
-        eta = self.eta_ if crowd.fitted else self.rate(crowd.above, 1)
-        return Noise.of(crowd, mean_frame(width / 2), 2 / eta**2, exact=True, width=width)
+        eta = crowd.loudness or self.rate(crowd.above, 1)
+        frame = mean_frame(width / 2)
+        return Noise.of(crowd, frame, 2 / eta**2, exact=True, width=width, rate=eta)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -54,7 +54,8 @@ class PDPRidge(CubeRegressor):
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     loss : {"square", "huber"}, default "square"
-        The Huber loss needs no bound on the minimizer, hence far less noise for small `lam`.
+        Loss of a row. The Huber loss needs no bound on the minimizer, hence far less noise for
+        small `lam`.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets :math:`C` for the square loss; all are valid, the last is the smallest.
     weights : {"proportional", "capped"}, default "proportional"
@@ -75,9 +76,6 @@ class PDPRidge(CubeRegressor):
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
-    eta_ : float
-        Rate of the noise radius on the domain. It depends on the budgets and the public settings,
-        never on the data.
 
     Notes
     -----
@@ -98,7 +96,7 @@ class PDPRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = PDPRidge(lam=0.5).fit(X, y, epsilon=epsilon)
-    >>> model.coef_.shape, round(model.eta_, 1)
+    >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 63.3)
     """
 
@@ -195,22 +193,21 @@ class PDPRidge(CubeRegressor):
                 return f"PDPRidge with {name}={value!r}"
         return None
 
-    def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
-        super().release(draw, law, people)
-        self.eta_ = float(law.eta)
+    def loudness(self, draw: Floats, law: L2Laplace) -> float:
+        return float(law.eta)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         """Exact: a radius of mean square k(k + 1) / eta^2, in every direction alike."""
         frame = cube_frame(self, crowd.d)
         k = frame.order
-        eta = self.eta_ if crowd.fitted else self.public_rate(crowd)
+        eta = crowd.loudness or self.public_rate(crowd)
         rival = None
         few = 1 < np.size(crowd.epsilon) <= FEW
         if few and self._capable and self.weights == "proportional":
             losses = self.strength(crowd.above, k)
             rival = Rival(losses, eta, self.lam, self.row_norm, crowd.d, frame.constant)
-        each = (k + 1) / eta**2
-        return Noise.of(crowd, frame, each, exact=True, width=2 * frame.half, rival=rival)
+        each, width = (k + 1) / eta**2, 2 * frame.half
+        return Noise.of(crowd, frame, each, exact=True, width=width, rate=eta, rival=rival)
 
     @property
     def _capable(self) -> bool:

@@ -36,8 +36,8 @@ class AdaOPS(PosteriorRegressor):
     release_norm : bool, default False
         AdaOPS-L.
     calibration : {"joint", "simple"}, default "joint"
-        How the budgets of releases and draw are composed: as Gaussians, or by adding them, which
-        leaves the draw less.
+        How the budget becomes noise: releases and draw composed as Gaussians, or by adding what
+        each spends, which leaves the draw less.
     kappa : float, optional
         Largest acceptable condition number of :math:`X^\top X`, at least 1: the penalty is then
         :math:`\max\{0, N/(\kappa d)-\tilde\lambda\}`, as in the paper, with the public `n_max`

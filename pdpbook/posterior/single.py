@@ -36,7 +36,8 @@ class PosteriorRegressor(BallRegressor):
     theta_ : ndarray
         The draw on the domain.
     gamma_ : float
-        Inverse temperature of the draw.
+        Inverse temperature of the draw. The noise follows the data, with covariance
+        :math:`(\gamma H)^{-1}`, so `noise_` has no scale.
     h_ : float
         Bound from below on what the data and the penalty weigh in every direction.
 

@@ -75,9 +75,9 @@ class Reported:
         """The noise of this mechanism for a crowd: a function of public things alone."""
         raise NotImplementedError
 
-    def _keep_noise(self, crowd: Crowd) -> None:
+    def _keep_noise(self, crowd: Crowd, loudness: Any = None) -> None:
         """At the end of a fit: keep what is public, and warn where the noise drowns the labels."""
-        self.noise_ = self._noise(crowd._replace(fitted=True))
+        self.noise_ = self._noise(crowd._replace(fitted=True, loudness=loudness))
         relation = getattr(self.guarantee_, "neighbors", "")  # type: ignore[attr-defined]
         one = relation in ("add-remove", "zero-out")  # PAC privacy has no neighbors
         if one and not isinstance(crowd.epsilon, str):  # whether anybody is left out is not said

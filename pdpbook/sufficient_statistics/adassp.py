@@ -144,14 +144,15 @@ class AdaSSP(BallRegressor):
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
     calibration : {"exact", "published"}, default "exact"
-        Which noise scale; with "published" also the published shift of the eigenvalue.
+        How the budget becomes noise: exactly, or as published, with the published shift of the
+        eigenvalue.
 
     Attributes
     ----------
     release_ : ndarray
         The released numbers: smallest eigenvalue, upper triangle row by row, moment.
-    noise_scale_ : float
-        Standard deviation of each.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is its standard deviation on each number.
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
@@ -165,7 +166,7 @@ class AdaSSP(BallRegressor):
     >>> rng = np.random.default_rng(1)
     >>> X = rng.uniform(-1, 1, (5000, 2))
     >>> model = AdaSSP(random_state=3).fit(X, X @ [0.4, -0.2])
-    >>> model.release_.shape, round(model.noise_scale_, 2), round(float(model.guarantee_.mu), 3)
+    >>> model.release_.shape, round(model.noise_.scale, 2), round(float(model.guarantee_.mu), 3)
     ((6,), 7.32, 0.237)
     """
 
@@ -193,10 +194,8 @@ class AdaSSP(BallRegressor):
         return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))
 
     def release(self, draw: Floats, law: ProductLaw, people: People) -> None:
-        self.release_, self.noise_scale_ = draw, float(law.scale[0])
-        theta = adassp_coefficients(
-            draw, people.d, self.noise_scale_, shift=self.shift(), failure=self.failure
-        )
+        self.release_, sigma = draw, float(law.scale[0])
+        theta = adassp_coefficients(draw, people.d, sigma, shift=self.shift(), failure=self.failure)
         super().release(theta, law, people)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
@@ -219,4 +218,4 @@ class AdaSSP(BallRegressor):
             "noisy matrix is nearly singular."
         )
         spread = sigma**2 * inverse @ inverse
-        return Noise.of(crowd, frame, spread, width=2 * frame.half, note=note)
+        return Noise.of(crowd, frame, spread, width=2 * frame.half, note=note, scale=sigma)

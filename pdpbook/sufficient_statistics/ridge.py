@@ -95,9 +95,8 @@ class SufficientStatisticsRidge(CubeRegressor):
         one more with `fit_intercept`.
     moment_ : ndarray
         :math:`\hat b` on the domain.
-    noise_scale_ : float
-        :math:`\beta` or :math:`\sigma`. It depends on the budgets and the public settings, never
-        on the data.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is :math:`\beta` or :math:`\sigma`.
     guarantee_ : PureDP or GaussianDP
         What each person was promised, under replace-one neighbors. The Gaussian promise is the
         stronger form of :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)``
@@ -115,7 +114,7 @@ class SufficientStatisticsRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = SufficientStatisticsRidge(lam=0.5).fit(X, y, epsilon=epsilon)
-    >>> model.gram_.shape, round(model.noise_scale_, 4)
+    >>> model.gram_.shape, round(model.noise_.scale, 4)
     ((2, 2), 0.013)
     >>> model.coef_path([0.01, 0.1, 1.0]).coef.shape
     (3, 2)
@@ -179,9 +178,11 @@ class SufficientStatisticsRidge(CubeRegressor):
             known, values = public_sums(people.d, self.centered)
             everything = np.insert(draw, known - np.arange(len(known)), values)
         self.gram_, self.moment_ = matrix_and_moment(everything, people.d, self.centered)
-        self.noise_scale_ = float(law.scale[0])  # the first entry is on the diagonal
         path = self.coef_path([self.lam])
         self.coef_, self.intercept_ = path.coef[0], float(path.intercept[0])
+
+    def loudness(self, draw: Floats, law: ProductLaw) -> float:
+        return float(law.scale[0])  # the first entry is on the diagonal
 
     def coef_path(self, lams: ArrayLike) -> RidgePath:
         """Coefficients for other penalties, from the one release: it costs no further privacy.
@@ -215,7 +216,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         """
         frame = cube_frame(self, crowd.d)
         k, lam = frame.order, float(self.lam)
-        unit = self.noise_scale_ if crowd.fitted else 1 / self.public_rate(crowd)
+        unit = crowd.loudness or 1 / self.public_rate(crowd)
         scale = unit / self.factors(k)
         if self.fit_intercept:
             scale[public_sums(k, self.centered)[0]] = 0.0
@@ -227,7 +228,7 @@ class SufficientStatisticsRidge(CubeRegressor):
             spread = gain @ moment @ gain
         else:
             spread = self._rehearsed(frame.even, scale)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
+        return Noise.of(crowd, frame, spread, most, width=2 * frame.half, scale=unit)
 
     def _rehearsed(self, even: Floats, scale: Floats) -> Floats:
         """Second moments over draws of the noise around sums of evenly spread rows."""

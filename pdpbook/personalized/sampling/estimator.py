@@ -47,7 +47,7 @@ class SampledRidge(CubeRegressor):
     Parameters
     ----------
     lam : float, default 1.0
-        Penalty, above 0, against the sum of losses over N.
+        Penalty against the weighted *mean* of losses, their sum over N; above 0.
     threshold : float, "max" or "mean", default "max"
         The level t of the analysis, within the range of the budgets, or which number of the
         budgets it is. Someone is then always kept, so the sample is never empty.
@@ -56,8 +56,9 @@ class SampledRidge(CubeRegressor):
     rule : {"jorgensen", "exact"}, default "jorgensen"
         Which `keep_probabilities`; "exact" only with the public normalizer.
     loss : {"square", "huber"}, default "square"
-        With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and with the rule
-        "exact" twice, because a record that comes or goes moves the minimizer by half of C.
+        Loss of a row. With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and
+        with the rule "exact" twice, because a record that comes or goes moves the minimizer by half
+        of C.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets the constant for the square loss. With the rule "exact" the constant of
         "joint" is that of "tight": somebody who comes or goes may cost half of it.
@@ -74,8 +75,8 @@ class SampledRidge(CubeRegressor):
     guarantee_ : PureDP
         Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public
         normalizer; t for everybody, which is above what the careful asked for, with the other.
-    eta_ : float
-        Rate of the noise radius on the domain. With the sampled normalizer it tells how many
+    noise_ : Noise
+        What is public about the noise. With the sampled normalizer ``noise_.rate`` tells how many
         people were kept, which the promise of t can bear.
 
     Notes
@@ -96,7 +97,7 @@ class SampledRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = SampledRidge(lam=0.5, threshold="max").fit(X, y, epsilon=epsilon)
-    >>> model.coef_.shape, round(model.eta_, 1)
+    >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 61.2)
     """
 
@@ -182,7 +183,9 @@ class SampledRidge(CubeRegressor):
 
     def release(self, draw: Any, law: Sampling, people: People) -> None:
         super().release(draw[0], law, people)
-        self.eta_ = draw[1]
+
+    def loudness(self, draw: Any, law: Sampling) -> float:
+        return float(draw[1])
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> SampledLaw:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
@@ -230,14 +233,15 @@ class SampledRidge(CubeRegressor):
         frame = cube_frame(self, crowd.d)
         k, width = frame.order, 2 * frame.half
         if crowd.fitted:
-            return Noise.of(crowd, frame, (k + 1) / self.eta_**2, exact=True, width=width)
+            eta = crowd.loudness
+            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
         own = crowd.above
         t = min(level(own, self.threshold), float(own.max()))
         shares = keep_probabilities(own, t, self.rule)
         nobody = np.zeros((len(own), k))  # the rate is the same for all data
         eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
         if self.normalizer == "public":
-            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width)
+            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
         mean, least = eta * shares.mean(), eta * (shares == 1).mean()
         most = (k + 1) / least**2 * np.eye(k)
         return Noise.of(crowd, frame, (k + 1) / mean**2, most, width=width)
