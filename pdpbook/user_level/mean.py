@@ -71,8 +71,7 @@ class UserMean(UserRegressor):
         """Return the plan with these weights of rows: the noise follows."""
         scale = self.noise_scale(row_weights, users, budgets)
         exposure = self.width() * self.contributions(row_weights, users) / scale
-        each = {"exposure_": exposure, **dict(each)}
-        return Plan(row_weights, scale, each, {"noise_scale_": scale, **report})
+        return Plan(row_weights, scale, {"exposure_": exposure, **dict(each)}, report)
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
