@@ -94,9 +94,9 @@ class DPSGDLaw:
                 f"X must have at most {FEW} rows for a density, a mixture of 2^n Gaussians; got {n}"
             )
         points = check_points(points, self.steps * d, ", a path each")
-        after = points.reshape(-1, self.steps, d)
-        before = np.concatenate([np.zeros_like(after[:, :1]), after[:, :-1]], axis=1)
-        after, before = after.reshape(-1, d), before.reshape(-1, d)
+        path = points.reshape(-1, self.steps, d)
+        before = np.concatenate([np.zeros_like(path[:, :1]), path[:, :-1]], axis=1).reshape(-1, d)
+        after = path.reshape(-1, d)
         total, block = np.empty(len(after)), max(1, BLOCK // (2**n * d))
         for k in range(0, len(after), block):
             total[k : k + block] = self._step_logpdf(after[k : k + block], before[k : k + block])

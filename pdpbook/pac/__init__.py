@@ -22,12 +22,7 @@ from pdpbook.pac.certificate import (
     empirical_bernstein,
     public_ellipsoid,
 )
-from pdpbook.pac.differences import (
-    BASES,
-    DifferenceMoments,
-    difference_moments,
-    membership_differences,
-)
+from pdpbook.pac.differences import BASES, DifferenceMoments, difference_moments
 from pdpbook.pac.gaussian import gaussian_mutual_information, gaussian_success_rate
 from pdpbook.pac.mixture import JointNoise, joint_covariance, joint_variances, lagrange_variances
 from pdpbook.pac.pool import MODELS, Pool

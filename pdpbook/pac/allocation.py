@@ -85,7 +85,7 @@ def allocate_noise(
     """
     check.choice(combine, "combine", COMBINE)
     check.choice(shape, "shape", ("diagonal", "full"))
-    rate = check.single(check.probability(success_rate, "success_rate"), "success_rate")
+    rate = check.delta(success_rate, "success_rate")
     prior = max(moments.sample_rate, 1 - moments.sample_rate)
     tau = float(success_rate_to_snr(rate, calibration, prior))
     second = moments.upper if upper else moments.second

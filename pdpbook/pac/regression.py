@@ -21,7 +21,7 @@ from pdpbook.guarantees import BudgetAccount, PACPrivacy
 from pdpbook.pac.allocation import COMBINE
 from pdpbook.pac.certificate import conditional_success_rate
 from pdpbook.pac.differences import BASES
-from pdpbook.pac.pool import MODELS, Pool
+from pdpbook.pac.pool import MODELS, Pool, check_alpha
 from pdpbook.pac.rates import success_rate_to_snr
 from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
 from pdpbook.reports.frames import table_frame
@@ -29,6 +29,7 @@ from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import Reported, refuse_others
 
 HALF = 0.5  # chance of being in the secret half
+ELSEWHERE = ("model", "alpha", "fit_intercept", "random_state")  # settings of pool and generator
 
 
 @mechanism
@@ -196,9 +197,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
 
     def calibrate(self, pool: Pool, rng: np.random.Generator) -> CalibratedRelease:
         """Return everything that is fixed before the secret is drawn."""
-        settings = self.get_params()
-        del settings["random_state"]
-        return calibrate_release(pool.X, pool.y, **settings, sample_rate=HALF, rng=rng)
+        settings = {k: v for k, v in self.get_params().items() if k not in ELSEWHERE}
+        return calibrate_release(pool, **settings, sample_rate=HALF, rng=rng)
 
     def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
         """Return the public pool; `reset` notes its columns, as `fit` does."""
@@ -210,7 +210,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         check_settings(self)
         rate = conditional_success_rate(float(self.success_rate), self.confidence)
         success_rate_to_snr(rate, self.calibration)
-        single(check.nonnegative if self.model == "ols" else check.positive)(self.alpha, "alpha")
+        check_alpha(self.alpha, self.model)
         if isinstance(self.basis, str):
             check.choice(self.basis, "basis", BASES)
 

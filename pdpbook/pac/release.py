@@ -58,13 +58,9 @@ class CalibratedRelease:
 
 
 def calibrate_release(
-    X: ArrayLike,
-    y: ArrayLike,
+    pool: Pool,
     success_rate: float = 0.75,
     *,
-    model: str = "ridge",
-    alpha: float = 1.0,
-    fit_intercept: bool = True,
     calibration: str = "mi",
     basis: str | ArrayLike = "difference",
     combine: str = "minimax",
@@ -83,19 +79,11 @@ def calibrate_release(
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Features of everybody in the public pool.
-    y : array_like, shape (n,)
-        Labels.
+    pool : Pool
+        Public pool and model.
     success_rate : float, default 0.75
         Ceiling on how often anybody guesses a membership right, the chance that the simulation
         fails counted: see `conditional_success_rate`.
-    model : {"ridge", "ols", "lasso"}, default "ridge"
-        Whose weights.
-    alpha : float, default 1.0
-        Penalty, as scikit-learn's.
-    fit_intercept : bool, default True
-        Whether the weights end in an intercept.
     calibration : {"mi", "tv"}, default "mi"
         By mutual information or by total variation.
     basis : {"difference", "svd", "unit"} or array_like, default "difference"
@@ -128,19 +116,22 @@ def calibrate_release(
     Notes
     -----
     Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
-    Noise is independent in the coordinates of X and y as given: center them beforehand, as
-    `PACRegression` does.
+    Noise is independent in the coordinates of the pool: center it beforehand, as `PACRegression`
+    does.
     """
     check.rng(rng)
     check.choice(task, "task", TASKS)
-    pool = Pool(np.asarray(X), np.asarray(y), model, alpha, fit_intercept)
-    price = loss_task(pool.X, fit_intercept=fit_intercept)
-    simulated: dict[str, Any] = {"model": model, "alpha": alpha, "fit_intercept": fit_intercept}
-    simulated |= {"sample_rate": sample_rate, "confidence": confidence, "rng": rng}
-    allocated: dict[str, Any] = {"calibration": calibration, "combine": combine, "upper": False}
-    moments = difference_moments(X, y, basis=basis, tol=tol, max_draws=draws, **simulated)
-    prices = price if task == "loss" else None
-    first = allocate_noise(moments, success_rate, task=prices, **allocated).covariance
+    simulated: dict[str, Any] = {"sample_rate": sample_rate, "confidence": confidence, "rng": rng}
+    moments = difference_moments(pool, basis=basis, tol=tol, max_draws=draws, **simulated)
+    price = loss_task(pool.X, fit_intercept=pool.fit_intercept)
+    first = allocate_noise(
+        moments,
+        success_rate,
+        calibration=calibration,
+        combine=combine,
+        task=price if task == "loss" else None,
+        upper=False,
+    ).covariance
     size = np.sqrt(np.trace(price @ first))
     if not size > ROUNDING * np.abs(pool.y).max():
         raise ValueError(
@@ -150,7 +141,7 @@ def calibrate_release(
     pilot = min(draws, PILOT)
     region = public_ellipsoid(pool, first, sample_rate=sample_rate, rng=rng, draws=pilot)
     certificate = certify_noise(
-        X, y, first, success_rate, calibration=calibration, region=region, draws=draws, **simulated
+        pool, first, success_rate, calibration=calibration, region=region, draws=draws, **simulated
     )
     factor = certificate.ratio  # up or down: a valid bound sets the level either way
     covariance, certificate = factor * first, certificate.scaled(factor)
