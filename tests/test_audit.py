@@ -4,6 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
+from densities import audit_density
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -48,7 +49,7 @@ def pair(n=1, d=1):
 def audited(first, second, epsilon=1.0, draws=200):
     data, neighbor = pair()
     mechanism = Fixed(first, second)
-    return audit.audit_density(
+    return audit_density(
         mechanism, data, neighbor, epsilon=epsilon, person=0, rng=generator(), draws=draws
     )
 
@@ -123,7 +124,7 @@ def test_the_loss_of_the_mean_is_attained_by_every_person():
             labels = y.copy()
             labels[person] = label
             ends.append((X, labels))
-        found = audit.audit_density(
+        found = audit_density(
             PersonalizedMean(), *ends, epsilon=epsilon, person=person, rng=generator()
         )
         assert_allclose(found.ratio, 1, rtol=1e-9)
@@ -156,7 +157,7 @@ def test_the_search_returns_a_tidy_table_and_a_worst_pair_to_audit_again():
     assert set(table["kind"]) >= {"random", "corners", "label flip", "climbed"}
     assert_allclose(table["ratio"], table["realized"] / table["promised"])
     assert_allclose(worst.ratio, table["ratio"].max())
-    again = audit.audit_density(mechanism, **worst.witness, person=worst.person, rng=generator(1))
+    again = audit_density(mechanism, **worst.witness, person=worst.person, rng=generator(1))
     assert_allclose(again.ratio, worst.ratio, rtol=1e-6)
     assert worst.witness["data"][1].min() >= 10  # in the units of the mechanism
 
@@ -367,12 +368,12 @@ def test_rows_that_differ_elsewhere_are_named():
     other[3, 1], labels[1] = 0.5, 1
     ask = {"epsilon": 1.0, "rng": generator()}
     with pytest.raises(ValueError, match=r"outside row 3; they differ in 2 rows: 1, 3"):
-        audit.audit_density(PDPRidge(), (X, y), (other, labels), person=3, **ask)
+        audit_density(PDPRidge(), (X, y), (other, labels), person=3, **ask)
     with pytest.raises(ValueError, match=r"data and neighbor must have X of one shape"):
-        audit.audit_density(PDPRidge(), (X, y), (X[:4], y[:4]), person=0, **ask)
+        audit_density(PDPRidge(), (X, y), (X[:4], y[:4]), person=0, **ask)
     for person, error in [(5, ValueError), (-1, ValueError), (True, TypeError), (1.0, TypeError)]:
         with pytest.raises(error, match="person must be"):
-            audit.audit_density(PDPRidge(), (X, y), (X, y), person=person, **ask)
+            audit_density(PDPRidge(), (X, y), (X, y), person=person, **ask)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Attempts to break a promise: audits of the released object by its exact density.
+"""The largest privacy loss between two densities, and a search for the neighbors where it is.
 
 A pure promise says that no output is more than a factor `exp(epsilon)` likelier under one data
 set than under its neighbor. Where a mechanism can state the law of its output, that is checked
@@ -7,6 +7,7 @@ here point by point, without sampling error. Passing is no proof; failing is a r
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,16 +32,9 @@ class Law(Protocol):
         """Draws of shape (size, d)."""
 
 
-class Mechanism(Protocol):
-    """Anything that can state the exact law of what it releases."""
-
-    def output_law(self, X: Any, y: Any, *, epsilon: Any) -> Law:
-        """Law of the release from these data with these budgets."""
-
-
 @dataclass(frozen=True)
 class DensityAudit:
-    """What one person was promised and one pair of neighbors realizes; see `audit_density`."""
+    """What one person was promised and one pair of neighbors realizes; see `search_neighbors`."""
 
     realized: float  #: largest privacy loss found, in nats, less what rounding can explain
     promised: float  #: the budget of the person who differs
@@ -75,99 +69,17 @@ def loss_ratio(realized: float, promised: float) -> float:
     return float("inf") if realized > 0 else 0.0
 
 
-def audit_density(
-    mechanism: Mechanism,
-    data: tuple[ArrayLike, ArrayLike],
-    neighbor: tuple[ArrayLike, ArrayLike],
-    *,
-    epsilon: ArrayLike,
-    person: int,
-    rng: np.random.Generator,
-    draws: int = 200,
-) -> DensityAudit:
-    r"""Compare the two output densities of one pair of replace-one neighbors.
+def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
+    r"""Largest log-ratio of two densities, over points where it may be large.
 
-    .. math:: \text{realized} = \max_{o}\ \bigl|\ln p_D(o) - \ln p_{D'}(o)\bigr|
+    .. math:: \max_{o}\ \bigl|\ln p_D(o) - \ln p_{D'}(o)\bigr|
 
     over draws from both laws, over points on the line through both centers beyond either end,
     from next to the centers to a billion radii out, and over draws blown up as far, so that laws
-    whose tails fall at different rates are told apart whatever the centers.
-
-    Parameters
-    ----------
-    mechanism : object with ``output_law(X, y, *, epsilon)``
-        The law may be any with ``logpdf(points)`` and ``sample(size, *, rng)``. Densities must be
-        those of the released object, every data-dependent step included.
-    data, neighbor : pair of array_like
-        ``(X, y)``, with n rows each, in the mechanism's units.
-    epsilon : float or array_like, shape (n,)
-        Budgets handed to the mechanism; the person's own is what was promised.
-    person : int
-        The one row in which the two may differ, from 0 to n - 1.
-    rng : Generator
-        Source of the draws.
-    draws : int, default 200
-        Draws from each law.
-
-    Returns
-    -------
-    DensityAudit
-        With ``.realized``, ``.promised``, ``.ratio`` and ``.passed``; prints as one sentence.
-
-    Raises
-    ------
-    ValueError
-        If the two data sets differ in shape, or in a row other than `person`.
-
-    Notes
-    -----
-    Statement ``lem-loss-ratio``, chapter *personalized/pdp_op*. An audit can refute a promise,
-    never prove it: it sees one pair. From every log-ratio we take what rounding of the two
-    log-densities can explain, so that very far points do not cry wolf.
-
-    Examples
-    --------
-    >>> from pdpbook.personalized import PersonalizedMean
-    >>> x = [[0.0], [0.0]]
-    >>> audit = audit_density(PersonalizedMean(), (x, [1, -1]), (x, [1, 1]), epsilon=[0.5, 0.1],
-    ...                       person=1, rng=np.random.default_rng(0))
-    >>> round(audit.ratio, 6), audit.passed
-    (1.0, True)
+    whose tails fall at different rates are told apart whatever the centers. From every log-ratio
+    we take what rounding of the two log-densities can explain, so that very far points do not
+    cry wolf. Statement ``lem-loss-ratio``, chapter *personalized/pdp_op*.
     """
-    check.rng(rng)
-    draws = check.count(draws, "draws")
-    n = _check_neighbors(data, neighbor, person)
-    budgets = check.epsilon(epsilon, n)
-    laws = [mechanism.output_law(X, y, epsilon=budgets) for X, y in (data, neighbor)]
-    return DensityAudit(
-        realized=largest_loss(laws[0], laws[1], draws, rng),
-        promised=float(budgets[person]),
-        draws=draws,
-        person=int(person),
-        witness={"data": data, "neighbor": neighbor, "epsilon": budgets},
-    )
-
-
-def _check_neighbors(data: Any, neighbor: Any, person: int) -> int:
-    (X, y), (X2, y2) = ([np.asarray(part) for part in pair] for pair in (data, neighbor))
-    if X.shape != X2.shape or y.shape != y2.shape or X.ndim != 2 or y.shape != X.shape[:1]:
-        raise ValueError(
-            "data and neighbor must have X of one shape (n, d) and y of shape (n,); "
-            f"got X {X.shape} and {X2.shape}, y {y.shape} and {y2.shape}"
-        )
-    if not check.count(person, "person", minimum=0) < len(y):
-        raise ValueError(f"person must be a row of the data, 0 to {len(y) - 1}; got {person}")
-    differ = np.flatnonzero((X != X2).any(axis=1) | (y != y2))
-    if not np.isin(differ, person).all():
-        rows = ", ".join(map(str, differ[:10])) + (", ..." if len(differ) > 10 else "")
-        raise ValueError(
-            f"data and neighbor must be replace-one neighbors, equal outside row {person}; "
-            f"they differ in {len(differ)} rows: {rows}"
-        )
-    return len(y)
-
-
-def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
     points = _points(p, q, draws, rng)
     left, right = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
     with np.errstate(invalid="ignore"):
@@ -202,7 +114,7 @@ class NeighborSearch(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """Neighbors on the domain: person's row of (X, y) against (x, label)."""
+    """Neighbors on the domain: a person's row of (X, y) against (x, label)."""
 
     kind: str
     X: Floats
@@ -216,9 +128,15 @@ class _Pair(NamedTuple):
     def promised(self) -> float:
         return float(self.budgets[self.person])
 
+    def sides(self, mechanism: Any) -> list[tuple[Floats, Floats]]:
+        """Both data sets, in the units of a mechanism."""
+        other_X, other_y = self.X.copy(), self.y.copy()
+        other_X[self.person], other_y[self.person] = self.x, self.label
+        return [_in_units(mechanism, *side) for side in ((self.X, self.y), (other_X, other_y))]
+
 
 def search_neighbors(
-    mechanism: Mechanism,
+    mechanism: Any,
     n: int,
     d: int,
     *,
@@ -251,7 +169,7 @@ def search_neighbors(
     trials : int, default 2000
         Pairs before improvement.
     draws : int, default 8
-        Draws from each law, see `audit_density`; the extreme points do most of the work.
+        Draws from each law, see `largest_loss`; the extreme points do most of the work.
     climbs : int, default 3
         How many of the worst pairs to improve.
     steps : int, default 60
@@ -274,41 +192,36 @@ def search_neighbors(
     """
     check.rng(rng)
     n, d, trials = check.count(n, "n"), check.count(d, "d"), check.count(trials, "trials")
-    draws = check.count(draws, "draws")
-    climbs = check.count(climbs, "climbs", minimum=0)
+    draws, climbs = check.count(draws, "draws"), check.count(climbs, "climbs", minimum=0)
     steps = check.count(steps, "steps", minimum=0)
     scale = check.epsilon(epsilon)
     if np.ndim(scale):
         scale = check.epsilon(scale, n)
     found: list[tuple[float, float, _Pair]] = []  # ratio and loss of every pair
 
-    def audit(pair: _Pair, law: Law) -> float:
-        other = _law(mechanism, *_replaced(pair), pair.budgets)
+    def audit(pair: _Pair, law: Any = None) -> Any:
+        data, neighbor = pair.sides(mechanism)
+        law = law or mechanism.output_law(*data, epsilon=pair.budgets)
+        other = mechanism.output_law(*neighbor, epsilon=pair.budgets)
         realized = largest_loss(law, other, draws, rng)
         found.append((loss_ratio(realized, pair.promised), realized, pair))
-        return found[-1][0]
+        return law
 
     while len(found) < trials:
         law = None
-        for pair in _propose(n, d, scale, rng):
-            law = law or _law(mechanism, pair.X, pair.y, pair.budgets)  # one law, many neighbors
-            audit(pair, law)
-            if len(found) == trials:
-                break
+        for pair in islice(_propose(n, d, scale, rng), trials - len(found)):
+            law = audit(pair, law)  # one law, many neighbors
     for highest, _, pair in sorted(found, key=lambda item: -item[0])[:climbs]:
         for _ in range(steps):
             moved = _changed(pair, rng)
-            ratio = audit(moved, _law(mechanism, moved.X, moved.y, moved.budgets))
-            if ratio >= highest:
-                highest, pair = ratio, moved
+            audit(moved)
+            if found[-1][0] >= highest:
+                highest, pair = found[-1][0], moved
     rows = [(p.kind, p.person, p.promised, realized, ratio) for ratio, realized, p in found]
     table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized", "ratio"])
     ratio, _, pair = max(found, key=lambda item: item[0])
-    witness = {
-        "data": _in_units(mechanism, pair.X, pair.y),
-        "neighbor": _in_units(mechanism, *_replaced(pair)),
-        "epsilon": pair.budgets,
-    }
+    data, neighbor = pair.sides(mechanism)
+    witness = {"data": data, "neighbor": neighbor, "epsilon": pair.budgets}
     realized = ratio * (pair.promised or 1.0)
     return NeighborSearch(DensityAudit(realized, pair.promised, draws, pair.person, witness), table)
 
@@ -363,17 +276,6 @@ def _changed(pair: _Pair, rng: np.random.Generator) -> _Pair:
     else:
         X[row, k] = new
     return _Pair("climbed", X, y, pair.person, x, label, pair.budgets)
-
-
-def _replaced(pair: _Pair) -> tuple[Floats, Floats]:
-    X, y = pair.X.copy(), pair.y.copy()
-    X[pair.person], y[pair.person] = pair.x, pair.label
-    return X, y
-
-
-def _law(mechanism: Mechanism, X: Floats, y: Floats, budgets: Floats) -> Law:
-    X, y = _in_units(mechanism, X, y)
-    return mechanism.output_law(X, y, epsilon=budgets)
 
 
 def _in_units(mechanism: Any, X: Floats, y: Floats) -> tuple[Floats, Floats]:

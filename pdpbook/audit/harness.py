@@ -6,6 +6,7 @@ one that adds too little noise. PAC privacy speaks of no neighbors: its audit is
 
 import inspect
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from pdpbook import Floats, check
-from pdpbook.audit.deltas import most_certain, pair_deltas, promised_deltas, rows_of
+from pdpbook.audit.deltas import delta_lower_bound, pair_deltas, promised_deltas, rows_of
 from pdpbook.audit.density import SLACK, largest_loss, loss_ratio
 from pdpbook.audit.membership import GaussianRelease, membership_attack
 from pdpbook.audit.neighbors import differing_person
@@ -151,32 +152,30 @@ def audit_mechanism(
             "mechanism must promise the same on both data sets, or the promise depends on them; "
             f"got {promise} And: {other}"
         )
+    names = type(mechanism).__name__, type(promise).__name__
+    report = partial(MechanismAudit, *names, relation, person)
     kind = "pure" if method == "density" and isinstance(promise, PureDP) else method
     size = check.count(DRAWS[kind] if draws is None else draws, "draws")
     place = 0 if promise.n is None else person
-
-    def audit(how: str, attack: float, promised: float, **others: Any) -> MechanismAudit:
-        who = type(mechanism).__name__, type(promise).__name__, relation, person
-        rest = {"epsilon": np.nan, "draws": size, "false_alarm": alarm} | others
-        return MechanismAudit(*who, how, attack, promised, **rest)
-
+    if method == "fits":
+        first, second = (_fits(mechanism, *part, given, size, rng) for part in (one, two))
+    else:
+        p, q = (_law(mechanism, *part, given) for part in (one, two))
+    if method == "samples":
+        first, second = (rows_of(law.sample(size, rng=rng)) for law in (p, q))
     if method != "density":
-        first, second = (
-            _releases(mechanism, *part, given, method, size, rng) for part in (one, two)
-        )
-        counted = audit_samples(first, second, promise, person=place, false_alarm=alarm)
-        return audit("counts", counted.delta, counted.promised, epsilon=counted.epsilon)
-    p, q = (_law(mechanism, *part, given) for part in (one, two))
+        found = audit_samples(first, second, promise, person=place, false_alarm=alarm)
+        return report("counts", found.delta, found.promised, found.epsilon, size, alarm)
     if isinstance(promise, PureDP):
         promised = float(np.ravel(promise.epsilon)[place])
         if hasattr(p, "largest_loss"):  # exactly, where a law knows it
-            size, loss = 0, float(p.largest_loss(q))
-        else:
-            loss = largest_loss(p, q, size, rng)
-        return audit("largest loss", loss, promised, false_alarm=0.0)
-    how, attack, most, where = _by_deltas(p, q, promise, place, size, rng, alarm)
-    drawn = {} if how == "draws" else {"draws": 0, "false_alarm": 0.0}
-    return audit(how, attack, most, epsilon=where, **drawn)
+            return report("largest loss", float(p.largest_loss(q)), promised, np.nan, 0, 0.0)
+        loss = largest_loss(p, q, size, rng)
+        return report("largest loss", loss, promised, np.nan, size, 0.0)
+    how, attack, promised, where = _by_deltas(p, q, promise, place, size, rng, alarm)
+    if how != "draws":
+        size, alarm = 0, 0.0
+    return report(how, attack, promised, where, size, alarm)
 
 
 def audit_members(
@@ -243,16 +242,8 @@ def audit_members(
     pool = model.pool(X, y)
     known = model.calibrate(pool, rng)
     release = GaussianRelease(known.center, known.covariance)
-    found = membership_attack(
-        release,
-        len(pool.y),
-        target,
-        rng=rng,
-        sample_rate=promise.sample_rate,
-        shadows=size,
-        trials=size,
-        confidence=1 - alarm,
-    )
+    game = partial(membership_attack, release, len(pool.y), target, shadows=size, trials=size)
+    found = game(sample_rate=promise.sample_rate, confidence=1 - alarm, rng=rng)
     attack = max(found._scores(), key=lambda score: score.successes).interval[0]
     who = type(mechanism).__name__, "PACPrivacy", "membership", int(target)
     return MechanismAudit(*who, "attack", attack, ceiling, np.nan, size, alarm)
@@ -305,17 +296,9 @@ def _law(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Any:
     return clone(mechanism).output_law(X, y, **given)
 
 
-def _releases(
-    mechanism: Any,
-    X: Floats,
-    y: Any,
-    given: dict[str, Any],
-    method: str,
-    draws: int,
-    rng: np.random.Generator,
+def _fits(
+    mechanism: Any, X: Floats, y: Any, given: dict[str, Any], draws: int, rng: np.random.Generator
 ) -> Floats:
-    if method == "samples":
-        return rows_of(_law(mechanism, X, y, given).sample(draws, rng=rng))
     model, out = _seeded(mechanism, rng), []
     for _ in range(draws):
         fitted = vars(model.fit(X, y, **given))
@@ -329,7 +312,8 @@ def _by_deltas(
     """How, and the delta that exceeds its promise most, what was promised there, and where."""
     places, promised = promised_deltas(promise, PLACES, who)
     how, deltas = pair_deltas(p, q, places, draws, rng, alarm)
-    if how == "draws" and most_certain(draws, alarm / (2 * len(places))) <= promised.min():
+    surest = delta_lower_bound(np.ones(draws), alarm / (2 * len(places)))
+    if how == "draws" and surest <= promised.min():
         raise ValueError(
             f"{draws} draws are too few to say anything: even a certain giveaway would not "
             f"refute this promise at false_alarm = {alarm:g}"

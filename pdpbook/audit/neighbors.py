@@ -59,7 +59,7 @@ def differing_person(
                 f"got {X.shape} and {y.shape}"
             )
     if relation == "add-remove":
-        return _removed_row(*pairs)
+        return _removed_row(pairs)
     (X, y), (other_X, other_y) = pairs
     if X.shape != other_X.shape:
         raise ValueError(
@@ -82,19 +82,16 @@ def differing_person(
     return int(who[0]) if len(who) else 0
 
 
-def _removed_row(
-    first: tuple[NDArray[Any], NDArray[Any]], second: tuple[NDArray[Any], NDArray[Any]]
-) -> int:
-    (X, y), (fewer_X, fewer_y) = sorted((first, second), key=lambda pair: -len(pair[1]))
-    if len(y) != len(fewer_y) + 1 or X.shape[1] != fewer_X.shape[1]:
+def _removed_row(pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> int:
+    more, fewer = sorted((np.column_stack(pair) for pair in pairs), key=len, reverse=True)
+    if len(more) != len(fewer) + 1 or more.shape[1] != fewer.shape[1]:
         raise ValueError(
             "add-remove neighbors differ by one row; "
-            f"got shapes {first[0].shape} and {second[0].shape}"
+            f"got shapes {pairs[0][0].shape} and {pairs[1][0].shape}"
         )
-    differs = (X[:-1] != fewer_X).any(axis=1) | (y[:-1] != fewer_y)
-    row = int(np.argmax(differs)) if differs.any() else len(y) - 1
-    same = np.array_equal(np.delete(X, row, axis=0), fewer_X)
-    if not (same and np.array_equal(np.delete(y, row), fewer_y)):
+    differs = (more[:-1] != fewer).any(axis=1)
+    row = int(np.argmax(differs)) if differs.any() else len(fewer)
+    if not np.array_equal(np.delete(more, row, axis=0), fewer):
         raise ValueError(
             "add-remove neighbors are equal but for one row that is missing; "
             f"more differs here, from row {row} on"
