@@ -268,16 +268,18 @@ def certify_noise(
     target = float(success_rate_to_snr(inner, calibration, prior))
     beta, T = 1 - float(confidence), check.count(draws, "draws", minimum=2)
     W, back = whitener(covariance)
+    bare = np.eye(pool.p) - back @ W  # where the noise does not reach
     largest = np.inf if region is None else _largest(region, W)
     n = len(pool.y)
     total, squares = np.zeros(n), np.zeros(n)
     for masks, fits, D in halves(pool, q, T, rng):
-        if region is None:
-            values = _lengths(D, W, back)
-        else:
+        if region is not None:
             moved = fits[:, None, :] + np.where(masks, -1.0, 1.0)[:, :, None] * D
             D = region.clip(moved) - region.clip(fits)[:, None, :]
-            values = ((D @ W.T) ** 2).sum(axis=2)
+        values = ((D @ W.T) ** 2).sum(axis=2)
+        if region is None:
+            left = ((D @ bare.T) ** 2).sum(axis=2)
+            values[left > 1e-9 * (D**2).sum(axis=2)] = np.inf
         total += values.sum(axis=0)
         squares += (values**2).sum(axis=0)
     mean = total / T
@@ -298,10 +300,3 @@ def _largest(region: PublicEllipsoid, W: Floats) -> float:
     if np.linalg.norm(left) > 1e-6 * np.linalg.norm(back):
         return float("inf")  # the ellipsoid is wide where there is no noise
     return float((2 * region.radius * np.linalg.norm(W @ back, 2)) ** 2)
-
-
-def _lengths(D: Floats, W: Floats, back: Floats) -> Floats:
-    inside = ((D @ W.T) ** 2).sum(axis=2)
-    rest = np.eye(D.shape[2]) - back @ W
-    left = ((D @ rest.T) ** 2).sum(axis=2)
-    return np.asarray(np.where(left > 1e-9 * (D**2).sum(axis=2), np.inf, inside))
