@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import check
-from pdpbook.audit.density import DensityAudit, largest_loss
+from pdpbook.audit.density import MechanismAudit, largest_loss
 
 
 def audit_density(
@@ -18,68 +18,17 @@ def audit_density(
     person: int,
     rng: np.random.Generator,
     draws: int = 200,
-) -> DensityAudit:
-    r"""Compare the two output densities of one pair of replace-one neighbors.
-
-    .. math:: \text{realized} = \max_{o}\ \bigl|\ln p_D(o) - \ln p_{D'}(o)\bigr|
-
-    over draws from both laws, over points on the line through both centers beyond either end,
-    from next to the centers to a billion radii out, and over draws blown up as far, so that laws
-    whose tails fall at different rates are told apart whatever the centers.
-
-    Parameters
-    ----------
-    mechanism : object with ``output_law(X, y, *, epsilon)``
-        The law may be any with ``logpdf(points)`` and ``sample(size, *, rng)``. Densities must be
-        those of the released object, every data-dependent step included.
-    data, neighbor : pair of array_like
-        ``(X, y)``, with n rows each, in the mechanism's units.
-    epsilon : float or array_like, shape (n,)
-        Budgets handed to the mechanism; the person's own is what was promised.
-    person : int
-        The one row in which the two may differ, from 0 to n - 1.
-    rng : Generator
-        Source of the draws.
-    draws : int, default 200
-        Draws from each law.
-
-    Returns
-    -------
-    DensityAudit
-        With ``.realized``, ``.promised``, ``.ratio`` and ``.passed``; prints as one sentence.
-
-    Raises
-    ------
-    ValueError
-        If the two data sets differ in shape, or in a row other than `person`.
-
-    Notes
-    -----
-    Statement ``lem-loss-ratio``, chapter *personalized/pdp_op*. An audit can refute a promise,
-    never prove it: it sees one pair. From every log-ratio we take what rounding of the two
-    log-densities can explain, so that very far points do not cry wolf.
-
-    Examples
-    --------
-    >>> from pdpbook.personalized import PersonalizedMean
-    >>> x = [[0.0], [0.0]]
-    >>> audit = audit_density(PersonalizedMean(), (x, [1, -1]), (x, [1, 1]), epsilon=[0.5, 0.1],
-    ...                       person=1, rng=np.random.default_rng(0))
-    >>> round(audit.ratio, 6), audit.passed
-    (1.0, True)
-    """
+) -> MechanismAudit:
+    """The largest log-ratio of the two output densities of one pair of replace-one neighbors."""
     check.rng(rng)
     draws = check.count(draws, "draws")
     n = _check_neighbors(data, neighbor, person)
     budgets = check.epsilon(epsilon, n)
     laws = [mechanism.output_law(X, y, epsilon=budgets) for X, y in (data, neighbor)]
-    return DensityAudit(
-        realized=largest_loss(laws[0], laws[1], draws, rng),
-        promised=float(budgets[person]),
-        draws=draws,
-        person=int(person),
-        witness={"data": data, "neighbor": neighbor, "epsilon": budgets},
-    )
+    witness = {"data": data, "neighbor": neighbor, "epsilon": budgets}
+    names = type(mechanism).__name__, "PureDP", "replace-one"
+    shown = "largest loss", largest_loss(*laws, draws, rng), float(budgets[person])
+    return MechanismAudit(*names, int(person), *shown, np.nan, draws, 0.0, witness)
 
 
 def _check_neighbors(data: Any, neighbor: Any, person: int) -> int:

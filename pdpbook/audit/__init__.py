@@ -7,13 +7,12 @@ guesses from releases who was in the data.
 """
 
 from pdpbook.audit.deltas import delta_lower_bound
-from pdpbook.audit.density import SLACK, DensityAudit, NeighborSearch, search_neighbors
-from pdpbook.audit.harness import MechanismAudit, audit_mechanism, audit_members
+from pdpbook.audit.density import SLACK, MechanismAudit, NeighborSearch, search_neighbors
+from pdpbook.audit.harness import audit_mechanism, audit_members, differing_person
 from pdpbook.audit.membership import (
     AttackScore,
     GaussianRelease,
     MembershipAttack,
     membership_attack,
 )
-from pdpbook.audit.neighbors import differing_person
 from pdpbook.audit.samples import SampleAudit, audit_samples

@@ -33,32 +33,41 @@ class Law(Protocol):
 
 
 @dataclass(frozen=True)
-class DensityAudit:
-    """What one person was promised and one pair of neighbors realizes; see `search_neighbors`."""
+class MechanismAudit:
+    """What one pair of neighbors shows about the promise of a mechanism."""
 
-    realized: float  #: largest privacy loss found, in nats, less what rounding can explain
-    promised: float  #: the budget of the person who differs
-    draws: int  #: draws from each of the two laws; the extreme points come on top
-    person: int  #: the row that differs
-    #: `data`, `neighbor` and `epsilon` of the pair, to look at or to audit again
+    mechanism: str  #: name of its class
+    promise: str  #: name of the class of its promise
+    neighbors: str  #: the relation of the pair
+    person: int  #: who differs, a row or the place of a user among the sorted labels
+    how: str  #: "largest loss", "closed form", "quadrature", "draws", "counts" or "attack"
+    attack: float  #: what the pair shows at least, a loss in nats, a delta or a success rate
+    promised: float  #: the most that was promised
+    epsilon: float  #: where, for a delta; NaN else
+    draws: int  #: draws or fits on each of the two data sets; 0 where none were needed
+    false_alarm: float  #: chance at most that a promise that is kept is called refuted
+    #: of a search: `data`, `neighbor` and `epsilon` of the pair, to look at or to audit again
     witness: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
     def ratio(self) -> float:
-        """Realized over promised; above 1 the promise is broken."""
-        return loss_ratio(self.realized, self.promised)
+        """Attack over promise; above 1 the promise is broken."""
+        return loss_ratio(max(self.attack, 0.0), self.promised)
 
     @property
     def passed(self) -> bool:
         """Whether this pair does not refute the promise."""
-        return bool(self.ratio <= 1 + SLACK)
+        return bool(self.attack <= self.promised * (1 + SLACK))
 
     def __str__(self) -> str:
-        verdict = "not refuted" if self.passed else "REFUTED"
+        verdict = "not refuted, which proves nothing" if self.passed else "REFUTED"
+        unit = "a success rate of {:.3g}" if self.how == "attack" else "a loss of {:.3g}"
+        if np.isfinite(self.epsilon):
+            unit = f"a delta of {{:.3g}} at {self.epsilon:.3g} nats"
+        shown, most = unit.format(max(self.attack, 0.0)), f"{self.promised:.3g}"
         return (
-            f"Promise {verdict} by this pair: person {self.person} was promised "
-            f"{self.promised:.3g} nats under replace-one neighbors and the densities differ by "
-            f"{self.realized:.3g}, a ratio of {self.ratio:.3g}."
+            f"{self.mechanism}: promise {verdict}. For person {self.person} ({self.neighbors}) "
+            f"the audit by {self.how} shows {shown}; at most {most} was promised."
         )
 
 
@@ -109,7 +118,7 @@ def _points(p: Law, q: Law, draws: int, rng: np.random.Generator) -> Floats:
 class NeighborSearch(NamedTuple):
     """The outcome of `search_neighbors`; unpacks as ``worst, table``."""
 
-    worst: DensityAudit  #: the largest ratio found; its `witness` holds the pair
+    worst: MechanismAudit  #: the largest ratio found; its `witness` holds the pair
     table: pd.DataFrame  #: one row a pair, with kind, person, promised, realized, ratio
 
 
@@ -178,8 +187,8 @@ def search_neighbors(
     Returns
     -------
     NeighborSearch
-        ``.worst``, a DensityAudit whose `witness` holds the data, and ``.table``, a DataFrame with
-        columns kind, person, promised, realized, ratio and a row for every pair tried.
+        ``.worst``, a MechanismAudit whose `witness` holds the data, and ``.table``, a DataFrame
+        with columns kind, person, promised, realized, ratio and a row for every pair tried.
 
     Raises
     ------
@@ -219,11 +228,13 @@ def search_neighbors(
                 highest, pair = found[-1][0], moved
     rows = [(p.kind, p.person, p.promised, realized, ratio) for ratio, realized, p in found]
     table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized", "ratio"])
-    ratio, _, pair = max(found, key=lambda item: item[0])
+    _, realized, pair = max(found, key=lambda item: item[0])
     data, neighbor = pair.sides(mechanism)
     witness = {"data": data, "neighbor": neighbor, "epsilon": pair.budgets}
-    realized = ratio * (pair.promised or 1.0)
-    return NeighborSearch(DensityAudit(realized, pair.promised, draws, pair.person, witness), table)
+    names = type(mechanism).__name__, "PureDP", "replace-one"
+    shown = "largest loss", realized, pair.promised
+    worst = MechanismAudit(*names, pair.person, *shown, np.nan, draws, 0.0, witness)
+    return NeighborSearch(worst, table)
 
 
 def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_Pair]:

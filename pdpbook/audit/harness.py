@@ -5,67 +5,30 @@ one that adds too little noise. PAC privacy speaks of no neighbors: its audit is
 """
 
 import inspect
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from pdpbook import Floats, check
+from pdpbook._users import check_users
 from pdpbook.audit.deltas import delta_lower_bound, pair_deltas, promised_deltas, rows_of
-from pdpbook.audit.density import SLACK, largest_loss, loss_ratio
+from pdpbook.audit.density import SLACK, MechanismAudit, largest_loss
 from pdpbook.audit.membership import GaussianRelease, membership_attack
-from pdpbook.audit.neighbors import differing_person
 from pdpbook.audit.samples import audit_samples
 from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
 
 Data = tuple[ArrayLike, ArrayLike]
 
+RELATIONS = ("replace-one", "add-remove", "labels", "user", "user-labels")
 METHODS = ("density", "samples", "fits")
 DRAWS = {"pure": 200, "density": 20_000, "samples": 20_000, "fits": 2000}
 PLACES = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0])  # epsilons at which a delta is looked at
 RELEASED = ("release_", "coef_", "intercept_", "mean_")  # what a fit publishes
 LEAST = 1e-9  # a smaller delta counts as none: rounding of the densities
-
-
-@dataclass(frozen=True)
-class MechanismAudit:
-    """What one pair of neighbors shows about the promise of a mechanism; see `audit_mechanism`."""
-
-    mechanism: str  #: name of its class
-    promise: str  #: name of the class of its promise
-    neighbors: str  #: the relation of the pair
-    person: int  #: who differs, a row or the place of a user among the sorted labels
-    how: str  #: "largest loss", "closed form", "quadrature", "draws", "counts" or "attack"
-    attack: float  #: what the pair shows at least, a loss in nats, a delta or a success rate
-    promised: float  #: the most that was promised
-    epsilon: float  #: where, for a delta; NaN else
-    draws: int  #: draws or fits on each of the two data sets; 0 where none were needed
-    false_alarm: float  #: chance at most that a promise that is kept is called refuted
-
-    @property
-    def ratio(self) -> float:
-        """Attack over promise; above 1 the promise is broken."""
-        return loss_ratio(max(self.attack, 0.0), self.promised)
-
-    @property
-    def passed(self) -> bool:
-        """Whether this pair does not refute the promise."""
-        return bool(self.attack <= self.promised * (1 + SLACK))
-
-    def __str__(self) -> str:
-        verdict = "not refuted, which proves nothing" if self.passed else "REFUTED"
-        unit = "a success rate of {:.3g}" if self.how == "attack" else "a loss of {:.3g}"
-        if np.isfinite(self.epsilon):
-            unit = f"a delta of {{:.3g}} at {self.epsilon:.3g} nats"
-        shown, most = unit.format(max(self.attack, 0.0)), f"{self.promised:.3g}"
-        return (
-            f"{self.mechanism}: promise {verdict}. For person {self.person} ({self.neighbors}) "
-            f"the audit by {self.how} shows {shown}; at most {most} was promised."
-        )
 
 
 def audit_mechanism(
@@ -176,6 +139,88 @@ def audit_mechanism(
     if how != "draws":
         size, alarm = 0, 0.0
     return report(how, attack, promised, where, size, alarm)
+
+
+def differing_person(data: Data, neighbor: Data, relation: str, *, users: Any = None) -> int:
+    """Find the one person in whom two data sets differ, and refuse what are no neighbors.
+
+    Parameters
+    ----------
+    data, neighbor : pair of array_like
+        ``(X, y)`` with X of shape (n, d) and y of shape (n,). Under add-remove neighbors one of
+        them has a row less, and its other rows stand in the same order.
+    relation : {"replace-one", "add-remove", "labels", "user", "user-labels"}
+        As in `guarantees`; "zero-out" compares runs, not data sets.
+    users : array_like, shape (n,), optional
+        Owner of each row, for the last two relations; by default everybody owns one row.
+
+    Returns
+    -------
+    int
+        The row that differs, of the longer data set under add-remove neighbors; for users, the
+        place of the user among the sorted labels. The first one if the data sets are equal.
+
+    Raises
+    ------
+    ValueError
+        If the two are no neighbors: shapes that do not fit, more than one person who differs, or
+        features that differ where labels alone may.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0]]
+    >>> differing_person((X, [0, 1]), (X, [0, 2]), "replace-one")
+    1
+    >>> differing_person((X, [0, 1]), (X[:1], [0]), "add-remove")
+    1
+    """
+    check.choice(relation, "relation", RELATIONS)
+    pairs = [(np.asarray(X), np.asarray(y)) for X, y in (data, neighbor)]
+    for X, y in pairs:
+        if X.ndim != 2 or y.shape != X.shape[:1]:
+            raise ValueError(
+                "data and neighbor must be pairs of X with shape (n, d) and y with shape (n,); "
+                f"got {X.shape} and {y.shape}"
+            )
+    if relation == "add-remove":
+        return _removed_row(pairs)
+    (X, y), (other_X, other_y) = pairs
+    if X.shape != other_X.shape:
+        raise ValueError(
+            f"{relation} neighbors have equally many rows and columns; "
+            f"got shapes {X.shape} and {other_X.shape}"
+        )
+    features = np.flatnonzero((X != other_X).any(axis=1))
+    if relation in ("labels", "user-labels") and features.size:
+        raise ValueError(
+            f"{relation} neighbors differ in labels alone; X differs in row {features[0]}"
+        )
+    rows = np.union1d(features, np.flatnonzero(y != other_y))
+    owners = check_users(users if relation.startswith("user") else None, len(y)).codes
+    who = np.unique(owners[rows])
+    if len(who) > 1:
+        raise ValueError(
+            f"{relation} neighbors differ in one person; data and neighbor differ in {len(who)} "
+            f"(rows {', '.join(map(str, rows[:10]))}{', ...' if len(rows) > 10 else ''})"
+        )
+    return int(who[0]) if len(who) else 0
+
+
+def _removed_row(pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> int:
+    more, fewer = sorted((np.column_stack(pair) for pair in pairs), key=len, reverse=True)
+    if len(more) != len(fewer) + 1 or more.shape[1] != fewer.shape[1]:
+        raise ValueError(
+            "add-remove neighbors differ by one row; "
+            f"got shapes {pairs[0][0].shape} and {pairs[1][0].shape}"
+        )
+    differs = (more[:-1] != fewer).any(axis=1)
+    row = int(np.argmax(differs)) if differs.any() else len(fewer)
+    if not np.array_equal(np.delete(more, row, axis=0), fewer):
+        raise ValueError(
+            "add-remove neighbors are equal but for one row that is missing; "
+            f"more differs here, from row {row} on"
+        )
+    return row
 
 
 def audit_members(
