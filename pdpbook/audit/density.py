@@ -123,14 +123,12 @@ class NeighborSearch(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """Neighbors on the domain: a person's row of (X, y) against (x, label)."""
+    """Neighbors on the domain: rows (x, y) of everybody, and another row of one person."""
 
     kind: str
-    X: Floats
-    y: Floats
+    rows: Floats
     person: int
-    x: Floats
-    label: float
+    other: Floats
     budgets: Floats
 
     @property
@@ -139,9 +137,9 @@ class _Pair(NamedTuple):
 
     def sides(self, mechanism: Any) -> list[tuple[Floats, Floats]]:
         """Both data sets, in the units of a mechanism."""
-        other_X, other_y = self.X.copy(), self.y.copy()
-        other_X[self.person], other_y[self.person] = self.x, self.label
-        return [_in_units(mechanism, *side) for side in ((self.X, self.y), (other_X, other_y))]
+        changed = self.rows.copy()
+        changed[self.person] = self.other
+        return [_in_units(mechanism, rows[:, :-1], rows[:, -1]) for rows in (self.rows, changed)]
 
 
 def search_neighbors(
@@ -247,21 +245,22 @@ def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_
         X, y = rng.random((n, d)), rng.uniform(-1, 1, n)
         if kind != "random":
             X, y = np.round(X), np.where(y < 0, -1.0, 1.0)
+        rows = np.column_stack([X, y])
         for person in people:
-            x, label = rng.random(d), float(rng.uniform(-1, 1))
+            x, label = rng.random(d), rng.uniform(-1, 1)
             if kind == "corners":
-                x, label = np.round(x), float(np.sign(label))
+                x, label = np.round(x), np.sign(label)
             elif kind == "label flip":
-                x, label = X[person], float(-y[person])
-            yield _Pair(kind, X, y, person, x, label, budgets)
+                x, label = X[person], -y[person]
+            yield _Pair(kind, rows, person, np.append(x, label), budgets)
         return
     level = 0.0 if kind == "null others" else float(rng.choice([rng.random(), 1.0]))
     person = people[int(rng.integers(4))]
-    X, y = np.full((n, d), level), np.full(n, sign if level else 0.0)
-    X[person], y[person] = ones, -sign
+    rows = np.tile(np.append(level * ones, sign if level else 0.0), (n, 1))
+    rows[person] = np.append(ones, -sign)
     records = [(ones, sign), (0 * ones, 0.0), (level * ones, sign), (np.round(rng.random(d)), sign)]
     for x, label in records:
-        yield _Pair(kind, X, y, person, x, label, budgets)
+        yield _Pair(kind, rows, person, np.append(x, label), budgets)
 
 
 def _budgets(n: int, scale: Any, rng: np.random.Generator) -> Floats:
@@ -274,19 +273,17 @@ def _budgets(n: int, scale: Any, rng: np.random.Generator) -> Floats:
 
 def _changed(pair: _Pair, rng: np.random.Generator) -> _Pair:
     """The pair with one number of one record replaced: an extreme value, or a random one."""
-    X, y, x, label = pair.X.copy(), pair.y.copy(), pair.x.copy(), pair.label
+    rows, other = pair.rows.copy(), pair.other.copy()
     new = float(rng.choice([0.0, 1.0, rng.random()]))
-    k, row = int(rng.integers(len(x) + 1)), int(rng.integers(len(y)))
+    k, row = int(rng.integers(len(other))), int(rng.integers(len(rows)))
     who = rng.choice(["others", "record", "replacement"])
-    row = row if who == "others" else pair.person
-    if k == len(x):
-        label = 2 * new - 1 if who == "replacement" else label
-        y[row] = y[row] if who == "replacement" else 2 * new - 1
-    elif who == "replacement":
-        x[k] = new
+    if k == len(other) - 1:
+        new = 2 * new - 1  # a label
+    if who == "replacement":
+        other[k] = new
     else:
-        X[row, k] = new
-    return _Pair("climbed", X, y, pair.person, x, label, pair.budgets)
+        rows[row if who == "others" else pair.person, k] = new
+    return pair._replace(kind="climbed", rows=rows, other=other)
 
 
 def _in_units(mechanism: Any, X: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -7,7 +7,6 @@ attack can refute a ceiling, never prove it. The ceilings are `pdpbook.pac`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -278,8 +277,8 @@ def membership_attack(
     log_density = log_density or getattr(release, "log_density", None)
 
     truth = np.arange(shadows) % 2 == 0
-    _, outputs = _play(release, n, target, truth, q, rng)
-    guess = _fit(outputs[truth], outputs[~truth])
+    _, seen = _play(release, n, target, truth, q, rng)
+    inside, outside = seen[truth], seen[~truth]
     truth = rng.random(trials) < q
     halves, outputs = _play(release, n, target, truth, q, rng)
     lean = np.log(q) - np.log1p(-q)
@@ -296,7 +295,8 @@ def membership_attack(
             for output, (in_, out) in zip(outputs, pairs, strict=True)
         ]
         informed = score("informed", np.asarray(ratio))
-    return MembershipAttack(int(target), max(q, 1 - q), score("shadow", guess(outputs)), informed)
+    shadow = score("shadow", _log_ratio(outputs, inside, outside))
+    return MembershipAttack(int(target), max(q, 1 - q), shadow, informed)
 
 
 def _both(members: Members, target: int) -> tuple[Members, Members]:
@@ -321,19 +321,15 @@ def _play(
     return halves, np.array(outputs)
 
 
-def _fit(inside: Floats, outside: Floats) -> Callable[[Floats], Floats]:
-    """Log-ratio of two Gaussian laws fitted to releases, in units of the pooled deviation."""
+def _log_ratio(outputs: Floats, inside: Floats, outside: Floats) -> Floats:
+    """Of two Gaussian laws fitted to releases, in units of the pooled deviation."""
     pooled = np.concatenate([inside, outside])
     center, scale = pooled.mean(axis=0), pooled.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
-
-    def law(sample: Floats) -> Callable[[Floats], Any]:
-        mean, d = ((sample - center) / scale).mean(axis=0), sample.shape[1]
-        cov = np.atleast_2d(np.cov((sample - center) / scale, rowvar=False)) + FLOOR * np.eye(d)
+    found = []
+    for sample in ((inside - center) / scale, (outside - center) / scale):
+        cov = np.atleast_2d(np.cov(sample, rowvar=False)) + FLOOR * np.eye(sample.shape[1])
         root = stats.Covariance.from_cholesky(np.linalg.cholesky(cov))
-        return lambda outputs: stats.multivariate_normal.logpdf(
-            (outputs - center) / scale, mean, root
-        )
-
-    first, second = law(inside), law(outside)
-    return lambda outputs: first(outputs) - second(outputs)
+        law = stats.multivariate_normal(sample.mean(axis=0), root)
+        found.append(law.logpdf((outputs - center) / scale))
+    return np.asarray(found[0] - found[1])
