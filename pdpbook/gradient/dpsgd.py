@@ -18,12 +18,7 @@ from pdpbook._domain import ball_to_user_units, features_to_domain, labels_to_do
 from pdpbook.frames.ball import OnePromise
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
-from pdpbook.gradient.accounting import (
-    ACCOUNTANTS,
-    calibrate_noise_multiplier,
-    calibrate_to_success_rate,
-    dpsgd_epsilon,
-)
+from pdpbook.gradient import accounting
 from pdpbook.guarantees import ApproximateDP
 from pdpbook.noise.laws import check_points, check_size
 from pdpbook.reports.frames import ball_frame
@@ -247,7 +242,7 @@ class DPSGDRegression(OnePromise):
     epochs: int = setting(default=10, rule=check.count)
     clip_norm: float = setting(default=1.0, rule=check.scale)
     noise_multiplier: float | None = setting(default=None, rule=optional(check.scale))
-    accountant: str = setting(default="pld", rule=one_of(*ACCOUNTANTS))
+    accountant: str = setting(default="pld", rule=one_of(*accounting.ACCOUNTANTS))
     n_public: int | None = setting(default=None, rule=optional(check.count))
 
     make_law = DPSGDLaw
@@ -266,7 +261,7 @@ class DPSGDRegression(OnePromise):
         epsilon = self.level(people)
         if self.noise_multiplier is not None:
             run = float(self.noise_multiplier), *self.schedule(len(people.y))
-            epsilon = dpsgd_epsilon(*run, self.delta, accountant=self.accountant)
+            epsilon = accounting.dpsgd_epsilon(*run, self.delta, accountant=self.accountant)
         return ApproximateDP(epsilon, self.delta, neighbors=neighbors)
 
     def schedule(self, n: int) -> tuple[float, int]:
@@ -284,8 +279,8 @@ class DPSGDRegression(OnePromise):
         if self.noise_multiplier is not None:
             return float(self.noise_multiplier)
         if self.success_rate is not None:
-            return calibrate_to_success_rate(self.success_rate, rate, steps)
-        return calibrate_noise_multiplier(
+            return accounting.calibrate_to_success_rate(self.success_rate, rate, steps)
+        return accounting.calibrate_noise_multiplier(
             epsilon, self.delta, rate, steps, accountant=self.accountant
         )
 
@@ -293,7 +288,7 @@ class DPSGDRegression(OnePromise):
         if self.success_rate is not None and self.noise_multiplier is not None:
             raise ValueError("success_rate and noise_multiplier must not both be given")
         if self.success_rate is not None:
-            calibrate_to_success_rate(self.success_rate, 1.0, 1)  # refuses bad values
+            accounting.calibrate_to_success_rate(self.success_rate, 1.0, 1)  # refuses bad values
 
     def refuse_given(self, epsilon: Any) -> None:
         for name in ("success_rate", "noise_multiplier"):

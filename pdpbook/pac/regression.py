@@ -52,10 +52,7 @@ class CalibratedRelease:
 
     def center(self, members: ArrayLike) -> Floats:
         """Clipped weights of one subset, shape (n,) to (p,): what the noise is added to."""
-        mask = np.asarray(members)
-        if mask.dtype != bool or mask.shape != (len(self.pool.y),):
-            raise ValueError(f"members must be booleans of shape ({len(self.pool.y)},)")
-        return self.region.clip(self.pool.fits(mask[None])[0])
+        return self.region.clip(self.pool.fits(np.asarray(members)[None])[0])
 
     def draw(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Released weights, each of a fresh secret half that is then forgotten.
