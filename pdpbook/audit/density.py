@@ -6,7 +6,7 @@ here point by point, without sampling error. Passing is no proof; failing is a r
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -51,8 +51,10 @@ class MechanismAudit:
 
     @property
     def ratio(self) -> float:
-        """Attack over promise; above 1 the promise is broken."""
-        return loss_ratio(max(self.attack, 0.0), self.promised)
+        """Attack over promise; of a promise of 0, any loss at all is infinitely too much."""
+        if self.promised > 0:
+            return float(max(self.attack, 0.0) / self.promised)
+        return float("inf") if self.attack > 0 else 0.0
 
     @property
     def passed(self) -> bool:
@@ -69,13 +71,6 @@ class MechanismAudit:
             f"{self.mechanism}: promise {verdict}. For person {self.person} ({self.neighbors}) "
             f"the audit by {self.how} shows {shown}; at most {most} was promised."
         )
-
-
-def loss_ratio(realized: float, promised: float) -> float:
-    """Loss over budget; of a budget of 0, any loss at all is infinitely too much."""
-    if promised > 0:
-        return float(realized / promised)
-    return float("inf") if realized > 0 else 0.0
 
 
 def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
@@ -130,10 +125,6 @@ class _Pair(NamedTuple):
     person: int
     other: Floats
     budgets: Floats
-
-    @property
-    def promised(self) -> float:
-        return float(self.budgets[self.person])
 
     def sides(self, mechanism: Any) -> list[tuple[Floats, Floats]]:
         """Both data sets, in the units of a mechanism."""
@@ -204,35 +195,35 @@ def search_neighbors(
     scale = check.epsilon(epsilon)
     if np.ndim(scale):
         scale = check.epsilon(scale, n)
-    found: list[tuple[float, float, _Pair]] = []  # ratio and loss of every pair
+    found: list[tuple[MechanismAudit, _Pair]] = []
+    names = type(mechanism).__name__, "PureDP", "replace-one"
 
     def audit(pair: _Pair, law: Any = None) -> Any:
         data, neighbor = pair.sides(mechanism)
         law = law or mechanism.output_law(*data, epsilon=pair.budgets)
         other = mechanism.output_law(*neighbor, epsilon=pair.budgets)
-        realized = largest_loss(law, other, draws, rng)
-        found.append((loss_ratio(realized, pair.promised), realized, pair))
+        loss, budget = largest_loss(law, other, draws, rng), float(pair.budgets[pair.person])
+        shown = "largest loss", loss, budget
+        found.append((MechanismAudit(*names, pair.person, *shown, np.nan, draws, 0.0), pair))
         return law
 
     while len(found) < trials:
         law = None
         for pair in islice(_propose(n, d, scale, rng), trials - len(found)):
             law = audit(pair, law)  # one law, many neighbors
-    for highest, _, pair in sorted(found, key=lambda item: -item[0])[:climbs]:
+    for start, pair in sorted(found, key=lambda item: -item[0].ratio)[:climbs]:
+        highest = start.ratio
         for _ in range(steps):
             moved = _changed(pair, rng)
             audit(moved)
-            if found[-1][0] >= highest:
-                highest, pair = found[-1][0], moved
-    rows = [(p.kind, p.person, p.promised, realized, ratio) for ratio, realized, p in found]
+            if found[-1][0].ratio >= highest:
+                highest, pair = found[-1][0].ratio, moved
+    rows = [(p.kind, one.person, one.promised, one.attack, one.ratio) for one, p in found]
     table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized", "ratio"])
-    _, realized, pair = max(found, key=lambda item: item[0])
+    worst, pair = max(found, key=lambda item: item[0].ratio)
     data, neighbor = pair.sides(mechanism)
     witness = {"data": data, "neighbor": neighbor, "epsilon": pair.budgets}
-    names = type(mechanism).__name__, "PureDP", "replace-one"
-    shown = "largest loss", realized, pair.promised
-    worst = MechanismAudit(*names, pair.person, *shown, np.nan, draws, 0.0, witness)
-    return NeighborSearch(worst, table)
+    return NeighborSearch(replace(worst, witness=witness), table)
 
 
 def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_Pair]:

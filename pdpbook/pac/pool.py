@@ -183,7 +183,6 @@ class Pool:
             with_i, without, each = masks[at], masks[at], np.arange(len(who))
             with_i[each, who], without[each, who] = True, False
             U[at, who] = self._checked(with_i) - self._checked(without)
-        beta[~masks.any(axis=1)] = self._nobody
         return self._back(beta, fit=True), self._back(U)
 
     def refit(self, mask: Masks) -> Floats:
@@ -221,22 +220,19 @@ class Pool:
         inverse = np.linalg.inv(factor)
         short |= ~(RANK * np.linalg.norm(inverse, axis=(1, 2)) < 1)
         inverse = inverse / length[:, :, None]
-        return np.einsum("tpq,tq->tp", inverse, R[:, :p, p]), inverse, short
+        beta = np.einsum("tpq,tq->tp", inverse, R[:, :p, p])
+        nobody = ~masks.any(axis=1)  # whose weights are known: zero, from the pool's own origin
+        beta[nobody], short[nobody] = 0.0, False
+        if self.fit_intercept:
+            beta[nobody, 0] = -self._middle[1]
+        return beta, inverse, short
 
     def _checked(self, masks: Masks) -> Floats:
-        """Weights as `_solve` counts them, of nobody too; refused where they are not known."""
+        """Weights as `_solve` counts them; refused where they are not known."""
         beta, _, short = self._solve(masks)
-        nobody = ~masks.any(axis=1)
-        if np.any(short & ~nobody):
+        if short.any():
             self._refuse_rank()
-        beta[nobody] = self._nobody
         return beta
-
-    @property
-    def _nobody(self) -> Floats:
-        """Weights of zero, as `_solve` counts them."""
-        k, d = int(self.fit_intercept), self.X.shape[1]
-        return np.asarray(np.r_[[-self._middle[1]] * k, np.zeros(d)])
 
     def _back(self, beta: Floats, *, fit: bool = False) -> Floats:
         """Coefficients first, intercept last and of the pool's own origin; or a difference."""
