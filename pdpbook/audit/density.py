@@ -82,7 +82,7 @@ def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
     from next to the centers to a billion radii out, and over draws blown up as far, so that laws
     whose tails fall at different rates are told apart whatever the centers. From every log-ratio
     we take what rounding of the two log-densities can explain, so that very far points do not
-    cry wolf. Statement ``lem-loss-ratio``, chapter *personalized/pdp_op*.
+    cry wolf.
     """
     points = _points(p, q, draws, rng)
     left, right = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
@@ -186,7 +186,7 @@ def search_neighbors(
 
     Notes
     -----
-    Statement ``thm-pdp-op``, chapter *personalized/pdp_op*.
+    Statements ``lem-loss-ratio`` and ``thm-pdp-op``, chapter *personalized/pdp_op*.
     """
     check.rng(rng)
     n, d, trials = check.count(n, "n"), check.count(d, "d"), check.count(trials, "trials")
