@@ -46,7 +46,7 @@ class MechanismAudit:
     epsilon: float  #: where, for a delta; NaN else
     draws: int  #: draws or fits on each of the two data sets; 0 where none were needed
     false_alarm: float  #: chance at most that a promise that is kept is called refuted
-    #: of a search: `data`, `neighbor` and `epsilon` of the pair, to look at or to audit again
+    #: `data`, `neighbor` and `epsilon` of the worst pair of a search, to audit it again
     witness: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
