@@ -25,7 +25,7 @@ from pdpbook.gwa import (
 )
 from pdpbook.gwa.rows import design_of, first_rows, price, problem_of
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.pac import PACRegression, membership_differences
+from pdpbook.pac import PACRegression, Pool
 from pdpbook.per_instance import (
     explain,
     per_instance_epsilon,
@@ -1023,7 +1023,7 @@ def test_estimators_that_need_everything_refuse_blocks(model):
         (lambda X, y: per_instance_epsilon(X, y, 1.0, 1.0, 0.1), "per_instance_epsilon takes"),
         (lambda X, y: loss_moments(X, y, np.ones(D), 1.0), "loss_moments takes"),
         (lambda X, y: explain(0, X, y, 1.0, 1.0, 0.1), "per_instance_epsilon takes"),
-        (lambda X, y: membership_differences(X, y, np.ones(N, bool)), "X must be .*in memory"),
+        (lambda X, y: Pool(X, y), "X must be .*in memory"),
         (lambda X, y: gwa_weights(X, sigma2=1.0, epsilon=1.0, width=1.0), "X must be .*in memory"),
     ],
 )

@@ -442,7 +442,7 @@ def pac_regression(m, seed):
     )
     law, simulate = model.output_law(X, y, half), np.random.default_rng(seed).spawn(2)[0]
     moments = pac.difference_moments(
-        X, y, alpha=2.0, basis="svd", tol=0.1, max_draws=4000, rng=simulate
+        pac.Pool(X, y, alpha=2.0), basis="svd", tol=0.1, max_draws=4000, rng=simulate
     )
     aim = pac.conditional_success_rate(0.75, 0.99)
     tau = pac.success_rate_to_snr(aim)
@@ -457,7 +457,7 @@ def pac_regression(m, seed):
     return max(
         close(release[0], law.mean, rtol=1e-8),
         close(root @ root.T, law.cov, rtol=1e-7),
-        close(differences, pac.membership_differences(X, y, half, alpha=2.0), rtol=1e-8),
+        close(differences, pac.Pool(X, y, alpha=2.0).differences(half[None])[1][0], rtol=1e-8),
         close(Sigma, pac_rule(moments, tau), rtol=1e-9),
     )
 

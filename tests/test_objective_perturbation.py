@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from densities import audit_density
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -393,7 +394,7 @@ def dueled(model, epsilon=None, pair=None):
     epsilon = people()[2] if epsilon is None else epsilon
     rng = np.random.default_rng(SEED)
     pair = pair or duel()
-    return audit.audit_density(model, *pair, epsilon=epsilon, person=0, rng=rng).ratio
+    return audit_density(model, *pair, epsilon=epsilon, person=0, rng=rng).ratio
 
 
 @pytest.mark.parametrize("lam", LAMS)
@@ -439,7 +440,7 @@ def test_a_row_norm_is_enforced_and_attained():
         model.output_law(X, y, epsilon=people()[2])
     rng = np.random.default_rng(SEED)
     pair = ((X / 2, y), (X / 2, other))
-    found = audit.audit_density(model, *pair, epsilon=people()[2], person=0, rng=rng)
+    found = audit_density(model, *pair, epsilon=people()[2], person=0, rng=rng)
     assert 0.99 <= found.ratio <= 1
     clipped = InUnits(0.5, row_norm=1.0, clip=True).output_law(X, y, epsilon=people()[2])
     assert_allclose(clipped.X, X / 2, rtol=1e-15)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from densities import audit_density
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -327,7 +328,7 @@ def test_the_exact_rule_spends_the_smallest_budget_too():
     X, y, epsilon = np.zeros((3, 4)), np.zeros(3), np.array([0.02, 1.0, 1.0])
     X[0], y[0] = 1.0, -1.0
     ratios = {
-        rule: audit.audit_density(
+        rule: audit_density(
             SampledRidge(1e4, rule=rule), (X, y), (X, -y), epsilon=epsilon, person=0,
             rng=np.random.default_rng(SEED),
         ).ratio

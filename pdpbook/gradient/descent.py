@@ -5,6 +5,7 @@ minimizer has to be reached and every iterate may be seen. Noise added once, to 
 objective, lives in `personalized` and `objective_perturbation`.
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import gaussian_mu
+from pdpbook.noise.laws import check_points, check_size
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
 from pdpbook.sensitivity import huber_constant
@@ -87,13 +89,8 @@ class DescentLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density of paths, shape (..., steps * d); returns shape (...)."""
-        points = np.asarray(check.finite(points, "points"))
         d = self.X.shape[1]
-        if points.ndim == 0 or points.shape[-1] != self.steps * d:
-            raise ValueError(
-                f"points must have shape (..., {self.steps * d}), a path each; "
-                f"got shape {points.shape}"
-            )
+        points = check_points(points, self.steps * d, ", a path each")
         path = points.reshape(*points.shape[:-1], self.steps, d)
         before = np.concatenate([np.zeros_like(path[..., :1, :]), path[..., :-1, :]], axis=-2)
         scale = self.step_size * self.sigma
@@ -103,11 +100,13 @@ class DescentLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw paths: shape (steps * d,), or (size, steps * d)."""
-        check.rng(rng)
-        count = 1 if size is None else check.count(size, "size", minimum=0)
-        noise = rng.standard_normal((self.steps, count, self.X.shape[1]))
+        rng, shape = check.rng(rng), check_size(size)
+        noise = rng.standard_normal((self.steps, math.prod(shape), self.X.shape[1]))
         paths = self._run(-self.step_size * self.sigma * noise)
-        return np.asarray(paths[0] if size is None else paths)
+        return np.reshape(paths, (*shape, paths.shape[1]))
+
+    def _clip(self, residuals: Floats) -> Floats:
+        return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))
 
     def _run(self, noise: Floats) -> Floats:
         """Descend from zero; noise of shape (steps, size, d)."""
@@ -116,9 +115,6 @@ class DescentLaw:
             theta = self.next_mean(theta) + noise[k]
             path[k] = theta
         return np.asarray(path.swapaxes(0, 1).reshape(noise.shape[1], self.steps * noise.shape[2]))
-
-    def _clip(self, residuals: Floats) -> Floats:
-        return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))
 
 
 @mechanism
@@ -242,7 +238,7 @@ class GradientDescentRidge(CubeRegressor):
             )
         huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
         if self.step_size is not None:
-            step = check.single(check.positive(self.step_size, "step_size"), "step_size")
+            step = check.number(self.step_size, "step_size")
             if not step < 1 / self.lam:
                 raise ValueError(
                     f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
@@ -268,10 +264,9 @@ class GradientDescentRidge(CubeRegressor):
         sigma = crowd.loudness or 1 / self.public_rate(crowd)
         added = (step * sigma) ** 2
         most = max(abs(1 - 2 * step * v) for v in (lam, lam + self.radius(k) ** 2))
-
-        def gain(values: Floats) -> Floats:
-            return added * powers((1 - 2 * step * (values + lam)) ** 2, self.steps)
-
         bound = k * added * float(powers(most**2, self.steps))
-        spread, width = through(frame.kept, gain), 2 * frame.half
-        return Noise.of(crowd, frame, spread, bound, width=width, scale=sigma)
+        ratios = through(
+            frame.kept, lambda v: added * powers((1 - 2 * step * (v + lam)) ** 2, self.steps)
+        )
+        width = 2 * frame.half
+        return Noise.of(crowd, frame, ratios, bound, width=width, scale=sigma)

@@ -77,16 +77,8 @@ class AdaOPS(PosteriorRegressor):
 
     def plan(self, epsilon: float, d: int) -> AdaptivePlan:
         """Return how the released numbers become parameters of the draw."""
-        return AdaptivePlan(
-            epsilon,
-            float(self.delta),
-            d,
-            int(self.n_max),
-            float(self.norm_guess),
-            bool(self.release_norm),
-            self.calibration,
-            check_kappa(self.kappa),
-        )
+        steering = self.norm_guess, self.release_norm, self.calibration, self.kappa
+        return AdaptivePlan(epsilon, float(self.delta), d, self.n_max, *steering)
 
     def release(self, draw: Floats, law: AdaptiveLaw, people: People) -> None:
         self.release_ = draw

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import check
-from pdpbook.audit.harness import MechanismAudit, audit_mechanism, audit_members
+from pdpbook.audit import MechanismAudit, audit_mechanism, audit_members
 
 
 @dataclass(frozen=True, eq=False)
