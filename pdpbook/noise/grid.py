@@ -294,7 +294,7 @@ class GridLaplace:
 
 def _rate(rate: Any, name: str) -> Fraction:
     known = isinstance(rate, Fraction)
-    exact = Fraction(rate if known else repr(check.single(check.positive(rate, name), name)))
+    exact = Fraction(rate if known else repr(check.number(rate, name)))
     if not exact >= SLOWEST:
         raise ValueError(
             f"{name} must be at least 2**-40; got {float(exact):g}. Take a coarser step"

@@ -63,7 +63,7 @@ def sample_l2_laplace(
 
 
 def _rate(eta: Any) -> float:
-    rate = check.single(check.positive(eta, "eta"), "eta")
+    rate = check.number(eta, "eta")
     low, high = RATES
     if not low <= rate <= high:
         raise ValueError(
@@ -274,7 +274,7 @@ def check_size(size: Any) -> tuple[int, ...]:
 
 def check_step(step: Any) -> Fraction:
     """The width of a grid, a power of two."""
-    value = check.single(check.positive(step, "step"), "step")
+    value = check.number(step, "step")
     if math.frexp(value)[0] != 0.5:
         raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
     return Fraction(value)

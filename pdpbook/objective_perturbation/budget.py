@@ -80,7 +80,7 @@ def split_budget(
     budgets = check.positive(epsilon, "epsilon")
     if np.ndim(budgets) != 1:
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
-    kappa = check.single(check.positive(curvature, "curvature"), "curvature")
+    kappa = check.number(curvature, "curvature")
     delta = check.delta(delta, zero=True)
     total = float(budgets.sum())
     if not total > kappa:
