@@ -63,8 +63,8 @@ def sample_discrete_laplace(
     rng = rng if isinstance(rng, random.SystemRandom) else check.rng(rng)
     if size is None:
         return _draw(exact, rng)
-    count = check.count(size, "size", minimum=0)
-    return np.array([_draw(exact, rng) for _ in range(count)], dtype=np.int64)
+    draws = range(check.count(size, "size", minimum=0))
+    return np.array([_draw(exact, rng) for _ in draws], dtype=np.int64)
 
 
 def _draw(rate: Fraction, rng: Randomness) -> int:
@@ -185,10 +185,8 @@ def grid_rate(
     steps = np.atleast_1d(grid_steps(sensitivity, step, d, error=error))
     budgets = np.atleast_1d(check.positive(epsilon, "epsilon"))
     if len(steps) > 1 and len(budgets) > 1 and len(steps) != len(budgets):
-        raise ValueError(
-            "epsilon and sensitivity must have one length; "
-            f"got {len(budgets)} and {len(steps)} people"
-        )
+        got = f"{len(budgets)} and {len(steps)} people"
+        raise ValueError(f"epsilon and sensitivity must have one length; got {got}")
     pairs = zip(*np.broadcast_arrays(budgets, steps), strict=True)
     rate = min(Fraction(repr(float(b))) / int(k) for b, k in set(pairs))
     return _rate(rate, "epsilon over the steps of a record")

@@ -18,7 +18,7 @@ from pdpbook.per_instance.objective import (
     objective_perturbation_losses,
     objective_perturbation_profile,
 )
-from pdpbook.per_instance.ops import PersonProfile, ops_bound, ops_epsilon, ops_profile, ops_renyi
+from pdpbook.per_instance.ops import Profile, ops_bound, ops_epsilon, ops_profile, ops_renyi
 from pdpbook.per_instance.pairs import ReplaceOneProfile, composed_profile, replace_one_profile
 from pdpbook.per_instance.people import (
     Explanation,

@@ -15,7 +15,7 @@ from scipy.optimize import elementwise
 
 from pdpbook import Floats, check
 from pdpbook.noise.profiles import places
-from pdpbook.per_instance.ops import PersonProfile
+from pdpbook.per_instance.ops import Profile
 from pdpbook.ridge import leave_one_out
 
 REACH = 10.0  # standard deviations kept; what is left has probability below 1e-22
@@ -27,7 +27,7 @@ RUNGS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 
 def objective_perturbation_profile(
     epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike, spread: ArrayLike
-) -> PersonProfile:
+) -> Profile:
     r"""Exact privacy profile of objective perturbation of ridge, for one person or many.
 
     The release is :math:`\arg\min_\theta \frac12\|y-X\theta\|^2 + \frac\lambda2\|\theta\|^2
@@ -57,7 +57,7 @@ def objective_perturbation_profile(
 
     Returns
     -------
-    PersonProfile
+    Profile
         `add` and `remove`, of the common shape.
 
     Notes
@@ -77,7 +77,7 @@ def objective_perturbation_profile(
     add, remove = np.zeros(values[0].shape), np.zeros(values[0].shape)
     for at in places(np.ones(add.shape), BLOCK):
         add.flat[at], remove.flat[at] = _profile(*(value.flat[at] for value in values))
-    return PersonProfile(add[()], remove[()])
+    return Profile(add[()], remove[()])
 
 
 def objective_perturbation_epsilon(
@@ -172,9 +172,7 @@ def objective_perturbation_losses(
     array([7.  , 0.56, 6.32])
     """
     X, y = check.design(X, y)
-    lam = check.number(lam, "lam")
-    sigma = check.number(sigma, "sigma")
-    delta = check.delta(delta)
+    lam, sigma, delta = check.number(lam, "lam"), check.number(sigma, "sigma"), check.delta(delta)
     fit = leave_one_out(X, y, lam, np.ones(len(y)))
     inverse = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T).T
     length = np.linalg.norm(X, axis=1)
@@ -195,9 +193,8 @@ def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> 
     first, mu, rho, tau = check.together(names, first, mu, rho, tau)
     if not np.all(tau >= mu * (1 - 1e-9)):
         at = np.argmin(tau / mu)
-        raise ValueError(
-            f"spread must be at least the leverage; got {tau.flat[at]:g} against {mu.flat[at]:g}"
-        )
+        got = f"{tau.flat[at]:g} against {mu.flat[at]:g}"
+        raise ValueError(f"spread must be at least the leverage; got {got}")
     return [first, mu, rho, np.maximum(mu, tau)]
 
 

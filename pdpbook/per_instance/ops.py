@@ -20,16 +20,14 @@ CHUNK = 1 << 12  # people handled at once, so that the work stays in the cache
 MEANT: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}
 
 
-class PersonProfile(NamedTuple):
-    """Smallest delta in each direction of one pair of data sets; see `ops_profile`."""
+class Profile(NamedTuple):
+    """A curve of one person in each direction: smallest deltas, or divergences."""
 
     add: Any  #: the release without the person against the release with them
     remove: Any  #: the release with the person against the release without them
 
 
-def ops_profile(
-    epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike
-) -> PersonProfile:
+def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Profile:
     r"""Exact privacy profile of one posterior sample, for one person, in both directions.
 
     The release is a draw of :math:`\mathcal N(\hat\theta, (\gamma H)^{-1})`,
@@ -55,7 +53,7 @@ def ops_profile(
 
     Returns
     -------
-    PersonProfile
+    Profile
         `add`, never the smaller, and `remove`, 0 from half of
         :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
 
@@ -78,7 +76,7 @@ def ops_profile(
             some = eps.flat[at], mu.flat[at], rho.flat[at]
             add.flat[at] = np.exp(log_add(*some)[0])
             remove.flat[at] = np.exp(log_remove(*some))
-    return PersonProfile(add[()], remove[()])
+    return Profile(add[()], remove[()])
 
 
 def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Any:
@@ -182,7 +180,7 @@ def ops_bound(
     return bound[()]
 
 
-def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> PersonProfile:
+def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Profile:
     r"""Renyi divergences of one posterior sample, for one person, in both directions.
 
     .. math::
@@ -200,7 +198,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
 
     Returns
     -------
-    PersonProfile
+    Profile
         `add`, the first divergence, infinite from :math:`\alpha = 1 + 1/\mu` on; `remove`, the
         second, always finite.
 
@@ -227,7 +225,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     add = np.where(finite, add, np.inf)
     remove = np.log1p(mu) / 2 + quadratic / (1 + order * mu)
     remove -= np.log1p(beyond * mu / (1 + mu)) / (2 * beyond)
-    return PersonProfile(np.maximum(add, 0.0), np.maximum(remove, 0.0))
+    return Profile(np.maximum(add, 0.0), np.maximum(remove, 0.0))
 
 
 def _person(first: Any, leverage: Any, scaled_residual: Any, name: str) -> list[Floats]:

@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import ndtr
 
 from pdpbook import Floats, check
-from pdpbook.per_instance.ops import PersonProfile
+from pdpbook.per_instance.ops import Profile
 from pdpbook.per_instance.people import ops_parameters
 from pdpbook.ridge import factor, triangle, weighted_ridge
 
@@ -110,7 +110,7 @@ def composed_profile(
     *,
     copies: int = 1,
     grid: float = 1e-4,
-) -> PersonProfile:
+) -> Profile:
     r"""Privacy profile of several posterior samples together, for one person.
 
     The loss of each release is put on a grid, rounded *up*; the sum of the losses is a
@@ -129,7 +129,7 @@ def composed_profile(
 
     Returns
     -------
-    PersonProfile
+    Profile
         `add` and `remove`, both rounded up.
 
     Notes
@@ -144,14 +144,11 @@ def composed_profile(
     0.00084
     """
     eps = np.asarray(check.nonnegative(epsilon, "epsilon"))
-    mu = np.atleast_1d(check.positive(leverage, "leverage")).astype(float)
-    rho = np.atleast_1d(check.nonnegative(scaled_residual, "scaled_residual")).astype(float)
-    if mu.ndim != 1 or rho.ndim != 1 or len({len(mu), len(rho), 1}) > 2:
-        raise ValueError(
-            f"leverage and scaled_residual must have one entry a release; got shapes {mu.shape} "
-            f"and {rho.shape}"
-        )
-    mu, rho = np.broadcast_arrays(mu, rho)
+    mu = check.positive(leverage, "leverage")
+    rho = np.atleast_1d(check.nonnegative(scaled_residual, "scaled_residual"))
+    mu, rho = check.together("leverage and scaled_residual", mu, rho)
+    if mu.ndim > 1:
+        raise ValueError(f"leverage must have one entry a release; got shape {mu.shape}")
     copies = check.count(copies, "copies")
     grid = check.number(grid, "grid")
     deltas = []
@@ -161,7 +158,7 @@ def composed_profile(
         total = total.self_compose(copies, 1e-15) if copies > 1 else total
         found = np.array([total.get_delta_for_epsilon(float(e)) for e in eps.ravel()])
         deltas.append(found.reshape(eps.shape)[()])
-    return PersonProfile(*deltas)
+    return Profile(*deltas)
 
 
 def _loss_pmf(mu: float, rho: float, grid: float, direction: str) -> Any:

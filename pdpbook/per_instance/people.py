@@ -303,9 +303,8 @@ def stream_per_instance(
         order = np.argsort(-largest, kind="stable")[:top]
         largest, rows, n = largest[order], rows[order], n + size
     if n != fit.n:
-        raise ValueError(
-            f"blocks must hold the same people both times; got {fit.n} first, {n} the second time"
-        )
+        got = f"{fit.n} first, {n} the second time"
+        raise ValueError(f"blocks must hold the same people both times; got {got}")
     return StreamReport(n, fit.theta, total / n, largest, rows, delta, counts, EDGES)
 
 

@@ -63,10 +63,8 @@ def stationary_shift(
     start = np.atleast_1d(check.finite(start, "start"))
     end = np.atleast_1d(check.finite(end, "end"))
     if not score.shape == start.shape == end.shape or score.ndim != 1:
-        raise ValueError(
-            f"score, start and end must have one shape (d,); got {score.shape}, "
-            f"{start.shape} and {end.shape}"
-        )
+        got = f"{score.shape}, {start.shape} and {end.shape}"
+        raise ValueError(f"score, start and end must have one shape (d,); got {got}")
     node, weight = np.polynomial.legendre.leggauss(check.count(nodes, "nodes"))
     share = (1 + node) / 2
     average: Any = sum(
@@ -137,8 +135,7 @@ def output_perturbation_losses(
     if np.isnan(rows).any():
         raise ValueError(f"move must not be NaN; got it in row {np.isnan(rows).any(1).argmax()}")
     n, d = rows.shape
-    gamma = check.number(gamma, "gamma")
-    delta = check.delta(delta)
+    gamma, delta = check.number(gamma, "gamma"), check.delta(delta)
     A = np.eye(d) if metric is None else np.asarray(check.finite(metric, "metric"))
     if A.shape != (d, d) or not np.allclose(A, A.T, rtol=1e-10, atol=0):
         raise ValueError(f"metric must be symmetric of shape ({d}, {d}); got shape {A.shape}")
@@ -204,8 +201,7 @@ def release_intervals(
     """
     release = np.atleast_1d(check.finite(release, "release"))
     G = np.asarray(check.finite(gram, "gram"))
-    gamma = check.number(gamma, "gamma")
-    variance = check.number(variance, "variance")
+    gamma, variance = check.number(gamma, "gamma"), check.number(variance, "variance")
     level = check.delta(level, "level")
     if release.ndim != 1 or G.shape != (release.size, release.size):
         raise ValueError(f"gram must have shape (d, d) for a release of shape (d,); got {G.shape}")

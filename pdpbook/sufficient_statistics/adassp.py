@@ -110,12 +110,7 @@ def _system(
     release: ArrayLike, d: int, sigma: float, shift: float, failure: float
 ) -> tuple[Floats, float, Floats]:
     """Matrix, penalty and moment that released numbers stand for."""
-    release = np.asarray(check.finite(release, "release"))
-    if release.shape != (1 + d * (d + 1) // 2 + d,):
-        raise ValueError(
-            f"release must have shape ({1 + d * (d + 1) // 2 + d},) for d = {d}; "
-            f"got shape {release.shape}"
-        )
+    release = check.shaped(release, "release", (1 + d * (d + 1) // 2 + d,), f" for d = {d}")
     gram = np.zeros((d, d))
     gram[np.triu_indices(d)] = release[1:-d]
     gram = gram + np.triu(gram, 1).T
