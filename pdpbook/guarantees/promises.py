@@ -32,6 +32,9 @@ class Promise:
     neighbors: str
     _sentence: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        self._store(**{k: check.each(value, None, k) for k, value in self._parameters().items()})
+
     @property
     def n(self) -> int | None:
         """Number of people with a parameter of their own; None if one serves everybody."""
@@ -171,9 +174,6 @@ class PureDP(Promise):
     neighbors: str = field(kw_only=True)
     _sentence: ClassVar[str] = "{epsilon}-differential privacy"
 
-    def __post_init__(self) -> None:
-        self._store(epsilon=check.each(self.epsilon, None, "epsilon"))
-
     def _profile(self, epsilon: Floats) -> Any:
         return _randomized_response_profile(epsilon, self.epsilon)
 
@@ -257,9 +257,6 @@ class ZeroConcentratedDP(Promise):
     neighbors: str = field(kw_only=True)
     _sentence: ClassVar[str] = "{rho}-zero-concentrated differential privacy"
 
-    def __post_init__(self) -> None:
-        self._store(rho=check.each(self.rho, None, "rho"))
-
     def _profile(self, epsilon: Floats) -> Any:
         rho = np.where(np.asarray(self.rho) > 0, self.rho, 1.0)
         # a = alpha - 1; the slope of log delta is rho (2a + 1) - log(1 + 1/a) - epsilon
@@ -297,9 +294,6 @@ class GaussianDP(Promise):
     mu: Any
     neighbors: str = field(kw_only=True)
     _sentence: ClassVar[str] = "{mu}-Gaussian differential privacy"
-
-    def __post_init__(self) -> None:
-        self._store(mu=check.each(self.mu, None, "mu"))
 
     def _profile(self, epsilon: Floats) -> Any:
         mu = np.asarray(self.mu)

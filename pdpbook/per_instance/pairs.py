@@ -148,7 +148,8 @@ def composed_profile(
     rho = np.atleast_1d(check.nonnegative(scaled_residual, "scaled_residual"))
     mu, rho = check.together("leverage and scaled_residual", mu, rho)
     if mu.ndim > 1:
-        raise ValueError(f"leverage must have one entry a release; got shape {mu.shape}")
+        both = "leverage and scaled_residual"
+        raise ValueError(f"{both} must have one entry a release; got shape {mu.shape}")
     copies = check.count(copies, "copies")
     grid = check.number(grid, "grid")
     deltas = []
