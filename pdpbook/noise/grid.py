@@ -143,9 +143,8 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     moves = check.budgets(check.nonnegative(sensitivity, "sensitivity"), None, "sensitivity")
     grid, d = check_step(step), check.count(d, "d")
     slack = 2 * d * Fraction(check.single(check.nonnegative(error, "error"), "error"))
-    steps = [
-        max(1, math.ceil((Fraction(float(s)) + slack) / grid) + d - 1) for s in np.atleast_1d(moves)
-    ]
+    exact = ((Fraction(float(move)) + slack) / grid for move in np.atleast_1d(moves))
+    steps = [max(1, math.ceil(k) + d - 1) for k in exact]
     if max(steps) > LIMIT:
         raise ValueError(f"step must not be finer than 2**-53 of a sensitivity; got {step:g}")
     return steps[0] if np.ndim(moves) == 0 else np.array(steps, dtype=np.int64)

@@ -2,11 +2,8 @@
 
 Two passes over blocks of people: the first makes one triangular factor of the design, by QR of the
 factors of its blocks; the second has everybody's leverage and residual, hence their loss, by `ops`.
-Data in memory are blocks that are there already. Every result depends on the data: a report for
-the curator, not a promise. Replacing a person, and several releases, are in `pairs`.
-
-`lam` is against the *sum* of squares, `gamma` the inverse temperature, `delta` in (0, 1). With
-``lam=0`` the design must have full column rank.
+Every result depends on the data: a report for the curator, not a promise. Replacing a person, and
+several releases, are in `pairs`.
 """
 
 from collections.abc import Callable, Iterable
@@ -70,7 +67,7 @@ def per_instance_epsilon(
     y : array_like, shape (n,)
         Labels.
     lam : float
-        Penalty against the *sum* of squares, at least 0.
+        Penalty against the *sum* of squares, at least 0; with 0 the columns must be independent.
     gamma : float
         Inverse temperature, above 0; 1 / variance of the labels gives the genuine posterior.
     delta : float
@@ -189,11 +186,7 @@ def explain(
     Returns
     -------
     Explanation
-        Its ``str`` is a paragraph.
-
-    Notes
-    -----
-    Chapter *per_instance/ops*.
+        Its ``str`` is a paragraph. Chapter *per_instance/ops*.
 
     Examples
     --------
@@ -262,7 +255,7 @@ def stream_per_instance(
     Parameters
     ----------
     blocks : Rows, sequence of (X, y), or function of no argument that returns an iterator of them
-        Read twice; both times it must give the same people.
+        Read twice; both times the same people.
     lam, gamma, delta : float
         As in `per_instance_epsilon`.
     top : int, default 10
@@ -278,9 +271,8 @@ def stream_per_instance(
 
     Notes
     -----
-    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. The factor comes from
-    QR of each block, so its error does not grow with the square of the condition number. The few
-    people of leverage near 1 lose digits here: above 1 - 1e-8 their loss counts as infinite.
+    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. The few people of
+    leverage near 1 lose digits here: above 1 - 1e-8 their loss counts as infinite.
 
     Examples
     --------
@@ -319,8 +311,7 @@ def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> 
     Returns
     -------
     ndarray, Dask array or iterator of ndarray
-        Losses in the kind of the data; a Dask array is computed when it is asked for, and so are
-        the arrays of blocks.
+        Losses in the kind of the data; Dask arrays and blocks are computed when asked for.
 
     Notes
     -----
