@@ -79,11 +79,10 @@ def replace_one_profile(
     two, labels = check.design(rows, [first[1], second[1]])
     if two.shape[1] != X.shape[1]:
         raise ValueError(f"records must have {X.shape[1]} entries, as X; got {two.shape[1]}")
-    ones = np.ones(len(y))
     root, _, _ = triangle([factor(X, y)], lam)
     half = solve_triangular(root, two.T, trans="T", check_finite=False).T
     gram = half @ half.T  # x_i' H^{-1} x_j
-    r = np.sqrt(gamma) * (labels - two @ weighted_ridge(X, y, lam, ones))
+    r = np.sqrt(gamma) * (labels - two @ weighted_ridge(X, y, lam, np.ones(len(y))))
     mu = np.diag(gram)
     constant = (np.log1p(mu[0]) - np.log1p(mu[1])) / 2
     constant += (r[0] ** 2 / (1 + mu[0]) - r[1] ** 2 / (1 + mu[1])) / 2
@@ -153,21 +152,21 @@ def composed_profile(
     copies = check.count(copies, "copies")
     grid = check.number(grid, "grid")
     deltas = []
-    for direction in ("add", "remove"):
-        pmfs = (_loss_pmf(m, r, grid, direction) for m, r in zip(mu, rho, strict=True))
+    for sign in (1, -1):  # to add, to remove
+        pmfs = (_loss_pmf(m, r, grid, sign) for m, r in zip(mu, rho, strict=True))
         total = reduce(lambda one, other: one.compose(other, 1e-15), pmfs)
         total = total.self_compose(copies, 1e-15) if copies > 1 else total
-        found = np.array([total.get_delta_for_epsilon(float(e)) for e in eps.ravel()])
+        found = np.array([total.get_delta_for_epsilon(float(e)) for e in eps.flat])
         deltas.append(found.reshape(eps.shape)[()])
     return Profile(*deltas)
 
 
-def _loss_pmf(mu: float, rho: float, grid: float, direction: str) -> Any:
+def _loss_pmf(mu: float, rho: float, grid: float, sign: int) -> Any:
     """Loss of one release on the grid, every part of its mass moved up to the next point."""
     from dp_accounting.pld.pld_pmf import DensePLDPmf
 
-    K, shrink = np.log1p(mu) + rho**2 / (1 + mu), 1.0 if direction == "add" else 1 + mu
-    sign = 1 if direction == "add" else -1  # the loss is sign (v^2 - K) / 2, v normal
+    # the loss is sign (v^2 - K) / 2, v normal
+    K, shrink = np.log1p(mu) + rho**2 / (1 + mu), 1.0 if sign > 0 else 1 + mu
     center, root = rho / shrink, np.sqrt(mu / shrink)
     low, high = sorted((-sign * K / 2, sign * ((center + 8.3 * root) ** 2 - K) / 2))
     start, stop = int(np.floor(low / grid)), int(np.ceil(high / grid))
