@@ -92,9 +92,8 @@ def _l2_profile(epsilon: Floats, d: int, eps0: Floats) -> Floats:
         return np.asarray((high - low) * (value @ (weight / 2)))
 
     last = 2 * np.arcsin(np.sqrt((eps0 - epsilon) / (2 * eps0)))  # cos(last) = epsilon / eps0
-    loss = integral(
-        np.maximum(0, np.minimum(peak, last) - width), np.minimum(last, peak + width), last
-    )
+    start = np.maximum(0, np.minimum(peak, last) - width)
+    loss = integral(start, np.minimum(last, peak + width), last)
     mass = integral(np.maximum(0, peak - width), np.minimum(np.pi, peak + width), None)
     return np.minimum(loss / mass, 1.0)
 

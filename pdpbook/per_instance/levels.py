@@ -272,9 +272,8 @@ def _largest_leverage(share: Floats, leverages: Floats, direction: Floats) -> Fl
     def dual(log_x: Floats) -> Floats:
         x = top * np.exp(log_x)[:, None]  # L - top
         falling = mass * x / (x + gap)
-        return np.asarray(
-            top + (rest * x[:, 0] - (falling * gap).sum(axis=1)) / falling.sum(axis=1)
-        )
+        value = top + (rest * x[:, 0] - (falling * gap).sum(axis=1)) / falling.sum(axis=1)
+        return np.asarray(value)
 
     low, high = np.full(len(share), -45.0), np.full(len(share), 30.0)
     golden = (np.sqrt(5) - 1) / 2
