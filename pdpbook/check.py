@@ -82,7 +82,8 @@ def count(value: Any, name: str, *, minimum: int = 1) -> int:
 def delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) -> float:
     """Return a failure probability as a float in (0, 1), or in [0, 1) when `zero` is allowed."""
     rule = "at least 0 and below 1" if zero else "above 0 and below 1"
-    return _scalar(value, name, lambda v: ((v >= 0) if zero else (v > 0)) & (v < 1), rule)
+    clean = _numbers(value, name, lambda v: ((v >= 0) if zero else (v > 0)) & (v < 1), rule)
+    return single(clean, name)
 
 
 def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
@@ -140,10 +141,8 @@ def choice(value: Any, name: str, choices: Sequence[str]) -> str:
 
 
 def number(value: Any, name: str) -> float:
-    clean = positive(value, name)
-    if np.ndim(clean):
-        raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
-    return float(clean)
+    """Return a single number, finite and above 0."""
+    return single(positive(value, name), name)
 
 
 def flag(value: Any, name: str) -> None:
@@ -189,6 +188,23 @@ def matrix(
         why = why or (letters and f", {letters} at least 1")
         raise ValueError(f"{name} must have shape ({rows}, {columns}){why}; got {clean.shape}")
     return clean
+
+
+def shaped(value: ArrayLike, name: str, shape: tuple[int, ...], why: str = "") -> Floats:
+    """Return finite floats of exactly this shape; `why` is a part of the error."""
+    clean = np.asarray(finite(value, name))
+    if clean.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}{why}; got shape {clean.shape}")
+    return clean
+
+
+def together(names: str, *values: Any) -> list[Floats]:
+    """Return what checks above let through as arrays of floats of one shape."""
+    try:
+        return [np.asarray(array, dtype=float) for array in np.broadcast_arrays(*values)]
+    except ValueError:
+        shapes = ", ".join(str(np.shape(value)) for value in values)
+        raise ValueError(f"{names} must broadcast to one shape; got {shapes}") from None
 
 
 def weights(values: ArrayLike | None, n: int) -> Floats:
@@ -272,13 +288,6 @@ def refuse_masked(value: Any, name: str) -> None:
         raise TypeError(
             f"{name} must not be a masked array: its hidden entries would be used; leave them out"
         )
-
-
-def _scalar(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> float:
-    clean = _numbers(value, name, holds, rule)
-    if np.ndim(clean):
-        raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
-    return float(clean)
 
 
 def _numbers(value: Any, name: str, holds: Callable[[Any], Any], rule: str) -> Any:

@@ -268,12 +268,12 @@ def ridge_of_sums(gram: Floats, moment: Floats, lam: float) -> Floats | None:
 
 def ridge_of_factors(factors: Iterable[tuple[Floats, int]], lam: float) -> Floats:
     """Minimizer from the factors of all blocks, against the *sum* of weighted squares."""
-    root, labels = triangle(factors, lam)
+    root, labels, _ = triangle(factors, lam)
     return np.asarray(solve_triangular(root, labels, check_finite=False))
 
 
-def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats]:
-    """R with R'R = X'X + lam I, and R^{-T} X'y, by QR of each block's factor under the last one.
+def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats, int]:
+    """R with R'R = X'X + lam I, R^{-T} X'y and n, by QR of each block's factor under the last one.
 
     A block's factor is its columns X and y side by side, or the triangle of their QR, and comes
     with its number of rows. The error does not grow with the square of the condition number.
@@ -290,7 +290,7 @@ def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats,
     d = stacked.shape[1] - 1
     root = stacked[:d, :d]
     _check_rank(root, max(n, d), lam)
-    return root, stacked[:d, d]
+    return root, stacked[:d, d], n
 
 
 def factor(X: Floats, y: Floats) -> tuple[Floats, int]:

@@ -16,20 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pdpbook import check
-from pdpbook._factors import joint_factor, largest_move, largest_pair, tight_factor
-
-__all__ = [
-    "PROOFS",
-    "capped_sensitivity",
-    "huber_constant",
-    "joint_factor",
-    "label_sensitivity",
-    "norm_bound",
-    "ridge_constant",
-    "solver_excess",
-    "tight_factor",
-]
+from pdpbook import _factors, check
+from pdpbook._factors import joint_factor, tight_factor
 
 PROOFS = ("published", "exact-norm", "tight", "joint")
 
@@ -293,7 +281,8 @@ def capped_sensitivity(
     lam, radius = _check_lam(lam), _radius(d, row_norm)
     unit, kappa = _finite(2 * radius / lam, lam), _finite(radius**2 / lam, lam)
     others = (1 - w) * kappa
-    factor = np.minimum(largest_pair(others, _ratio(d, radius)), largest_move(others, w * kappa))
+    pair = _factors.largest_pair(others, _ratio(d, radius))
+    factor = np.minimum(pair, _factors.largest_move(others, w * kappa))
     move = np.minimum(unit * w * factor, 2 * norm_bound(lam, d, row_norm=row_norm))
     return move if np.ndim(clean) else float(move)
 

@@ -18,7 +18,7 @@ from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, worst_case_gamma
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
-from pdpbook.sufficient_statistics.constants import matrix_and_moment
+from pdpbook.sufficient_statistics.ridge import matrix_and_moment
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
 SEED = 17

@@ -19,7 +19,7 @@ from pdpbook.sufficient_statistics import (
     SufficientStatisticsRidge,
     statistics_constant,
 )
-from pdpbook.sufficient_statistics.constants import matrix_and_moment, public_sums
+from pdpbook.sufficient_statistics.ridge import matrix_and_moment, public_sums
 
 SEED = 20261121
 DELTA = 1e-6

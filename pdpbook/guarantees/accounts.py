@@ -58,7 +58,7 @@ def compose(*promises: Promise) -> Promise:
         if not isinstance(promise, Promise):
             raise TypeError(f"compose takes promises; got {promise!r}")
         if isinstance(promise, PACPrivacy):
-            promise.to_approximate(0.5)  # raises: it converts nowhere
+            promise._refuse(ApproximateDP)
     relation = promises[0].neighbors
     if other := [p.neighbors for p in promises if p.neighbors != relation]:
         raise ValueError(_missing_relation(relation, other[0]))
@@ -193,11 +193,9 @@ class BudgetAccount:
             raise ValueError(_missing_relation(self.budget.neighbors, promise.neighbors))
         n = self.budget.n
         amounts = promise.epsilon if people is None else self._of_each(promise, people)
-        if np.ndim(amounts) and len(amounts) != n:
+        if np.ndim(amounts) and (got := len(amounts)) != n:
             kept = "one budget for all" if n is None else f"budgets of {n} people"
-            raise ValueError(
-                f"promise must fit the account, {kept}; got one to {len(amounts)} people"
-            )
+            raise ValueError(f"promise must fit the account, {kept}; got one to {got} people")
         with self._lock:
             self._record(_exact(np.broadcast_to(amounts, (n or 1,))))
 
@@ -213,10 +211,8 @@ class BudgetAccount:
         places = self.people.get_indexer(who)
         if not who.is_unique or (places < 0).any():
             wrong = who[who.duplicated() | (places < 0)][0]
-            raise ValueError(
-                "account must be of the people in the data; it has no budget of its own for "
-                f"{wrong!r}"
-            )
+            missing = f"it has no budget of its own for {wrong!r}"
+            raise ValueError(f"account must be of the people in the data; {missing}")
         amounts = np.zeros(len(self.people))
         amounts[places] = asked
         return amounts
@@ -267,16 +263,13 @@ def _float_below(value: Fraction) -> float:
 
 
 def _missing_relation(first: str, second: str) -> str:
-    removal = next((r for r in ("add-remove", "zero-out") if r in (first, second)), "")
-    twice = (
-        f" (a replacement is a removal and an addition: restate {removal} as replace-one, at "
-        "twice the epsilon)"
-    )
-    return (
-        f"cannot compose a promise against {first!r} with one against {second!r}: it takes a "
-        f"theorem that turns one relation into the other"
-        f"{twice if removal and 'replace-one' in (first, second) else ''}"
-    )
+    both = f"cannot compose a promise against {first!r} with one against {second!r}"
+    missing = f"{both}: it takes a theorem that turns one relation into the other"
+    removal = {first, second} - {"replace-one"}
+    if len(removal) > 1 or not removal <= {"add-remove", "zero-out"}:
+        return missing
+    twice = f"restate {removal.pop()} as replace-one, at twice the epsilon"
+    return f"{missing} (a replacement is a removal and an addition: {twice})"
 
 
 def _total(values: Iterable[Any]) -> Any:

@@ -14,12 +14,12 @@ from scipy import special
 
 from pdpbook import Floats, check
 
+Size = int | tuple[int, ...] | None
+
 RATES = 1e-150, 1e150  # beyond them the square of a length is no number
 
 
-def sample_l2_laplace(
-    d: int, eta: float, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
-) -> Floats:
+def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.Generator) -> Floats:
     r"""Draw noise whose density is proportional to :math:`e^{-\eta\|z\|}` on :math:`\mathbb{R}^d`.
 
     The radius is Gamma with shape `d` and rate `eta`, the direction is uniform on the sphere, and
@@ -63,8 +63,7 @@ def sample_l2_laplace(
 
 
 def _rate(eta: Any) -> float:
-    rate = check.single(check.positive(eta, "eta"), "eta")
-    low, high = RATES
+    rate, (low, high) = check.number(eta, "eta"), RATES
     if not low <= rate <= high:
         raise ValueError(
             f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {rate:g}, "
@@ -141,9 +140,7 @@ class L2Laplace:
         constant = d * np.log(self.eta) - special.gammaln(d) - log_area
         return np.asarray(constant - self.eta * distance)[()]
 
-    def sample(
-        self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
-    ) -> Floats:
+    def sample(self, size: Size = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law; shapes as in `sample_l2_laplace`."""
         return self.center + sample_l2_laplace(len(self.center), self.eta, size, rng=rng)
 
@@ -217,10 +214,8 @@ class ProductLaw:
         scale = np.asarray(check.positive(self.scale, "scale"))
         check.choice(self.noise, "noise", ("laplace", "gaussian"))
         if center.ndim != 1 or center.size == 0 or scale.shape != center.shape:
-            raise ValueError(
-                "center and scale must have one shape (m,), m at least 1; "
-                f"got {center.shape} and {scale.shape}"
-            )
+            got = f"{center.shape} and {scale.shape}"
+            raise ValueError(f"center and scale must have one shape (m,), m at least 1; got {got}")
         keep(self, center=center, scale=scale)
 
     def logpdf(self, points: ArrayLike) -> Floats:
@@ -236,9 +231,8 @@ class ProductLaw:
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law: shape (m,), or (size, m)."""
         draw = check.rng(rng).laplace if self.noise == "laplace" else check.rng(rng).normal
-        return np.asarray(
-            self.center + draw(0.0, self.scale, (*check_size(size), len(self.center)))
-        )
+        shape = (*check_size(size), len(self.center))
+        return np.asarray(self.center + draw(0.0, self.scale, shape))
 
 
 def keep(law: Any, **checked: Any) -> None:
@@ -274,7 +268,7 @@ def check_size(size: Any) -> tuple[int, ...]:
 
 def check_step(step: Any) -> Fraction:
     """The width of a grid, a power of two."""
-    value = check.single(check.positive(step, "step"), "step")
+    value = check.number(step, "step")
     if math.frexp(value)[0] != 0.5:
         raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
     return Fraction(value)

@@ -14,6 +14,7 @@ from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.sufficient_statistics.ridge import matrix_and_moment
 
 CALIBRATIONS = ("exact", "published")
 
@@ -110,18 +111,11 @@ def _system(
     release: ArrayLike, d: int, sigma: float, shift: float, failure: float
 ) -> tuple[Floats, float, Floats]:
     """Matrix, penalty and moment that released numbers stand for."""
-    release = np.asarray(check.finite(release, "release"))
-    if release.shape != (1 + d * (d + 1) // 2 + d,):
-        raise ValueError(
-            f"release must have shape ({1 + d * (d + 1) // 2 + d},) for d = {d}; "
-            f"got shape {release.shape}"
-        )
-    gram = np.zeros((d, d))
-    gram[np.triu_indices(d)] = release[1:-d]
-    gram = gram + np.triu(gram, 1).T
+    release = check.shaped(release, "release", (1 + d * (d + 1) // 2 + d,), f" for d = {d}")
+    gram, moment = matrix_and_moment(release[1:], d, centered=False)
     eigenvalue = max(release[0] - shift * sigma, 0.0)
     lam = max(0.0, sigma * np.sqrt(d * np.log(2 * d**2 / failure)) - eigenvalue)
-    return gram, float(lam), release[-d:]
+    return gram, float(lam), moment
 
 
 def _numbers(gram: Floats, moment: Floats) -> Floats:
