@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from pdpbook import Floats, check
-
-RATES = 1e-150, 1e150  # beyond them the square of a length is no number
+from pdpbook.check import vector as check_vector
 
 
 def sample_l2_laplace(
@@ -52,7 +51,7 @@ def sample_l2_laplace(
     >>> sample_l2_laplace(3, 2.0, size=5, rng=np.random.default_rng(1)).shape
     (5, 3)
     """
-    d, eta, rng = check.count(d, "d"), _rate(eta), check.rng(rng)
+    d, eta, rng = check.count(d, "d"), check.rate(eta), check.rng(rng)
     shape = check_size(size)
     length = np.zeros(1)
     while not np.all(length > 0):  # once in 2^52 draws for d = 1: never return noise of length 0
@@ -60,17 +59,6 @@ def sample_l2_laplace(
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
     radius = rng.gamma(shape=d, scale=1 / eta, size=(*shape, 1))  # numpy wants a scale, not a rate
     return np.asarray(radius * (direction / length))
-
-
-def _rate(eta: Any) -> float:
-    rate = check.single(check.positive(eta, "eta"), "eta")
-    low, high = RATES
-    if not low <= rate <= high:
-        raise ValueError(
-            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {rate:g}, "
-            "which follows from epsilon, lam and the domain"
-        )
-    return rate
 
 
 def l2_laplace_radius(d: int, eta: float) -> Any:
@@ -99,7 +87,7 @@ def l2_laplace_radius(d: int, eta: float) -> Any:
     """
     from scipy import stats
 
-    return stats.gamma(check.count(d, "d"), scale=1 / _rate(eta))
+    return stats.gamma(check.count(d, "d"), scale=1 / check.rate(eta))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +119,7 @@ class L2Laplace:
 
     def __post_init__(self) -> None:
         center = check_vector(check.finite(self.center, "center"), "center", "d")
-        keep(self, center=center, eta=_rate(self.eta))
+        keep(self, center=center, eta=check.rate(self.eta))
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
@@ -248,14 +236,6 @@ def keep(law: Any, **checked: Any) -> None:
             value = value.copy()
             value.flags.writeable = False
         object.__setattr__(law, name, value)
-
-
-def check_vector(values: Any, name: str, k: str) -> Floats:
-    """Values of shape (k,)."""
-    vector = np.asarray(values)
-    if vector.ndim != 1 or vector.size == 0:
-        raise ValueError(f"{name} must have shape ({k},), {k} at least 1; got shape {vector.shape}")
-    return vector
 
 
 def check_points(points: Any, d: int, what: str = "") -> Floats:
