@@ -14,6 +14,7 @@ from pdpbook.personalized.accuracy import (
     objective_error,
 )
 from pdpbook.personalized.capped import sensitivity_weights
+from pdpbook.personalized.kept import SampledLaw, keep_probabilities
 from pdpbook.personalized.mean import PersonalizedMean
 from pdpbook.personalized.penalty import (
     PublicPenalty,
@@ -21,7 +22,7 @@ from pdpbook.personalized.penalty import (
     public_penalty,
 )
 from pdpbook.personalized.ridge import PDPRidge
-from pdpbook.personalized.sampling import SampledLaw, SampledRidge, keep_probabilities
+from pdpbook.personalized.sampling import SampledRidge
 from pdpbook.personalized.weights import (
     capped_weights,
     pdp_weights,
