@@ -97,7 +97,7 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     array([1.   , 1.114, 1.347, 6.079])
     """
     clean = check.nonnegative(kappa, "kappa")
-    a = check.single(check.positive(ratio, "ratio"), "ratio")
+    a = check.number(ratio, "ratio")
     if a < 1 - 1e-12:
         raise ValueError(
             f"ratio must be at least 1, since no row is longer than sqrt(d); got {a:g}"

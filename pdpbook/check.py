@@ -109,8 +109,7 @@ def radius(d: int, row_norm: float | None) -> float:
 
 def rate(value: Any) -> float:
     """Return the rate eta of noise, a single number within `RATES`."""
-    clean = number(value, "eta")
-    low, high = RATES
+    clean, (low, high) = number(value, "eta"), RATES
     if not low <= clean <= high:
         raise ValueError(
             f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {clean:g}, "

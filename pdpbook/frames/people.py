@@ -1,7 +1,9 @@
 """What a mechanism may look at: records on the domain, what budgets buy, and weighted sums."""
 
+from __future__ import annotations
+
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,22 +12,8 @@ from pdpbook._domain import finite_data
 from pdpbook.blocks import Rows
 from pdpbook.ridge import ridge_of_factors, ridge_of_rows, ridge_of_sums, weighted_factor
 
-
-class Rules(Protocol):
-    """What is asked of a mechanism before its law, a block of people at a time."""
-
-    fit_intercept: bool
-    averages: bool
-
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]: ...
-    def strength(self, epsilon: Floats, d: int) -> Floats: ...
-    def relative_weights(self, strength: Floats, d: int) -> Floats: ...
-    def heard(self, epsilon: Floats, d: int) -> Floats: ...
-    def refuse_budgets(self, budgets: Any) -> Any: ...
-    def refuse_column(self, epsilon: Rows) -> None: ...
-    def kept(self, epsilon: Floats) -> Floats: ...
-    def refuse_crowd(self, n: int, d: int) -> None: ...
-    def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]: ...
+if TYPE_CHECKING:
+    from pdpbook.frames.regressor import PrivateRegressor as Rules
 
 
 class People:

@@ -256,8 +256,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             self.refuse_given(epsilon)
         if is_dask(epsilon):  # checked block by block
             return self._check_settings()
-        budgets = self.epsilon if epsilon is None else epsilon
-        return self._check_settings(_by_position(budgets, X, y))
+        return self._check_settings(by_position(self.epsilon if epsilon is None else epsilon, X, y))
 
     def _fitted(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> People:
         people = self._people(X, y, epsilon, budgets, self.read)
@@ -291,7 +290,7 @@ def _largest(epsilon: Any) -> float:
     return float(np.max(check.some_epsilon(epsilon, len(epsilon)), initial=0.0))
 
 
-def _by_position(epsilon: Any, X: Any, y: Any) -> Any:
+def by_position(epsilon: Any, X: Any, y: Any) -> Any:
     """Budgets of people who are rows, ready to be read by position; values are not looked at."""
     if isinstance(epsilon, Mapping):
         raise TypeError(

@@ -16,11 +16,7 @@ from pdpbook.personalized.accuracy import (
 from pdpbook.personalized.capped import sensitivity_weights
 from pdpbook.personalized.kept import SampledLaw, keep_probabilities
 from pdpbook.personalized.mean import PersonalizedMean
-from pdpbook.personalized.penalty import (
-    PublicPenalty,
-    prediction_error_bound,
-    public_penalty,
-)
+from pdpbook.personalized.penalty import PublicPenalty, prediction_error_bound, public_penalty
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.personalized.sampling import SampledRidge
 from pdpbook.personalized.weights import (
