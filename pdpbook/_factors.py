@@ -37,11 +37,6 @@ def tight_factor(kappa: ArrayLike) -> Any:
     float or ndarray, shape of `kappa`
         Never below the maximum, and above it by less than one part in :math:`10^{14}`.
 
-    Raises
-    ------
-    ValueError
-        If an entry is NaN, infinite or negative.
-
     Notes
     -----
     Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/sensitivity*. With
@@ -80,11 +75,6 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     -------
     float or ndarray, shape of `kappa`
         Never below the maximum, and above it by less than one part in :math:`10^{14}`.
-
-    Raises
-    ------
-    ValueError
-        If an entry is NaN, infinite or negative, or the ratio below 1.
 
     Notes
     -----

@@ -52,8 +52,8 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
     Raises
     ------
     ValueError
-        If an argument is not finite or has a wrong shape, or if ``lam=0`` and the rows of positive
-        weight do not span all d directions, so that the minimizer is not unique.
+        If ``lam=0`` and the rows of positive weight do not span all d directions, so that the
+        minimizer is not unique.
 
     Notes
     -----
@@ -202,11 +202,6 @@ def loss_moments(
     -------
     LossMoments
         `mean` and `variance` over the noise.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not finite, out of range, or has a wrong shape.
 
     Notes
     -----

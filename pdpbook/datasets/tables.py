@@ -186,8 +186,7 @@ def _numbers(column: pd.Series, name: str, rule: tuple[float, float], clip: bool
     values = column.to_numpy(dtype=float)
     _refuse(column, name, ~np.isfinite(values), "hold finite numbers", "")
     low, high = rule
-    if clip:
-        return np.asarray(np.clip(values, low, high))
+    values = np.clip(values, low, high) if clip else values
     way_out = "Widen the public bounds, or pass clip=True"
     outside = ~((values >= low) & (values <= high))
     _refuse(column, name, outside, f"lie in its public bounds [{low:g}, {high:g}]", way_out)

@@ -41,13 +41,6 @@ def keep_probabilities(
     ndarray, shape (n,)
         Probabilities in [0, 1]; they rise with the budget.
 
-    Raises
-    ------
-    ValueError
-        If a budget or the threshold is not finite and above 0, or a name is unknown.
-    TypeError
-        If budgets or threshold are not numbers.
-
     Notes
     -----
     Statements ``alg-jorgensen`` (Acharya et al. 2024, section 3.2, after Jorgensen, Yu and Cormode

@@ -26,13 +26,6 @@ def pdp_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
     ndarray, shape (n,)
         The weights; they sum to 1.
 
-    Raises
-    ------
-    ValueError
-        If a budget is not finite and at least 0, or the shape is not (n,).
-    TypeError
-        If the budgets are not numbers.
-
     Notes
     -----
     Statement ``thm-pdp-op`` (Acharya et al. 2024, Theorem 2.1), chapter *personalized/pdp_op*.
@@ -75,13 +68,6 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> NDArray[np.float64]:
     ndarray, shape (n,)
         The weights; they sum to 1. Noise calibrated to ``max(weights / epsilon)`` keeps every
         budget, those of capped people with something to spare.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not finite and in range, or the shape is not (n,).
-    TypeError
-        If an argument is not a number.
 
     Notes
     -----
@@ -129,13 +115,6 @@ def threshold_budgets(epsilon: ArrayLike) -> NDArray[np.float64]:
         The threshold, for everybody whose budget reaches it, and 0 for the others. Given to any
         mechanism with personal budgets, they keep every promise: nobody is above their own.
 
-    Raises
-    ------
-    ValueError
-        If a budget is not finite and at least 0, or the shape is not (n,).
-    TypeError
-        If the budgets are not numbers.
-
     Notes
     -----
     Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
@@ -180,13 +159,6 @@ def threshold_weights(epsilon: ArrayLike) -> NDArray[np.float64]:
     ndarray, shape (n,)
         The weights; they sum to 1. They are those of `pdp_weights` for `threshold_budgets`, which
         is what an estimator's `fit` takes.
-
-    Raises
-    ------
-    ValueError
-        If a budget is not finite and at least 0, or the shape is not (n,).
-    TypeError
-        If the budgets are not numbers.
 
     Notes
     -----
