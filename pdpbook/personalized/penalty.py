@@ -10,8 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from pdpbook import check
 from pdpbook.personalized.accuracy import ErrorTerms
-from pdpbook.personalized.capped import capped_plan
-from pdpbook.personalized.weights import pdp_weights
+from pdpbook.personalized.weights import capped_plan, pdp_weights
 from pdpbook.sensitivity import ridge_constant
 
 PRIORS = ("worst-case", "isotropic")

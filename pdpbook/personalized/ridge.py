@@ -13,8 +13,7 @@ from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace
-from pdpbook.personalized.capped import FEW, CappedPlan, Rival, capped_plan
-from pdpbook.personalized.weights import largest_losses
+from pdpbook.personalized.weights import FEW, CappedPlan, Rival, capped_plan, largest_losses
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
