@@ -465,9 +465,7 @@ def test_what_noise_needs_of_numbers():
 def test_shapes_are_refused_with_what_they_hold():
     kept = np.ones((2, 3))
     assert v.shape(kept, "X", (2, 3), "one row a person") is kept
-    with pytest.raises(
-        ValueError, match=r"^X must have shape \(2,\), one each; got \(2, 3\)$"
-    ):
+    with pytest.raises(ValueError, match=r"^X must have shape \(2,\), one each; got \(2, 3\)$"):
         v.shape(kept, "X", (2,), "one each")
     for wrong in (1.0, [], kept):
         with pytest.raises(ValueError, match=r"^z must have shape \(k,\), k at least 1; got shape"):
