@@ -68,6 +68,8 @@ class People:
         """What everybody's budget buys, 0 for whoever takes no part."""
         if np.ndim(self.promised) == 0:  # in blocks
             return self.strength[0]
+        if len(self.strength) == len(self.promised):  # no copy of what may be large
+            return self.strength
         bought = np.zeros(self.promised.shape)
         bought[self.promised > 0] = self.strength
         return bought
