@@ -1,6 +1,6 @@
 """A fit that is charged to an account, before anything is drawn."""
 
-import sys
+import traceback
 from typing import Any
 
 import numpy as np
@@ -87,9 +87,5 @@ def _labels(X: Any, users: Users | None) -> Any:
 
 def _within(packages: tuple[str, ...]) -> bool:
     """Whether a function of one of these packages is calling, however far up."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        frame = frame.f_back
-        if frame.f_globals.get("__name__", "").startswith(packages):
-            return True
-    return False
+    callers = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_stack(None))
+    return any(name.startswith(packages) for name in callers)

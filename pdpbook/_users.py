@@ -189,18 +189,6 @@ def _by_row_or_by_user(epsilon: Any, users: Users, name: str) -> Any:
     return values
 
 
-def check_row_epsilon(epsilon: Any, **rows: Any) -> Any:
-    """Budgets of people who are rows, ready to be read by position; values are not looked at."""
-    if isinstance(epsilon, Mapping):
-        raise TypeError(
-            "epsilon must be a number or one value for each row of X: here every row is a person "
-            f"of its own, and there are no users that a mapping could name; got {len(epsilon)} keys"
-        )
-    refuse_other_index(epsilon, "epsilon", **rows)
-    refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
-    return epsilon.to_numpy() if of_pandas(epsilon, "Series") else epsilon
-
-
 def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
     """Refuse a Series of one value a row whose index is not that of the rows."""
     if not of_pandas(values, "Series"):

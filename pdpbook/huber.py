@@ -87,7 +87,8 @@ def huber_ridge(
     d = X.shape[1]
     tilt = np.zeros(d)
     if linear is not None:
-        tilt = check.shaped(linear, "linear", (d,), ", one for each feature")
+        tilt = check.finite(linear, "linear")
+        tilt = check.shape(tilt, "linear", (d,), "one for each feature")
 
     def objective(theta: Floats) -> float:
         r = np.abs(y - X @ theta)

@@ -19,7 +19,7 @@ from pdpbook.personalized import (
     public_penalty,
     sensitivity_weights,
 )
-from pdpbook.personalized.capped import CappedPlan, capped_plan
+from pdpbook.personalized.weights import CappedPlan, capped_plan
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import capped_sensitivity, joint_factor, norm_bound, ridge_constant
 

@@ -854,7 +854,7 @@ def test_a_penalty_that_rounding_may_lose_is_refused_whatever_the_data_are(n, d,
 
 
 def test_without_that_rule_the_error_depends_on_the_data(monkeypatch):
-    monkeypatch.setattr("pdpbook.personalized.ridge.refuse_lost_penalty", lambda *given: None)
+    monkeypatch.setattr("pdpbook.check.refuse_lost_penalty", lambda *given: None)
     spread = flat(60, 4)[0]
     y = np.linspace(-1, 1, 60)
     PDPRidge(1e-31).output_law(spread, y)

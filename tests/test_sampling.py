@@ -277,7 +277,7 @@ def test_too_many_for_an_exact_law():
 
 
 def test_the_largest_exact_law_is_served(monkeypatch):
-    monkeypatch.setattr("pdpbook.personalized.sampling.estimator.LARGEST", 3)
+    monkeypatch.setattr("pdpbook.personalized.sampling.LARGEST", 3)
     X, y = people()
     law = SampledRidge().output_law(X, y, epsilon=[0.5, 1.0, 0.5, 1.0, 0.5])
     assert len(law.etas) == 2**3

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.noise.laws import check_points, check_size, check_step, check_vector, keep
+from pdpbook.noise.laws import check_points, check_size, check_step, keep
 
 Integers = NDArray[np.int64]
 Randomness = np.random.Generator | random.SystemRandom
@@ -228,7 +228,7 @@ def grid_laplace(
     >>> law.sample(rng=np.random.default_rng(1)) % 0.25
     array([0.])
     """
-    exact = check_vector(np.atleast_1d(check.finite(values, "values")), "values", "d")
+    exact = check.vector(np.atleast_1d(check.finite(values, "values")), "values", "d")
     rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
     grid = check_step(step)
     center = [math.floor(Fraction(float(v)) / grid + Fraction(1, 2)) for v in exact]
@@ -270,7 +270,7 @@ class GridLaplace:
         raw = np.asarray(self.center)
         if raw.dtype.kind not in "iu":
             raise TypeError(f"center must be made of whole numbers; got {self.center!r}")
-        center = check_vector(raw, "center", "d").astype(np.int64)
+        center = check.vector(raw, "center", "d").astype(np.int64)
         step, rate = float(check_step(self.step)), _rate(self.rate, "rate")
         keep(self, center=center, step=step, rate=rate)
 

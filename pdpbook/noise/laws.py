@@ -16,8 +16,6 @@ from pdpbook import Floats, check
 
 Size = int | tuple[int, ...] | None
 
-RATES = 1e-150, 1e150  # beyond them the square of a length is no number
-
 
 def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.Generator) -> Floats:
     r"""Draw noise whose density is proportional to :math:`e^{-\eta\|z\|}` on :math:`\mathbb{R}^d`.
@@ -52,7 +50,7 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
     >>> sample_l2_laplace(3, 2.0, size=5, rng=np.random.default_rng(1)).shape
     (5, 3)
     """
-    d, eta, rng = check.count(d, "d"), _rate(eta), check.rng(rng)
+    d, eta, rng = check.count(d, "d"), check.rate(eta), check.rng(rng)
     shape = check_size(size)
     length = np.zeros(1)
     while not np.all(length > 0):  # once in 2^52 draws for d = 1: never return noise of length 0
@@ -60,16 +58,6 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
     radius = rng.gamma(shape=d, scale=1 / eta, size=(*shape, 1))  # numpy wants a scale, not a rate
     return np.asarray(radius * (direction / length))
-
-
-def _rate(eta: Any) -> float:
-    rate, (low, high) = check.number(eta, "eta"), RATES
-    if not low <= rate <= high:
-        raise ValueError(
-            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {rate:g}, "
-            "which follows from epsilon, lam and the domain"
-        )
-    return rate
 
 
 def l2_laplace_radius(d: int, eta: float) -> Any:
@@ -98,7 +86,7 @@ def l2_laplace_radius(d: int, eta: float) -> Any:
     """
     from scipy import stats
 
-    return stats.gamma(check.count(d, "d"), scale=1 / _rate(eta))
+    return stats.gamma(check.count(d, "d"), scale=1 / check.rate(eta))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +117,8 @@ class L2Laplace:
     eta: float
 
     def __post_init__(self) -> None:
-        center = check_vector(check.finite(self.center, "center"), "center", "d")
-        keep(self, center=center, eta=_rate(self.eta))
+        center = check.vector(check.finite(self.center, "center"), "center", "d")
+        keep(self, center=center, eta=check.rate(self.eta))
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
@@ -242,14 +230,6 @@ def keep(law: Any, **checked: Any) -> None:
             value = value.copy()
             value.flags.writeable = False
         object.__setattr__(law, name, value)
-
-
-def check_vector(values: Any, name: str, k: str) -> Floats:
-    """Values of shape (k,)."""
-    vector = np.asarray(values)
-    if vector.ndim != 1 or vector.size == 0:
-        raise ValueError(f"{name} must have shape ({k},), {k} at least 1; got shape {vector.shape}")
-    return vector
 
 
 def check_points(points: Any, d: int, what: str = "") -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 
 from pdpbook import Floats, check
 from pdpbook._budgets import smallest, where_above_zero, worth_taking
-from pdpbook.frames.cube import CubeRegressor, positive_rate
+from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
@@ -170,7 +170,7 @@ class ObjectivePerturbation(CubeRegressor):
 
     def beta(self, split: BudgetSplit, d: int) -> float:
         """Return the rate of the tilt."""
-        return positive_rate(split.rate / (4 * self.huber_threshold * self.radius(d)))
+        return check.number(split.rate / (4 * self.huber_threshold * self.radius(d)), "eta")
 
     def left(self, budgets: Floats) -> Floats:
         """Return what the minimizer may spend: all but the share of an inexact solver."""

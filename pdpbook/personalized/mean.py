@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
 from pdpbook._domain import labels_of, labels_to_domain, refuse_few, row_count
-from pdpbook.frames.cube import positive_rate
 from pdpbook.frames.people import People
 from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism
@@ -54,7 +53,7 @@ class PersonalizedMean(PrivateRegressor):
 
     def law(self, people: People) -> L2Laplace:
         (mean,) = people.statistics
-        return L2Laplace(mean, positive_rate(self.rate(people.strength, 1)))
+        return L2Laplace(mean, self.rate(people.strength, 1))
 
     def promise(self, people: People) -> PureDP:
         return PureDP(people.spent, neighbors="replace-one")

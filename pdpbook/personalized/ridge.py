@@ -7,17 +7,15 @@ import numpy as np
 
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
-from pdpbook.frames.cube import CubeRegressor, positive_rate
+from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People, shares
-from pdpbook.frames.settings import mechanism, one_of, setting
+from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace
-from pdpbook.personalized.capped import FEW, CappedPlan, Rival, capped_plan
-from pdpbook.personalized.weights import largest_losses
+from pdpbook.personalized.weights import FEW, CappedPlan, Rival, capped_plan, largest_losses
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.ridge import refuse_lost_penalty
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 
 NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
@@ -101,17 +99,17 @@ class PDPRidge(CubeRegressor):
     """
 
     delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
+    lam: float = setting(default=1.0, rule=check.penalty, kw_only=False)
     loss: str = setting(default="square", rule=one_of("square", "huber"))
     proof: str = setting(default="joint", rule=one_of(*PROOFS))
     weights: str = setting(default="proportional", rule=one_of("proportional", "capped"))
-    bound: float | None = setting(default=None)
-    row_norm: float | None = setting(default=None)
+    bound: float | None = setting(default=None, rule=optional(check.scale))
+    row_norm: float | None = setting(default=None, rule=optional(check.scale))
     huber_threshold: float = setting(default=1.0, rule=check.scale)
 
     def law(self, people: People) -> L2Laplace:
-        square = self.loss == "square"
-        theta = people.ridge(self.lam) if square else self.huber(people)
-        return L2Laplace(theta, positive_rate(self.rate(people.strength, people.d)))
+        theta = people.ridge(self.lam) if self.loss == "square" else self.huber(people)
+        return L2Laplace(theta, self.rate(people.strength, people.d))
 
     def promise(self, people: People) -> PureDP | ApproximateDP:
         if self.delta > 0:
@@ -123,9 +121,7 @@ class PDPRidge(CubeRegressor):
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return the largest loss that each person may suffer: with a delta, above their budget."""
-        if self.delta > 0:
-            return largest_losses(epsilon.tobytes(), float(self.delta), d)
-        return epsilon
+        return largest_losses(epsilon.tobytes(), float(self.delta), d) if self.delta else epsilon
 
     def relative_weights(self, strength: Floats, d: int) -> Floats:
         return self.capped(strength, d).weights if self.weights == "capped" else strength
@@ -136,10 +132,14 @@ class PDPRidge(CubeRegressor):
         return ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
 
     def rate(self, strength: Floats, d: int) -> float:
+        if self.loss == "huber":
+            return self.huber_rate(strength, d)
         if self.weights == "capped":
             return self.capped(strength, d).eta
-        if self.loss == "square":
-            return super().rate(strength, d)
+        return super().rate(strength, d)
+
+    def huber_rate(self, strength: Floats, d: int) -> float:
+        """Return the rate with which the noise hides what the solver is off, too."""
         excess = solver_excess(self.gradient_norm(strength, d), self.lam)
         w = shares(self.relative_weights(strength, d))
         return float(np.min(strength / (w * self.constant(d) + excess)))
@@ -180,18 +180,15 @@ class PDPRidge(CubeRegressor):
         if self.weights == "capped" and not self._capable:
             needs = "loss='square', proof='joint' and bound=None; got 'capped'"
             raise ValueError(f"weights must be 'proportional' unless {needs}")
-        ridge_constant(self.lam, 1, "published", self.bound, self.row_norm)  # refuses bad values
-        huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)
 
     def refuse_crowd(self, n: int, d: int) -> None:
         if self.loss == "square":
-            refuse_lost_penalty(self.lam, n, d, self.row_norm)
+            check.refuse_lost_penalty(self.lam, n, d, self.row_norm)
 
     def needs_rows(self) -> str | None:
-        for name, value in (("loss", "huber"), ("weights", "capped")):  # more than one pass
-            if getattr(self, name) == value:
-                return f"PDPRidge with {name}={value!r}"
-        return None
+        if self.loss == "huber":
+            return "PDPRidge with loss='huber'"  # more than one pass
+        return "PDPRidge with weights='capped'" if self.weights == "capped" else None
 
     def loudness(self, draw: Floats, law: L2Laplace) -> float:
         return float(law.eta)

@@ -111,7 +111,8 @@ def _system(
     release: ArrayLike, d: int, sigma: float, shift: float, failure: float
 ) -> tuple[Floats, float, Floats]:
     """Matrix, penalty and moment that released numbers stand for."""
-    release = check.shaped(release, "release", (1 + d * (d + 1) // 2 + d,), f" for d = {d}")
+    size = 1 + d * (d + 1) // 2 + d
+    release = check.shape(check.finite(release, "release"), "release", (size,), f"as d = {d} has")
     gram, moment = matrix_and_moment(release[1:], d, centered=False)
     eigenvalue = max(release[0] - shift * sigma, 0.0)
     lam = max(0.0, sigma * np.sqrt(d * np.log(2 * d**2 / failure)) - eigenvalue)

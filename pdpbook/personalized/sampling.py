@@ -1,4 +1,8 @@
-"""Ridge regression on a sample of the people: the estimator, repaired and as printed."""
+"""Ridge regression on a random sample in which the careful appear less often; also as printed.
+
+The sampling rule is that of Jorgensen, Yu and Cormode. Noise on the fit to everybody, with weights
+in place of luck, is `PDPRidge`.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,8 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, setting
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace
+from pdpbook.personalized.kept import SampledLaw, keep_probabilities, level
 from pdpbook.personalized.ridge import PDPRidge
-from pdpbook.personalized.sampling.law import SampledLaw
-from pdpbook.personalized.sampling.rule import keep_probabilities, level
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.ridge import weighted_ridge
@@ -112,9 +115,8 @@ class SampledRidge(CubeRegressor):
 
     def law(self, people: People) -> Sampling:
         t = self.level(people.epsilon)
-        return Sampling(
-            self, people.X, people.y, keep_probabilities(people.epsilon, t, self.rule), t
-        )
+        shares = keep_probabilities(people.epsilon, t, self.rule)
+        return Sampling(self, people.X, people.y, shares, t)
 
     def promise(self, people: People) -> PureDP:
         t, own = self.level(people.epsilon), people.promised
@@ -236,7 +238,7 @@ class SampledRidge(CubeRegressor):
             eta = crowd.loudness
             return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
         own = crowd.above
-        t = min(level(own, self.threshold), float(own.max()))
+        t = self.level(own)
         shares = keep_probabilities(own, t, self.rule)
         nobody = np.zeros((len(own), k))  # the rate is the same for all data
         eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
@@ -247,7 +249,7 @@ class SampledRidge(CubeRegressor):
         return Noise.of(crowd, frame, (k + 1) / mean**2, most, width=width)
 
     def parts(
-        self, X: Floats, y: Floats, kept: NDArray[np.bool_], shares: Floats, t: float
+        self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float
     ) -> tuple[Floats, Floats]:
         """Return center and rate for each of many kept sets."""
         if self.loss == "huber":
@@ -258,12 +260,10 @@ class SampledRidge(CubeRegressor):
         public = self.normalizer == "public"
         total = np.full(len(kept), shares.sum()) if public else size.astype(float)
         etas = np.full(len(kept), whole) if public else whole * (size / len(y))
-        return np.array(
-            [
-                weighted_ridge(X, y, self.lam, row / n_bar) if row.any() else 0 * X[0]
-                for row, n_bar in zip(kept, total, strict=True)
-            ]
-        ), etas
+        weights = kept / np.maximum(total, 1)[:, None]  # nobody kept: all 0
+        nobody = np.zeros(X.shape[1])
+        fits = [weighted_ridge(X, y, self.lam, w) if w.any() else nobody for w in weights]
+        return np.array(fits), etas
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,8 +290,7 @@ class Sampling:
             )
         kept = np.ones((2 ** len(chance), len(shares)), dtype=bool)
         kept[:, chance] = np.arange(len(kept))[:, None] >> np.arange(len(chance)) & 1
+        own = shares[chance]
         with np.errstate(divide="ignore"):  # a share of 0 is a set of probability 0
-            log_weights = np.where(
-                kept[:, chance], np.log(shares[chance]), np.log1p(-shares[chance])
-            ).sum(axis=1)
+            log_weights = np.where(kept[:, chance], np.log(own), np.log1p(-own)).sum(axis=1)
         return SampledLaw(log_weights, *self.model.parts(self.X, self.y, kept, shares, self.t))
