@@ -26,10 +26,12 @@ from pdpbook.posterior import AdaOPS, OnePosteriorSample
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
+Settings = Sequence[Mapping[str, Any]]
+
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A mechanism, with settings of it for each of the tests that all mechanisms take."""
+    """A mechanism, its promise, and its settings for each of the tests that all of them take."""
 
     kind: type
     #: of its promise: "replace-one"; "add-remove" or "zero-out", where one budget serves all;
@@ -37,40 +39,45 @@ class Mechanism:
     neighbors: str
     released: str  #: all and only what may stay on a fitted object
     _: KW_ONLY
-    small: Sequence[Any] = ()  #: for sixty people in the unit cube
-    #: for data of scikit-learn's, which does not know of bounds: the noise is below its tolerances
-    checked: Sequence[Any] = ()
-    blocks: Sequence[Any] = ()  #: for 1,100 people in blocks; without any it refuses them
-    thrifty: Sequence[Any] = ()  #: where a tiny budget costs the others at most a percent
-    #: in `UNITS`: the noise of `report` is that of all data; an estimate with a bound; without one
-    exact: Sequence[Any] = ()
-    bounded: Sequence[Any] = ()
-    estimated: Sequence[Any] = ()
+    small: Settings = ({},)  #: for sixty people in the unit cube
+    checked: Settings = ({},)  #: for scikit-learn's data, beside `ROOMY`: no noise is seen there
+    blocks: Settings = ()  #: for 1,100 people in blocks; without any it refuses them
+    thrifty: Settings = ()  #: where a tiny budget costs the others at most a percent
+    exact: Settings = ()  #: beside `UNITS`: where the noise of `report` is that of all data,
+    bounded: Settings = ()  #: where it is an estimate with a bound,
+    estimated: Settings = ()  #: and one without
     sound: Mapping[str, Trial] = field(default_factory=dict)  #: neighbors that press it hard
     #: where a function of `pdpbook.minimal` draws the same, if it asks for X, y, epsilon, rng and
     #: settings by name; all other counterparts are in `test_minimal`
     page: Mapping[str, Any] = field(default_factory=dict)
 
+    def models(self, name: str) -> list[Any]:
+        """The mechanism with its settings for one of these tests."""
+        known, beside = self.kind().get_params(), BESIDE.get(name, {})
+        beside = {one: value for one, value in beside.items() if one in known}
+        return [self.kind(**beside | own) for own in getattr(self, name)]
 
-# bounds wide enough for made-up data, and so much budget that no noise is seen
-LABELS: dict[str, Any] = {"epsilon": 1e9, "y_bounds": (-4, 4), "clip": True, "random_state": 0}
-ROOMY = LABELS | {"bounds": (-4, 4)}
-RICH = ROOMY | {"epsilon": 1e15, "delta": 0.1}
-LINE = ROOMY | {"fit_intercept": True}
 
-HALVES: dict[str, Any] = {"bounds": (0.1, 0.8), "clip": True, "fit_intercept": True}
-HALVES["y_bounds"] = (-1, 2)
+# bounds wide enough for data that do not know of them, and so much budget that no noise is seen
+ROOMY: dict[str, Any] = {"epsilon": 1e9, "bounds": (-4, 4), "y_bounds": (-4, 4), "clip": True}
+ROOMY["random_state"] = 0
+UNITS = {"bounds": [(18.0, 90.0), (0.0, 40.0), (-1.0, 3.0)], "y_bounds": (0.0, 100.0)}
+BESIDE = {"checked": ROOMY} | dict.fromkeys(("exact", "bounded", "estimated"), UNITS)
+
+LINE: dict[str, Any] = {"fit_intercept": True}
+HALVES = LINE | {"bounds": (0.1, 0.8), "clip": True, "y_bounds": (-1, 2)}
 BALL: dict[str, Any] = {"bounds": (0.0, 1.0), "row_norm": 1.5, "clip": True}
-
-BOUNDS = [(18.0, 90.0), (0.0, 40.0), (-1.0, 3.0)]
-PERCENT: dict[str, Any] = {"y_bounds": (0.0, 100.0)}
-UNITS = PERCENT | {"bounds": BOUNDS}
+HUBER: dict[str, Any] = {"loss": "huber"}
+DELTA: dict[str, Any] = {"delta": 1e-6}
+GAUSSIAN: dict[str, Any] = {"noise": "gaussian"}
+OUTPUT: dict[str, Any] = {"optimizer": "output"}
 
 FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
 AGAINST = joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0)
 FEW: dict[str, Any] = {"delta": 0.01, "n_max": 41}
 TURNED = owned([6, 1, 2, 3], 2, 0)
 STEPS = users.DESCENT | {"delta": 0.01}
+ROWS_OF_USERS = users.regression(3)
 POOL: dict[str, Any] = {"success_rate": 0.65, "draws": 2000, "random_state": 1}
 
 MECHANISMS = [
@@ -78,31 +85,18 @@ MECHANISMS = [
         PDPRidge,
         "replace-one",
         "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_ noise_",
-        small=[
-            PDPRidge(0.5),
-            PDPRidge(0.5, loss="huber", fit_intercept=True),
-            PDPRidge(0.5, delta=1e-6),
-        ],
+        small=[dict(lam=0.5), dict(lam=0.5, **HUBER, **LINE), dict(lam=0.5, **DELTA)],
         checked=[
-            PDPRidge(1e-4, **LINE),
-            PDPRidge(1e-4, **LINE, proof="published", row_norm=4.0),
-            PDPRidge(1e-4, **LINE, loss="huber"),
-            PDPRidge(1e-4, **LINE, delta=1e-6),
+            dict(lam=1e-4, **LINE, **own)
+            for own in ({}, {"proof": "published", "row_norm": 4.0}, HUBER, DELTA)
         ],
         blocks=[
-            PDPRidge(0.2),
-            PDPRidge(0.2, delta=1e-6, **HALVES),
-            PDPRidge(0.2, row_norm=1.0, clip=True),
+            dict(lam=0.2),
+            dict(lam=0.2, **DELTA, **HALVES),
+            dict(lam=0.2, row_norm=1.0, clip=True),
         ],
-        thrifty=[
-            PDPRidge(0.5),
-            PDPRidge(0.5, loss="huber"),
-            PDPRidge(0.5, loss="huber", delta=1e-6),
-        ],
-        exact=[
-            PDPRidge(0.1, **UNITS, fit_intercept=True),
-            PDPRidge(0.1, **UNITS, loss="huber", delta=1e-6),
-        ],
+        thrifty=[dict(lam=0.5), dict(lam=0.5, **HUBER), dict(lam=0.5, **HUBER, **DELTA)],
+        exact=[dict(lam=0.1, **LINE), dict(lam=0.1, **HUBER, **DELTA)],
         sound={
             "PDPRidge": Trial(PDPRidge(60.0), FLIP, tight=True),
             "PDPRidge, Huber": Trial(PDPRidge(60.0, loss="huber"), FLIP),
@@ -114,11 +108,9 @@ MECHANISMS = [
         PersonalizedMean,
         "replace-one",
         "mean_ eta_ guarantee_ noise_",
-        small=[PersonalizedMean()],
-        checked=[PersonalizedMean(**LABELS)],
-        blocks=[PersonalizedMean(), PersonalizedMean(y_bounds=(-0.5, 0.5), clip=True)],
-        thrifty=[PersonalizedMean()],
-        exact=[PersonalizedMean(**PERCENT)],
+        blocks=[{}, {"y_bounds": (-0.5, 0.5), "clip": True}],
+        thrifty=[{}],
+        exact=[{}],
         sound={"PersonalizedMean": Trial(PersonalizedMean(), FLIP, tight=True)},
         page={"personalized_mean": PersonalizedMean()},
     ),
@@ -126,32 +118,20 @@ MECHANISMS = [
         SampledRidge,
         "replace-one",
         "coef_ intercept_ n_features_in_ eta_ guarantee_ noise_",
-        small=[SampledRidge(0.5)],
-        checked=[SampledRidge(1e-4, **LINE)],
-        thrifty=[
-            SampledRidge(0.5),
-            SampledRidge(0.5, threshold="mean"),
-            SampledRidge(0.5, loss="huber"),
-        ],
-        exact=[
-            SampledRidge(0.1, **UNITS),
-            SampledRidge(0.1, **UNITS, loss="huber", rule="exact"),
-        ],
-        sound={
-            "SampledRidge": Trial(SampledRidge(400.0), flipped(3, 4, epsilon=personal.THREE)),
-        },
+        small=[dict(lam=0.5)],
+        checked=[dict(lam=1e-4, **LINE)],
+        thrifty=[dict(lam=0.5), dict(lam=0.5, threshold="mean"), dict(lam=0.5, **HUBER)],
+        exact=[dict(lam=0.1), dict(lam=0.1, rule="exact", **HUBER)],
+        sound={"SampledRidge": Trial(SampledRidge(400.0), flipped(3, 4, epsilon=personal.THREE))},
     ),
     Mechanism(
         ObjectivePerturbation,
         "replace-one",
         "coef_ intercept_ n_features_in_ beta_ eta_ guarantee_ pure_guarantee_ noise_",
-        small=[ObjectivePerturbation(0.5)],
-        checked=[
-            ObjectivePerturbation(1e-4, **LINE),
-            ObjectivePerturbation(1e-2, **ROOMY, delta=1e-6, row_norm=4.0),
-        ],
-        thrifty=[ObjectivePerturbation(0.5), ObjectivePerturbation(0.5, delta=1e-6)],
-        bounded=[ObjectivePerturbation(0.2, **UNITS)],
+        small=[dict(lam=0.5)],
+        checked=[dict(lam=1e-4, **LINE), dict(lam=1e-2, row_norm=4.0, **DELTA)],
+        thrifty=[dict(lam=0.5), dict(lam=0.5, **DELTA)],
+        bounded=[dict(lam=0.2)],
         sound={
             "ObjectivePerturbation": Trial(ObjectivePerturbation(2.0), personal.duel(), tight=True),
             "ObjectivePerturbation, delta": Trial(
@@ -163,19 +143,13 @@ MECHANISMS = [
         SufficientStatisticsRidge,
         "replace-one",
         "release_ gram_ moment_ noise_scale_ coef_ intercept_ n_features_in_ guarantee_ noise_",
-        small=[SufficientStatisticsRidge(0.5)],
+        small=[dict(lam=0.5)],
         checked=[
-            SufficientStatisticsRidge(1e-4, **LINE, centered=True),
-            SufficientStatisticsRidge(1e-4, **RICH, noise="gaussian"),
+            dict(lam=1e-4, centered=True, **LINE),
+            dict(lam=1e-4, epsilon=1e15, delta=0.1, **GAUSSIAN),
         ],
-        blocks=[
-            SufficientStatisticsRidge(0.2),
-            SufficientStatisticsRidge(0.2, noise="gaussian", delta=1e-6, centered=True, **HALVES),
-        ],
-        bounded=[
-            SufficientStatisticsRidge(0.1, **UNITS, fit_intercept=True),
-            SufficientStatisticsRidge(0.1, **UNITS, centered=True, noise="gaussian", delta=1e-6),
-        ],
+        blocks=[dict(lam=0.2), dict(lam=0.2, centered=True, **GAUSSIAN, **DELTA, **HALVES)],
+        bounded=[dict(lam=0.1, **LINE), dict(lam=0.1, centered=True, **GAUSSIAN, **DELTA)],
         sound={
             "SufficientStatisticsRidge": Trial(SufficientStatisticsRidge(), sums.NULL, tight=True),
             "SufficientStatisticsRidge, Gaussian": Trial(
@@ -187,39 +161,32 @@ MECHANISMS = [
         AdaSSP,
         "add-remove",
         "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_ noise_",
-        small=[AdaSSP()],
-        checked=[AdaSSP(**RICH, fit_intercept=True)],
-        blocks=[
-            AdaSSP(bounds=(0, 1)),
-            AdaSSP(calibration="published", fit_intercept=True, **BALL),
-        ],
-        estimated=[AdaSSP(**UNITS)],
+        checked=[dict(epsilon=1e15, delta=0.1, **LINE)],
+        blocks=[{"bounds": (0, 1)}, dict(calibration="published", **LINE, **BALL)],
+        estimated=[{}],
         sound={"AdaSSP": Trial(AdaSSP(delta=0.01), sums.ALONE, tight=True)},
     ),
     Mechanism(
         OnePosteriorSample,
         "add-remove",
         "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_ noise_",
-        small=[OnePosteriorSample(500.0, n_max=1000)],
-        checked=[OnePosteriorSample(1.0, **LINE, n_max=1000)],
-        blocks=[OnePosteriorSample(300.0, n_max=2000, **BALL)],
-        bounded=[OnePosteriorSample(100.0, **UNITS, n_max=4000)],
+        small=[dict(lam=500.0, n_max=1000)],
+        checked=[dict(lam=1.0, n_max=1000, **LINE)],
+        blocks=[dict(lam=300.0, n_max=2000, **BALL)],
+        bounded=[dict(lam=100.0, n_max=4000)],
         sound={"OnePosteriorSample": Trial(OnePosteriorSample(100.0, **FEW), AGAINST)},
     ),
     Mechanism(
         AdaOPS,
         "add-remove",
         "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_ noise_",
-        small=[AdaOPS(n_max=1000), AdaOPS(n_max=1000, release_norm=True)],
+        small=[dict(n_max=1000), dict(n_max=1000, release_norm=True)],
         checked=[
-            AdaOPS(100.0, **LINE, n_max=1000),
-            AdaOPS(100.0, **ROOMY, n_max=1000, row_norm=4.0, release_norm=True),
+            dict(norm_guess=100.0, n_max=1000, **LINE),
+            dict(norm_guess=100.0, n_max=1000, row_norm=4.0, release_norm=True),
         ],
-        blocks=[AdaOPS(n_max=2000, release_norm=True, fit_intercept=True, **BALL)],
-        estimated=[
-            AdaOPS(**UNITS, n_max=4000),
-            AdaOPS(**UNITS, n_max=4000, release_norm=True, fit_intercept=True),
-        ],
+        blocks=[dict(n_max=2000, release_norm=True, **LINE, **BALL)],
+        estimated=[dict(n_max=4000), dict(n_max=4000, release_norm=True, **LINE)],
         sound={
             "AdaOPS": Trial(AdaOPS(**FEW), AGAINST),
             "AdaOPS, norm": Trial(AdaOPS(release_norm=True, **FEW), AGAINST),
@@ -229,73 +196,60 @@ MECHANISMS = [
         GradientDescentRidge,
         "replace-one",
         "coef_ intercept_ n_features_in_ sigma_ guarantee_ noise_",
-        small=[GradientDescentRidge(0.5, delta=1e-6)],
-        checked=[GradientDescentRidge(1e-4, **LINE, delta=0.1, steps=300)],
-        bounded=[GradientDescentRidge(0.1, **UNITS, delta=1e-6, fit_intercept=True)],
+        small=[dict(lam=0.5, **DELTA)],
+        checked=[dict(lam=1e-4, delta=0.1, steps=300, **LINE)],
+        bounded=[dict(lam=0.1, **DELTA, **LINE)],
         sound={
             "GradientDescentRidge": Trial(
                 GradientDescentRidge(1.0, delta=0.01, steps=4, huber_threshold=0.01),
                 descent.LOUD,
                 tight=True,
-            ),
+            )
         },
     ),
     Mechanism(
         DPSGDRegression,
         "zero-out",
         "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_ guarantee_ noise_",
-        small=[DPSGDRegression()],
-        checked=[DPSGDRegression(**LINE, batch_size=10, epochs=50)],
-        bounded=[DPSGDRegression(**UNITS, epochs=5)],
+        checked=[dict(batch_size=10, epochs=50, **LINE)],
+        bounded=[dict(epochs=5)],
         sound={
-            "DPSGDRegression": Trial(DPSGDRegression(**descent.BATCHES), descent.QUIET, draws=1500),
+            "DPSGDRegression": Trial(DPSGDRegression(**descent.BATCHES), descent.QUIET, draws=1500)
         },
     ),
     Mechanism(
         WeightedMean,
         "user",
         "mean_ noise_scale_ h_ weights_ exposure_ users_ guarantee_ noise_",
-        small=[WeightedMean()],
-        checked=[WeightedMean(**LABELS)],
-        thrifty=[WeightedMean()],
-        exact=[WeightedMean(**PERCENT)],
+        thrifty=[{}],
+        exact=[{}],
         sound={"WeightedMean": Trial(WeightedMean(**users.ROWS), users.GROUPS, tight=True)},
     ),
     Mechanism(
         SampleLimitedMean,
         "user",
         "mean_ noise_scale_ max_rows_ exposure_ users_ guarantee_ noise_",
-        small=[SampleLimitedMean()],
-        checked=[SampleLimitedMean(**LABELS)],
-        exact=[SampleLimitedMean(**PERCENT)],
+        exact=[{}],
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
     Mechanism(
         WeightedERM,
         "user",
-        "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_ "
-        "guarantee_ noise_",
-        small=[
-            WeightedERM(delta=1e-6),
-            WeightedERM(delta=1e-6, accounting="gaussian", fit_intercept=True),
-            WeightedERM(optimizer="output"),
-        ],
+        "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_ guarantee_ "
+        "noise_",
+        small=[DELTA, dict(accounting="gaussian", **DELTA, **LINE), OUTPUT],
         checked=[
-            WeightedERM(**ROOMY, optimizer="output", radius=50.0, lam=1e-4),
-            WeightedERM(**ROOMY, delta=0.1, radius=20.0, steps=2000, step_size=1.0),
-            WeightedERM("logistic", **ROOMY, optimizer="output", radius=50.0, lam=1e-4),
-            WeightedERM("logistic", **ROOMY, delta=0.1, radius=50.0, steps=500, step_size=4.0),
+            dict(radius=50.0, lam=1e-4, **OUTPUT),
+            dict(delta=0.1, radius=20.0, steps=2000, step_size=1.0),
+            dict(loss="logistic", radius=50.0, lam=1e-4, **OUTPUT),
+            dict(loss="logistic", delta=0.1, radius=50.0, steps=500, step_size=4.0),
         ],
-        thrifty=[
-            WeightedERM(optimizer="output"),
-            WeightedERM(delta=1e-6),
-            WeightedERM(delta=1e-6, accounting="gaussian"),
-        ],
+        thrifty=[OUTPUT, DELTA, dict(accounting="gaussian", **DELTA)],
         exact=[
-            WeightedERM(**UNITS, optimizer="output", lam=0.1),
-            WeightedERM("logistic", bounds=BOUNDS, optimizer="output", fit_intercept=True),
+            dict(lam=0.1, **OUTPUT),
+            dict(loss="logistic", y_bounds=(-1.0, 1.0), **OUTPUT, **LINE),
         ],
-        bounded=[WeightedERM(**UNITS, delta=1e-6, steps=20)],
+        bounded=[dict(steps=20, **DELTA)],
         sound={
             "WeightedERM": Trial(WeightedERM(**STEPS), TURNED, draws=5000),
             "WeightedERM, Gaussian": Trial(
@@ -304,10 +258,12 @@ MECHANISMS = [
             "WeightedERM, output": Trial(WeightedERM("logistic", **users.FAR), users.far()),
         },
     ),
-    Mechanism(  # `private_quantile` in the dress of an estimator, to be audited like them
+    Mechanism(  # `private_quantile` in the dress of an estimator, to be audited as they are
         users.Median,
         "user",
         "mean_ guarantee_",
+        small=(),
+        checked=(),
         sound={"private_quantile": Trial(users.Median(), users.cluster(9), tight=True)},
     ),
     Mechanism(
@@ -315,20 +271,14 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ scale_ gap_ rank_ exposure_ users_ n_features_in_ guarantee_ "
         "noise_",
-        small=[GWARegression(), GWARegression(delta=1e-6, prior=1.0)],
-        checked=[
-            GWARegression(**LABELS, fit_intercept=True),
-            GWARegression(**LABELS, delta=1e-5, objective="prediction"),
-        ],
-        thrifty=[GWARegression(), GWARegression(delta=1e-6)],
-        exact=[
-            GWARegression(**PERCENT, fit_intercept=True),
-            GWARegression(**PERCENT, delta=1e-6, objective="prediction", prior=100.0),
-        ],
+        small=[{}, dict(prior=1.0, **DELTA)],
+        checked=[LINE, dict(delta=1e-5, objective="prediction")],
+        thrifty=[{}, DELTA],
+        exact=[LINE, dict(objective="prediction", prior=100.0, **DELTA)],
         sound={
-            "GWARegression": Trial(GWARegression(), users.regression(3), tight=True),
+            "GWARegression": Trial(GWARegression(), ROWS_OF_USERS, tight=True),
             "GWARegression, Gaussian": Trial(
-                GWARegression(delta=0.01, prior=1.0), users.regression(3), tight=True
+                GWARegression(delta=0.01, prior=1.0), ROWS_OF_USERS, tight=True
             ),
         },
     ),
@@ -337,13 +287,10 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ scale_ max_rows_ rank_ exposure_ users_ n_features_in_ "
         "guarantee_ noise_",
-        small=[SampleLimitedRegression()],
-        checked=[SampleLimitedRegression(**LABELS, fit_intercept=True)],
-        exact=[SampleLimitedRegression(**PERCENT)],
+        checked=[LINE],
+        exact=[{}],
         sound={
-            "SampleLimitedRegression": Trial(
-                SampleLimitedRegression(max_rows=5), users.regression(3)
-            ),
+            "SampleLimitedRegression": Trial(SampleLimitedRegression(max_rows=5), ROWS_OF_USERS)
         },
     ),
     Mechanism(
@@ -351,45 +298,34 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ scale_ gap_ rank_ exposure_ "
         "users_ n_features_in_ guarantee_ noise_",
-        small=[TwoStageGWARegression()],
-        checked=[TwoStageGWARegression(**LABELS)],
-        bounded=[TwoStageGWARegression(**PERCENT, sigma2=1.0)],
+        bounded=[dict(sigma2=1.0)],
         sound={
             "TwoStageGWARegression": Trial(
                 TwoStageGWARegression(sigma2=0.02, epsilon=40.0, share=0.3),
-                users.regression(3),
+                ROWS_OF_USERS,
                 tight=True,
-            ),
+            )
         },
     ),
     Mechanism(
         PACRegression,
         "",
         "",
-        small=[PACRegression()],
-        checked=[
-            PACRegression(
-                alpha=1e-3,
-                success_rate=1 - 1e-12,
-                calibration="tv",
-                draws=500,
-                tol=0.3,
-                random_state=0,
-            )
-        ],
-        exact=[PACRegression(draws=2000, tol=0.3, random_state=0)],
+        checked=[dict(alpha=1e-3, success_rate=1 - 1e-12, calibration="tv", draws=500, tol=0.3)],
+        exact=[dict(draws=2000, tol=0.3, random_state=0)],
         sound={"PACRegression": Trial(PACRegression(**POOL), pools.pool(), "attack", 400)},
     ),
 ]
 
 
 def every(name: str) -> list[Any]:
-    """The settings of all mechanisms for one kind of test."""
-    return [model for row in MECHANISMS for model in getattr(row, name)]
+    """All mechanisms with their settings for one kind of test."""
+    return [model for row in MECHANISMS for model in row.models(name)]
 
 
 ROWS = {row.kind: row for row in MECHANISMS}
 KINDS = [kind for kind in ROWS if kind is not users.Median]
+IN_MEMORY = [kind() for kind in KINDS if not ROWS[kind].blocks]
 SMALL = every("small")
 PROMISING = [model for model in SMALL if ROWS[type(model)].neighbors]  #: something to each person
 WITH_USERS = [model for model in SMALL if ROWS[type(model)].neighbors.startswith("user")]
