@@ -1,5 +1,6 @@
 """Every mechanism against scikit-learn: its own estimator checks, clones, pipelines, routing."""
 
+import importlib
 import pickle
 
 import numpy as np
@@ -38,6 +39,8 @@ def test_every_mechanism_has_its_row_and_takes_every_test():
     assert estimators() == {*KINDS}
     for kind in KINDS:
         row = ROWS[kind]
+        folder = importlib.import_module(".".join(kind.__module__.split(".")[:2]))
+        assert getattr(folder, kind.__name__) is kind
         assert all([row.small, row.checked, row.sound, [*row.exact, *row.bounded, *row.estimated]])
 
 
