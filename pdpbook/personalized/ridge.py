@@ -17,6 +17,7 @@ from pdpbook.personalized.capped import FEW, CappedPlan, Rival, capped_plan
 from pdpbook.personalized.weights import largest_losses
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.report import INSIDE, LARGER
 from pdpbook.ridge import refuse_lost_penalty
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 
@@ -109,6 +110,7 @@ class PDPRidge(CubeRegressor):
     bound: float | None = setting(default=None)
     row_norm: float | None = setting(default=None)
     huber_threshold: float = setting(default=1.0, rule=check.scale)
+    _ways = LARGER + INSIDE
 
     def law(self, people: People) -> L2Laplace:
         square = self.loss == "square"
