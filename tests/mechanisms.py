@@ -37,7 +37,7 @@ class Mechanism:
     #: of its promise: "replace-one"; "add-remove" or "zero-out", where one budget serves all;
     #: "user" or "user-labels", where people own several rows; "" for PAC privacy
     neighbors: str
-    released: str  #: all and only what may stay on a fitted object
+    released: str  #: all and only what may stay on a fitted object, with guarantee_ and noise_
     _: KW_ONLY
     small: Settings = ({},)  #: for sixty people in the unit cube
     checked: Settings = ({},)  #: for scikit-learn's data, beside `ROOMY`: no noise is seen there
@@ -47,8 +47,7 @@ class Mechanism:
     bounded: Settings = ()  #: where it is an estimate with a bound,
     estimated: Settings = ()  #: and one without
     sound: Mapping[str, Trial] = field(default_factory=dict)  #: neighbors that press it hard
-    #: where a function of `pdpbook.minimal` draws the same, if it asks for X, y, epsilon, rng and
-    #: settings by name; all other counterparts are in `test_minimal`
+    #: functions of `pdpbook.minimal` that draw the same; what is no such call is in `test_minimal`
     page: Mapping[str, Any] = field(default_factory=dict)
 
     def models(self, name: str) -> list[Any]:
@@ -59,42 +58,39 @@ class Mechanism:
 
 
 # bounds wide enough for data that do not know of them, and so much budget that no noise is seen
-ROOMY: dict[str, Any] = {"epsilon": 1e9, "bounds": (-4, 4), "y_bounds": (-4, 4), "clip": True}
-ROOMY["random_state"] = 0
+ROOMY = {"epsilon": 1e9, "bounds": (-4, 4), "y_bounds": (-4, 4), "clip": True, "random_state": 0}
 UNITS = {"bounds": [(18.0, 90.0), (0.0, 40.0), (-1.0, 3.0)], "y_bounds": (0.0, 100.0)}
 BESIDE = {"checked": ROOMY} | dict.fromkeys(("exact", "bounded", "estimated"), UNITS)
 
-LINE: dict[str, Any] = {"fit_intercept": True}
+LINE = {"fit_intercept": True}
 HALVES = LINE | {"bounds": (0.1, 0.8), "clip": True, "y_bounds": (-1, 2)}
-BALL: dict[str, Any] = {"bounds": (0.0, 1.0), "row_norm": 1.5, "clip": True}
-HUBER: dict[str, Any] = {"loss": "huber"}
-DELTA: dict[str, Any] = {"delta": 1e-6}
-GAUSSIAN: dict[str, Any] = {"noise": "gaussian"}
-OUTPUT: dict[str, Any] = {"optimizer": "output"}
+BALL = {"bounds": (0.0, 1.0), "row_norm": 1.5, "clip": True}
+CUT = {"row_norm": 1.0, "clip": True}
+SHORT = {"proof": "published", "row_norm": 4.0}
+HUBER = {"loss": "huber"}
+DELTA = {"delta": 1e-6}
+RICH = {"epsilon": 1e15, "delta": 0.1}
+GAUSSIAN = {"noise": "gaussian"}
+LOGISTIC = {"loss": "logistic", "y_bounds": (-1.0, 1.0)}
+OUTPUT = {"optimizer": "output"}
 
 FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
 AGAINST = joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0)
-FEW: dict[str, Any] = {"delta": 0.01, "n_max": 41}
+FEW = {"delta": 0.01, "n_max": 41}
 TURNED = owned([6, 1, 2, 3], 2, 0)
 STEPS = users.DESCENT | {"delta": 0.01}
 ROWS_OF_USERS = users.regression(3)
-POOL: dict[str, Any] = {"success_rate": 0.65, "draws": 2000, "random_state": 1}
+TWO_STAGES = {"sigma2": 0.02, "epsilon": 40.0, "share": 0.3}
+POOL = {"success_rate": 0.65, "draws": 2000, "random_state": 1}
 
 MECHANISMS = [
     Mechanism(
         PDPRidge,
         "replace-one",
-        "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_ noise_",
+        "coef_ intercept_ n_features_in_ eta_ pure_guarantee_",
         small=[dict(lam=0.5), dict(lam=0.5, **HUBER, **LINE), dict(lam=0.5, **DELTA)],
-        checked=[
-            dict(lam=1e-4, **LINE, **own)
-            for own in ({}, {"proof": "published", "row_norm": 4.0}, HUBER, DELTA)
-        ],
-        blocks=[
-            dict(lam=0.2),
-            dict(lam=0.2, **DELTA, **HALVES),
-            dict(lam=0.2, row_norm=1.0, clip=True),
-        ],
+        checked=[dict(lam=1e-4, **LINE, **own) for own in ({}, SHORT, HUBER, DELTA)],
+        blocks=[dict(lam=0.2), dict(lam=0.2, **DELTA, **HALVES), dict(lam=0.2, **CUT)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, **HUBER), dict(lam=0.5, **HUBER, **DELTA)],
         exact=[dict(lam=0.1, **LINE), dict(lam=0.1, **HUBER, **DELTA)],
         sound={
@@ -107,7 +103,7 @@ MECHANISMS = [
     Mechanism(
         PersonalizedMean,
         "replace-one",
-        "mean_ eta_ guarantee_ noise_",
+        "mean_ eta_",
         blocks=[{}, {"y_bounds": (-0.5, 0.5), "clip": True}],
         thrifty=[{}],
         exact=[{}],
@@ -117,7 +113,7 @@ MECHANISMS = [
     Mechanism(
         SampledRidge,
         "replace-one",
-        "coef_ intercept_ n_features_in_ eta_ guarantee_ noise_",
+        "coef_ intercept_ n_features_in_ eta_",
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, **LINE)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, threshold="mean"), dict(lam=0.5, **HUBER)],
@@ -127,7 +123,7 @@ MECHANISMS = [
     Mechanism(
         ObjectivePerturbation,
         "replace-one",
-        "coef_ intercept_ n_features_in_ beta_ eta_ guarantee_ pure_guarantee_ noise_",
+        "coef_ intercept_ n_features_in_ beta_ eta_ pure_guarantee_",
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, **LINE), dict(lam=1e-2, row_norm=4.0, **DELTA)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, **DELTA)],
@@ -142,12 +138,9 @@ MECHANISMS = [
     Mechanism(
         SufficientStatisticsRidge,
         "replace-one",
-        "release_ gram_ moment_ noise_scale_ coef_ intercept_ n_features_in_ guarantee_ noise_",
+        "release_ gram_ moment_ noise_scale_ coef_ intercept_ n_features_in_",
         small=[dict(lam=0.5)],
-        checked=[
-            dict(lam=1e-4, centered=True, **LINE),
-            dict(lam=1e-4, epsilon=1e15, delta=0.1, **GAUSSIAN),
-        ],
+        checked=[dict(lam=1e-4, centered=True, **LINE), dict(lam=1e-4, **RICH, **GAUSSIAN)],
         blocks=[dict(lam=0.2), dict(lam=0.2, centered=True, **GAUSSIAN, **DELTA, **HALVES)],
         bounded=[dict(lam=0.1, **LINE), dict(lam=0.1, centered=True, **GAUSSIAN, **DELTA)],
         sound={
@@ -160,8 +153,8 @@ MECHANISMS = [
     Mechanism(
         AdaSSP,
         "add-remove",
-        "coef_ intercept_ release_ noise_scale_ n_features_in_ guarantee_ noise_",
-        checked=[dict(epsilon=1e15, delta=0.1, **LINE)],
+        "coef_ intercept_ release_ noise_scale_ n_features_in_",
+        checked=[RICH | LINE],
         blocks=[{"bounds": (0, 1)}, dict(calibration="published", **LINE, **BALL)],
         estimated=[{}],
         sound={"AdaSSP": Trial(AdaSSP(delta=0.01), sums.ALONE, tight=True)},
@@ -169,7 +162,7 @@ MECHANISMS = [
     Mechanism(
         OnePosteriorSample,
         "add-remove",
-        "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_ noise_",
+        "coef_ intercept_ theta_ gamma_ h_ n_features_in_",
         small=[dict(lam=500.0, n_max=1000)],
         checked=[dict(lam=1.0, n_max=1000, **LINE)],
         blocks=[dict(lam=300.0, n_max=2000, **BALL)],
@@ -179,7 +172,7 @@ MECHANISMS = [
     Mechanism(
         AdaOPS,
         "add-remove",
-        "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_ noise_",
+        "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_",
         small=[dict(n_max=1000), dict(n_max=1000, release_norm=True)],
         checked=[
             dict(norm_guess=100.0, n_max=1000, **LINE),
@@ -195,22 +188,20 @@ MECHANISMS = [
     Mechanism(
         GradientDescentRidge,
         "replace-one",
-        "coef_ intercept_ n_features_in_ sigma_ guarantee_ noise_",
+        "coef_ intercept_ n_features_in_ sigma_",
         small=[dict(lam=0.5, **DELTA)],
         checked=[dict(lam=1e-4, delta=0.1, steps=300, **LINE)],
         bounded=[dict(lam=0.1, **DELTA, **LINE)],
         sound={
             "GradientDescentRidge": Trial(
-                GradientDescentRidge(1.0, delta=0.01, steps=4, huber_threshold=0.01),
-                descent.LOUD,
-                tight=True,
+                GradientDescentRidge(1.0, **descent.STEPS), descent.LOUD, tight=True
             )
         },
     ),
     Mechanism(
         DPSGDRegression,
         "zero-out",
-        "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_ guarantee_ noise_",
+        "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_",
         checked=[dict(batch_size=10, epochs=50, **LINE)],
         bounded=[dict(epochs=5)],
         sound={
@@ -220,7 +211,7 @@ MECHANISMS = [
     Mechanism(
         WeightedMean,
         "user",
-        "mean_ noise_scale_ h_ weights_ exposure_ users_ guarantee_ noise_",
+        "mean_ noise_scale_ h_ weights_ exposure_ users_",
         thrifty=[{}],
         exact=[{}],
         sound={"WeightedMean": Trial(WeightedMean(**users.ROWS), users.GROUPS, tight=True)},
@@ -228,15 +219,14 @@ MECHANISMS = [
     Mechanism(
         SampleLimitedMean,
         "user",
-        "mean_ noise_scale_ max_rows_ exposure_ users_ guarantee_ noise_",
+        "mean_ noise_scale_ max_rows_ exposure_ users_",
         exact=[{}],
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
     Mechanism(
         WeightedERM,
         "user",
-        "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_ guarantee_ "
-        "noise_",
+        "coef_ intercept_ users_ weights_ noise_scale_ steps_ n_features_in_ exposure_",
         small=[DELTA, dict(accounting="gaussian", **DELTA, **LINE), OUTPUT],
         checked=[
             dict(radius=50.0, lam=1e-4, **OUTPUT),
@@ -245,10 +235,7 @@ MECHANISMS = [
             dict(loss="logistic", delta=0.1, radius=50.0, steps=500, step_size=4.0),
         ],
         thrifty=[OUTPUT, DELTA, dict(accounting="gaussian", **DELTA)],
-        exact=[
-            dict(lam=0.1, **OUTPUT),
-            dict(loss="logistic", y_bounds=(-1.0, 1.0), **OUTPUT, **LINE),
-        ],
+        exact=[OUTPUT | {"lam": 0.1}, OUTPUT | LINE | LOGISTIC],
         bounded=[dict(steps=20, **DELTA)],
         sound={
             "WeightedERM": Trial(WeightedERM(**STEPS), TURNED, draws=5000),
@@ -261,7 +248,7 @@ MECHANISMS = [
     Mechanism(  # `private_quantile` in the dress of an estimator, to be audited as they are
         users.Median,
         "user",
-        "mean_ guarantee_",
+        "mean_",
         small=(),
         checked=(),
         sound={"private_quantile": Trial(users.Median(), users.cluster(9), tight=True)},
@@ -269,8 +256,7 @@ MECHANISMS = [
     Mechanism(
         GWARegression,
         "user-labels",
-        "coef_ intercept_ release_ scale_ gap_ rank_ exposure_ users_ n_features_in_ guarantee_ "
-        "noise_",
+        "coef_ intercept_ release_ scale_ gap_ rank_ exposure_ users_ n_features_in_",
         small=[{}, dict(prior=1.0, **DELTA)],
         checked=[LINE, dict(delta=1e-5, objective="prediction")],
         thrifty=[{}, DELTA],
@@ -285,8 +271,7 @@ MECHANISMS = [
     Mechanism(
         SampleLimitedRegression,
         "user-labels",
-        "coef_ intercept_ release_ scale_ max_rows_ rank_ exposure_ users_ n_features_in_ "
-        "guarantee_ noise_",
+        "coef_ intercept_ release_ scale_ max_rows_ rank_ exposure_ users_ n_features_in_",
         checked=[LINE],
         exact=[{}],
         sound={
@@ -297,13 +282,11 @@ MECHANISMS = [
         TwoStageGWARegression,
         "user-labels",
         "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ scale_ gap_ rank_ exposure_ "
-        "users_ n_features_in_ guarantee_ noise_",
+        "users_ n_features_in_",
         bounded=[dict(sigma2=1.0)],
         sound={
             "TwoStageGWARegression": Trial(
-                TwoStageGWARegression(sigma2=0.02, epsilon=40.0, share=0.3),
-                ROWS_OF_USERS,
-                tight=True,
+                TwoStageGWARegression(**TWO_STAGES), ROWS_OF_USERS, tight=True
             )
         },
     ),
