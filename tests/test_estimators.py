@@ -1,5 +1,6 @@
 """Every mechanism against scikit-learn: its own estimator checks, clones, pipelines, routing."""
 
+import importlib
 import inspect
 import pickle
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sklearn
+from mechanisms import KINDS, PROMISING, ROWS, agreed, estimators, every, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict
@@ -19,126 +21,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pdpbook.frames import CubeRegressor, OnePromise, UserEstimator, mechanism, setting
 from pdpbook.frames.settings import _entries
-from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
-from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.noise import gaussian_mu
-from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
-from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
-from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
-# So much budget that the noise is far below every tolerance; bounds wide enough for the made-up
-# data of the checks, which do not know that bounds exist: clip=True takes care of the rest.
-ROOMY = {"epsilon": 1e9, "bounds": (-4, 4), "y_bounds": (-4, 4), "clip": True}
-LABELS = {name: value for name, value in ROOMY.items() if name != "bounds"}  # X is public
-CHECKED = [
-    PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0),
-    PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, proof="published", row_norm=4.0),
-    PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, loss="huber"),
-    PDPRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, delta=1e-6),
-    PersonalizedMean(epsilon=1e9, y_bounds=(-4, 4), clip=True, random_state=0),
-    SufficientStatisticsRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, centered=True),
-    SufficientStatisticsRidge(
-        1e-4, **ROOMY | {"epsilon": 1e15}, noise="gaussian", delta=0.1, random_state=0
-    ),
-    ObjectivePerturbation(1e-4, **ROOMY, fit_intercept=True, random_state=0),
-    ObjectivePerturbation(1e-2, **ROOMY, delta=1e-6, row_norm=4.0, random_state=0),
-    GradientDescentRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0, delta=0.1, steps=300),
-    SampledRidge(1e-4, **ROOMY, fit_intercept=True, random_state=0),
-    OnePosteriorSample(1.0, **ROOMY, fit_intercept=True, n_max=1000, random_state=0),
-    AdaOPS(100.0, **ROOMY, fit_intercept=True, n_max=1000, random_state=0),
-    AdaOPS(100.0, **ROOMY, n_max=1000, row_norm=4.0, release_norm=True, random_state=0),
-    AdaSSP(**ROOMY | {"epsilon": 1e15}, delta=0.1, fit_intercept=True, random_state=0),
-    PACRegression(
-        alpha=1e-3, success_rate=1 - 1e-12, calibration="tv", draws=500, tol=0.3, random_state=0
-    ),
-    GWARegression(**LABELS, fit_intercept=True, random_state=0),
-    GWARegression(**LABELS, delta=1e-5, objective="prediction", random_state=0),
-    SampleLimitedRegression(**LABELS, fit_intercept=True, random_state=0),
-    TwoStageGWARegression(**LABELS, random_state=0),
-    WeightedMean(**LABELS, random_state=0),
-    SampleLimitedMean(**LABELS, random_state=0),
-    WeightedERM(**ROOMY, optimizer="output", radius=50.0, lam=1e-4, random_state=0),
-    WeightedERM(**ROOMY, delta=0.1, radius=20.0, steps=2000, step_size=1.0, random_state=0),
-    WeightedERM("logistic", **ROOMY, optimizer="output", radius=50.0, lam=1e-4, random_state=0),
-    WeightedERM(
-        "logistic", **ROOMY, delta=0.1, radius=50.0, steps=500, step_size=4.0, random_state=0
-    ),
-    DPSGDRegression(**ROOMY, fit_intercept=True, batch_size=10, epochs=50, random_state=0),
-]
-MECHANISMS = [
-    PDPRidge(0.5),
-    PDPRidge(0.5, loss="huber", fit_intercept=True),
-    PDPRidge(0.5, delta=1e-6),
-    PersonalizedMean(),
-    SufficientStatisticsRidge(0.5),
-    ObjectivePerturbation(0.5),
-    GradientDescentRidge(0.5, delta=1e-6),
-    SampledRidge(0.5),
-    OnePosteriorSample(500.0, n_max=1000),
-    AdaOPS(n_max=1000),
-    AdaOPS(n_max=1000, release_norm=True),
-    AdaSSP(),
-    GWARegression(),
-    GWARegression(delta=1e-6, prior=1.0),
-    SampleLimitedRegression(),
-    TwoStageGWARegression(),
-    WeightedMean(),
-    SampleLimitedMean(),
-    WeightedERM(delta=1e-6),
-    WeightedERM(delta=1e-6, accounting="gaussian", fit_intercept=True),
-    WeightedERM(optimizer="output"),
-    DPSGDRegression(),
-]
-# one promise for everybody, under add-remove neighbors or zero-out: one public budget
-UNIFORM = (OnePosteriorSample, AdaOPS, AdaSSP, DPSGDRegression)
-OF_LABELS = (GWARegression, SampleLimitedRegression, TwoStageGWARegression)
-OF_USERS = (WeightedMean, SampleLimitedMean, WeightedERM)
-
-
-# all and only what may stay on a fitted object; the first of FROM_LAW is drawn from `output_law`
-RELEASED = {
-    PDPRidge: "coef_ intercept_ n_features_in_ guarantee_ pure_guarantee_ noise_",
-    PersonalizedMean: "mean_ guarantee_ noise_",
-    SufficientStatisticsRidge: "release_ gram_ moment_ coef_ intercept_ "
-    "n_features_in_ guarantee_ noise_",
-    ObjectivePerturbation: "coef_ intercept_ n_features_in_ eta_ guarantee_ pure_guarantee_ noise_",
-    GradientDescentRidge: "coef_ intercept_ n_features_in_ guarantee_ noise_",
-    SampledRidge: "coef_ intercept_ n_features_in_ guarantee_ noise_",
-    OnePosteriorSample: "coef_ intercept_ theta_ gamma_ h_ n_features_in_ guarantee_ noise_",
-    AdaOPS: "coef_ intercept_ theta_ gamma_ h_ lam_ release_ n_features_in_ guarantee_ noise_",
-    AdaSSP: "coef_ intercept_ release_ n_features_in_ guarantee_ noise_",
-    GWARegression: "coef_ intercept_ release_ gap_ rank_ exposure_ users_ "
-    "n_features_in_ guarantee_ noise_",
-    SampleLimitedRegression: "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ "
-    "n_features_in_ guarantee_ noise_",
-    TwoStageGWARegression: "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ gap_ "
-    "rank_ exposure_ users_ n_features_in_ guarantee_ noise_",
-    WeightedMean: "mean_ h_ weights_ exposure_ users_ guarantee_ noise_",
-    SampleLimitedMean: "mean_ max_rows_ exposure_ users_ guarantee_ noise_",
-    WeightedERM: "coef_ intercept_ users_ weights_ steps_ n_features_in_ exposure_ "
-    "guarantee_ noise_",
-    DPSGDRegression: "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_ "
-    "guarantee_ noise_",
-}
+# the first of these is drawn from `output_law`
 FROM_LAW = ("release_", "theta_", "coef_", "mean_")
-
-
-def agreed(model, epsilon):
-    """Budgets that a mechanism takes of these people: their own, or one number for all.
-
-    The number stands for one that all agreed on in public; 0 stays 0.
-    """
-    if not isinstance(model, UNIFORM):
-        return epsilon
-    return np.where(epsilon > 0, np.min(epsilon[epsilon > 0]), 0.0)
 
 
 def assert_promised(model, epsilon):
     promise = model.guarantee_
-    if isinstance(model, UNIFORM):
+    if one_promise(model):
         (epsilon,) = np.unique(epsilon)
         assert np.ndim(next(iter(promise._parameters().values()))) == 0
     if hasattr(promise, "mu"):  # the Gaussian promise that goes through (epsilon, delta)
@@ -149,8 +43,17 @@ def assert_promised(model, epsilon):
         assert_array_equal(promise.epsilon, epsilon)
 
 
+def test_every_mechanism_has_its_row_and_takes_every_test():
+    assert estimators() == {*KINDS}
+    for kind in KINDS:
+        row = ROWS[kind]
+        folder = importlib.import_module(".".join(kind.__module__.split(".")[:2]))
+        assert getattr(folder, kind.__name__) is kind
+        assert all([row.small, row.checked, row.exact or row.bounded or row.estimated])
+
+
 @pytest.mark.filterwarnings("ignore:X has rank")
-@parametrize_with_checks(CHECKED, xfail_strict=True)
+@parametrize_with_checks(every("checked"), xfail_strict=True)
 def test_scikit_learn_checks(estimator, check, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # else one check of each estimator is skipped
     check(estimator)
@@ -163,7 +66,7 @@ def people():
     return X, X @ [0.5, -0.2, 0.1], epsilon
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_two_stage_clone_keeps_every_parameter(estimator):
     once = clone(estimator)
     again = clone(once.set_params(epsilon=0.25, random_state=4))
@@ -171,7 +74,7 @@ def test_two_stage_clone_keeps_every_parameter(estimator):
     assert set(vars(again)) == set(again.get_params())  # the constructor stores, nothing else
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_fitting_leaves_the_parameters_alone(estimator, people):
     X, y, epsilon = people
     epsilon = agreed(estimator, epsilon)
@@ -180,20 +83,13 @@ def test_fitting_leaves_the_parameters_alone(estimator, people):
     model.fit(X, y, epsilon=epsilon)
     assert model.get_params() == before
     assert_promised(model, epsilon)
-    neighbors = "add-remove" if isinstance(model, UNIFORM) else "replace-one"
-    if isinstance(model, DPSGDRegression):
-        neighbors = "zero-out"
-    if isinstance(model, OF_LABELS):
-        neighbors = "user-labels"
-    if isinstance(model, OF_USERS):
-        neighbors = "user"
-    assert model.guarantee_.neighbors == neighbors
+    assert model.guarantee_.neighbors == ROWS[type(model)].neighbors
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_hidden_entries_are_not_used(estimator, people):
     X, y, _ = people
-    reads_rows = "mean_" not in RELEASED[type(estimator)].split()
+    reads_rows = "mean_" not in ROWS[type(estimator)].released.split()
     for name in ("X", "y") if reads_rows else ("y",):
         given = {"X": X, "y": y}
         given[name] = np.ma.masked_less(given[name], 0.1)
@@ -201,12 +97,12 @@ def test_hidden_entries_are_not_used(estimator, people):
             clone(estimator).fit(**given)
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_only_released_attributes_stay(estimator, people):
     X, y, _ = people
     model = clone(estimator).fit(X, y)
     fitted = set(vars(model)) - set(model.get_params())
-    assert fitted == set(RELEASED[type(model)].split())
+    assert fitted == {*ROWS[type(model)].released.split(), "guarantee_", "noise_"}
     center = model.output_law(X, y).center
     released = next(vars(model)[name] for name in FROM_LAW if name in fitted)
     released = np.atleast_1d(released)[: len(center)]
@@ -224,7 +120,7 @@ def loudness(law):
     return None, getattr(law, "sigma", getattr(law, "scale", None))
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_rate_and_scale_are_those_of_the_law(estimator, people):
     X, y, _ = people
     model = clone(estimator).fit(X, y)
@@ -241,7 +137,7 @@ def test_rate_and_scale_are_those_of_the_law(estimator, people):
         assert told[0] == rate
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_a_release_and_its_promise_outlive_the_arrays(estimator, people):
     X, y, epsilon = people
     epsilon = agreed(estimator, epsilon)
@@ -252,7 +148,7 @@ def test_a_release_and_its_promise_outlive_the_arrays(estimator, people):
     assert pickle.dumps(model) == before
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_budgets_are_routed_through_a_pipeline(estimator, people):
     X, y, epsilon = people
     epsilon = agreed(estimator, epsilon)
@@ -266,7 +162,7 @@ def test_budgets_are_routed_through_a_pipeline(estimator, people):
     assert_array_equal(pipe.predict(X), alone.predict(X / 2))
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_budgets_are_routed_through_cross_validation(estimator, people):
     X, y, epsilon = people
     epsilon = agreed(estimator, epsilon)
@@ -293,7 +189,7 @@ def test_a_grid_search_runs_on_the_seeded_estimator(people):
     assert search.fit(X, y).best_params_ == {"lam": 1e-3}
 
 
-@pytest.mark.parametrize("estimator", MECHANISMS, ids=str)
+@pytest.mark.parametrize("estimator", PROMISING, ids=str)
 def test_unseeded_fits_differ_and_seeded_ones_repeat(estimator, people):
     X, y, _ = people
     one, two = (clone(estimator).fit(X, y).predict(X[:1]) for _ in range(2))
@@ -302,16 +198,13 @@ def test_unseeded_fits_differ_and_seeded_ones_repeat(estimator, people):
     assert_allclose(clone(seeded).fit(X, y).predict(X), seeded.fit(X, y).predict(X), rtol=0)
 
 
-@pytest.mark.parametrize(
-    "kind", sorted({type(m) for m in CHECKED}, key=str), ids=lambda k: k.__name__
-)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_no_hook_has_the_name_of_a_routed_method(kind):
     """Scikit-learn takes a method `split`, `transform` and the like for one of its own."""
     requests = {name for name in dir(kind) if name.startswith("set_") and "_request" in name}
     assert requests == {"set_fit_request", "set_score_request"}
 
 
-KINDS = list(dict.fromkeys(type(model) for model in CHECKED))
 FRAMES = {"cube": CubeRegressor, "ball": OnePromise, "users": UserEstimator, "pool": PACRegression}
 
 
@@ -406,9 +299,7 @@ def forgotten(kind):
     return {name for name in written if name[-1] != "_"} - set(kind().get_params())
 
 
-@pytest.mark.parametrize(
-    "kind", sorted({type(m) for m in CHECKED}, key=str), ids=lambda k: k.__name__
-)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_setting_is_taken(kind):
     assert forgotten(kind) == set()
 

@@ -10,6 +10,7 @@ from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.guarantees.promises import Promise, PureDP
 from pdpbook.reports.noise import Crowd
+from pdpbook.reports.report import LARGER
 
 
 @mechanism
@@ -44,6 +45,7 @@ class CubeRegressor(PrivateRegressor):
     lam: float = setting(default=1.0, kw_only=False)
     bounds: ArrayLike = setting(default=(0.0, 1.0), rule=check.pairs)
     fit_intercept: bool = setting(default=False, rule=check.flag)
+    _ways = LARGER
 
     def promise(self, people: People) -> Promise:
         return PureDP(people.spent, neighbors="replace-one")

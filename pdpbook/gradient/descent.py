@@ -22,6 +22,7 @@ from pdpbook.noise import gaussian_mu
 from pdpbook.noise.laws import check_points, check_size
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
+from pdpbook.reports.report import Ways
 from pdpbook.sensitivity import huber_constant
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
@@ -193,6 +194,7 @@ class GradientDescentRidge(CubeRegressor):
     huber_threshold: float = setting(default=1.0, rule=check.scale)
     clip_norm: float | None = setting(default=None, rule=optional(check.scale))
     row_norm: float | None = setting(default=None)
+    _ways = Ways()
 
     def law(self, people: People) -> DescentLaw:
         X, y, d = people.X, people.y, people.d

@@ -16,6 +16,7 @@ from pdpbook.noise import L2Laplace
 from pdpbook.personalized.weights import FEW, CappedPlan, Rival, capped_plan, largest_losses
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.reports.report import INSIDE, LARGER
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 
 NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
@@ -106,6 +107,7 @@ class PDPRidge(CubeRegressor):
     bound: float | None = setting(default=None, rule=optional(check.scale))
     row_norm: float | None = setting(default=None, rule=optional(check.scale))
     huber_threshold: float = setting(default=1.0, rule=check.scale)
+    _ways = LARGER + INSIDE
 
     def law(self, people: People) -> L2Laplace:
         theta = people.ridge(self.lam) if self.loss == "square" else self.huber(people)

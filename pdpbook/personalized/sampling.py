@@ -112,6 +112,7 @@ class SampledRidge(CubeRegressor):
     bound: float | None = setting(default=None)
     row_norm: float | None = setting(default=None)
     huber_threshold: float = setting(default=1.0, rule=check.scale)
+    _ways = PDPRidge._ways
 
     def law(self, people: People) -> Sampling:
         t = self.level(people.epsilon)
