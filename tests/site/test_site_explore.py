@@ -289,6 +289,8 @@ def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
     tab = visit(name, viewport={"width": 390, "height": 844})
     table = tab.locator(".explore table")
     assert not table.is_visible()
+    for guess in tab.locator(".explore-guess button").all()[2:3]:  # some have it after a guess
+        guess.click()
     tab.locator(".explore summary").focus()
     tab.keyboard.press("Enter")
     assert table.is_visible()
