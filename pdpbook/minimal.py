@@ -13,6 +13,13 @@ from scipy import integrate, optimize, special, stats
 
 __all__: list[str] = []  # nothing to import: read it
 
+# foundations/promises --------------------------------------------------------
+
+def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
+    step = np.exp(-rate)  # one step further
+    up, down = rng.geometric(1 - step, (2, size))
+    return np.dot(weights, answers) + up - down
+
 # foundations/noise -----------------------------------------------------------
 
 def laplace_noise(move, epsilon, k, rng):  # thm-laplace: moves at most this far in l1

@@ -512,6 +512,13 @@ def noises(m, seed):
     return max(found)
 
 
+def whole_numbers(m, seed):
+    one, two = twins(seed)
+    mine = m.noisy_total([2, 1], [1, 3], 0.7, 4000, one) - 5
+    theirs = noise.sample_discrete_laplace(0.7, 4000, rng=two)
+    return stats.ks_2samp(mine, theirs).statistic / 0.06  # passed by chance once in a million
+
+
 def losses_of_ops(m, seed):
     X, y = ball(seed)
     people = per_instance.per_instance_epsilon(X, y, 2.0, 3.0, 1e-4)
@@ -540,7 +547,7 @@ def quantiles(m, seed):
     return max(found)
 
 
-FUNCTIONS_OF_THE_PACKAGE = [noises, losses_of_ops, quantiles]
+FUNCTIONS_OF_THE_PACKAGE = [noises, whole_numbers, losses_of_ops, quantiles]
 CASES = FUNCTIONS_OF_THE_PACKAGE + [case for cases in COUNTERPARTS.values() for case in cases]
 
 

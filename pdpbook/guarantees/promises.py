@@ -314,7 +314,7 @@ class PACPrivacy(Promise):
     """PAC privacy of membership: a ceiling on how often any adversary guesses right.
 
     An average over the random half of a public pool, not a bound for every data set. It converts
-    nowhere and composes with nothing: see definition ``def-pac-privacy``, *foundations/promises*.
+    nowhere and composes with nothing: see definition ``def-pac-privacy``, *pac/membership*.
 
     Parameters
     ----------
