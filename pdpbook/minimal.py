@@ -25,6 +25,13 @@ def survey_share(reports, epsilon):  # thm-rr-weights
     share = 0.5 + (reports - 0.5) @ t / (t @ t)
     return share, 0.5 / np.sqrt(t @ t)
 
+# foundations/promises --------------------------------------------------------
+
+def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
+    step = np.exp(-rate)  # one step further
+    up, down = rng.geometric(1 - step, (2, size))
+    return np.dot(weights, answers) + up - down
+
 # foundations/noise -----------------------------------------------------------
 
 def laplace_noise(move, epsilon, k, rng):  # thm-laplace: moves at most this far in l1

@@ -13,7 +13,6 @@ from scipy import optimize
 from pdpbook.gwa import (
     ConvergenceError,
     certify,
-    exact,
     exact_interior,
     exact_sensitivity,
     gwa_program,
@@ -558,7 +557,7 @@ def test_exact_optimum_where_much_is_degenerate(design):
 @pytest.mark.parametrize(("steps", "tol"), [(0, 1e-8), (3, 1e-8), (300, 1e-15)])
 def test_an_exact_optimum_that_is_not_reached_is_refused(monkeypatch, steps, tol):
     X, users = instance(n=40, d=3, m=8)
-    monkeypatch.setattr(exact, "STEPS", steps)
+    monkeypatch.setattr(exact_interior, "STEPS", steps)
     said = rf"interior point: {steps if steps < 300 else '[0-9]+'} steps, .* certified gap of"
     with pytest.raises(ConvergenceError, match=said):
         gwa_weights(X, users, **SETTING, tol=tol, sensitivity="exact")

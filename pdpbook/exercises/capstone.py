@@ -7,17 +7,15 @@ from numpy.random import Generator
 
 from pdpbook.exercises.properties import Answer, Assignment
 
-PROPERTIES = Assignment(
+PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "capstone",
-    {  # each with how many of its properties are hidden
-        "rows_on_domain": 5,
-        "coefficients_in_units": 4,
-        "granted_releases": 6,
-        "errors_of_plans": 5,
-        "noise_half_width": 6,
-        "evidence_of_release": 5,
-        "is_refuted": 6,
-    },
+    rows_on_domain=5,
+    coefficients_in_units=4,
+    granted_releases=6,
+    errors_of_plans=5,
+    noise_half_width=6,
+    evidence_of_release=5,
+    is_refuted=6,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
@@ -180,8 +178,6 @@ def no_more_releases_than_paid_for(answer: Answer, rng: Generator) -> bool:
 @visible("is_refuted")
 def what_is_plain_to_see_is_seen(answer: Answer, rng: Generator) -> bool:
     """A label that is published as it is refutes a promise, and a release of zeros does not."""
-    bare, silent = (
-        answer(mechanism, *PAIR, 1.0, 400, 0.01, rng)
-        for mechanism in (lambda X, y, rng: y[:1].copy(), lambda X, y, rng: np.zeros(1))
-    )
+    bare = answer(lambda X, y, rng: y[:1].copy(), *PAIR, 1.0, 400, 0.01, rng)
+    silent = answer(lambda X, y, rng: np.zeros(1), *PAIR, 1.0, 400, 0.01, rng)
     return bool(bare and not silent)

@@ -8,18 +8,16 @@ from numpy.random import Generator
 
 from pdpbook.exercises.properties import Answer, Assignment
 
-PROPERTIES = Assignment(
+PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "personalized",
-    {  # each with how many of its properties are hidden
-        "budget_shares": 4,
-        "rate_that_spends_all": 4,
-        "promise_to_each": 4,
-        "furthest_move": 3,
-        "worst_neighbor": 6,
-        "chance_to_be_kept": 5,
-        "noise_reach": 5,
-        "worst_pair": 4,
-    },
+    budget_shares=4,
+    rate_that_spends_all=4,
+    promise_to_each=4,
+    furthest_move=3,
+    worst_neighbor=6,
+    chance_to_be_kept=5,
+    noise_reach=5,
+    worst_pair=4,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 

@@ -4,8 +4,9 @@ import importlib.util
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,31 +100,36 @@ class Assignment:
     ----------
     name : str
         Name of the assignment and of its notebook.
-    exercises : mapping of str to int
+    **exercises : int
         Names of its functions, in its order, each with how many of its properties are hidden.
     """
 
-    def __init__(self, name: str, exercises: Mapping[str, int]):
+    def __init__(self, name: str, **exercises: int):
         self.name = name
         self.exercises = {one: Exercise(one, unseen=n) for one, n in exercises.items()}
 
     def visible(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
         """Make a function a visible property of an exercise; `draws` as in `Property`."""
-        return self._add(exercise, "visible", draws)
+        return partial(self._add, exercise, "visible", draws)
 
     def hidden(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
         """Make a function a hidden property of an exercise; `draws` as in `Property`."""
-        return self._add(exercise, "hidden", draws)
+        return partial(self._add, exercise, "hidden", draws)
 
-    def _add(self, exercise: str, part: str, draws: bool) -> Callable[[Test], Test]:
-        def add(test: Test) -> Test:
-            line = (test.__doc__ or "").strip().partition("\n")[0]
-            sentence = line[:1].lower() + line[1:].rstrip(".")
-            one = Property(test.__name__, sentence, test, draws)
-            getattr(self.exercises[exercise], part).append(one)
-            return test
+    def _add(self, exercise: str, part: str, draws: bool, test: Test) -> Test:
+        line = (test.__doc__ or "").strip().partition("\n")[0]
+        sentence = line[:1].lower() + line[1:].rstrip(".")
+        one = Property(test.__name__, sentence, test, draws)
+        getattr(self.exercises[exercise], part).append(one)
+        return test
 
-        return add
+
+def repeats(draw: Callable[[np.random.Generator], Any], rng: np.random.Generator) -> bool:
+    """Whether the same state of a generator gives the same, and the next call gives another."""
+    state = int(rng.integers(2**31))
+    one, two = np.random.default_rng(state), np.random.default_rng(state)
+    first = draw(one)
+    return np.array_equal(first, draw(two)) and not np.allclose(first, draw(one))
 
 
 def assignment(name: str) -> Assignment:

@@ -7,19 +7,16 @@ import numpy as np
 from numpy.random import Generator
 
 from pdpbook.exercises.properties import Answer, Assignment
-from pdpbook.gwa.program import load_cvxpy
 
-PROPERTIES = Assignment(
+PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "user_level",
-    {  # each with how many of its properties are hidden
-        "noise_scale_for_users": 4,
-        "best_user_weights": 5,
-        "rows_that_count": 4,
-        "gwa_problem": 5,
-        "cap_contributions": 4,
-        "median_law": 8,
-        "user_epsilon": 4,
-    },
+    noise_scale_for_users=4,
+    best_user_weights=5,
+    rows_that_count=4,
+    gwa_problem=5,
+    cap_contributions=4,
+    median_law=8,
+    user_epsilon=4,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
@@ -122,8 +119,7 @@ def it_is_a_convex_program_in_c(answer: Answer, rng: Generator) -> bool:
 
 def solve(problem: Any) -> tuple[Any, float]:
     """The matrix and the optimal value of a program."""
-    cp = load_cvxpy()
-    problem.solve(solver=cp.CLARABEL)
+    problem.solve(solver="CLARABEL")
     return np.asarray(problem.var_dict["C"].value), float(problem.value)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from pdpbook import Floats, check
+from pdpbook._domain import inside
 from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
 from pdpbook.blocks import in_memory
 from pdpbook.frames.regressor import PrivateEstimator
@@ -43,7 +44,7 @@ class PeopleWithRows:
         As in `fit`.
     budgets : object
         Budgets as in `fit`, each above 0 or 0.
-    fitting : bool, default False
+    fitting : bool
         Whether scikit-learn is to note names and number of columns.
 
     Attributes
@@ -65,14 +66,7 @@ class PeopleWithRows:
     """
 
     def __init__(
-        self,
-        rules: UserEstimator,
-        X: Any,
-        y: Any,
-        users: Any,
-        budgets: Any,
-        *,
-        fitting: bool = False,
+        self, rules: UserEstimator, X: Any, y: Any, users: Any, budgets: Any, *, fitting: bool
     ):
         rows, labels = rules.read(X, y) if fitting else rules.design(X, y)
         self.users = check_users(users, len(labels), X=X, y=y)
@@ -170,7 +164,7 @@ class UserEstimator(PrivateEstimator):
         """
         in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
         budgets = self._check_settings(epsilon)
-        return self.law(PeopleWithRows(self, X, y, users, budgets))
+        return self.law(PeopleWithRows(self, X, y, users, budgets, fitting=False))
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `fit` was given, of matching lengths."""
@@ -253,6 +247,10 @@ class UserRegressor(RegressorMixin, UserEstimator):  # type: ignore[misc]
     """
 
     sigma2: float | None = setting(default=None, rule=optional(partial(check.scale, zero=True)))
+
+    def to_domain(self, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
+        low, high = check.bounds(self.y_bounds, "y_bounds")
+        return X, inside(y, low, high, "y", "y_bounds", self.clip)
 
     def label_variance(self) -> float:
         """Return the variance that steers the weights; it carries no privacy."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +9,11 @@ import numpy as np
 
 from pdpbook import Floats, check
 from pdpbook._budgets import where_above_zero
-from pdpbook._domain import ULP, inside, labels_of, predictions, table_of
+from pdpbook._domain import labels_of, predictions, table_of
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, UserRegressor
 from pdpbook.guarantees import GaussianDP, PureDP
-from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
@@ -33,7 +31,7 @@ class Plan:
     scale: float  #: of the noise on every entry: Laplace scale or standard deviation
     noise: str
     exposure: Floats  #: (m,), the largest loss of each user: nats, or mu for Gaussian noise
-    report: dict[str, Any]  #: other public attributes of the fitted estimator
+    public: dict[str, Any]  #: other public attributes of the fitted estimator
     pilot: Plan | None = None  #: of an earlier release
 
     @property
@@ -42,48 +40,9 @@ class Plan:
         return {"exposure_": self.exposure}
 
     @property
-    def public(self) -> dict[str, Any]:
-        """The other attributes."""
-        return {"scale_": self.scale, **self.report}
-
-    @property
     def variance(self) -> float:
         """Of the noise on every entry."""
         return self.scale**2 * (2 if self.noise == "laplace" else 1)
-
-
-def plan_release(
-    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, noise: str, **report: Any
-) -> Plan:
-    """Noise from the returned matrix: scale = width * max_l moves_l / tau_l."""
-    scale = float(width * np.max(moves / tau))
-    return Plan(C, back, scale, noise, width * moves / scale, report)
-
-
-def contributions(C: Floats, users: Users, noise: str, sensitivity: str = "entrywise") -> Floats:
-    """How far labels of width 1 of each user move C y, or a bound on it, shape (m,)."""
-    if sensitivity == "exact":
-        return exact_sensitivity(C, users.codes)
-    norms = np.abs(C).sum(axis=0) if noise == "laplace" else np.sqrt((C**2).sum(axis=0))
-    return np.asarray(np.bincount(users.codes, norms, len(users.labels)), dtype=float)
-
-
-def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
-    """Basis of what is estimable from X, shape (d, r), and the rank; the identity at full rank."""
-    d = X.shape[1]
-    _, values, rows = np.linalg.svd(X, full_matrices=False)
-    rank = int((values > values[0] * max(X.shape) * ULP).sum())
-    if rank == 0:
-        raise ValueError("X must have an entry other than 0; nothing is estimable from it")
-    if rank == d or biased:  # the l1 norm depends on coordinates: keep those of X
-        return np.eye(d), rank
-    warnings.warn(
-        f"X has rank {rank}, less than its {d} columns: only the row space is estimable, and "
-        "coef_ is the minimum-norm solution",
-        UserWarning,
-        stacklevel=5,
-    )
-    return np.asarray(rows[:rank].T), rank
 
 
 @mechanism
@@ -93,7 +52,7 @@ class LabelPrivateRegression(UserRegressor):
     Parameters
     ----------
     fit_intercept : bool, default False
-        Add a column of ones; its coefficient counts in k and gets noise.
+        Append a constant feature 1, as the last one; its coefficient counts in k and gets noise.
 
     Attributes
     ----------
@@ -103,8 +62,9 @@ class LabelPrivateRegression(UserRegressor):
         Released intercept; 0.0 without `fit_intercept`.
     release_ : ndarray, shape (k,)
         What was released; `coef_` is computed from it.
-    scale_ : float
-        Scale of the noise on every entry of `release_`, computed from the matrix that is used.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is its scale on every entry of `release_`,
+        a standard deviation where it is Gaussian.
     rank_ : int
         Rank of X, with the constant.
     n_features_in_ : int
@@ -146,10 +106,6 @@ class LabelPrivateRegression(UserRegressor):
         rows = table_of(self, X, ensure_all_finite=True)
         return rows, labels_of(rows, y)
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        low, high = check.bounds(self.y_bounds, "y_bounds")
-        return X, inside(np.asarray(check.finite(y, "y")), low, high, "y", "y_bounds", self.clip)
-
     def with_constant(self, X: Floats) -> Floats:
         """Return rows of the regression, with a last column of ones on request."""
         return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
@@ -171,18 +127,15 @@ class LabelPrivateRegression(UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: independent noise on every entry of the release, through a public matrix."""
         last = crowd.plan or self.planned(crowd)
-        frame, spread = (
-            table_frame(crowd.X, self.fit_intercept),
-            last.variance * last.back @ last.back.T,
-        )
-        return Noise.of(crowd, frame, spread, exact=True, width=self.width())
+        frame = table_frame(crowd.X, self.fit_intercept)
+        spread = last.variance * last.back @ last.back.T
+        width = self.width()
+        return Noise.of(crowd, frame, spread, exact=True, width=width, scale=last.scale)
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
         """Users of a table that is public."""
         refuse_others(self, "X and users", n=n, d=d, y=y)
-        rows = np.asarray(check.finite(X, "X"))
-        if rows.ndim != 2:
-            raise ValueError(f"X must have shape (n, d); got shape {rows.shape}")
+        rows = check.matrix(X, "X")
         budgets = self._check_settings(epsilon)
         owners = check_users(users, len(rows), X=X)
         return self.public(rows.shape[1], check_user_epsilon(budgets, owners), owners, rows)

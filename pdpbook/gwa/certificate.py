@@ -1,16 +1,13 @@
 """Certificates of weight matrices, from the matrix and any multipliers."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook.gwa.dual import evaluate, relative_gap
-from pdpbook.gwa.exact import bound_of_parts, check_exact, exact_objective, search_bound
-from pdpbook.gwa.exact_interior import Parts
+from pdpbook.gwa.exact_interior import ExactInteriorPoint, Parts, descend
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem
 from pdpbook.gwa.sensitivity import exact_sensitivity
 
@@ -81,50 +78,96 @@ def certify(
         check_exact(problem)
     elif parts is not None:
         raise ValueError("parts must be None without sensitivity='exact', which alone has them")
-    weights = np.asarray(check.finite(C, "C"))
-    Lam = np.asarray(check.finite(multipliers, "multipliers"))
     k, n, d = len(problem.target), *problem.X.shape
-    if weights.shape != (k, n):
-        raise ValueError(f"C must have shape ({k}, {n}); got {weights.shape}")
-    if Lam.shape != (k, d):
-        raise ValueError(f"multipliers must have shape ({k}, {d}); got {Lam.shape}")
-    weights = weights[:, problem.order]
+    weights = check.matrix(C, "C", k, n)[:, problem.order]
+    Lam = check.matrix(multipliers, "multipliers", k, d)
     if not (missing := problem.infeasibility(weights)) <= FEASIBLE:
         raise ValueError(
             f"C must satisfy C X = target; relative to its size it misses {missing:.2g}"
         )
-    if not exact or parts is not None:
-        proof = _check_parts(parts, problem) if exact else None
-        objective, bound, *_ = judge(problem, weights, Lam, proof)
-    else:
+    if exact and parts is None:
         objective = exact_objective(problem, weights)
         bound = search_bound(problem, np.ascontiguousarray(weights), Lam)
+    else:
+        proof = _check_parts(parts, problem) if exact else None
+        objective, bound, *_ = judge(problem, weights, Lam, proof)
     return objective, bound, relative_gap(objective, bound)
 
 
-def judge(problem: Problem, C: Floats, M: Floats, parts: Parts | None) -> Verdict:
-    """Evaluate both ends of the gap from weights of all rows, multipliers and parts alone."""
+def judge(
+    problem: Problem, C: Floats, M: Floats, parts: Parts | None
+) -> tuple[float, float, Floats, Floats, Parts | None]:
+    """Evaluate both ends of the gap from weights of all rows, multipliers and parts alone.
+
+    Returns objective and bound, what every user contributes, and M and parts as they prove it,
+    M scaled so that the bound is <M, target>.
+    """
     sizes = problem.sizes_of(C) if parts is None else exact_sensitivity(C, problem.codes)
     objective = problem.objective(C, float(np.max(sizes / problem.tau)))
     if parts is None:
         dual = evaluate(problem, M)
-        return Verdict(objective, dual.bound, sizes, dual.multipliers, None)
+        return objective, dual.bound, sizes, dual.multipliers, None
     bound, scale = bound_of_parts(problem, M, parts)
     if bound > 0:  # else there is no certificate
         unit = bound / float(np.vdot(M, problem.target))
         M, scale = M * unit, scale * unit / (problem.sigma2 or 1.0)
         parts = tuple((Z, w * scale) for Z, w in parts)
-    return Verdict(objective, bound, sizes, M, parts)
+    return objective, bound, sizes, M, parts
 
 
-class Verdict(NamedTuple):
-    """What weights and multipliers prove."""
+def exact_objective(problem: Problem, C: Floats) -> float:
+    """Objective at C with the exact sensitivity."""
+    return problem.objective(C, float(np.max(exact_sensitivity(C, problem.codes) / problem.tau)))
 
-    objective: float
-    bound: float
-    sizes: Floats  # (m,), what every user contributes
-    multipliers: Floats  # (k, d), scaled so that bound = <M, target>
-    parts: Parts | None
+
+def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, float]:
+    """Lower bound on the optimum from any multipliers M and any parts w of M X^T, and its scale.
+
+    With M x_i = r_i + sum over z of w_iz z, the optimum is at least
+    <M, A>^2 / (sum |r_i|^2 / sigma2 + (sum tau_l max_i |w_iz|)^2 / kappa), whatever the scale of M.
+    The parts are taken times the scale that suits M best.
+    """
+    pairing = float(np.vdot(M, problem.target))
+    if not (pairing > 0 and np.isfinite(M).all()):
+        return 0.0, 0.0
+    image, whole, paid = problem.X @ M.T, np.empty((len(problem.X), len(M))), 0.0
+    for own, tau, (Z, w) in zip(problem.rows_of_users, problem.tau, parts, strict=True):
+        whole[own] = (w @ Z).T if own.stop - own.start < len(M) else w @ Z
+        paid += tau * float(np.abs(w).max(axis=0).sum())
+    size = float(np.vdot(whole, whole)) / problem.sigma2 + paid**2 / problem.kappa
+    scale = float(np.vdot(image, whole)) / problem.sigma2 / size if size > 0 else 0.0
+    rest = image - scale * whole
+    price = float(np.vdot(rest, rest)) / problem.sigma2 + (scale * paid) ** 2 / problem.kappa
+    return pairing**2 / price, scale
+
+
+def search_bound(problem: Problem, C: Floats, M: Floats) -> float:
+    """The best bound that multipliers M prove, searched for from weights C."""
+    pairing = float(np.vdot(M, problem.target))
+    if not (pairing > 0 and np.isfinite(M).all()):
+        return 0.0
+    point = ExactInteriorPoint(problem, C, M * (exact_objective(problem, C) / pairing))
+    best = 0.0
+    for error in descend(point, 1e-9):
+        if error < 1e-5:
+            best = max(best, bound_of_parts(problem, point.M, point.parts())[0])
+        if error < 1e-10:
+            break
+    return best
+
+
+def check_exact(problem: Problem) -> None:
+    """Refuse what the exact sensitivity is not made for."""
+    if problem.grouped:
+        raise ValueError("norm must be 'l1' with sensitivity='exact', which is about Laplace noise")
+    if not problem.sigma2 > 0:
+        raise ValueError("sigma2 must be above 0 with sensitivity='exact'; got 0")
+    if np.isfinite(problem.prior):
+        raise ValueError(f"prior must be None with sensitivity='exact'; got {problem.prior:g}")
+    if len(problem.target) > 15:
+        raise ValueError(
+            f"target must have at most 15 rows with sensitivity='exact'; got {len(problem.target)}"
+        )
 
 
 def _check_parts(parts: Any, problem: Problem) -> Parts:

@@ -9,7 +9,7 @@ bounds u_a above |z v_a| with slacks g = u -+ z v and multipliers lam, and the s
 u_a below tau_l t with the multiplier nu = lam[0] + lam[1]. L is the multiplier of C X = A.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +24,9 @@ Numbers = NDArray[np.intp]
 Parts = tuple[tuple[Floats, Floats], ...]  # for every user, signs (p, q) and w (a, p)
 FIRST, MORE = 20, 10  # signs of a user at first, and signs that join at a time
 LIFT, NEW, GUARD = 1.5, 0.3, 0.01  # start of t, multipliers of new cuts, centering; by trial
+STEPS, EVERY = 300, 3  # steps at most, and between new cuts
 CHUNK = 1 << 21  # products held at a time
 PLAIN = 1e13  # traces of G / q above this leave q less than three digits in G
-
-
-class Change(NamedTuple):
-    """A step of one user's variables."""
-
-    v: Floats
-    g: Floats
-    s: Floats
-    lam: Floats
-    nu: Floats
 
 
 class Share:
@@ -134,24 +125,26 @@ class Share:
         self.b = (self.e_u / self.D).sum(axis=0) + e_s - self.r_s + half.ravel() @ self.Y
         return self.total(np.einsum("aij,aj->ai", self.R, half))
 
-    def finish(self, dL: Floats, dt: float) -> Change:
-        """The step of this user, given those of L and t."""
+    def finish(self, dL: Floats, dt: float) -> None:
+        """Set the step of this user, given those of L and t."""
         right = self.b + self.B @ dL.ravel()
         dnu = linalg.cho_solve(self.K, right, check_finite=False) - self.tau * dt * self.K1
         pull = self.h + self.image(dL) - (self.rho * dnu) @ self.Z
-        dv = np.einsum("aij,aj->ai", self.R, np.einsum("aij,ai->aj", self.R, pull))
-        dx = dv @ self.Z.T
+        self.dv = np.einsum("aij,aj->ai", self.R, np.einsum("aij,ai->aj", self.R, pull))
+        dx = self.dv @ self.Z.T
         du = (self.e_u - dnu) / self.D + self.rho * dx
-        dg = np.empty_like(self.g)
-        np.subtract(du, dx, out=dg[0])
-        np.add(du, dx, out=dg[1])
-        return Change(dv, dg, self.e_s - self.s / self.nu * dnu, self.e - self.ratio * dg, dnu)
+        self.dg, self.dnu = np.stack([du - dx, du + dx]), dnu
+        self.ds, self.dlam = self.e_s - self.s / self.nu * dnu, self.e - self.ratio * self.dg
 
-    def move(self, change: Change, ap: float, ad: float) -> None:
-        """Take a step, with lengths for weights and for multipliers."""
-        self.v, self.g = self.v + ap * change.v, self.g + ap * change.g
-        self.s, self.nu = self.s + ap * change.s, self.nu + ad * change.nu
-        self.lam = self.lam + ad * change.lam
+    def centered(self, center: float) -> tuple[Floats, Floats]:
+        """What the corrector sets out for, after a predictor: products of `center`."""
+        e = (center - self.dg * self.dlam) / self.g - self.lam
+        return e, (center - self.ds * self.dnu) / self.nu - self.s
+
+    def move(self, ap: float, ad: float) -> None:
+        """Take the step, with lengths for weights and for multipliers."""
+        self.v, self.g, self.s = self.v + ap * self.dv, self.g + ap * self.dg, self.s + ap * self.ds
+        self.lam, self.nu = self.lam + ad * self.dlam, self.nu + ad * self.dnu
 
 
 class ExactInteriorPoint:
@@ -164,6 +157,7 @@ class ExactInteriorPoint:
         self.length = float(np.abs(C).mean())
         self.price = max(problem.sigma2 * C.size, problem.kappa)
         self.q, self.kappa = problem.sigma2 / self.price, problem.kappa / self.price
+        self.unit = self.price * self.length  # of multipliers
         self.A = problem.target / self.length
         self.fixed, self.steps = multipliers is not None, 0
         self.L = np.zeros(self.A.shape) if multipliers is None else multipliers / self.unit
@@ -182,11 +176,6 @@ class ExactInteriorPoint:
             share.join(new, nu * self.t * float(problem.tau.sum()) / bounds, nu)
 
     @property
-    def unit(self) -> float:
-        """Unit of multipliers."""
-        return self.price * self.length
-
-    @property
     def C(self) -> Floats:
         """Weights, shape (k, n)."""
         return np.hstack([share.C for share in self.shares]) * self.length
@@ -195,11 +184,6 @@ class ExactInteriorPoint:
     def M(self) -> Floats:
         """Multipliers of C X = target."""
         return self.L * self.unit
-
-    @property
-    def cuts(self) -> int:
-        """How many cuts there are."""
-        return sum(len(share.Z) for share in self.shares)
 
     def parts(self) -> Parts:
         """Signs and multipliers of every user's cuts, with L X^T = q v + w Z in the units of L."""
@@ -250,7 +234,7 @@ class ExactInteriorPoint:
             den += share.tau**2 * float(share.K1.sum())
         factor = None if self.fixed else cholesky(H + np.outer(tie, tie / den))
 
-        def direction(aims: list[tuple[Floats, Floats]]) -> tuple[Floats, float, list[Change]]:
+        def direct(aims: list[tuple[Floats, Floats]]) -> tuple[Floats, float]:
             push, pull = self.r_equal.ravel(), self.r_t
             for share, aim in zip(self.shares, aims, strict=True):
                 moved = share.begin(*aim)
@@ -262,33 +246,43 @@ class ExactInteriorPoint:
                 found = linalg.cho_solve(factor, push - tie * (pull / den), check_finite=False)
                 dL = np.reshape(found, self.A.shape)
             dt = (pull + float(tie @ dL.ravel())) / den
-            return dL, dt, [share.finish(dL, dt) for share in self.shares]
+            for share in self.shares:
+                share.finish(dL, dt)
+            return dL, dt
 
-        def lengths(changes: list[Change]) -> tuple[float, float]:
-            both = list(zip(self.shares, changes, strict=True))
-            weights = [pair for s, c in both for pair in ((s.g, c.g), (s.s, c.s))]
-            multipliers = [pair for s, c in both for pair in ((s.lam, c.lam), (s.nu, c.nu))]
+        def lengths() -> tuple[float, float]:
+            weights = [pair for s in self.shares for pair in ((s.g, s.dg), (s.s, s.ds))]
+            multipliers = [pair for s in self.shares for pair in ((s.lam, s.dlam), (s.nu, s.dnu))]
             return longest(*weights), longest(*multipliers)
 
-        _, _, changes = direction([(-s.lam, -s.s) for s in self.shares])
-        ap, ad = lengths(changes)
+        direct([(-s.lam, -s.s) for s in self.shares])
+        ap, ad = lengths()
         after = 0.0
-        for s, c in zip(self.shares, changes, strict=True):
-            after += float(np.vdot(s.g + ap * c.g, s.lam + ad * c.lam))
-            after += float((s.s + ap * c.s) @ (s.nu + ad * c.nu))
+        for s in self.shares:
+            after += float(np.vdot(s.g + ap * s.dg, s.lam + ad * s.dlam))
+            after += float((s.s + ap * s.ds) @ (s.nu + ad * s.dnu))
         # products that shrink before the equations hold leave no room for the steps to come
         left = max((after / self.products) ** 3, GUARD * self.wrong / self.products)
         center = self.mu * min(1.0, left)
-        goals = [
-            ((center - c.g * c.lam) / s.g - s.lam, (center - c.s * c.nu) / s.nu - s.s)
-            for s, c in zip(self.shares, changes, strict=True)
-        ]
-        dL, dt, changes = direction(goals)
-        ap, ad = (0.99 * length for length in lengths(changes))
-        for share, change in zip(self.shares, changes, strict=True):
-            share.move(change, ap, ad)
+        dL, dt = direct([s.centered(center) for s in self.shares])
+        ap, ad = (0.99 * length for length in lengths())
+        for share in self.shares:
+            share.move(ap, ad)
         self.t, self.L = self.t + ap * dt, self.L + ad * dL
         self.steps += 1
+
+
+def descend(point: ExactInteriorPoint, margin: float) -> Iterator[float]:
+    """Steps and new cuts in turn; yields how far the optimum is."""
+    while point.steps < STEPS:
+        error = point.measure()
+        if point.steps % EVERY == 0 and point.join(margin):
+            error = point.measure()
+        yield error
+        try:
+            point.step()
+        except (FloatingPointError, np.linalg.LinAlgError):
+            break
 
 
 def _inverse_root(Z: Floats, c: Floats, q: float) -> Floats:

@@ -43,7 +43,6 @@ class InteriorPoint:
         self.nu = np.full(len(self.tau), self.kappa * self.t / self.tau.sum())
         self.L = np.zeros((self.k, self.d))
         self.z = np.maximum(self.q * self.V + self.nu[self.codes], 0.0)
-        self.gap = self.residual = np.inf
         self.steps = 0
 
     def _take(self, problem: Problem) -> None:
@@ -98,12 +97,8 @@ class InteriorPoint:
         value = self.q * float(np.vdot(V, V)) + self.kappa * t * t
         value += float(np.vdot(self.L @ self.ridge, self.L))
         self.gap = self._complementarity() / value
-        self.residual = max(
-            float(np.abs(self.r_equal).max() / np.abs(self.A).max()),
-            float(np.abs(self.r_dual).max() / nu.max()),
-            float(np.abs(self.r_user).max()) / t,
-        )
-        return max(self.gap, self.residual)
+        off = [float(np.abs(r).max()) for r in (self.r_equal, self.r_dual, self.r_user)]
+        return float(max(self.gap, off[0] / np.abs(self.A).max(), off[1] / nu.max(), off[2] / t))
 
     def step(self) -> None:
         """One predictor and corrector step from the residuals last measured."""

@@ -7,7 +7,6 @@ entries than unknowns carry weight near least squares, its system has no full ra
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pdpbook import Floats
 from pdpbook.gwa.dual import best_levels
@@ -53,10 +52,6 @@ class NewtonSolver:
         self.C, self.M = self.point.soft().T, self.point.L * self.problem.sigma2
         self.status = f"newton: {self.steps} steps"
         return small
-
-    def extend(self, problem: Problem, kept: NDArray[np.intp]) -> None:
-        """Begin anew: this is for all rows at once."""
-        self.problem, self.point = problem, DualPoint(problem, problem.target)
 
 
 class DualPoint:

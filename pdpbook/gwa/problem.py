@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from pdpbook import Floats, check
+from pdpbook._domain import ULP
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.noise import gaussian_mu
 
@@ -44,11 +44,6 @@ class Problem:
         present, starts, own = np.unique(codes, return_index=True, return_inverse=True)
         return replace(self, X=X, starts=starts, codes=own, tau=self.tau[present])
 
-    def by_user(self) -> sparse.csr_matrix:
-        """Return the matrix that sums rows within users, shape (n, m)."""
-        n, m = len(self.X), len(self.tau)
-        return sparse.csr_matrix((np.ones(n), (np.arange(n), self.codes)), shape=(n, m))
-
     @property
     def rows_of_users(self) -> list[slice]:
         """Where the rows of every user stand."""
@@ -58,13 +53,6 @@ class Problem:
     def change_basis(self, T: Floats) -> Problem:
         """Return the same problem in the design X T: multipliers come back as M T^T."""
         return replace(self, X=self.X @ T, target=self.target @ T, basis=T)
-
-    def bias(self, C: Floats) -> Floats:
-        """Return C X - target in the caller's basis."""
-        missing = C @ self.X - self.target
-        if self.basis is None:
-            return missing
-        return np.asarray(np.linalg.solve(self.basis.T, missing.T).T, dtype=float)
 
     def ridge(self) -> Floats:
         """Return R of the price <M, M R> that the prior puts on multipliers M; 0 without one."""
@@ -90,7 +78,10 @@ class Problem:
             t = float(np.max(self.sizes_of(C) / self.tau))
         value = self.sigma2 * float(np.vdot(C, C)) + self.kappa * t**2
         if np.isfinite(self.prior):
-            value += self.prior * float((self.bias(C) ** 2).sum())
+            bias = C @ self.X - self.target
+            if self.basis is not None:  # in the caller's basis
+                bias = np.asarray(np.linalg.solve(self.basis.T, bias.T).T, dtype=float)
+            value += self.prior * float((bias**2).sum())
         return value
 
 
@@ -106,13 +97,11 @@ def build_problem(
     delta: Any = None,
 ) -> tuple[Problem, Users]:
     """Check every argument of `gwa_weights` and sort the rows by user."""
-    given, X = X, np.asarray(check.finite(X, "X"))
-    if X.ndim != 2 or X.size == 0:
-        raise ValueError(f"X must have shape (n, d), n and d at least 1; got {X.shape}")
+    given, X = X, check.matrix(X, "X")
     n, d = X.shape
     owned = check_users(users, n, X=given)
     sigma2 = check.single(check.nonnegative(sigma2, "sigma2"), "sigma2")
-    width = check.single(check.positive(width, "width"), "width")
+    width = check.number(width, "width")
     budgets = check_user_epsilon(epsilon, owned)
     if not budgets.all():
         raise ValueError(
@@ -124,10 +113,9 @@ def build_problem(
         raise ValueError("delta must be given with norm='l2': Gaussian noise has no pure promise")
     if not grouped and delta is not None:
         raise ValueError(f"delta must be None with norm='l1', Laplace noise; got {delta!r}")
-    price = np.inf if prior is None else check.single(check.positive(prior, "prior"), "prior")
-    A = np.eye(d) if target is None else np.asarray(check.finite(target, "target"))
-    if A.ndim != 2 or A.shape[1] != d or len(A) == 0:
-        raise ValueError(f"target must have shape (k, {d}), a column for each of X; got {A.shape}")
+    prior = np.inf if prior is None else check.number(prior, "prior")
+    why = ", a column for each of X"
+    A = np.eye(d) if target is None else check.matrix(target, "target", "k", d, why)
     if not A.any():
         raise ValueError("target must not be all zeros: then there is nothing to estimate")
     if grouped:
@@ -140,21 +128,9 @@ def build_problem(
             f"{width:g}; the largest is {unit * width:g}"
         )
     order = np.argsort(owned.codes, kind="stable")
-    codes = owned.codes[order]
-    kappa = (1 if grouped else 2) * len(A) / unit**2
-    problem = Problem(
-        X=X[order],
-        starts=np.concatenate([[0], np.cumsum(owned.sizes)[:-1]]).astype(np.intp),
-        codes=codes,
-        order=order,
-        target=A,
-        sigma2=sigma2,
-        kappa=kappa,
-        tau=share / unit,
-        unit=unit,
-        prior=price,
-        grouped=grouped,
-    )
+    X, codes, starts = X[order], owned.codes[order], np.cumsum(owned.sizes) - owned.sizes
+    kappa, tau = (1 if grouped else 2) * len(A) / unit**2, share / unit
+    problem = Problem(X, starts, codes, order, A, sigma2, kappa, tau, unit, prior, grouped)
     return problem, owned
 
 
@@ -175,7 +151,7 @@ def whitening(problem: Problem, *, default_target: bool) -> Floats:
     s = np.concatenate([s, np.zeros(d - len(s))])
     if np.isfinite(problem.prior):
         return np.asarray((Vt.T / s) / unit[:, None])
-    small = s[0] * max(n, d) * np.finfo(float).eps
+    small = s[0] * max(n, d) * ULP
     rank = int((s > small).sum())
     V = Vt[:rank].T
     scaled = problem.target / unit

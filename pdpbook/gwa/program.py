@@ -7,20 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from pdpbook import Floats
+from pdpbook._extras import extra
 from pdpbook.gwa.problem import Problem, build_problem
 
 Places = NDArray[np.intp]
 
-EXACT = {
-    "tol_gap_abs": 1e-14,
-    "tol_gap_rel": 1e-11,
-    "tol_feas": 1e-11,
-    "reduced_tol_gap_abs": 1e-10,
-    "reduced_tol_gap_rel": 1e-9,
-    "reduced_tol_feas": 1e-9,
-}
+EXACT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+EXACT |= {"reduced_tol_gap_abs": 1e-10, "reduced_tol_gap_rel": 1e-9, "reduced_tol_feas": 1e-9}
 # with cones it breaks down when asked for more than it can do
 CONES = [{"tol_gap_abs": 1e-3 * tol, "tol_gap_rel": tol, "tol_feas": tol} for tol in (1e-9, 1e-8)]
 _last = threading.local()  # the program compiled last, and for which design
@@ -28,9 +24,7 @@ _last = threading.local()  # the program compiled last, and for which design
 
 def load_cvxpy() -> Any:
     """Import it when it is used."""
-    import cvxpy
-
-    return cvxpy
+    return extra("cvxpy")
 
 
 def gwa_program(
@@ -101,7 +95,8 @@ def write_program(problem: Problem) -> Any:
     C, b = cp.Variable((k, len(X)), name="C"), cp.Variable(name="b")
     sigma2, price = (cp.Parameter(nonneg=True, name=name) for name in ("sigma2", "price"))
     tau = cp.Parameter(m, nonneg=True, name="tau")
-    moves = cp.norm(C, 2 if problem.grouped else 1, axis=0) @ problem.by_user()
+    owns = sparse.csr_matrix((np.ones(len(X)), (np.arange(len(X)), problem.codes)))
+    moves = cp.norm(C, 2 if problem.grouped else 1, axis=0) @ owns
     objective = sigma2 * cp.sum_squares(C) + price * cp.square(b)
     meets = C @ X
     if np.isfinite(problem.prior):

@@ -4,8 +4,10 @@ Both release a public matrix times the labels, plus noise. Their promises protec
 labels of a user at once; rows and ownership are public.
 """
 
+import warnings
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +17,8 @@ from pdpbook._domain import ULP
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import limit_on_rows
-from pdpbook.gwa._release import (
-    LabelPrivateRegression,
-    Plan,
-    contributions,
-    estimable,
-    plan_release,
-)
+from pdpbook.gwa._release import LabelPrivateRegression, Plan
+from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.noise import gaussian_mu
 
@@ -44,8 +41,8 @@ class GWARegression(LabelPrivateRegression):
     Parameters
     ----------
     delta : float, default 0.0
-        0 is Laplace noise. Above 0 it is Gaussian noise, l2 norms of the columns instead, and
-        ``guarantee_`` gives each user the mu of (epsilon, delta).
+        Failure probability in [0, 1). 0 is Laplace noise; above 0 it is Gaussian noise, l2 norms of
+        the columns instead, and ``guarantee_`` gives each user the mu of (epsilon, delta).
     objective : {"parameters", "prediction"}, default "parameters"
         Whose squared error is least: of the coefficients, or of predictions averaged over the
         rows of X (A is the root of the second moments of X, mapped back after the release).
@@ -53,8 +50,8 @@ class GWARegression(LabelPrivateRegression):
         Variance of the coefficients under a prior with mean 0. The release is biased and
         minimizes the Bayes risk; X may lack rank. None is unbiased.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
-        "exact" measures contributions by the largest l1 move of the release, at a cost of
-        :math:`2^{k-1}`, in the weights and in the noise; for Laplace noise.
+        How contributions are measured: "exact" is by the largest l1 move of the release, at a cost
+        of :math:`2^{k-1}`, in the weights and in the noise; for Laplace noise.
     solver : str, default "auto"
         As in `gwa_weights`.
     tol : float, default 1e-8
@@ -137,6 +134,40 @@ class GWARegression(LabelPrivateRegression):
         return plan, float(found.objective)
 
 
+def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
+    """Basis of what is estimable from X, shape (d, r), and the rank; the identity at full rank."""
+    d = X.shape[1]
+    _, values, rows = np.linalg.svd(X, full_matrices=False)
+    rank = int((values > values[0] * max(X.shape) * ULP).sum())
+    if rank == 0:
+        raise ValueError("X must have an entry other than 0; nothing is estimable from it")
+    if rank == d or biased:  # the l1 norm depends on coordinates: keep those of X
+        return np.eye(d), rank
+    warnings.warn(
+        f"X has rank {rank}, less than its {d} columns: only the row space is estimable, and "
+        "coef_ is the minimum-norm solution",
+        UserWarning,
+        stacklevel=5,
+    )
+    return np.asarray(rows[:rank].T), rank
+
+
+def contributions(C: Floats, users: Users, noise: str, sensitivity: str = "entrywise") -> Floats:
+    """How far labels of width 1 of each user move C y, or a bound on it, shape (m,)."""
+    if sensitivity == "exact":
+        return exact_sensitivity(C, users.codes)
+    norms = np.abs(C).sum(axis=0) if noise == "laplace" else np.sqrt((C**2).sum(axis=0))
+    return np.asarray(np.bincount(users.codes, norms, len(users.labels)), dtype=float)
+
+
+def plan_release(
+    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, noise: str, **report: Any
+) -> Plan:
+    """Noise from the returned matrix: scale = width * max_l moves_l / tau_l."""
+    scale = float(width * np.max(moves / tau))
+    return Plan(C, back, scale, noise, width * moves / scale, report)
+
+
 def prediction_root(X: ArrayLike) -> Floats:
     r"""Symmetric root of the second moments of X: the target that makes prediction error least.
 
@@ -184,10 +215,10 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
         a function of public things alone. Of more than 500 thresholds it looks at 500.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
-        "exact" takes the largest l1 move of the release instead of the sum of column norms: less
-        noise, at a cost of :math:`2^{d-1}`.
-    choice : int, default 0
-        Public seed of the rows that are kept. It is no secret, and independent of the labels.
+        How contributions are measured: "exact" is by the largest l1 move of the release instead of
+        the sum of column norms: less noise, at a cost of :math:`2^{d-1}`.
+    selection_seed : int, default 0
+        Says which rows are kept: a random choice that is public, and blind to the labels.
 
     Attributes
     ----------
@@ -215,18 +246,18 @@ class SampleLimitedRegression(LabelPrivateRegression):
     >>> import numpy as np
     >>> X, users = np.ones((4, 1)), ["a", "a", "a", "b"]
     >>> model = SampleLimitedRegression(random_state=0).fit(X, [0.1, 0.2, 0.0, 0.3], users=users)
-    >>> model.max_rows_, round(model.scale_, 6)
+    >>> model.max_rows_, round(model.noise_.scale, 6)
     (1, 1.0)
     """
 
     max_rows: str | int = setting(default="best", rule=limit_on_rows)
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
-    choice: int = setting(default=0, rule=partial(check.count, minimum=0))
+    selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         X = self.with_constant(X)
         basis, d = estimable(X)
-        rows, place = X @ basis, places(users, np.random.default_rng(self.choice))
+        rows, place = X @ basis, places(users, np.random.default_rng(self.selection_seed))
         largest = int(users.sizes.max())
 
         def limited(h: int) -> Plan:
@@ -270,9 +301,8 @@ def places(users: Users, rng: np.random.Generator) -> NDArray[np.intp]:
     """Place 0, 1, ... of every row among those of its user, in random order."""
     order = rng.permutation(len(users.codes))
     order = order[np.argsort(users.codes[order], kind="stable")]
-    start = np.cumsum(users.sizes) - users.sizes
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order)) - np.repeat(start, users.sizes)
+    codes, place = users.codes[order], np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order)) - np.searchsorted(codes, codes)
     return place
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._users import check_users
@@ -38,11 +38,6 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
         Sensitivities in the order of the sorted labels; their maximum calibrates the noise, and
         divided by a common Laplace scale they are the users' own losses.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind, shape or value.
-
     Notes
     -----
     Statement ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa*.
@@ -52,20 +47,21 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
     >>> exact_sensitivity([[1.0, 1.0], [1.0, -1.0]], ["a", "a"])
     array([2.])
     """
-    weights = np.asarray(check.finite(C, "C"))
-    if weights.ndim != 2 or weights.size == 0:
-        raise ValueError(f"C must have shape (k, n), k and n at least 1; got {weights.shape}")
+    weights = check.matrix(C, "C", "k", "n")
     k, n = weights.shape
     if k > 20:
         raise ValueError(f"C must have at most 20 rows, 2^19 sign vectors; got {k}")
-    width = check.single(check.positive(width, "width"), "width")
+    width = check.number(width, "width")
     owned = check_users(users, n)
     order = np.argsort(owned.codes, kind="stable")
     order = order[np.abs(weights[:, order]).max(axis=0) > 0]
     present, starts = np.unique(owned.codes[order], return_index=True)
-    worst = np.zeros(len(owned.labels))
-    if len(present):
-        worst[present] = _largest(weights[:, order], starts)
+    worst, used = np.zeros(len(owned.labels)), weights[:, order]
+    step, every = max(1, CHUNK // max(1, len(order))), 1 << (k - 1)
+    for first in range(0, every, step):
+        sums = np.abs(sign_vectors(k, first, min(first + step, every)) @ used)
+        most = np.add.reduceat(sums, starts, axis=1).max(axis=0)
+        worst[present] = np.maximum(worst[present], most)
     return width * worst
 
 
@@ -73,14 +69,3 @@ def sign_vectors(k: int, first: int, last: int) -> Floats:
     """Rows `first` to `last` of the 2^(k-1) sign vectors that begin with +1."""
     bits = np.arange(first, last)[:, None] >> np.arange(k - 1)
     return np.hstack([np.ones((last - first, 1)), 1.0 - 2.0 * (bits & 1)])
-
-
-def _largest(C: Floats, starts: NDArray[np.intp]) -> Floats:
-    """Largest sum of |z c_i| within every user."""
-    k, n = C.shape
-    best = np.zeros(len(starts))
-    step = max(1, CHUNK // n)
-    for first in range(0, 1 << (k - 1), step):
-        Z = sign_vectors(k, first, min(first + step, 1 << (k - 1)))
-        best = np.maximum(best, np.add.reduceat(np.abs(Z @ C), starts, axis=1).max(axis=0))
-    return best

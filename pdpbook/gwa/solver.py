@@ -7,22 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.gwa.certificate import judge
+from pdpbook.gwa.certificate import bound_of_parts, check_exact, exact_objective, judge
 from pdpbook.gwa.dual import evaluate, relative_gap, repair
-from pdpbook.gwa.exact import check_exact, solve_exact
+from pdpbook.gwa.exact_interior import ExactInteriorPoint, Parts, descend
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
 from pdpbook.gwa.program import ProgramSolver
-from pdpbook.gwa.rows import Solution, Solver, solve_rows
+from pdpbook.gwa.rows import ConvergenceError, Solution, Solver, solve_rows
 
 NEXT_TO_NOTHING = 1e-10  # a share of the objective far below every tolerance
 QUICK = 3_000  # entries of C up to which the program in cvxpy takes a fraction of a second
 MOST = 20_000_000  # n k d up to which the interior point takes all rows
-
-
-class ConvergenceError(RuntimeError):
-    """A solver ended before its solution was certified to the tolerance asked for."""
 
 
 @dataclass(frozen=True)
@@ -114,57 +110,42 @@ def gwa_weights(
     Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
     """
     check.choice(solver, "solver", ("auto", "cvxpy", "interior"))
-    check.choice(sensitivity, "sensitivity", ("entrywise", "exact"))
-    tol = check.single(check.positive(tol, "tol"), "tol")
+    exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
+    tol = check.number(tol, "tol")
     problem, owned = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
-    if sensitivity == "exact":
+    if exact:
         check_exact(problem)
     elif problem.sigma2 * float(problem.tau.sum()) ** 2 < NEXT_TO_NOTHING * problem.kappa:
         problem = replace(problem, sigma2=0.0)  # only rounding would feel the labels
     T = whitening(problem, default_target=target is None)
     white = problem.change_basis(T)
-    if sensitivity == "exact":
-        found, parts = solve_exact(white, tol)
-    else:
-        found, parts = solve(white, solver, tol), None
-    rows = found.rows
-    missing = problem.part(problem.X[rows], problem.codes[rows]).infeasibility(found.C)
-    if not missing <= FEASIBLE:
+    found, parts = solve_exact(white, tol) if exact else (solve(white, solver, tol), None)
+    C = np.zeros((len(problem.target), len(problem.X)))
+    C[:, found.rows] = found.C
+    if not (missing := problem.infeasibility(C)) <= FEASIBLE:
         raise ConvergenceError(
             f"the solver ended ({found.status}) with C X = target off by {missing:.2g} of its size"
         )
-    C = np.zeros((len(problem.target), len(problem.X)))
-    C[:, rows] = found.C  # both ends of the gap once more, in the caller's units
-    objective, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
-    gap = relative_gap(objective, bound)
+    # both ends of the gap once more, in the caller's units
+    value, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
+    gap = relative_gap(value, bound)
     if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
         raise ConvergenceError(
             f"the solver ended ({found.status}) with a certified gap of {gap:.2g}, "
             f"above tol = {tol:g}"
         )
     C[:] = 0.0
-    C[:, problem.order[rows]] = found.C
-    return GWAWeights(
-        C=C,
-        objective=objective,
-        lower_bound=bound,
-        gap=gap,
-        scale=float(np.max(sizes / problem.tau)) / problem.unit,
-        multipliers=M / (problem.sigma2 or 1.0),
-        contributions=sizes,
-        users=owned.labels,
-        status=found.status,
-        parts=parts,
-    )
+    C[:, problem.order[found.rows]] = found.C
+    scale, Lam = float(np.max(sizes / problem.tau)) / problem.unit, M / (problem.sigma2 or 1.0)
+    return GWAWeights(C, value, bound, gap, scale, Lam, sizes, owned.labels, found.status, parts)
 
 
 def solve(problem: Problem, solver: str, tol: float) -> Solution:
     """Run the solver asked for; "auto" is cvxpy where it is quick, and then what is missing."""
     if problem.grouped and solver == "interior":
         raise ValueError("solver must not be 'interior' with norm='l2', which it does not know")
-    if solver == "interior":
-        return solve_large(problem, tol)
-    if solver == "cvxpy" or len(problem.X) * len(problem.target) <= QUICK:
+    small = len(problem.X) * len(problem.target) <= QUICK
+    if solver == "cvxpy" or (solver == "auto" and small):
         found = on_all_rows(problem, ProgramSolver(problem), tol)
         if solver == "cvxpy" or found.gap <= tol:
             return found
@@ -185,7 +166,7 @@ def solve_large(problem: Problem, tol: float) -> Solution:
     return found
 
 
-def on_all_rows(problem: Problem, solver: Solver, tol: float) -> Solution:
+def on_all_rows(problem: Problem, solver: Solver | NewtonSolver, tol: float) -> Solution:
     """Repair the weights that a solver finds, and certify them."""
     solver.run(0.1 * tol)
     rows, C, M = np.arange(len(problem.X)), solver.C, solver.M
@@ -194,3 +175,27 @@ def on_all_rows(problem: Problem, solver: Solver, tol: float) -> Solution:
     C = repair(problem, C)
     gap = relative_gap(problem.objective(C), evaluate(problem, M).bound)
     return Solution(rows, C, M, gap, solver.status)
+
+
+def solve_exact(problem: Problem, tol: float) -> tuple[Solution, Parts]:
+    """Interior point from least squares, until weights and multipliers prove each other."""
+    point = ExactInteriorPoint(problem, problem.target @ np.linalg.pinv(problem.X))
+    best = _certified(problem, point)
+    for error in descend(point, 0.1 * tol):
+        if error < tol:
+            best = min(best, _certified(problem, point), key=lambda found: found[0].gap)
+            if best[0].gap < 0.5 * tol:
+                break
+    else:  # the end of its steps, or of what rounding allows
+        best = min(best, _certified(problem, point), key=lambda found: found[0].gap)
+    return best
+
+
+def _certified(problem: Problem, point: ExactInteriorPoint) -> tuple[Solution, Parts]:
+    """Feasible weights from where the search stands, and the gap that its parts prove."""
+    C, M, parts = repair(problem, point.C), point.M, point.parts()
+    bound, _ = bound_of_parts(problem, M, parts)
+    gap = relative_gap(exact_objective(problem, C), bound)
+    cuts = sum(len(share.Z) for share in point.shares)
+    status = f"interior point: {point.steps} steps, {cuts} cuts"
+    return Solution(np.arange(len(problem.X)), C, M, gap, status), parts

@@ -1,15 +1,15 @@
 """Means, quantiles and fits that protect a person with all of their records."""
 
-from pdpbook.user_level.erm import (
-    GradientTranscript,
-    WeightedERM,
-    ball_minimizer,
+from pdpbook.user_level.erm.bounds import (
     calibrate_rho,
     convergence_constant,
     descent_bound,
     erm_tradeoff,
     user_volume,
 )
+from pdpbook.user_level.erm.descent import GradientTranscript
+from pdpbook.user_level.erm.estimator import WeightedERM
+from pdpbook.user_level.erm.losses import ball_minimizer
 from pdpbook.user_level.mean import SampleLimitedMean, WeightedMean
 from pdpbook.user_level.quantiles.accuracy import (
     quantile_error_bound,

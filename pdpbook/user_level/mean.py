@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
-from pdpbook._domain import inside, labels_of, refuse_few, row_count
+from pdpbook._domain import labels_of, refuse_few, row_count
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, UserRegressor, limit_on_rows
@@ -30,13 +30,8 @@ class Plan:
 
     row_weights: Floats  #: shape (n,), one a row of those who take part, summing to 1
     scale: float  #: of the Laplace noise
-    each: dict[str, Floats]
-    report: dict[str, Any]
-
-    @property
-    def public(self) -> dict[str, Any]:
-        """Attributes of the fitted estimator."""
-        return {"noise_scale_": self.scale, **self.report}
+    each: dict[str, Floats]  #: attributes of the fitted estimator, one number a user
+    public: dict[str, Any]  #: the others
 
 
 @mechanism
@@ -47,8 +42,8 @@ class UserMean(UserRegressor):
     ----------
     mean_ : float
         The released mean, in your units: unbiased, so it may lie outside `y_bounds`.
-    noise_scale_ : float
-        Scale of the Laplace noise in your units, data-independent.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is that of Laplace noise in your units.
     guarantee_ : PureDP
         What each user was promised, in the order of `users_`, when all of their rows are replaced.
 
@@ -107,10 +102,6 @@ class UserMean(UserRegressor):
         labels = labels_of(X, y)
         return np.empty((len(labels), 0)), labels  # X counts for its number of rows alone
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        low, high = check.bounds(self.y_bounds, "y_bounds")
-        return X, inside(y, low, high, "y", "y_bounds", self.clip)
-
     def origin(self) -> float:
         return float(check.bounds(self.y_bounds, "y_bounds")[0])
 
@@ -126,7 +117,8 @@ class UserMean(UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: the variance of Laplace noise."""
         scale = (crowd.plan or self.planned(crowd)).scale
-        return Noise.of(crowd, mean_frame(1.0), 2 * scale**2, exact=True, width=self.width())
+        frame, width = mean_frame(1.0), self.width()
+        return Noise.of(crowd, frame, 2 * scale**2, exact=True, width=width, scale=scale)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -190,8 +182,9 @@ class SampleLimitedMean(UserMean):
     Parameters
     ----------
     max_rows : "best", "max" or int, default "best"
-        h: the whole number of smallest variance, as if everybody had the smallest budget; the
-        largest size, which keeps all rows; or a whole number of at least 1. Labels play no part.
+        Most rows h that one user keeps: the whole number of smallest variance, as if everybody had
+        the smallest budget; the largest size, which keeps all; or a whole number of at least 1.
+        Labels play no part.
     selection_seed : int, default 0
         Says which rows are kept: a random choice that is public, the same for `fit` and
         `output_law`, and blind to X and y.

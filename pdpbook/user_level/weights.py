@@ -4,6 +4,7 @@ Nothing here looks at labels: sizes, budgets and the trade-off are public. The e
 the weights are in `mean`.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -209,10 +210,8 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
         p, r = parts(h)
         return 2 * h * p - price * r * (p + r * h) >= 0
 
-    low, high = int(whole[0]), int(whole[-1])  # rises(high): nobody loses a row
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if rises(middle) else (middle + 1, high)
+    between = range(int(whole[0]), int(whole[-1]))  # at its end nobody loses a row
+    low = between.start + bisect_left(between, True, key=rises)
     threshold: int | Fraction = low  # the first whole number at which the objective rises
     if low > whole[0]:
         p, r = parts(low - 1)  # the sign changes between low - 1 and low, where p and r stay
@@ -256,19 +255,15 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
     users = np.asarray(codes)
     most = check.count(threshold, "threshold")
     order = np.lexsort([check.rng(rng).random(len(users)), users])
-    first = np.flatnonzero(np.r_[True, np.diff(users[order]) != 0])
-    rank = np.arange(len(users)) - np.repeat(first, np.diff(np.r_[first, len(users)]))
     kept = np.empty(len(users), dtype=bool)
-    kept[order] = rank < most
+    kept[order] = np.arange(len(users)) - np.searchsorted(users[order], users[order]) < most
     return kept
 
 
 def _check(
     sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None
 ) -> tuple[Floats, float, Floats]:
-    s = np.asarray(check.positive(sizes, "sizes"))
-    if s.ndim != 1 or s.size == 0:
-        raise ValueError(f"sizes must have shape (m,), one a user; got shape {s.shape}")
+    s = check.vector(check.positive(sizes, "sizes"), "sizes", "m")
     whole = s == np.floor(s)
     if not (whole.all() and s.max() <= LARGEST):
         at = int(np.flatnonzero(~whole | (s > LARGEST))[0])
@@ -277,12 +272,8 @@ def _check(
     A = np.inf if endless else check.single(check.nonnegative(tradeoff, "tradeoff"), "tradeoff")
     if budgets is None:
         return s, A, np.ones(len(s))
-    tau = np.asarray(check.positive(budgets, "budgets"))
-    if tau.shape not in ((), s.shape):
-        raise ValueError(
-            f"budgets must be a number or have shape {s.shape}, one a user; got shape {tau.shape}"
-        )
-    return s, A, np.broadcast_to(tau, s.shape)
+    tau = check.positive(budgets, "budgets")
+    return s, A, check.budgets(tau, len(s), "budgets", each="user")
 
 
 def _objective(w: Floats, s: Floats, A: float, tau: Floats) -> float:

@@ -10,10 +10,13 @@ import re
 import nbformat
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from scipy.stats import dlaplace
 from support import ROOT
 
 from pdpbook import minimal
 from pdpbook.guarantees import PureDP
+from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
@@ -25,6 +28,7 @@ PAGES = {
     "profile": "book/per_instance/ops",
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
+    "odds": "book/foundations/promises",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -188,6 +192,25 @@ def test_levels_and_errors_are_those_of_the_package(ask, epsilon):
         assert errors["both"] ** 2 == pytest.approx(both, rel=EXACT)
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 10.0])
+def test_clouds_and_beliefs_are_those_of_the_noise(ask, epsilon):
+    data = data_of("odds")
+    noise = dlaplace(epsilon / (data["high"] - data["low"]))
+    results = np.arange(data["results"][0], data["results"][1] + 1)
+    cloud = {end: noise.logpmf(results - data[end]) for end in ("low", "high")}
+    for end, exact in cloud.items():
+        found = ask("odds.likely", [[data, epsilon, data[end], int(r)] for r in results])
+        np.testing.assert_allclose(found, np.exp(exact - noise.logpmf(0)), rtol=EXACT)
+    times = ask("odds.ratio", [[data, epsilon, int(r)] for r in results])
+    np.testing.assert_allclose(np.log(times), cloud["high"] - cloud["low"], atol=EXACT)
+    assert np.log(times).max() == pytest.approx(epsilon, rel=EXACT)
+    for prior in (0.001, 0.5, 0.99):
+        found = ask("odds.belief", [[prior, t] for t in times])
+        np.testing.assert_allclose(found, expit(logit(prior) + np.log(times)), rtol=EXACT)
+    [most] = ask("odds.belief", [[0.5, max(times)]])
+    assert most == pytest.approx(epsilon_to_success_rate(epsilon, 0.0), rel=EXACT)
+
+
 def test_small_scripts_that_ask_nobody():
     for name in ["panel", *PAGES]:
         text = (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
@@ -283,10 +306,10 @@ def test_every_control_answers_to_the_keyboard_and_has_a_name(visit, name):
 @every_figure
 def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
     tab = visit(name, viewport={"width": 390, "height": 844})
-    for guess in tab.locator(".explore-guess button").all()[2:3]:
-        guess.click()
     table = tab.locator(".explore table")
     assert not table.is_visible()
+    for guess in tab.locator(".explore-guess button").all()[2:3]:  # some have it after a guess
+        guess.click()
     tab.locator(".explore summary").focus()
     tab.keyboard.press("Enter")
     assert table.is_visible()
@@ -421,6 +444,28 @@ def test_the_level_is_dragged(visit, touch):
     if not touch:
         tab.mouse.move(x - 5, y + 40)
         assert number(r"Level ([\d.]+),", said(tab)) == after
+
+
+AFTER = r"a belief of ([\d.]+) percent becomes ([\d.]+) percent"
+
+
+def test_a_result_is_clicked_and_moves_the_belief(visit):
+    tab = visit("odds")
+    assert not tab.get_by_role("slider", name="Published result").is_visible()
+    tab.get_by_role("button", name="82 percent").click()
+    assert "Not quite" in said(tab)
+    assert "rise to 62.2 percent" in said(tab)
+    assert re.search(AFTER, said(tab)).groups() == ("50", "62.2")
+    clouds = tab.locator(".explore svg[role=img]").first
+    box = clouds.bounding_box()
+    low, high = data_of("odds")["results"]
+    column = (box["width"] - 38) / (high - low + 1)  # between the margins of the drawing
+    clouds.click(position={"x": 30 + column * (6 - low + 0.5), "y": 150})
+    assert "the result 6 is 1.65 times as likely if Ana answered 0 as if 5" in said(tab)
+    assert re.search(AFTER, said(tab)).groups() == ("50", "37.8")
+    tab.get_by_role("slider", name="Belief before").focus()
+    tab.keyboard.press("Home")
+    assert re.search(AFTER, said(tab))[1] == "0.1"
 
 
 STRUCK = """() => {

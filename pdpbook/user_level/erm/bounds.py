@@ -1,11 +1,17 @@
-"""Constants of weighted empirical risk minimization, all explicit and all public."""
+"""Constants of weighted empirical risk minimization, all explicit and all public.
 
+Then what they fix before the data are seen: weights, noise, and a price of noise on minimizers.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
-from pdpbook import check
+from pdpbook import Floats, check
+from pdpbook.user_level.weights import TradeoffWeights, tradeoff_weights
 
 
 def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
@@ -31,11 +37,6 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
     -------
     float
         :math:`K`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
 
     Notes
     -----
@@ -77,11 +78,6 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     float
         :math:`A`.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``thm-weighted-erm``, chapter *user_level/erm*.
@@ -122,11 +118,6 @@ def descent_bound(
     float
         The bound.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``thm-weighted-erm`` (explicit constants are ours), chapter *user_level/erm*. With
@@ -160,11 +151,6 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
     -------
     float or ndarray, shape of `epsilon`
         The root of :math:`\rho+2\sqrt{\rho\ln(1/\delta)}=\varepsilon`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
 
     Notes
     -----
@@ -207,11 +193,6 @@ def user_volume(weight: float, lam: float, rank: int, *, smoothness: float = 1.0
     float
         In nats.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``prop-logistic`` (ours), chapter *user_level/erm*.
@@ -226,3 +207,41 @@ def user_volume(weight: float, lam: float, rank: int, *, smoothness: float = 1.0
     beta = check.single(check.positive(smoothness, "smoothness"), "smoothness")
     r = check.count(rank, "rank")
     return float(r * np.log1p(beta * w / (r * lam)))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Weights and noise; functions of public things alone."""
+
+    weights: TradeoffWeights
+    promised: Floats  #: shape (m,), the parameter of the promise: rho, mu or epsilon
+    spent: Floats  #: shape (m,), the same of what each user spends: at most `promised`
+    steps: int  #: of descent, or 0
+    scale: float  #: sigma of each noisy gradient, or the scale of the noise on the minimizer
+
+    @property
+    def each(self) -> dict[str, Floats]:
+        """Attributes of the fitted estimator, one number a user."""
+        return {"exposure_": self.spent, "weights_": self.weights.weights}
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The other attributes."""
+        return {"steps_": self.steps}
+
+
+def output_price(
+    budgets: Floats, sizes: NDArray[np.intp], d: int, L: float, R: float, lam: float, beta: float
+) -> float:
+    """A at which the weights make LRK |c| + (beta + lam)/2 E|b|^2 stationary."""
+    n = int(sizes.sum())
+    slope = L * R * convergence_constant(n, d)
+    growth = (beta + lam) / 2 * d * (d + 1) * (2 * L / lam) ** 2
+
+    def excess(log_price: float) -> float:
+        c = tradeoff_weights(sizes, float(np.exp(log_price)), budgets)
+        norm = np.sqrt(c.weights @ c.row_weights)
+        return float(log_price + np.log(2 * growth / slope * norm))
+
+    low = np.log(slope / (2 * growth))  # as 1/n <= |c|^2 <= 1
+    return float(np.exp(brentq(excess, low - 1e-9, low + np.log(n) / 2 + 1e-9)))

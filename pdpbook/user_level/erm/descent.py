@@ -1,11 +1,13 @@
 """The law of all noisy gradients of a projected descent, clipped user by user. Not private."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
+from pdpbook.noise.laws import check_points
 from pdpbook.user_level.erm.losses import LOSSES
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
@@ -83,21 +85,15 @@ class GradientTranscript:
 
     def release(self, transcripts: ArrayLike) -> Floats:
         """Return the average of start and iterates, shape (..., d), of transcripts."""
-        z = self._shaped(transcripts)
-        theta, total = np.zeros_like(z[..., 0, :]), np.zeros_like(z[..., 0, :])
-        for k in range(self.steps):
-            theta = self.project(theta - self.step_size * z[..., k, :])
-            total = total + theta
-        return np.asarray(total / (self.steps + 1))
+        return np.asarray(sum(self._iterates(self._shaped(transcripts))) / (self.steps + 1))
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density of transcripts, shape (..., steps * d); returns shape (...)."""
         z = self._shaped(points)
-        theta, exponent = np.zeros_like(z[..., 0, :]), np.zeros(z.shape[:-2])
-        for k in range(self.steps):
+        exponent = np.zeros(z.shape[:-2])
+        for k, theta in zip(range(self.steps), self._iterates(z), strict=False):
             noise = (z[..., k, :] - self.gradient(theta)) / self.sigma
             exponent = exponent + (noise**2).sum(axis=-1) / 2
-            theta = self.project(theta - self.step_size * z[..., k, :])
         constant = self.steps * self.X.shape[1] * np.log(self.sigma * np.sqrt(2 * np.pi))
         return np.asarray(-exponent - constant)[()]
 
@@ -123,11 +119,15 @@ class GradientTranscript:
         norms = np.linalg.norm(users, axis=2)
         return np.asarray(users * (self.clips / np.maximum(norms, self.clips))[:, :, None])
 
+    def _iterates(self, z: Floats) -> Iterator[Floats]:
+        """The start, and where each gradient of transcripts led."""
+        theta = np.zeros_like(z[..., 0, :])
+        yield theta
+        for k in range(self.steps):
+            theta = self.project(theta - self.step_size * z[..., k, :])
+            yield theta
+
     def _shaped(self, points: ArrayLike) -> Floats:
-        z, d = np.asarray(check.finite(points, "points")), self.X.shape[1]
-        if z.ndim == 0 or z.shape[-1] != self.steps * d:
-            raise ValueError(
-                f"points must have shape (..., {self.steps * d}), a transcript each; "
-                f"got shape {z.shape}"
-            )
+        d = self.X.shape[1]
+        z = check_points(points, self.steps * d, ", a transcript each")
         return z.reshape(*z.shape[:-1], self.steps, d)

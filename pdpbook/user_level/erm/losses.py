@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from pdpbook import Floats, check
+from pdpbook._domain import ULP
 
 NEWTON_STEPS = 200
 
@@ -45,8 +46,6 @@ LOSSES = {
 
 def two_classes(y: Any, classes: ArrayLike | None) -> tuple[NDArray[Any], Floats]:
     """Return the two classes, and labels of -1 and 1; without a pair, those that occur."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None")
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         check.finite(labels, "y")
@@ -143,16 +142,12 @@ def ball_minimizer(
         def penalized(multiplier: float) -> Floats:
             return _newton(kind, X, y, c, lam + multiplier, at, goal / 4)
 
+        def outside(multiplier: float) -> float:
+            return float(np.linalg.norm(penalized(multiplier)) - R)
+
         # at the minimizer (lam + multiplier) R is the pull of the data: no more than this
         pull = float(c @ (np.linalg.norm(X, axis=1) * (np.abs(y) + R)))
-        multiplier = brentq(
-            lambda k: float(np.linalg.norm(penalized(k)) - R),
-            0.0,
-            2 * pull / R,
-            xtol=1e-300,
-            rtol=4 * np.finfo(float).eps,
-        )
-        theta = penalized(multiplier)
+        theta = penalized(brentq(outside, 0.0, 2 * pull / R, xtol=1e-300, rtol=4 * ULP))
         theta = theta * (R / np.linalg.norm(theta))
     slope = X.T @ (c * kind.slope(X @ theta, y)) + lam * theta
     if np.linalg.norm(theta) >= R * (1 - 1e-12):

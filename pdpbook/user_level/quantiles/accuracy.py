@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._users import check_user_epsilon, check_users
-from pdpbook.noise.laws import check_vector
 
 
 def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> float:
@@ -44,12 +43,7 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     """
     w = _row_weights(user_weights)
     p = check.single(check.probability(level, "level"), "level")
-    budgets = np.asarray(check.positive(epsilon, "epsilon"))
-    if budgets.shape not in ((), w.shape):
-        raise ValueError(
-            f"epsilon must be a number or have shape {w.shape}, one budget a user; "
-            f"got shape {budgets.shape}"
-        )
+    budgets = check.budgets(check.positive(epsilon, "epsilon"), len(w), "epsilon", each="user")
     return float(1 / np.max((np.minimum(w, p) + np.minimum(w, 1 - p)) / budgets))
 
 
@@ -176,7 +170,7 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
 
 
 def _row_weights(weights: ArrayLike) -> Floats:
-    c = check_vector(check.nonnegative(weights, "weights"), "weights", "n")
+    c = check.vector(check.nonnegative(weights, "weights"), "weights", "n")
     clean = check.weights(c, len(c))
     return np.asarray(clean / clean.sum())
 

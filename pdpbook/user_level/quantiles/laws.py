@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from pdpbook import Floats, check
-from pdpbook.noise.laws import check_size, check_vector, keep
+from pdpbook.noise.laws import check_size, keep
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +42,13 @@ class QuantileLaw:
     log_density: Floats
 
     def __post_init__(self) -> None:
-        edges = np.array(check.finite(self.edges, "edges"))
+        edges = check_grid(self.edges, "edges")
         density = np.array(check.finite(self.log_density, "log_density"))
-        if edges.ndim != 1 or len(edges) < 2 or density.shape != (len(edges) - 1,):
+        if len(edges) < 2 or density.shape != (len(edges) - 1,):
             raise ValueError(
                 "edges must have shape (k + 1,) and log_density shape (k,), k at least 1; "
                 f"got {edges.shape} and {density.shape}"
             )
-        if not np.all(np.diff(edges) > 0):
-            at = int(np.flatnonzero(~(np.diff(edges) > 0))[0])
-            raise ValueError(f"edges must increase; edges[{at}] = edges[{at + 1}] or above")
         density -= logsumexp(density + np.log(np.diff(edges)))
         keep(self, edges=edges, log_density=density)
 
@@ -158,7 +155,7 @@ class GridLaw:
 
 
 def check_grid(grid: ArrayLike, name: str) -> Floats:
-    points = check_vector(check.finite(grid, name), name, "k")
+    points = check.vector(check.finite(grid, name), name, "k")
     if not np.all(np.diff(points) > 0):
         at = int(np.flatnonzero(~(np.diff(points) > 0))[0])
         raise ValueError(

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._users import check_user_epsilon, check_users, part_of
-from pdpbook.noise.laws import check_vector
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
@@ -262,20 +261,18 @@ def check_data(
 ) -> Data:
     p = check.single(check.probability(level, "level"), "level")
     low, high = check.bounds(bounds, "bounds")
-    values = check_vector(check.finite(y, "y"), "y", "n")
+    values = check.vector(check.finite(y, "y"), "y", "n")
     values = check.inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
-    budgets = check_user_epsilon(epsilon, owners)
-    c = None if weights is None else check.weights(weights, len(values))
-    part = part_of(owners, budgets)
-    values, owners, budgets = values[part.rows], part.users, part.epsilon
-    if c is None:
-        best = tradeoff_weights(owners.sizes, quantile_tradeoff(), budgets)
-        c = best.row_weights[owners.codes]
-    else:
-        c = check.weights(c[part.rows], len(values))
+    part = part_of(owners, check_user_epsilon(epsilon, owners))
+    codes, sizes, epsilon = part.users.codes, part.users.sizes, part.epsilon
+    if weights is None:
+        c = tradeoff_weights(sizes, quantile_tradeoff(), epsilon).row_weights[codes]
+    else:  # and somebody who takes part has some
+        c = check.weights(check.weights(weights, len(values))[part.rows], len(codes))
     c = c / c.sum()
+    values = values[part.rows]
     order = np.argsort(values, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(c[order])])
-    spent = np.asarray(np.bincount(owners.codes, c), dtype=float)
-    return Data(values[order], cumulative, p, low, high, spent, budgets)
+    spent = np.asarray(np.bincount(codes, c), dtype=float)
+    return Data(values[order], cumulative, p, low, high, spent, epsilon)
