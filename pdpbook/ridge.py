@@ -114,11 +114,6 @@ def leave_one_out(
         (:math:`r_i`), `residual_in` and `move`. Where the fit without a person is not unique
         (only possible with ``lam=0``) their `leverage`, `residual` and `move` are infinite.
 
-    Raises
-    ------
-    ValueError
-        As `weighted_ridge`.
-
     Notes
     -----
     Statement ``lem-leave-one-out`` (ours), chapter *foundations/ridge*. Cost O(n d^2). The few

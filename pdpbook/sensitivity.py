@@ -48,11 +48,6 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     float
         The bound, in label units per feature unit.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range.
-
     Notes
     -----
     Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
@@ -112,11 +107,6 @@ def ridge_constant(
     float
         The constant :math:`C`. It assumes that the weights sum to at most 1.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range, or the constant overflows.
-
     Notes
     -----
     Statements ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), ``thm-tight-sensitivity``,
@@ -166,11 +156,6 @@ def huber_constant(
     float
         The constant :math:`C_H`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range, or the constant overflows.
-
     Notes
     -----
     Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/sensitivity*.
@@ -205,11 +190,6 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     -------
     float or ndarray, shape of `weights`
         Largest move of the minimizer over all data sets and both labels.
-
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range.
 
     Notes
     -----
@@ -260,11 +240,6 @@ def capped_sensitivity(
     float or ndarray, shape of `weights`
         At most ``weights * ridge_constant(lam, d)``.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range.
-
     Notes
     -----
     Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
@@ -303,11 +278,6 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
     -------
     float
         Add it to `w_i * constant`. A solver that does not reach `gradient_norm` must raise.
-
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range.
 
     Notes
     -----

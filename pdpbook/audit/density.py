@@ -179,11 +179,6 @@ def search_neighbors(
         ``.worst``, a MechanismAudit whose `witness` holds the data, and ``.table``, a DataFrame
         with columns kind, person, promised, realized, ratio and a row for every pair tried.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of a wrong shape.
-
     Notes
     -----
     Statements ``lem-loss-ratio`` and ``thm-pdp-op``, chapter *personalized/pdp_op*.

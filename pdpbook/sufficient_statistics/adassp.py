@@ -39,11 +39,6 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
     float
         The standard deviation.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``prop-adassp``, chapter *per_instance/adaops*. The published constants: Wang (2018).
@@ -86,11 +81,6 @@ def adassp_coefficients(
     -------
     ndarray, shape (d,)
         The coefficients: no privacy is spent here.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
 
     Notes
     -----

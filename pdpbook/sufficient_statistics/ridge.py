@@ -59,11 +59,6 @@ def statistics_constant(
     float
         :math:`D_1` or :math:`D_2`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/beyond*.
