@@ -292,6 +292,22 @@ def test_the_bounds_of_the_wrong_column_are_named():
         v.inside(np.array([[0.0, 15.0], [1.0, 9.0]]), low, high, "X", "bounds", clip=False)
 
 
+@pytest.mark.parametrize(
+    ("column", "wrong", "edge"), [(0, 2.0, 1.0), (0, -1.0, 0.0), (1, 0.75, 0.5)]
+)
+def test_a_value_between_the_bounds_of_another_column_is_outside(column, wrong, edge):
+    bounds = [(0, 1), (-3, 0.5)]
+    low, high = v.bounds(bounds, "bounds", d=2)
+    X = np.full((2, 2), 0.25)
+    X[1, column] = wrong
+    said = rf"got X\[1, {column}\] = {wrong:g} \(1 of 4 are outside\)"
+    with pytest.raises(ValueError, match=said):
+        v.inside(X, low, high, "X", "bounds", clip=False)
+    with pytest.raises(ValueError, match=said):
+        PDPRidge(bounds=bounds).fit(X, np.zeros(2))
+    assert v.inside(X, low, high, "X", "bounds", clip=True)[1, column] == edge
+
+
 def test_nothing_turns_nan_into_a_bound():
     y = np.array([0.0, math.nan, 5.0])
     with pytest.raises(
@@ -457,6 +473,9 @@ def test_what_noise_needs_of_numbers():
         with pytest.raises(ValueError, match=r"eta must lie in \[1e-150, 1e\+150\], .*; got 1e"):
             v.rate(value)
     v.refuse_lost_penalty(1e-20, 10, 2, None)
+    v.refuse_lost_penalty(4e-28, 10, 2, 1e-9)  # short rows lose less of it
+    with pytest.raises(ValueError, match=r"rows of norm up to 1\.41, or rounding may lose it"):
+        v.refuse_lost_penalty(4e-28, 10, 2, None)
     for lam, n in ((1e-33, 10), (1e-20, 10**6), (np.nan, 10)):
         with pytest.raises(ValueError, match=r"lam must be above .* or rounding may lose it; got"):
             v.refuse_lost_penalty(lam, n, 2, None)

@@ -470,3 +470,18 @@ def test_bad_data_are_refused(kind, change, message):
     given = {"X": X, "y": y, "users": users} | change
     with pytest.raises(ValueError, match=f"^{message}"):
         kind().fit(given.pop("X"), given.pop("y"), **given)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [GWARegression(), GWARegression(delta=1e-5)],
+    ids=["pure", "gaussian"],
+)
+def test_whoever_is_not_heard_is_promised_0(model):
+    X, y, users = people()
+    budgets = dict.fromkeys(range(10), 1.0) | {3: 0.0} | ({} if model.delta else {5: 1e-9})
+    silent = [user for user, budget in budgets.items() if budget < 1]
+    fitted = model.fit(X, y, users=users, epsilon=budgets)
+    promised = fitted.guarantee_.mu if model.delta else fitted.guarantee_.epsilon
+    assert_array_equal(np.flatnonzero(promised == 0), silent)
+    assert_array_equal(np.flatnonzero(fitted.exposure_ == 0), silent)

@@ -325,3 +325,11 @@ def test_bad_thresholds(threshold):
 def test_bad_selection_seed():
     with pytest.raises(TypeError, match="selection_seed must be a whole number"):
         SampleLimitedMean(selection_seed=None).fit([0.0], [0.0])
+
+
+def test_the_limit_is_that_of_the_smallest_budget_for_all():
+    users, y = np.repeat(np.arange(30), np.arange(1, 31)), np.zeros(465)
+    careful = SampleLimitedMean(epsilon=0.3).fit(y, y, users=users)
+    freely = SampleLimitedMean(epsilon=3.0).fit(y, y, users=users)
+    mixed = SampleLimitedMean().fit(y, y, users=users, epsilon=np.where(users == 4, 0.3, 3.0))
+    assert mixed.max_rows_ == careful.max_rows_ < freely.max_rows_
