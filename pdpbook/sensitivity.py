@@ -9,6 +9,8 @@ A constant :math:`C` here means: replacing the record of person :math:`i` moves
 `ridge.leave_one_out`; the noise that hides the move is in `noise`.
 """
 
+from __future__ import annotations
+
 import math
 from functools import lru_cache
 from typing import Any

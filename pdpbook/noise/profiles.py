@@ -4,6 +4,8 @@ A profile takes the ratio of sensitivity to noise and returns the smallest delta
 The laws live in `laws`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any

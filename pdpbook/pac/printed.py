@@ -4,6 +4,8 @@ Algorithm 2 of Yang (2024) and its public code, written anew with its defects as
 it must read is in `differences`, `allocation` and `regression`.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,6 +5,8 @@ many. `lam` is against the *sum* of losses. What leverages and residuals mean is
 what a move reveals in `smooth`.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,6 +4,8 @@ Stationary points, and intervals from a release. The covariance is fixed here: n
 objective is in `objective`, posterior sampling in `ops`; fits without a person are in `refits`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

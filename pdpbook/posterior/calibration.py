@@ -1,5 +1,7 @@
 """How sharp a posterior may be: inverse temperatures that keep a promise on every data set."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -3,6 +3,8 @@
 Then what they fix before the data are seen: weights, noise, and a price of noise on minimizers.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
