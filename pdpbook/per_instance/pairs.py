@@ -148,7 +148,7 @@ def composed_profile(
     eps = np.asarray(check.nonnegative(epsilon, "epsilon"))
     mu = check.positive(leverage, "leverage")
     rho = np.atleast_1d(check.nonnegative(scaled_residual, "scaled_residual"))
-    mu, rho = check.together("leverage and scaled_residual, one entry a release,", mu, rho)
+    mu, rho = check.together("leverage and scaled_residual", mu, rho)
     if mu.ndim > 1:
         both = "leverage and scaled_residual"
         raise ValueError(f"{both} must have one entry a release; got shape {mu.shape}")
