@@ -13,6 +13,17 @@ from scipy import integrate, optimize, special, stats
 
 __all__: list[str] = []  # nothing to import: read it
 
+# foundations/ridge -----------------------------------------------------------
+
+def absences(X, y, lam, w):  # lem-leave-one-out
+    d = X.shape[1]
+    H = (X.T * w) @ X + lam * np.eye(d)
+    P = w[:, None] * np.linalg.solve(H, X.T).T
+    theta = P.T @ y               # rows of P: pulls
+    h = (X * P).sum(axis=1)       # leverages
+    r = (y - X @ theta) / (1 - h)  # surprises
+    return theta, h, r, r[:, None] * P
+
 # foundations/noise -----------------------------------------------------------
 
 def laplace_noise(move, epsilon, k, rng):  # thm-laplace: moves at most this far in l1

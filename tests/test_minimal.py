@@ -30,6 +30,7 @@ from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge, keep_probabilities
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
+from pdpbook.ridge import leave_one_out
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
@@ -509,6 +510,18 @@ def noises(m, seed):
     return max(found)
 
 
+def ridge_without_each(m, seed):
+    X, y, lam, weights = cube(seed)
+    fit = leave_one_out(X, y, lam, weights)
+    theta, leverage, residual, move = m.absences(X, y, lam, weights)
+    return max(
+        close(theta, fit.theta),
+        close(leverage, fit.leverage_in),
+        close(residual, fit.residual),
+        close(move, fit.move),
+    )
+
+
 def losses_of_ops(m, seed):
     X, y = ball(seed)
     people = per_instance.per_instance_epsilon(X, y, 2.0, 3.0, 1e-4)
@@ -537,7 +550,7 @@ def quantiles(m, seed):
     return max(found)
 
 
-FUNCTIONS_OF_THE_PACKAGE = [noises, losses_of_ops, quantiles]
+FUNCTIONS_OF_THE_PACKAGE = [noises, ridge_without_each, losses_of_ops, quantiles]
 CASES = FUNCTIONS_OF_THE_PACKAGE + [case for cases in COUNTERPARTS.values() for case in cases]
 PAGE = module()
 
