@@ -437,7 +437,7 @@ def test_a_point_is_dragged_and_the_fit_without_it_stays(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("ridge", viewport=size, has_touch=touch, is_mobile=touch)
     assert "after your guess" in said(tab)
-    assert not tab.get_by_label("Member").is_visible()
+    assert not tab.get_by_label("Member", exact=True).is_visible()
     tab.get_by_role("button", name="Zoe").click()
     before = said(tab)
     assert before.startswith("Right: Zoe moved the slope most, by -0.2.")

@@ -80,7 +80,8 @@ explore.ridge = (() => {
       data.names.forEach((name, k) => {
         const mine = open && k === who;
         if (!mine) marks.push(svg("circle", { cx: at(x[k]), cy: to(y[k]), r: 5, fill: "currentColor" }));
-        marks.push(word(name, at(x[k]) + (x[k] > 0.9 ? -12 : 10), to(y[k]) + (mine ? -12 : -8),
+        const under = y[k] < now.slope * x[k]; // away from the line
+        marks.push(word(name, at(x[k]) + (x[k] > 0.9 ? -12 : 10), to(y[k]) + (under ? 18 : mine ? -12 : -8),
           x[k] > 0.9 ? "end" : "start", { "font-weight": 600 }));
       });
       marks.push(named("fit to all five", left + 12, to(-0.25), BLUE, "start"));
