@@ -144,11 +144,11 @@ explore.ridge = (() => {
             `of the surprise, ${short(residual)}. With ${name} no released slope is more than ` +
             `${short(Math.exp(Math.abs(move) / data.noise))} times as likely, or as unlikely, as without.`,
           table: {
-            caption: "Each member: residual of the fit to all, surprise to the others, leverage, move of the slope",
-            head: ["member", "residual", "surprise", "leverage", "move"],
+            caption: "Each member: surprise to the others, pull, and their product, the move of the slope",
+            head: ["member", "surprise", "pull", "move"],
             rows: data.names.map((one, j) => {
               const p = now.people[j];
-              return [one, ...[p.residual, p.surprise, p.leverage, p.move].map((t) => t.toFixed(3).replace(/^-(0\.000)$/, "$1"))];
+              return [one, ...[p.surprise, p.pull, p.move].map((t) => t.toFixed(3).replace(/^-(0\.000)$/, "$1"))];
             }),
           },
         };
