@@ -32,7 +32,8 @@ if ! find_python; then
     find_python
 fi
 "$python" -m venv ../venv
-../venv/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt ./*.whl
+../venv/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+  "$(ls ./*.whl)[accounting,gwa,plots,tables]" tqdm
 """
 RUN = """\
 #!/usr/bin/env bash

@@ -1,11 +1,11 @@
 """A fit that is charged to an account, before anything is drawn."""
 
-import sys
+import traceback
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from pdpbook._extras import of_pandas
 from pdpbook._users import Users
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.guarantees import BudgetAccount, PureDP
@@ -77,7 +77,7 @@ def charge(
 def _labels(X: Any, users: Users | None) -> Any:
     if users is not None:
         return users.labels
-    if isinstance(X, (pd.DataFrame, pd.Series)):
+    if of_pandas(X, "DataFrame", "Series"):
         return X.index
     raise ValueError(
         "account says who its people are, and X does not: pass X as a DataFrame with that index, "
@@ -87,9 +87,5 @@ def _labels(X: Any, users: Users | None) -> Any:
 
 def _within(packages: tuple[str, ...]) -> bool:
     """Whether a function of one of these packages is calling, however far up."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        frame = frame.f_back
-        if frame.f_globals.get("__name__", "").startswith(packages):
-            return True
-    return False
+    callers = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_stack(None))
+    return any(name.startswith(packages) for name in callers)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook import Floats, check
+from pdpbook import Floats
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -22,13 +22,6 @@ __all__: list[str] = []  # for the estimators of the package
 A_PERCENT = 1.01
 A_THOUSANDTH = 1e-3
 LEVELS = 64  # smallest budgets that are tried at a time
-
-
-def taking_part(X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, Floats]:
-    """Rows, labels and budgets of the people whose budget, checked before, is above 0."""
-    own = check.budgets(budgets, len(y), "epsilon")
-    part = own > 0
-    return (X, y, own) if part.all() else (X[part], y[part], own[part])
 
 
 def one_budget(budgets: Any, name: str = "epsilon") -> float:

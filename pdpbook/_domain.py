@@ -9,10 +9,8 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
-from pdpbook._budgets import taking_part
-from pdpbook._users import check_row_epsilon
 from pdpbook.advice import CuratorWarning, advise
-from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
+from pdpbook.blocks import Rows, in_blocks, in_memory
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -48,13 +46,8 @@ def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
 
     Arrays of floats need nothing of what scikit-learn does for tables, names and conversions.
     """
-    if (
-        check.is_plain(X)
-        and check.is_plain(y)
-        and X.ndim == 2
-        and X.size
-        and y.shape == X.shape[:1]
-    ):
+    plain = check.is_plain(X) and check.is_plain(y)
+    if plain and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
         refuse_few(len(X))
         note_width(estimator, X.shape[1])
         return X, y
@@ -171,10 +164,7 @@ def rows_to_ball(
     X: Floats, bounds: ArrayLike, row_norm: float | None, clip: bool, fit_intercept: bool
 ) -> Floats:
     """Rows in the unit ball: bounds to [-1, 1]^d, a last column of ones on request, / row_norm."""
-    low, high = check.bounds(bounds, "bounds", X.shape[1])
-    X = inside(X, low, high, "X", "bounds", clip)
-    X = 2 * ((X - low) / (high - low)) - 1
-    X = np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+    X = 2 * features_to_domain(X, bounds, clip, fit_intercept) - 1
     radius = ball_radius(X.shape[1], row_norm)
     X = bound_rows(X, radius, clip) / radius
     return np.asarray(X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None])  # rounding
@@ -182,7 +172,7 @@ def rows_to_ball(
 
 def ball_radius(d: int, row_norm: float | None) -> float:
     """The public bound on the norm of a row between -1 and 1: at most the square root of d."""
-    return float(np.sqrt(d)) if row_norm is None else min(float(row_norm), float(np.sqrt(d)))
+    return check.radius(d, row_norm)
 
 
 def ball_to_user_units(
@@ -190,13 +180,8 @@ def ball_to_user_units(
 ) -> tuple[Floats, float]:
     """Coefficients and intercept in the user's units, of coefficients on the unit ball."""
     low, high = check.bounds(bounds, "bounds", d)
-    center, half = (low + high) / 2, (high - low) / 2
     scaled = np.asarray(theta) / ball_radius(len(theta), row_norm)
-    y_low, y_high = check.bounds(y_bounds, "y_bounds")
-    y_half = (y_high - y_low) / 2
-    coef = y_half * scaled[:d] / half
-    constant = y_half * scaled[d] if len(scaled) > d else 0.0
-    return coef, float((y_low + y_high) / 2 + constant - coef @ center)
+    return _to_units(scaled, (low + high) / 2, (high - low) / 2, y_bounds)
 
 
 def to_user_units(
@@ -204,11 +189,18 @@ def to_user_units(
 ) -> tuple[Floats, float]:
     """Coefficients and intercept in the user's units; an entry after the d-th is a constant's."""
     low, high = check.bounds(bounds, "bounds", d)
+    return _to_units(theta, low, high - low, y_bounds)
+
+
+def _to_units(
+    theta: Floats, origin: Floats, step: Floats, y_bounds: ArrayLike
+) -> tuple[Floats, float]:
+    """The same, of coefficients of rows that are 0 at `origin` and 1 a `step` from there."""
     y_low, y_high = check.bounds(y_bounds, "y_bounds")
-    half = (y_high - y_low) / 2
-    coef = half * theta[:d] / (high - low)
+    half, d = (y_high - y_low) / 2, len(step)
+    coef = half * theta[:d] / step
     constant = half * theta[d] if len(theta) > d else 0.0
-    return coef, float((y_low + y_high) / 2 + constant - coef @ low)
+    return coef, float((y_low + y_high) / 2 + constant - coef @ origin)
 
 
 def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -218,57 +210,6 @@ def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
         if "must be finite" not in str(error):  # but of another shape
             raise
         raise ValueError(f"{error}. {NOT_FINITE}") from None
-
-
-def finite_part(X: Floats, y: Floats, budgets: Any) -> tuple[Floats, Floats, Floats]:
-    """Finite rows and labels of those who take part, with their budgets; others are not read."""
-    X, y, own = taking_part(X, y, budgets)
-    if len(y):  # else a block of people none of whom takes part
-        X, y = finite_data(X, y)
-    return X, y, own
-
-
-def in_hand(estimator: Any, epsilon: Any, X: Any, y: Any) -> Any:
-    """Budgets that can be checked before any block is read; None where they come in blocks."""
-    if is_dask(epsilon):
-        return None
-    return check_row_epsilon(estimator.epsilon if epsilon is None else epsilon, X=X, y=y)
-
-
-def people_in_blocks(X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows | None:
-    """Columns X, y and perhaps epsilon in blocks, or None where all of the data are in memory.
-
-    `budgets` are those that were checked, of the argument `epsilon` or else of the constructor.
-    Budgets that can be read without the rows are checked here, the others block by block.
-    """
-    if not in_blocks(X, y, epsilon):
-        return None
-    owned = isinstance(X, Rows) and "epsilon" in X.names
-    if is_dask(epsilon):
-        column = epsilon
-    elif owned and epsilon is None:
-        column = None
-    else:
-        column = np.asarray(budgets) if np.ndim(budgets) or owned else None
-    rows = rows_of(X, y, epsilon=column)
-    if "epsilon" not in rows.names:
-        return rows.select("X", "y")
-    if rows.whole and not max(rows.select("epsilon").each(_check_column)) > 0:
-        raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
-    return rows.select("X", "y", "epsilon")
-
-
-def _check_column(epsilon: Any) -> float:
-    """The largest budget of a block."""
-    return float(np.max(check.some_epsilon(epsilon, len(epsilon)), initial=0.0))
-
-
-def budgets_of(budgets: Any, epsilon: Any, n: int) -> tuple[Floats, list[Floats]]:
-    """Budgets of the n people of a block, and what to keep of them: none if all have the same."""
-    if epsilon is None:
-        return np.asarray(check.some_epsilon(budgets, n)), []
-    own = np.asarray(check.some_epsilon(epsilon, n))
-    return own, [own]
 
 
 def note_width(estimator: Any, width: int) -> None:
@@ -305,8 +246,8 @@ def row_count(X: Any) -> int:
 def generator_from(random_state: Any) -> np.random.Generator:
     """A generator from None (fresh entropy), a whole number, or a Generator."""
     whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
-    known = random_state is None or isinstance(random_state, np.random.Generator)
-    if not (known or (whole and random_state >= 0)):
+    drawn = random_state is None or isinstance(random_state, np.random.Generator)
+    if not (drawn or (whole and random_state >= 0)):
         raise ValueError(
             "random_state must be None, a whole number of at least 0 or a numpy Generator; "
             f"got {random_state!r}"

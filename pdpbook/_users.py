@@ -5,14 +5,15 @@ position. A mapping, or a Series of another length whose index is exactly the se
 value a user. What can be read in two ways that differ is refused.
 """
 
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pdpbook import Floats, check
+from pdpbook._extras import extra, of_pandas
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -44,7 +45,7 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
             f"users must have shape ({n},), one label for each row of X; got shape {column.shape}"
         )
     given = column if isinstance(users, np.ndarray) else np.asarray(users, dtype=object)
-    missing = np.asarray(pd.isna(given))
+    missing = _missing(given)
     if missing.any():
         at = int(np.flatnonzero(missing)[0])
         raise ValueError(
@@ -61,6 +62,13 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
         )
     sizes = np.bincount(codes, minlength=len(labels))
     return Users(codes, labels, sizes, True, rows | {"users": users})
+
+
+def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which labels are none at all; only pandas knows its own word for that."""
+    if "pandas" in sys.modules:
+        return np.asarray(extra("pandas").isna(given))
+    return np.array([label is None or np.any(label != label) for label in given], dtype=bool)
 
 
 def _of_one_kind(given: NDArray[Any]) -> bool:
@@ -112,7 +120,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
     one value a row, the same on all rows of a user, as pipelines and cross-validation hand it on.
     """
     n, m = len(users.codes), len(users.labels)
-    if isinstance(epsilon, pd.Series):
+    if of_pandas(epsilon, "Series"):
         epsilon = _by_row_or_by_user(epsilon, users, name)
     if isinstance(epsilon, Mapping):
         return _by_label(epsilon, users, name)
@@ -150,14 +158,15 @@ def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
     return np.asarray(check.epsilon(budgets, len(budgets), name))
 
 
-def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
+def _by_row_or_by_user(epsilon: Any, users: Users, name: str) -> Any:
     """A Series as an array, one value a row, or as a mapping, one value a user."""
+    pd = extra("pandas")
     n, m = len(users.codes), len(users.labels)
     places = np.full(m, -1)
     if users.named and epsilon.index.is_unique:
         places = epsilon.index.get_indexer(pd.Index(users.labels))
     by_user = bool((places >= 0).all())
-    whose = [v.index for v in users.rows.values() if isinstance(v, (pd.DataFrame, pd.Series))]
+    whose = [v.index for v in users.rows.values() if of_pandas(v, "DataFrame", "Series")]
     own = [pd.Index(range(n)).isin(epsilon.index).all(), *map(epsilon.index.equals, whose[:1])]
     by_user &= not (len(epsilon) > m and any(own))  # numbers of rows, or the table's own index
     if len(epsilon) != n:
@@ -180,24 +189,12 @@ def _by_row_or_by_user(epsilon: pd.Series, users: Users, name: str) -> Any:
     return values
 
 
-def check_row_epsilon(epsilon: Any, **rows: Any) -> Any:
-    """Budgets of people who are rows, ready to be read by position; values are not looked at."""
-    if isinstance(epsilon, Mapping):
-        raise TypeError(
-            "epsilon must be a number or one value for each row of X: here every row is a person "
-            f"of its own, and there are no users that a mapping could name; got {len(epsilon)} keys"
-        )
-    refuse_other_index(epsilon, "epsilon", **rows)
-    refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
-    return epsilon.to_numpy() if isinstance(epsilon, pd.Series) else epsilon
-
-
 def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
     """Refuse a Series of one value a row whose index is not that of the rows."""
-    if not isinstance(values, pd.Series):
+    if not of_pandas(values, "Series"):
         return
     for other, like in rows.items():
-        if isinstance(like, (pd.DataFrame, pd.Series)):
+        if of_pandas(like, "DataFrame", "Series"):
             if len(values) == len(like) and not values.index.equals(like.index):
                 raise ValueError(
                     f"{name} must have the index of {other}, row by row: a Series is read by "

@@ -4,6 +4,7 @@ Every privacy parameter passes here before data are touched. Conditions are writ
 fails them, booleans are never numbers, and nothing is clipped unless the caller asks.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
+RATES = 1e-150, 1e150  # of noise: beyond them the square of a length is no number
 
 
 def positive(value: ArrayLike, name: str) -> Any:
@@ -55,12 +57,63 @@ def single(value: Any, name: str) -> float:
     return float(value)
 
 
+def number(value: Any, name: str) -> float:
+    """Return a single number, finite and above 0."""
+    return single(positive(value, name), name)
+
+
 def scale(value: Any, name: str, *, zero: bool = False) -> float:
     """Return a single number that noise may be proportional to: from `LEAST` to `MOST`, or 0."""
     clean = single((nonnegative if zero else positive)(value, name), name)
     if not (LEAST <= clean <= MOST or (zero and clean == 0)):
         raise ValueError(
             f"{name} must lie in [{LEAST:g}, {MOST:g}], or the noise is no number; got {clean:g}"
+        )
+    return clean
+
+
+def penalty(value: Any, name: str = "lam") -> float:
+    """Return the penalty of a fit that is to be perturbed: a single number above 0."""
+    try:
+        return scale(value, name)
+    except ValueError as error:
+        if np.ndim(value) or not value <= 0:
+            raise
+        raise ValueError(
+            f"{error}. Output perturbation without regularization has no guarantee: "
+            "one person could move the fit without limit"
+        ) from None
+
+
+def refuse_lost_penalty(lam: float, n: int, d: int, row_norm: float | None) -> None:
+    """Refuse a penalty that rounding may lose, judged from public numbers alone.
+
+    Rows of norm at most R with weights that sum to 1, on top of sqrt(lam) I, have singular values
+    from sqrt(lam) to sqrt(R^2 + lam). At this ratio the solver of `ridge` finds them all, whatever
+    the data are.
+    """
+    longest = radius(d, row_norm)
+    least = (6 * (n + d) * np.finfo(float).eps * longest) ** 2
+    if not lam > least:
+        raise ValueError(
+            f"lam must be above {least:.3g} with {n} people, {d} columns and rows of norm up to "
+            f"{longest:.3g}, or rounding may lose it; got {lam:g}"
+        )
+
+
+def radius(d: int, row_norm: float | None) -> float:
+    """Return the bound on the norm of a row: the square root of d, or a smaller `row_norm`."""
+    diagonal = math.sqrt(count(d, "d"))
+    return diagonal if row_norm is None else min(diagonal, scale(row_norm, "row_norm"))
+
+
+def rate(value: Any) -> float:
+    """Return the rate eta of noise, a single number within `RATES`."""
+    clean, (low, high) = number(value, "eta"), RATES
+    if not low <= clean <= high:
+        raise ValueError(
+            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {clean:g}, "
+            "which follows from epsilon, lam and the domain"
         )
     return clean
 
@@ -81,8 +134,11 @@ def count(value: Any, name: str, *, minimum: int = 1) -> int:
 
 def delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) -> float:
     """Return a failure probability as a float in (0, 1), or in [0, 1) when `zero` is allowed."""
-    rule = "at least 0 and below 1" if zero else "above 0 and below 1"
-    return _scalar(value, name, lambda v: ((v >= 0) if zero else (v > 0)) & (v < 1), rule)
+    if not zero:
+        return single(probability(value, name), name)
+    return single(
+        _numbers(value, name, lambda v: (v >= 0) & (v < 1), "at least 0 and below 1"), name
+    )
 
 
 def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
@@ -91,10 +147,10 @@ def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> A
     With `n`, as a new array of shape (n,), one a row.
     """
     clean = each(values, n, name)
-    if np.max(clean) < LEAST:
-        raise ValueError(f"{name} must be at least {LEAST:g} for somebody; got {np.max(clean):g}")
-    if np.max(clean) > MOST:
-        raise ValueError(f"{name} must be at most {MOST:g}; got {np.max(clean):g}")
+    largest = np.max(clean)
+    if not LEAST <= largest <= MOST:
+        edge = f"least {LEAST:g} for somebody" if largest < LEAST else f"most {MOST:g}"
+        raise ValueError(f"{name} must be at {edge}; got {largest:g}")
     return clean
 
 
@@ -108,8 +164,7 @@ def each(values: ArrayLike, n: int | None, name: str) -> Any:
 
 def some_epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:
     """Return budgets of some of the people, such as a block of them: all may be 0."""
-    clean = _floats(values, name)
-    rule = nonnegative if clean.ndim else positive
+    rule = nonnegative if np.ndim(clean := _floats(values, name)) else positive
     shown = budgets(rule(clean, name), n, name)
     return shown if n is None else np.array(shown)
 
@@ -117,18 +172,29 @@ def some_epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon")
 def budgets(values: Any, n: int | None, name: str, each: str = "row of X") -> Any:
     """Show every one of `n` people their value, in a view; a number serves everybody."""
     shape = np.shape(values)
-    if n is None:
-        if len(shape) > 1 or (len(shape) == 1 and shape[0] == 0):
-            raise ValueError(
-                f"{name} must be a number or a one-dimensional array; got shape {shape}"
-            )
-        return values
-    if shape not in ((), (n,)):
+    if n is None and (len(shape) > 1 or shape == (0,)):
+        raise ValueError(f"{name} must be a number or a one-dimensional array; got shape {shape}")
+    if n is not None and shape not in ((), (n,)):
         raise ValueError(
             f"{name} must be a number or have shape ({n},), one value for each {each}; "
             f"got shape {shape}"
         )
-    return np.broadcast_to(values, (n,))
+    return values if n is None else np.broadcast_to(values, (n,))
+
+
+def shape(value: Any, name: str, wanted: tuple[int, ...], what: str) -> Floats:
+    """Return an array of the shape `wanted`; `what` says which numbers it has."""
+    if np.shape(value) != wanted:
+        raise ValueError(f"{name} must have shape {wanted}, {what}; got {np.shape(value)}")
+    return np.asarray(value)
+
+
+def vector(value: Any, name: str, k: str) -> Floats:
+    """Return an array of shape (k,), k at least 1."""
+    found = np.asarray(value)
+    if found.ndim != 1 or found.size == 0:
+        raise ValueError(f"{name} must have shape ({k},), {k} at least 1; got shape {found.shape}")
+    return found
 
 
 def choice(value: Any, name: str, choices: Sequence[str]) -> str:
@@ -137,13 +203,6 @@ def choice(value: Any, name: str, choices: Sequence[str]) -> str:
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}")
     return value
-
-
-def number(value: Any, name: str) -> float:
-    clean = positive(value, name)
-    if np.ndim(clean):
-        raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
-    return float(clean)
 
 
 def flag(value: Any, name: str) -> None:
@@ -171,11 +230,7 @@ def design(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     labels = np.asarray(_numbers(y, "y", np.isfinite, "finite"))
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"X must have shape (n, d), n and d at least 1; got {rows.shape}")
-    if labels.shape != (len(rows),):
-        raise ValueError(
-            f"y must have shape ({len(rows)},), one label for each row of X; got {labels.shape}"
-        )
-    return rows, labels
+    return rows, shape(labels, "y", rows.shape[:1], "one label for each row of X")
 
 
 def matrix(
@@ -191,15 +246,20 @@ def matrix(
     return clean
 
 
+def together(names: str, *values: Any) -> list[Floats]:
+    """Return what checks above let through as arrays of floats of one shape."""
+    try:
+        return [np.asarray(array, dtype=float) for array in np.broadcast_arrays(*values)]
+    except ValueError:
+        shapes = ", ".join(str(np.shape(value)) for value in values)
+        raise ValueError(f"{names} must broadcast to one shape; got {shapes}") from None
+
+
 def weights(values: ArrayLike | None, n: int) -> Floats:
     """Return `n` weights, at least 0 with a positive sum; None is 1/n each."""
     if values is None:
         return np.full(n, 1 / n)
-    clean = nonnegative(values, "weights")
-    if np.shape(clean) != (n,):
-        raise ValueError(
-            f"weights must have shape ({n},), one for each row of X; got {np.shape(clean)}"
-        )
+    clean = shape(nonnegative(values, "weights"), "weights", (n,), "one for each row of X")
     if not clean.sum() > 0:
         raise ValueError("weights must not all be 0")
     return np.asarray(clean)
@@ -240,8 +300,8 @@ def inside(
     values: Floats, low: Any, high: Any, name: str, bounds_name: str, *, clip: bool
 ) -> Floats:
     """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""
-    if lies_inside(values, low, high):
-        return values
+    if values.size and values.min() >= np.max(low) and values.max() <= np.min(high):
+        return values  # two fast passes, which NaN fails
     if clip:
         values = np.clip(values, low, high)
     outside = ~((values >= low) & (values <= high))
@@ -256,11 +316,6 @@ def inside(
     return values
 
 
-def lies_inside(values: Floats, low: Any, high: Any) -> bool:
-    """Whether all values lie in all of the intervals: two fast passes, which NaN fails."""
-    return bool(values.size and values.min() >= np.max(low) and values.max() <= np.min(high))
-
-
 def is_plain(value: Any) -> bool:
     """Whether `value` is a NumPy array of floats, and nothing has to be converted."""
     return type(value) is np.ndarray and value.dtype == np.float64
@@ -272,13 +327,6 @@ def refuse_masked(value: Any, name: str) -> None:
         raise TypeError(
             f"{name} must not be a masked array: its hidden entries would be used; leave them out"
         )
-
-
-def _scalar(value: ArrayLike, name: str, holds: Callable[[Any], Any], rule: str) -> float:
-    clean = _numbers(value, name, holds, rule)
-    if np.ndim(clean):
-        raise ValueError(f"{name} must be a single number; got shape {np.shape(clean)}")
-    return float(clean)
 
 
 def _numbers(value: Any, name: str, holds: Callable[[Any], Any], rule: str) -> Any:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pdpbook import advice
+from pdpbook._extras import extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,13 +51,11 @@ def use() -> None:
 
     Pages fit toys on purpose, so it also turns the package's advice off: ``advice.silence()``.
     """
-    from matplotlib import style
-    from matplotlib_inline.backend_inline import set_matplotlib_formats
-
     advice.silence()
-    style.use("pdpbook.book")
+    extra("matplotlib.style").use("pdpbook.book")
     # SVG for pages and JupyterLab, PDF for LaTeX: MyST-NB takes the best that a builder can show.
-    set_matplotlib_formats("svg", "pdf", bbox_inches=None)  # type: ignore[no-untyped-call]
+    inline = extra("matplotlib_inline.backend_inline")
+    inline.set_matplotlib_formats("svg", "pdf", bbox_inches=None)
 
 
 def label(ax: Axes, x: float, y: float, words: str, color: str = INK, **more: Any) -> Text:

@@ -84,7 +84,11 @@ def huber_ridge(
     X, y = check.design(X, y)
     lam, c = check.number(lam, "lam"), check.number(threshold, "threshold")
     goal, w = check.number(gradient_norm, "gradient_norm"), check.weights(weights, len(y))
-    tilt = _tilt(linear, X.shape[1])
+    d = X.shape[1]
+    tilt = np.zeros(d)
+    if linear is not None:
+        tilt = check.finite(linear, "linear")
+        tilt = check.shape(tilt, "linear", (d,), "one for each feature")
 
     def objective(theta: Floats) -> float:
         r = np.abs(y - X @ theta)
@@ -97,14 +101,14 @@ def huber_ridge(
 
     theta = weighted_ridge(X, y, lam, w)  # the answer already when no residual exceeds c
     if tilt.any():
-        theta = theta - np.linalg.solve((X.T * w) @ X + lam * np.eye(len(theta)), tilt / 2)
+        theta = theta - np.linalg.solve((X.T * w) @ X + lam * np.eye(d), tilt / 2)
     for _ in range(NEWTON_STEPS):
         slope = gradient(theta)
         reached = float(np.linalg.norm(slope))
         if reached <= goal:
             return HuberSolution(theta, reached)
         inside = w * (np.abs(y - X @ theta) <= c)
-        step = np.linalg.solve((X.T * inside) @ X + lam * np.eye(len(theta)), slope / 2)
+        step = np.linalg.solve((X.T * inside) @ X + lam * np.eye(d), slope / 2)
         length, value = 1.0, objective(theta)
         while length > ULP:
             there = theta - length * step
@@ -121,14 +125,3 @@ def huber_ridge(
         f"huber_ridge must reach a gradient of norm {goal:g}; got {reached:g}. "
         "Nothing may be released from here"
     )
-
-
-def _tilt(linear: ArrayLike | None, d: int) -> Floats:
-    if linear is None:
-        return np.zeros(d)
-    tilt = np.asarray(check.finite(linear, "linear"))
-    if tilt.shape != (d,):
-        raise ValueError(
-            f"linear must have shape ({d},), one for each feature; got shape {tilt.shape}"
-        )
-    return tilt

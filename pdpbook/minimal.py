@@ -13,6 +13,18 @@ from scipy import integrate, optimize, special, stats
 
 __all__: list[str] = []  # nothing to import: read it
 
+# foundations/coins -----------------------------------------------------------
+
+def personal_coin(bits, epsilon, rng):  # def-rr-coin
+    n, t = len(bits), np.tanh(epsilon / 2)
+    fair = rng.integers(0, 2, n)
+    return np.where(rng.random(n) < t, bits, fair)
+
+def survey_share(reports, epsilon):  # thm-rr-weights
+    t = np.tanh(epsilon / 2)
+    share = 0.5 + (reports - 0.5) @ t / (t @ t)
+    return share, 0.5 / np.sqrt(t @ t)
+
 # foundations/ridge -----------------------------------------------------------
 
 def absences(X, y, lam, w):  # lem-leave-one-out
@@ -23,6 +35,13 @@ def absences(X, y, lam, w):  # lem-leave-one-out
     h = (X * P).sum(axis=1)       # leverages
     r = (y - X @ theta) / (1 - h)  # surprises
     return theta, h, r, r[:, None] * P
+
+# foundations/promises --------------------------------------------------------
+
+def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
+    step = np.exp(-rate)  # one step further
+    up, down = rng.geometric(1 - step, (2, size))
+    return np.dot(weights, answers) + up - down
 
 # foundations/noise -----------------------------------------------------------
 

@@ -8,9 +8,8 @@ import difflib
 from importlib import resources
 from typing import Any
 
-import pandas as pd
-
 from pdpbook import check
+from pdpbook._pandas import pd
 
 __all__ = ["PAPERS", "table", "value"]
 

@@ -52,8 +52,8 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
     Raises
     ------
     ValueError
-        If an argument is not finite or has a wrong shape, or if ``lam=0`` and the rows of positive
-        weight do not span all d directions, so that the minimizer is not unique.
+        If ``lam=0`` and the rows of positive weight do not span all d directions, so that the
+        minimizer is not unique.
 
     Notes
     -----
@@ -70,18 +70,9 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
         rows = rows_of(X, y, weights=weights)
         return _ridge_in_blocks(rows, lam)
     X, y = check.design(X, y)
-    return checked_ridge(X, y, lam, check.weights(weights, len(y)))
-
-
-def checked_ridge(X: Floats, y: Floats, lam: float, w: Floats) -> Floats:
-    """Weighted ridge of arrays that were checked already."""
-    if lam > 0:
-        gram, moment = weighted_sums(X, y, w)
-        gram.flat[:: len(gram) + 1] += lam
-        theta = _cholesky_solve(gram, moment)
-        if theta is not None:
-            return theta
-    return _stacked_fit(*_scale(X, y, w), lam)[2]
+    w = check.weights(weights, len(y))
+    theta = ridge_of_sums(*weighted_sums(X, y, w), lam) if lam > 0 else None
+    return ridge_of_rows(X, y, lam, w) if theta is None else theta
 
 
 @dataclass(frozen=True)
@@ -122,11 +113,6 @@ def leave_one_out(
         `theta`, `leverage` (:math:`\ell_i`), `leverage_in` (:math:`h_i`), `residual`
         (:math:`r_i`), `residual_in` and `move`. Where the fit without a person is not unique
         (only possible with ``lam=0``) their `leverage`, `residual` and `move` are infinite.
-
-    Raises
-    ------
-    ValueError
-        As `weighted_ridge`.
 
     Notes
     -----
@@ -212,11 +198,6 @@ def loss_moments(
     LossMoments
         `mean` and `variance` over the noise.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not finite, out of range, or has a wrong shape.
-
     Notes
     -----
     Statement ``thm-loss-moments`` (ours), chapter *personalized/accuracy*.
@@ -226,54 +207,44 @@ def loss_moments(
     >>> loss_moments([[1.0]], [0.0], [0.0], eta=2.0)  # square of a Laplace variable of scale 1/2
     LossMoments(mean=0.5, variance=1.25)
     """
-    eta = check.single(check.positive(eta, "eta"), "eta")
+    eta = check.number(eta, "eta")
     lam = _check_lam(lam)
     in_memory("loss_moments", X_test, y_test)
     X, y = check.design(X_test, y_test)
     n, d = X.shape
-    theta = np.asarray(check.finite(theta, "theta"))
-    if theta.shape != (d,):
-        raise ValueError(f"theta must have shape ({d},), one for each column; got {theta.shape}")
-    residual = y - X @ theta
+    center: Floats = check.shape(check.finite(theta, "theta"), "theta", (d,), "one for each column")
+    residual = y - X @ center
     S = X.T @ X / n + lam * np.eye(d)
-    g = X.T @ residual / n - lam * theta
+    g = X.T @ residual / n - lam * center
     trace, square = np.trace(S), np.sum(S * S)
-    mean = residual @ residual / n + lam * theta @ theta + (d + 1) / eta**2 * trace
+    mean = residual @ residual / n + lam * center @ center + (d + 1) / eta**2 * trace
     variance = 2 * (d + 1) * ((d + 3) * square + trace**2) / eta**4
     variance += 4 * (d + 1) * (g @ g) / eta**2
     return LossMoments(float(mean), float(variance))
 
 
-def refuse_lost_penalty(lam: float, n: int, d: int, row_norm: float | None) -> None:
-    """Refuse a penalty that rounding may lose, judged from public numbers alone.
-
-    Rows of norm at most R with weights that sum to 1, on top of sqrt(lam) I, have singular values
-    from sqrt(lam) to sqrt(R^2 + lam). At this ratio `_check_rank` passes whatever the data are.
-    """
-    radius = min(np.sqrt(d), np.inf if row_norm is None else row_norm)  # rows of the unit cube
-    least = (6 * (n + d) * np.finfo(float).eps * radius) ** 2
-    if not lam > least:
-        raise ValueError(
-            f"lam must be above {least:.3g} with {n} people, {d} columns and rows of norm up to "
-            f"{radius:.3g}, or rounding may lose it; got {lam:g}"
-        )
-
-
 def ridge_of_sums(gram: Floats, moment: Floats, lam: float) -> Floats | None:
-    """Minimizer from the Gram matrix and the moment, or None where QR of the rows is needed."""
-    gram = gram.copy()
-    gram.flat[:: len(gram) + 1] += lam
-    return _cholesky_solve(gram, moment)
+    """Minimizer by Cholesky of X'X + lam I, or None where that is too close to singular for it."""
+    gram = gram + lam * np.eye(len(gram))
+    root, failed = lapack.dpotrf(gram)
+    if failed or not lapack.dpocon(root, np.linalg.norm(gram, 1))[0] > WELL_CONDITIONED:
+        return None
+    return np.asarray(lapack.dpotrs(root, moment)[0])
+
+
+def ridge_of_rows(X: Floats, y: Floats, lam: float, weights: Floats) -> Floats:
+    """Minimizer by QR of the rows, at any condition."""
+    return _stacked_fit(*_scale(X, y, weights), lam)[2]
 
 
 def ridge_of_factors(factors: Iterable[tuple[Floats, int]], lam: float) -> Floats:
     """Minimizer from the factors of all blocks, against the *sum* of weighted squares."""
-    root, labels = triangle(factors, lam)
+    root, labels, _ = triangle(factors, lam)
     return np.asarray(solve_triangular(root, labels, check_finite=False))
 
 
-def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats]:
-    """R with R'R = X'X + lam I, and R^{-T} X'y, by QR of each block's factor under the last one.
+def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats, int]:
+    """R with R'R = X'X + lam I, R^{-T} X'y and n, by QR of each block's factor under the last one.
 
     A block's factor is its columns X and y side by side, or the triangle of their QR, and comes
     with its number of rows. The error does not grow with the square of the condition number.
@@ -290,7 +261,7 @@ def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats,
     d = stacked.shape[1] - 1
     root = stacked[:d, :d]
     _check_rank(root, max(n, d), lam)
-    return root, stacked[:d, d]
+    return root, stacked[:d, d], n
 
 
 def factor(X: Floats, y: Floats) -> tuple[Floats, int]:
@@ -361,15 +332,6 @@ def weighted_sums(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats
 def _scale(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     root = np.sqrt(weights)
     return X * root[:, None], y * root
-
-
-def _cholesky_solve(gram: Floats, target: Floats) -> Floats | None:
-    """Solve by Cholesky, or None where the matrix is too close to singular for it."""
-    norm = np.abs(gram).sum(axis=0).max()
-    factor, failed = lapack.dpotrf(gram)
-    if failed or not lapack.dpocon(factor, norm)[0] > WELL_CONDITIONED:
-        return None
-    return np.asarray(lapack.dpotrs(factor, target)[0])
 
 
 def _stacked_fit(rows: Floats, labels: Floats, lam: float) -> tuple[Floats, Floats, Floats]:

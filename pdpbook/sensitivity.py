@@ -19,18 +19,6 @@ from numpy.typing import ArrayLike
 from pdpbook import check
 from pdpbook._factors import joint_factor, largest_move, largest_pair, tight_factor
 
-__all__ = [
-    "PROOFS",
-    "capped_sensitivity",
-    "huber_constant",
-    "joint_factor",
-    "label_sensitivity",
-    "norm_bound",
-    "ridge_constant",
-    "solver_excess",
-    "tight_factor",
-]
-
 PROOFS = ("published", "exact-norm", "tight", "joint")
 
 
@@ -60,11 +48,6 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     float
         The bound, in label units per feature unit.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range.
-
     Notes
     -----
     Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
@@ -76,12 +59,13 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     (1.0, 0.5)
     """
     check.choice(proof, "proof", PROOFS)
-    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    return _norm(check.penalty(lam), check.radius(d, row_norm), proof)
+
+
+def _norm(lam: float, radius: float, proof: str) -> float:
     if proof == "published":
         return min(1 / math.sqrt(lam), radius / lam)
-    if lam <= radius**2:
-        return 1 / (2 * math.sqrt(lam))
-    return radius / (lam + radius**2)
+    return 1 / (2 * math.sqrt(lam)) if lam <= radius**2 else radius / (lam + radius**2)
 
 
 def ridge_constant(
@@ -123,11 +107,6 @@ def ridge_constant(
     float
         The constant :math:`C`. It assumes that the weights sum to at most 1.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range, or the constant overflows.
-
     Notes
     -----
     Statements ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), ``thm-tight-sensitivity``,
@@ -138,14 +117,14 @@ def ridge_constant(
     >>> [round(ridge_constant(1.0, 12, proof), 2) for proof in PROOFS]
     [30.93, 18.93, 13.24, 9.33]
     """
-    norm = norm_bound(lam, d, proof, row_norm)
-    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    check.choice(proof, "proof", PROOFS)
+    lam, radius = check.penalty(lam), check.radius(d, row_norm)
     known = math.inf if bound is None else check.scale(bound, "bound")
     unit = 2 * radius / lam
-    constant = unit * (1 + radius * min(known, norm))
+    constant = unit * (1 + radius * min(known, _norm(lam, radius, proof)))
     if proof in ("tight", "joint"):
         kappa = _finite(radius**2 / lam, lam)
-        constant = min(constant, unit * _factor(proof, kappa, _ratio(d, radius)))
+        constant = min(constant, unit * _factor(proof, kappa, d / radius**2))
     return _finite(constant, lam)
 
 
@@ -177,11 +156,6 @@ def huber_constant(
     float
         The constant :math:`C_H`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range, or the constant overflows.
-
     Notes
     -----
     Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/sensitivity*.
@@ -191,7 +165,7 @@ def huber_constant(
     >>> round(huber_constant(1.0, 12), 2)
     6.93
     """
-    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    lam, radius = check.penalty(lam), check.radius(d, row_norm)
     return _finite(2 * radius * check.scale(threshold, "threshold") / lam, lam)
 
 
@@ -217,11 +191,6 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     float or ndarray, shape of `weights`
         Largest move of the minimizer over all data sets and both labels.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range.
-
     Notes
     -----
     Statement ``thm-label-sensitivity`` (ours), chapter *personalized/sensitivity*.
@@ -232,7 +201,7 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     array([0.062, 1.   ])
     """
     clean = check.nonnegative(weights, "weights")
-    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    lam, radius = check.penalty(lam), check.radius(d, row_norm)
     w = np.asarray(clean)
     small = 2 * w * radius / (lam + w * radius**2)
     move = np.where(w * radius**2 <= lam, small, np.sqrt(w) / math.sqrt(lam))
@@ -271,11 +240,6 @@ def capped_sensitivity(
     float or ndarray, shape of `weights`
         At most ``weights * ridge_constant(lam, d)``.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range.
-
     Notes
     -----
     Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
@@ -290,10 +254,11 @@ def capped_sensitivity(
     w = np.asarray(clean)
     if not w.size or not w.max() <= 1:
         raise ValueError(f"weights must be shares of a total of 1; got {np.max(w, initial=0):g}")
-    lam, radius = _check_lam(lam), _radius(d, row_norm)
+    lam, radius = check.penalty(lam), check.radius(d, row_norm)
     unit, kappa = _finite(2 * radius / lam, lam), _finite(radius**2 / lam, lam)
     others = (1 - w) * kappa
-    factor = np.minimum(largest_pair(others, _ratio(d, radius)), largest_move(others, w * kappa))
+    ratio = max(d / radius**2, 1.0)  # rounding
+    factor = np.minimum(largest_pair(others, ratio), largest_move(others, w * kappa))
     move = np.minimum(unit * w * factor, 2 * norm_bound(lam, d, row_norm=row_norm))
     return move if np.ndim(clean) else float(move)
 
@@ -314,11 +279,6 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
     float
         Add it to `w_i * constant`. A solver that does not reach `gradient_norm` must raise.
 
-    Raises
-    ------
-    ValueError
-        If an argument is NaN, infinite or out of range.
-
     Notes
     -----
     Statement ``prop-solver-tolerance`` (ours), chapter *personalized/sensitivity*. A single
@@ -330,34 +290,12 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
     2e-06
     """
     norm = check.single(check.nonnegative(gradient_norm, "gradient_norm"), "gradient_norm")
-    return _finite(norm / _check_lam(lam), lam)
-
-
-def _radius(d: int, row_norm: float | None) -> float:
-    radius = math.sqrt(check.count(d, "d"))
-    return radius if row_norm is None else min(radius, check.scale(row_norm, "row_norm"))
+    return _finite(norm / check.penalty(lam), lam)
 
 
 @lru_cache(maxsize=1024)  # an audit asks for these thousands of times
 def _factor(proof: str, kappa: float, ratio: float) -> float:
     return float(tight_factor(kappa) if proof == "tight" else joint_factor(kappa, ratio))
-
-
-def _ratio(d: int, radius: float) -> float:
-    """How much longer the diagonal of the cube is than a row may be, squared."""
-    return max(d / radius**2, 1.0)
-
-
-def _check_lam(lam: float) -> float:
-    try:
-        return check.scale(lam, "lam")
-    except ValueError as error:
-        if np.ndim(lam) or not lam <= 0:
-            raise
-        raise ValueError(
-            f"{error}. Output perturbation without regularization has no guarantee: "
-            "one person could move the fit without limit"
-        ) from None
 
 
 def _finite(quantity: float, lam: float) -> float:

@@ -63,7 +63,7 @@ def test_each_published_release_alone_is_not_what_a_third_would_be(delta):
 @pytest.mark.parametrize("calibration", ["exact", "published"])
 def test_the_promise_is_gaussian(people, calibration):
     model = AdaSSP(calibration=calibration).fit(*people)
-    assert_allclose(model.guarantee_.mu, np.sqrt(3) / model.noise_scale_, rtol=1e-12)
+    assert_allclose(model.guarantee_.mu, np.sqrt(3) / model.noise_.scale, rtol=1e-12)
     assert model.guarantee_.neighbors == "add-remove"
     assert model.guarantee_.to_approximate(1e-6).epsilon <= 1 + 1e-9
 
@@ -95,7 +95,7 @@ def test_fit_lowers_the_eigenvalue_by_its_shift(people, calibration):
     for seed in range(5):
         model = AdaSSP(calibration=calibration, epsilon=2.0, row_norm=2.0, random_state=seed)
         model.set_params(y_bounds=(-0.9, 0.9)).fit(X, y)
-        sigma, released = model.noise_scale_, model.release_
+        sigma, released = model.noise_.scale, model.release_
         shift = 3.0 if calibration == "exact" else 2.0 * sigma / 3
         gram = np.zeros((3, 3))
         gram[np.triu_indices(3)] = released[1:7]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pdpbook.audit.neighbors import differing_person
-from pdpbook.audit.samples import audit_samples
+from pdpbook.audit import audit_samples, differing_person
 from pdpbook.guarantees import (
     ApproximateDP,
     GaussianDP,

@@ -10,33 +10,28 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from mechanisms import IN_MEMORY, every, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from pdpbook.blocks import Rows, several_passes, sources
-from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.gwa import (
     ConvergenceError,
-    GWARegression,
-    SampleLimitedRegression,
     certify,
     gwa_rows,
     gwa_weights,
 )
 from pdpbook.gwa.rows import design_of, first_rows, price, problem_of
-from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.pac import PACRegression, membership_differences
+from pdpbook.pac import Pool
 from pdpbook.per_instance import (
     explain,
     per_instance_epsilon,
     per_instance_losses,
     stream_per_instance,
 )
-from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from pdpbook.personalized import PDPRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
 from pdpbook.ridge import leave_one_out, loss_moments, weighted_ridge
-from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
 N, D, CUT = 1100, 4, 170
 KINDS = ["views", "map", "dask", "function", "list", "csv"]
@@ -265,41 +260,29 @@ def test_ill_conditioned_blocks_are_solved_by_their_triangles(make):
     assert np.abs(np.linalg.solve(gram, moment) - theta).max() > 1e-6  # the planted Gram route
 
 
-RELEASED = ["coef_", "intercept_", "mean_", "release_", "theta_", "gamma_", "noise_scale_", "eta_"]
+RELEASED = ["coef_", "intercept_", "mean_", "release_", "theta_", "gamma_"]
 
 
 def assert_same_release(got, expected):
     """Everything that was released, in units of its largest entry."""
-    found = [name for name in RELEASED if hasattr(expected, name)]
+    found = [(name, got, expected) for name in RELEASED if hasattr(expected, name)]
     assert found
-    for name in found:
-        a, b = np.asarray(getattr(got, name)), np.asarray(getattr(expected, name))
+    noise = expected.noise_
+    loud = [name for name in ("rate", "scale") if getattr(noise, name) is not None]
+    for name, mine, theirs in found + [(name, got.noise_, noise) for name in loud]:
+        a, b = np.asarray(getattr(mine, name)), np.asarray(getattr(theirs, name))
         assert_allclose(a, b, rtol=EXACT, atol=EXACT * np.abs(b).max(), err_msg=name)
     assert getattr(got, "n_features_in_", None) == getattr(expected, "n_features_in_", None)
     assert got.guarantee_ == expected.guarantee_
 
 
-HALVES = {"bounds": (0.1, 0.8), "clip": True, "fit_intercept": True, "y_bounds": (-1, 2)}
-BALL = {"bounds": (0.0, 1.0), "row_norm": 1.5, "clip": True}
-MODELS = [
-    PDPRidge(0.2),
-    PDPRidge(0.2, delta=1e-6, **HALVES),
-    PDPRidge(0.2, row_norm=1.0, clip=True),
-    SufficientStatisticsRidge(0.2),
-    SufficientStatisticsRidge(0.2, noise="gaussian", delta=1e-6, centered=True, **HALVES),
-    AdaSSP(bounds=(0, 1)),
-    AdaSSP(calibration="published", fit_intercept=True, **BALL),
-    OnePosteriorSample(300.0, n_max=2000, **BALL),
-    AdaOPS(n_max=2000, release_norm=True, fit_intercept=True, **BALL),
-    PersonalizedMean(),
-    PersonalizedMean(y_bounds=(-0.5, 0.5), clip=True),
-]
+MODELS = every("blocks")
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 
 
 def columns_of(model):
     """The people, with one budget for all where there is one promise for all."""
-    return AGREED if isinstance(model, (AdaSSP, OnePosteriorSample, AdaOPS)) else COLUMNS
+    return AGREED if one_promise(model) else COLUMNS
 
 
 @every_model
@@ -990,19 +973,6 @@ def test_planted_loading_of_a_whole_map_is_noticed(tmp_path, monkeypatch):
 
 # --- what needs everything at once ----------------------------------------------------------------
 
-IN_MEMORY = [
-    SampledRidge(),
-    ObjectivePerturbation(),
-    GradientDescentRidge(delta=1e-6),
-    DPSGDRegression(),
-    WeightedERM(),
-    SampleLimitedMean(),
-    WeightedMean(),
-    GWARegression(),
-    SampleLimitedRegression(),
-    PACRegression(),
-]
-
 
 @pytest.mark.parametrize("model", IN_MEMORY, ids=lambda m: type(m).__name__)
 def test_estimators_that_need_everything_refuse_blocks(model):
@@ -1021,7 +991,7 @@ def test_estimators_that_need_everything_refuse_blocks(model):
         (lambda X, y: per_instance_epsilon(X, y, 1.0, 1.0, 0.1), "per_instance_epsilon takes"),
         (lambda X, y: loss_moments(X, y, np.ones(D), 1.0), "loss_moments takes"),
         (lambda X, y: explain(0, X, y, 1.0, 1.0, 0.1), "per_instance_epsilon takes"),
-        (lambda X, y: membership_differences(X, y, np.ones(N, bool)), "X must be .*in memory"),
+        (lambda X, y: Pool(X, y), "X must be .*in memory"),
         (lambda X, y: gwa_weights(X, sigma2=1.0, epsilon=1.0, width=1.0), "X must be .*in memory"),
     ],
 )

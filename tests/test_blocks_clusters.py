@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pdpbook.blocks import Rows, clusters
+from pdpbook.blocks import Rows, sources
 from pdpbook.per_instance import stream_per_instance
 from pdpbook.personalized import PDPRidge
 
@@ -66,7 +66,7 @@ def test_a_call_after_the_scheduler_has_died_does_not_wait_for_it(cluster, monke
         client.gather(client.compute(columns))
     process.kill()
     process.wait()
-    monkeypatch.setattr(clusters, "PATIENCE", 0.2)
+    monkeypatch.setattr(sources, "PATIENCE", 0.2)
     with pytest.raises(ConnectionError, match="the cluster that held the blocks is gone"):
         FIT.fit(*columns)  # whether the client knows by now or not
     while client.status == "running":
@@ -92,7 +92,7 @@ def test_a_scheduler_that_dies_midway_is_said(cluster):
 
 
 def test_work_that_takes_longer_than_a_look_is_awaited(cluster, monkeypatch):
-    monkeypatch.setattr(clusters, "PATIENCE", 0.01)
+    monkeypatch.setattr(sources, "PATIENCE", 0.01)
     slow = FIT.fit(lazy(X, slow=0.05), lazy(Y))
     assert_allclose(slow.coef_, FIT.fit(X, Y).coef_, rtol=1e-10)
 
@@ -100,7 +100,7 @@ def test_work_that_takes_longer_than_a_look_is_awaited(cluster, monkeypatch):
 def test_a_scheduler_that_says_nothing_for_a_while_is_awaited(cluster, monkeypatch):
     """What it does not say is not taken for a cluster without workers."""
     process, _ = cluster
-    monkeypatch.setattr(clusters, "PATIENCE", 0.05)
+    monkeypatch.setattr(sources, "PATIENCE", 0.05)
     columns = lazy(X), lazy(Y)
     process.send_signal(signal.SIGSTOP)
     later = threading.Timer(1.0, process.send_signal, [signal.SIGCONT])
@@ -132,11 +132,11 @@ def test_a_cluster_without_workers_is_waited_for_and_said(monkeypatch, recwarn):
         deadline = time.monotonic() + 60
         while not said() and time.monotonic() < deadline:
             time.sleep(0.01)
-        time.sleep(5 * clusters.PATIENCE)  # it is said once
+        time.sleep(5 * sources.PATIENCE)  # it is said once
         cluster.scale(1)
 
     warnings.simplefilter("always")
-    monkeypatch.setattr(clusters, "PATIENCE", 0.2)
+    monkeypatch.setattr(sources, "PATIENCE", 0.2)
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
         Client(cluster),

@@ -19,7 +19,7 @@ from pdpbook.personalized import (
     public_penalty,
     sensitivity_weights,
 )
-from pdpbook.personalized.capped import CappedPlan, capped_plan
+from pdpbook.personalized.weights import CappedPlan, capped_plan
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import capped_sensitivity, joint_factor, norm_bound, ridge_constant
 
@@ -172,7 +172,7 @@ def test_the_law_is_the_one_of_the_weights():
     assert law.eta > PDPRidge(0.3).output_law(X, y, epsilon=MIXED).eta
     model = PDPRidge(0.3, weights="capped", random_state=4).fit(X, y, epsilon=MIXED)
     assert_allclose(model.coef_, law.sample(rng=np.random.default_rng(4)), rtol=1e-12)
-    assert model.eta_ == law.eta
+    assert model.noise_.rate == law.eta
     assert_array_equal(model.guarantee_.epsilon, MIXED)
 
 
@@ -181,7 +181,7 @@ def test_with_a_delta_the_larger_losses_are_spread():
     model = PDPRidge(0.3, weights="capped", delta=1e-3).fit(X, y, epsilon=MIXED)
     losses = model.pure_guarantee_.epsilon
     assert np.all(losses > MIXED)
-    assert_allclose(model.eta_, capped_plan(losses.tobytes(), 0.3, 2, None).eta, rtol=1e-14)
+    assert_allclose(model.noise_.rate, capped_plan(losses.tobytes(), 0.3, 2, None).eta, rtol=1e-14)
 
 
 class NormalizedWrongly(PDPRidge):

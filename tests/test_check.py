@@ -445,6 +445,34 @@ def test_scales_end_where_noise_would():
         v.scale(0.0, "width")
 
 
+def test_what_noise_needs_of_numbers():
+    assert (v.penalty(0.5), v.rate(2)) == (0.5, 2.0)
+    assert [v.radius(4, norm) for norm in (None, 1.5, 3.0)] == [2.0, 1.5, 2.0]
+    for value in (0.0, -1.0):
+        with pytest.raises(ValueError, match=r"lam must .*one person could move the fit"):
+            v.penalty(value)
+    with pytest.raises(ValueError, match=r"^lam must be finite and above 0; got nan$"):
+        v.penalty(np.nan)
+    for value in (1e-151, 1e151):
+        with pytest.raises(ValueError, match=r"eta must lie in \[1e-150, 1e\+150\], .*; got 1e"):
+            v.rate(value)
+    v.refuse_lost_penalty(1e-20, 10, 2, None)
+    for lam, n in ((1e-33, 10), (1e-20, 10**6), (np.nan, 10)):
+        with pytest.raises(ValueError, match=r"lam must be above .* or rounding may lose it; got"):
+            v.refuse_lost_penalty(lam, n, 2, None)
+
+
+def test_shapes_are_refused_with_what_they_hold():
+    kept = np.ones((2, 3))
+    assert v.shape(kept, "X", (2, 3), "one row a person") is kept
+    with pytest.raises(ValueError, match=r"^X must have shape \(2,\), one each; got \(2, 3\)$"):
+        v.shape(kept, "X", (2,), "one each")
+    for wrong in (1.0, [], kept):
+        with pytest.raises(ValueError, match=r"^z must have shape \(k,\), k at least 1; got shape"):
+            v.vector(wrong, "z", "k")
+    assert v.vector([1.0], "z", "k").shape == (1,)
+
+
 def test_every_public_check_is_tested_here():
     source = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in v.__all__ if f"v.{name}(" not in source] == []

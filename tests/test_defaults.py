@@ -5,11 +5,9 @@ from types import NoneType
 
 import numpy as np
 import pytest
+from mechanisms import KINDS, PROMISING, ROWS, SMALL, WITH_USERS, agreed, every, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from test_estimators import MECHANISMS, UNIFORM, agreed
-from test_forms import WITH_USERS
-from test_harness import estimators
 
 from pdpbook._budgets import worth_taking
 from pdpbook.audit import audit_mechanism
@@ -17,10 +15,8 @@ from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount
 from pdpbook.gwa import GWARegression, TwoStageGWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.pac import PACRegression
-from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
-from pdpbook.posterior import AdaOPS, OnePosteriorSample
-from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
+from pdpbook.personalized import PDPRidge, SampledRidge
+from pdpbook.sufficient_statistics import SufficientStatisticsRidge
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean, quantile_law
 
 
@@ -30,7 +26,7 @@ def people(n=60, d=2, seed=4):
     return X, X @ np.linspace(0.5, -0.5, d) + 0.1 * rng.random(n), rng.uniform(0.2, 2, n)
 
 
-@pytest.mark.parametrize("kind", sorted(estimators(), key=str), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_estimator_fits_at_its_defaults(kind):
     X, y, _ = people()
     assert np.isfinite(kind().fit(X, y).predict(X)).all()
@@ -40,7 +36,7 @@ def test_every_estimator_fits_at_its_defaults(kind):
 # ---------------------------------------------------------------- a budget of 0
 
 
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_whoever_has_a_budget_of_0_takes_no_part(model):
     X, y, epsilon = people()
     epsilon, none = agreed(model, epsilon), np.arange(60) % 5 == 0
@@ -51,7 +47,7 @@ def test_whoever_has_a_budget_of_0_takes_no_part(model):
     X[none], y[none] = 1.0 - np.round(X[none]), -y[none]  # whatever they say
     again = clone(model).fit(X, y, epsilon=np.where(none, 0.0, epsilon))
     assert_array_equal(again.predict(X), one.predict(X))
-    if not isinstance(model, UNIFORM):  # a promise each
+    if not one_promise(model):  # a promise each
         parameter = next(iter(one.guarantee_._parameters().values()))
         assert_array_equal(np.asarray(parameter)[none], 0.0)
         delta = getattr(model, "delta", None) or 0.0
@@ -81,7 +77,7 @@ def test_a_user_with_a_budget_of_0_takes_no_part(model):
     assert_array_equal(law.masses, without.masses)
 
 
-@pytest.mark.parametrize("model", [m for m in MECHANISMS if not isinstance(m, UNIFORM)], ids=str)
+@pytest.mark.parametrize("model", [m for m in PROMISING if not one_promise(m)], ids=str)
 def test_a_budget_of_0_is_kept_by_the_exact_law(model):
     X, y, epsilon = people(8, 1)
     epsilon[3] = 0.0
@@ -102,7 +98,7 @@ def test_a_budget_of_0_is_kept_by_the_exact_law(model):
     assert found.attack <= 1e-12
 
 
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_whoever_takes_no_part_is_not_even_looked_at(model):
     X, y, epsilon = people()
     epsilon = agreed(model, epsilon)
@@ -129,14 +125,14 @@ def test_whoever_takes_no_part_names_no_class():
     assert_array_equal(again.coef_, one.coef_)
 
 
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_somebody_must_take_part(model):
     X, y, _ = people()
     with pytest.raises(ValueError, match=r"^epsilon must be above 0 for somebody; got 0 for all"):
         clone(model).fit(X, y, epsilon=np.zeros(60))
 
 
-@pytest.mark.parametrize("model", [PDPRidge(0.5), PersonalizedMean(), SufficientStatisticsRidge()])
+@pytest.mark.parametrize("model", [m for m in every("blocks") if not one_promise(m)], ids=str)
 def test_budgets_of_0_in_blocks(model):
     X, y, epsilon = people()
     epsilon[:20] = 0.0  # the whole first block, and a part of the second
@@ -148,15 +144,12 @@ def test_budgets_of_0_in_blocks(model):
     assert one.guarantee_ == other.guarantee_
 
 
-@pytest.mark.parametrize(
-    "model", [m for m in MECHANISMS if isinstance(m, (PDPRidge, PersonalizedMean, AdaSSP, AdaOPS))]
-)
+@pytest.mark.parametrize("model", every("blocks"), ids=str)
 def test_a_single_row_in_blocks_is_refused(model):
-    if getattr(model, "loss", "square") == "square":
-        with pytest.raises(ValueError, match=r"^X must have at least 2 rows; got 1 sample"):
-            clone(model).fit(Rows(np.full((1, 2), 0.5), np.full(1, 0.5)))
-        with pytest.raises(ValueError, match=r"^epsilon must be above 0 for somebody"):
-            clone(model).fit(Rows(np.full((3, 2), 0.5), np.full(3, 0.5), epsilon=np.zeros(3)))
+    with pytest.raises(ValueError, match=r"^X must have at least 2 rows; got 1 sample"):
+        clone(model).fit(Rows(np.full((1, 2), 0.5), np.full(1, 0.5)))
+    with pytest.raises(ValueError, match=r"^epsilon must be above 0 for somebody"):
+        clone(model).fit(Rows(np.full((3, 2), 0.5), np.full(3, 0.5), epsilon=np.zeros(3)))
 
 
 # ---------------------------------------------------------------- tiny budgets
@@ -164,40 +157,18 @@ def test_a_single_row_in_blocks_is_refused(model):
 
 def loudness(model, X, y, epsilon):
     """A length of the noise for everybody: what a tiny budget must not change."""
-    if isinstance(model, (GWARegression, WeightedMean)):
-        fitted = clone(model).fit(X, y, epsilon=epsilon)
-        return getattr(fitted, "scale_", None) or fitted.noise_scale_
     if isinstance(model, SampledRidge):
-        return 1 / clone(model).fit(X, y, epsilon=epsilon).eta_
+        return clone(model).fit(X, y, epsilon=epsilon).noise_.scale
     law = model.output_law(X, y, epsilon=epsilon)
     fitted = clone(model).fit(X, y, epsilon=epsilon)
     if isinstance(model, ObjectivePerturbation):
         d, bend = X.shape[1], 2 * (X.shape[1] + model.lam)  # the noise in the objective moves that
-        return d / fitted.beta_ / bend + d / fitted.eta_
-    return 1 / law.eta if hasattr(law, "eta") else law.sigma
-
-
-PERSONAL = [
-    SampledRidge(0.5),
-    SampledRidge(0.5, threshold="mean"),
-    SampledRidge(0.5, loss="huber"),
-    GWARegression(),
-    GWARegression(delta=1e-6),
-    WeightedMean(),
-    PDPRidge(0.5),
-    PDPRidge(0.5, loss="huber"),
-    PDPRidge(0.5, loss="huber", delta=1e-6),
-    PersonalizedMean(),
-    ObjectivePerturbation(0.5),
-    ObjectivePerturbation(0.5, delta=1e-6),
-    WeightedERM(optimizer="output"),
-    WeightedERM(delta=1e-6),
-    WeightedERM(delta=1e-6, accounting="gaussian"),
-]
+        return d / fitted.noise_.rate / bend + d / fitted.eta_
+    return 1 / law.eta if hasattr(law, "eta") else np.max(getattr(law, "sigma", None) or law.scale)
 
 
 @pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-9, 1e-12, 1e-200])
-@pytest.mark.parametrize("model", PERSONAL, ids=str)
+@pytest.mark.parametrize("model", every("thrifty"), ids=str)
 def test_a_tiny_budget_costs_the_others_at_most_a_percent(model, tiny):
     X, y, epsilon = people()
     some = epsilon.copy()
@@ -212,7 +183,7 @@ def test_a_tiny_budget_costs_the_others_at_most_a_percent(model, tiny):
         assert_array_equal(own[without], epsilon[without])
 
 
-@pytest.mark.parametrize("model", PERSONAL, ids=str)
+@pytest.mark.parametrize("model", every("thrifty"), ids=str)
 def test_budgets_that_are_tiny_for_everybody_are_kept(model):
     X, y, _ = people()
     one = clone(model).fit(X, y, epsilon=np.full(60, 0.5))
@@ -227,7 +198,7 @@ def test_nobody_is_left_out_where_all_are_equally_tiny(model, scale):
     assert np.all(one.guarantee_.epsilon > 0)
 
 
-@pytest.mark.parametrize("model", PERSONAL, ids=str)
+@pytest.mark.parametrize("model", every("thrifty"), ids=str)
 def test_whoever_is_left_out_is_not_heard(model):
     X, y, epsilon = people()
     epsilon[7] = 1e-13
@@ -258,7 +229,7 @@ def test_as_few_as_possible_are_left_out():
 # ---------------------------------------------------------------- too few people
 
 
-@pytest.mark.parametrize("model", [*MECHANISMS, PACRegression()], ids=str)
+@pytest.mark.parametrize("model", SMALL, ids=str)
 @pytest.mark.parametrize("n", [0, 1])
 def test_tables_of_fewer_than_two_rows_are_refused_with_the_reason(model, n):
     said = "1 sample: noise that hides one person" if n else "0 samples"
@@ -300,7 +271,7 @@ def test_means_far_from_0_keep_their_promise_and_their_answer():
             here = clone(model).set_params(y_bounds=bounds).fit(far, far, users=users)
             own = (bounds[0] - 1e8, bounds[1] - 1e8)
             there = clone(model).set_params(y_bounds=own).fit(near, near, users=users)
-            assert here.noise_scale_ == pytest.approx(there.noise_scale_, rel=1e-12)
+            assert here.noise_.scale == pytest.approx(there.noise_.scale, rel=1e-12)
             assert here.mean_ - 1e8 == pytest.approx(there.mean_, abs=2**-25)
 
 
@@ -308,15 +279,15 @@ def test_the_baselines_keep_their_smallest_budget_by_definition():
     X, y, epsilon = people()
     epsilon[7] = 1e-6
     model = SampleLimitedMean(max_rows="max").fit(X, y, epsilon=epsilon)
-    assert model.noise_scale_ > 1e3
-    assert WeightedMean().fit(X, y, epsilon=epsilon).noise_scale_ < 1
+    assert model.noise_.scale > 1e3
+    assert WeightedMean().fit(X, y, epsilon=epsilon).noise_.scale < 1
 
 
 # ---------------------------------------------------------------- far away
 
 
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-40, 1e-13, 1e-9, 1e-6, 1e9, 1e40, 1e100])
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_wild_budgets_are_served_or_refused_by_name(model, epsilon):
     X, y, _ = people()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -343,7 +314,7 @@ SIZES = {
 }
 WILD = [
     pytest.param(model, {name: value}, id=f"{model}, {name}={value}")
-    for model in MECHANISMS
+    for model in PROMISING
     for name, values in SIZES.items()
     for value in values
     if name in model.get_params() and isinstance(model.get_params()[name], (float, tuple, NoneType))
@@ -361,7 +332,7 @@ def test_sizes_that_leave_no_noise_are_refused_by_name_and_charge_nothing(model,
     assert account.spent == 0
 
 
-@pytest.mark.parametrize("kind", [OnePosteriorSample, AdaOPS, AdaSSP])
+@pytest.mark.parametrize("kind", [k for k in KINDS if ROWS[k].neighbors == "add-remove"])
 def test_a_row_norm_beyond_every_row_is_as_none(kind):
     X, y, _ = people()
     fits = [kind(row_norm=R, random_state=0).fit(X, y) for R in (None, 1.5, 1e8)]

@@ -10,32 +10,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from mechanisms import PROMISING, SMALL, WITH_USERS, agreed, one_promise
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from test_estimators import MECHANISMS, UNIFORM, agreed, assert_promised
+from test_estimators import assert_promised
 
 from pdpbook.audit import audit_mechanism
 from pdpbook.blocks import Rows
-from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression, gwa_weights
-from pdpbook.pac import PACRegression
-from pdpbook.personalized import PersonalizedMean
-from pdpbook.user_level import (
-    SampleLimitedMean,
-    WeightedERM,
-    WeightedMean,
-    private_quantile,
-    quantile_law,
-)
+from pdpbook.gwa import gwa_weights
+from pdpbook.user_level import WeightedMean, private_quantile, quantile_law
 
-OF_USERS = (
-    GWARegression,
-    SampleLimitedRegression,
-    TwoStageGWARegression,
-    WeightedMean,
-    SampleLimitedMean,
-    WeightedERM,
-)
-WITH_USERS = [model for model in MECHANISMS if isinstance(model, OF_USERS)]
 N = 60
 FEW = 10  # the law of a sampled fit lists all samples
 
@@ -111,7 +95,7 @@ def assert_same_release(model, other):
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("in_constructor", [False, True], ids=["fit", "constructor"])
 @pytest.mark.parametrize("form", BY_ROW)
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_one_value_a_row_is_read_by_position(model, form, in_constructor):
     (rows, made), own = BY_ROW[form], budgets_of(model)
     model_of = fitted(model, rows, made(own), in_constructor=in_constructor)
@@ -120,7 +104,7 @@ def test_one_value_a_row_is_read_by_position(model, form, in_constructor):
 
 
 @pytest.mark.parametrize("form", ["float", "int", "numpy"])
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_a_number_is_for_everybody(model, form):
     epsilon = {"float": 1.0, "int": 1, "numpy": np.float32(1.0)}[form]
     assert_promised(fitted(model, PLAIN["X"], epsilon), 1.0)
@@ -151,17 +135,13 @@ def neighbor(model, data, who):
     """The other extreme of everything that the relation of the promise lets change."""
     rows, y = data["X"].copy(), data["y"].copy()
     y[who] = np.where(y[who] > 0, -1.0, 1.0)
-    if model.guarantee_.neighbors in ("user", "replace-one") and type(model) not in (
-        WeightedMean,
-        SampleLimitedMean,
-        PersonalizedMean,
-    ):
+    if "bounds" in model.get_params():  # else X is public, or not read
         rows[who] = 1.0 - np.round(rows[who])
     return rows, y
 
 
 @pytest.mark.parametrize("form", ["column", "Polars", "list", "nullable column"])
-@pytest.mark.parametrize("model", [m for m in MECHANISMS if not isinstance(m, UNIFORM)], ids=str)
+@pytest.mark.parametrize("model", [m for m in PROMISING if not one_promise(m)], ids=str)
 def test_a_budget_a_row_is_kept_by_the_exact_law(model, form):
     epsilon = BY_ROW[form][1](FRAME["eps"].iloc[:FEW])
     few, own = {name: part[:FEW] for name, part in PLAIN.items()}, FRAME["eps"].to_numpy()[:FEW]
@@ -234,7 +214,7 @@ REFUSED = {  # what makes epsilon of a column, given X as a frame
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_other_budgets_are_refused_by_name(model, case):
     made, error, message = REFUSED[case]
     epsilon = made(budgets_of(model))
@@ -243,7 +223,7 @@ def test_other_budgets_are_refused_by_name(model, case):
             fitted(model, X, epsilon, in_constructor=in_constructor)
 
 
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_a_mapping_needs_users(model):
     with pytest.raises(TypeError, match=r"^epsilon must be a number or one value for each row"):
         fitted(model, X, dict.fromkeys(range(N), 1.0))
@@ -316,7 +296,7 @@ def test_other_users_are_refused_by_name(model, case):
         fitted(model, X, 1.0, users)
 
 
-@pytest.mark.parametrize("model", MECHANISMS, ids=str)
+@pytest.mark.parametrize("model", PROMISING, ids=str)
 def test_labels_in_another_order_than_the_rows_are_refused(model):
     with pytest.raises(ValueError, match=r"^y must have the index of X"):
         clone(model).fit(X, Y.sort_index(), epsilon=1.0)
@@ -345,7 +325,7 @@ def test_functions_read_budgets_and_users_by_the_same_rule():
         gwa_weights(X, FRAME["user"], sigma2=1.0, epsilon=FRAME["eps"].sort_index(), width=1.0)
 
 
-@pytest.mark.parametrize("model", [*MECHANISMS, PACRegression()], ids=str)
+@pytest.mark.parametrize("model", SMALL, ids=str)
 def test_rows_are_read_or_refused_by_name(model):
     rows = Rows(PLAIN["X"], PLAIN["y"])
     try:

@@ -122,7 +122,7 @@ def test_fit_releases_the_last_iterate_of_one_path():
     path = law.sample(rng=np.random.default_rng(3))
     assert path.shape == (24,)
     assert_array_equal(model.coef_, path[-4:])
-    assert model.sigma_ == law.sigma
+    assert model.noise_.scale == law.sigma
     assert np.all(np.abs(model.coef_ - law.center[-4:]) > 1e-9)
 
 
@@ -165,7 +165,7 @@ def test_what_the_steps_spend_is_what_is_promised(settings, length):
     for i in range(8):
         pull = law._clip(law.y - theta @ law.X.T)[:, i, None] * law.X[i]
         assert np.linalg.norm(2 * pull, axis=1).max() <= length * (1 + 1e-12)
-    step = GaussianDP(2 * law.weights * length / model.sigma_, neighbors="replace-one")
+    step = GaussianDP(2 * law.weights * length / model.noise_.scale, neighbors="replace-one")
     whole = compose(*[step] * 7)
     assert_allclose(whole.to_gaussian().mu, model.guarantee_.mu, rtol=1e-12)
     assert_array_equal(model.guarantee_.mu, gaussian_mu(epsilon, DELTA))

@@ -77,12 +77,12 @@ def test_the_mean_by_hand():
     """One column of ones, three rows and one row: both users at level 1/2, so scale is B/2."""
     X, users = np.ones((4, 1)), ["b", "b", "b", "a"]
     model = GWARegression(sigma2=0.0).fit(X, [0.0, 0.1, 0.2, 0.5], users=users)
-    assert_allclose(model.scale_, WIDTH / 2, rtol=1e-7)
+    assert_allclose(model.noise_.scale, WIDTH / 2, rtol=1e-7)
     assert_allclose(model.exposure_, [1, 1], rtol=1e-6)
     assert_array_equal(model.users_, ["a", "b"])
     assert model.rank_ == 1
     limited = SampleLimitedRegression(max_rows="max").fit(X, [0, 0, 0, 0], users=users)
-    assert_allclose(limited.scale_, WIDTH * 3 / 4, rtol=1e-12)
+    assert_allclose(limited.noise_.scale, WIDTH * 3 / 4, rtol=1e-12)
     assert_allclose(limited.exposure_, [1 / 3, 1], rtol=1e-12)
 
 
@@ -179,13 +179,13 @@ class CountsRecords(SampleLimitedRegression):
     def plan(self, X, users, epsilon):
         plan = super().plan(X, users, epsilon)
         scale = self.width() * np.abs(plan.C).sum(axis=0).max() / epsilon.min()
-        return type(plan)(plan.C, plan.back, scale, plan.noise, plan.exposure, plan.report)
+        return type(plan)(plan.C, plan.back, scale, plan.noise, plan.exposure, plan.public)
 
 
 class ForgetsTheWidth(GWARegression):
     def plan(self, X, users, epsilon):
         plan = super().plan(X, users, epsilon)
-        return type(plan)(plan.C, plan.back, plan.scale / 2, plan.noise, plan.exposure, plan.report)
+        return type(plan)(plan.C, plan.back, plan.scale / 2, plan.noise, plan.exposure, plan.public)
 
 
 class SpendsTwice(TwoStageGWARegression):
@@ -199,7 +199,7 @@ class SpendsTwice(TwoStageGWARegression):
             final.scale * (1 - self.share),
             final.noise,
             final.exposure,
-            final.report,
+            final.public,
         )
 
 
@@ -225,7 +225,7 @@ def test_budgets_of_their_own():
     assert_array_equal(model.guarantee_.epsilon, list(table.values()))
     assert (model.exposure_ <= model.guarantee_.epsilon * (1 + 1e-12)).all()
     careful = GWARegression(**SETTINGS, epsilon=0.5).fit(X, y, users=users)
-    assert model.scale_ < 0.6 * careful.scale_
+    assert model.noise_.scale < 0.6 * careful.noise_.scale
     by_row = GWARegression(**SETTINGS).fit(
         X, y, users=users, epsilon=np.array(list(table.values()))[users]
     )
@@ -241,9 +241,9 @@ def test_gaussian_promise_and_noise():
     assert law.noise == "gaussian"
     assert_allclose(model.guarantee_.profile(1.0), 1e-5, rtol=1e-6)
     found = gwa_weights(X, users, sigma2=0.02, epsilon=1.0, width=WIDTH, norm="l2", delta=1e-5)
-    assert_allclose(model.scale_, found.scale, rtol=1e-9)
+    assert_allclose(model.noise_.scale, found.scale, rtol=1e-9)
     move = np.bincount(users, np.linalg.norm(found.C, axis=0))
-    assert_allclose(model.exposure_, WIDTH * move / model.scale_, rtol=1e-9)
+    assert_allclose(model.exposure_, WIDTH * move / model.noise_.scale, rtol=1e-9)
 
 
 # ---------------------------------------------------------------- accuracy
@@ -278,9 +278,9 @@ def test_exact_noise_is_smaller_and_exact():
         SampleLimitedRegression(**SETTINGS, max_rows=4, sensitivity=kind).fit(X, y, users=users)
         for kind in ("entrywise", "exact")
     )
-    assert exact.scale_ < loose.scale_
+    assert exact.noise_.scale < loose.noise_.scale
     C = SampleLimitedRegression(**SETTINGS, max_rows=4).plan(X, *owned(users)).C
-    assert_allclose(exact.scale_, exact_sensitivity(C, users, width=WIDTH).max(), rtol=1e-12)
+    assert_allclose(exact.noise_.scale, exact_sensitivity(C, users, width=WIDTH).max(), rtol=1e-12)
 
 
 def test_kept_rows_are_random_and_at_most_the_threshold():
@@ -436,7 +436,7 @@ def test_a_solver_that_does_not_converge_releases_nothing(kind):
         (GWARegression, {"sensitivity": "exact", "delta": 0.1}, "sensitivity must be 'entrywise'"),
         (SampleLimitedRegression, {"max_rows": 0}, "max_rows must be at least 1"),
         (SampleLimitedRegression, {"max_rows": "some"}, "max_rows must be one of"),
-        (SampleLimitedRegression, {"choice": -1}, "choice must be at least 0"),
+        (SampleLimitedRegression, {"selection_seed": -1}, "selection_seed must be at least 0"),
         (TwoStageGWARegression, {"share": 1.0}, "share must be above 0 and below 1"),
         (TwoStageGWARegression, {"reach": 0.0}, "reach must be finite and above 0"),
     ],

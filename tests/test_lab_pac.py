@@ -128,15 +128,17 @@ def test_equal_labels_have_no_r2():
 @pytest.mark.parametrize("calibration", pac.CALIBRATIONS)
 def test_other_ceilings_are_rescaled_exactly(pool, calibration):
     X, y = pool
-    first = pac.calibrate_release(X, y, 0.75, draws=500, rng=rng(8))
-    fresh = pac.calibrate_release(X, y, 0.95, calibration=calibration, draws=500, rng=rng(8))
+    first = pac.calibrate_release(pac.Pool(X, y), 0.75, draws=500, rng=rng(8))
+    fresh = pac.calibrate_release(
+        pac.Pool(X, y), 0.95, calibration=calibration, draws=500, rng=rng(8)
+    )
     ours = runs.rescaled(first, [0.75, 0.95], calibration)[1]
     assert_allclose(ours, fresh.covariance, rtol=1e-7)
 
 
 def test_released_weights_have_the_law_of_the_release(pool):
     X, y = pool
-    release = pac.calibrate_release(X, y, 0.75, draws=500, rng=rng(8))
+    release = pac.calibrate_release(pac.Pool(X, y), 0.75, draws=500, rng=rng(8))
     both, halves = runs.pac_weights(
         release,
         np.array([1e-12, 1.0])[:, None, None] * release.covariance,
@@ -152,7 +154,7 @@ def test_released_weights_have_the_law_of_the_release(pool):
 def test_printed_noise_leaves_weights_bare(pool):
     X, y = pool
     ours = pac.Pool(X, y, "ols", 0.0)
-    moments = pac.printed_moments(X, y, reset=True, absolute=True, every=10, rng=rng(10))
+    moments = pac.printed_moments(ours, reset=True, absolute=True, every=10, rng=rng(10))
     weights, halves = runs.printed_weights(ours, moments, [0.75], repeats=4, rng=rng(11))
     bare = pac.printed_noise(moments.second, moments.basis, 0.75, read_as="deviation").bare
     refits = np.array([ours.refit(h) for h in halves])
@@ -163,7 +165,7 @@ def test_printed_noise_leaves_weights_bare(pool):
 def test_who_trains_on_everybody_hides_nobody(pool):
     X, y = pool
     ours = pac.Pool(X, y, "ridge", 1.0)
-    moments = pac.printed_moments(X, y, model="ridge", alpha=1.0, reset=True, rng=rng(10))
+    moments = pac.printed_moments(ours, reset=True, rng=rng(10))
     weights, who = runs.printed_weights(
         ours, moments, [0.75], trained_on="pool", repeats=4, rng=rng(11)
     )
@@ -210,7 +212,7 @@ def test_everybodys_loop_estimates_what_the_printed_loop_does(pool, model, alpha
         assert_allclose(*same, rtol=1e-9)  # the same pairs, rotated
         ours.append(found["unit"].second.mean(axis=0))
         one = pac.printed_moments(
-            X, y, model=model, alpha=alpha, basis="unit", eta=1e-12, every=10, reset=True,
+            pac.Pool(X, y, model, alpha), basis="unit", eta=1e-12, every=10, reset=True,
             absolute=True, max_draws=30, rng=rng(100 + seed),
         )  # fmt: skip
         theirs.append(one.second.mean(axis=0))
@@ -223,9 +225,8 @@ def test_the_loop_ends_where_the_mean_stands_still(pool):
     X, y = pool
     ours = readings._loop(pac.Pool(X, y, "ridge", 1.0), rng(15))
     theirs = pac.printed_moments(
-        X, y, model="ridge", alpha=1.0, basis=ours["svd"].basis, every=10, reset=True,
-        absolute=True, rng=rng(16),
-    )  # fmt: skip
+        pac.Pool(X, y), basis=ours["svd"].basis, every=10, reset=True, absolute=True, rng=rng(16)
+    )
     assert (ours["svd"].draws >= 20).all()
     assert abs(np.log(ours["svd"].draws.mean() / theirs.draws.mean())) < 0.4
 

@@ -170,7 +170,7 @@ def test_sampling_with_one_budget_is_output_perturbation():
     assert_allclose(sampled.mean, output.mean)
     assert_allclose(sampled.covariance, output.covariance)
     eta = [
-        cls(1.0, loss="huber", random_state=0, **CROWD.units).fit(CROWD.X, CROWD.y).eta_
+        cls(1.0, loss="huber", random_state=0, **CROWD.units).fit(CROWD.X, CROWD.y).noise_.rate
         for cls in (SampledRidge, PDPRidge)
     ]
     assert_allclose(*eta)

@@ -6,9 +6,7 @@ scales. What a solver finds is held to its certificate. Changed constants are no
 """
 
 import ast
-import importlib
 import inspect
-import pkgutil
 import re
 from functools import cache, partial
 from types import SimpleNamespace
@@ -17,18 +15,18 @@ import minimal as tool
 import nbformat
 import numpy as np
 import pytest
+from mechanisms import KINDS, ROWS
 from nbformat import v4
-from pdp_docstrings import exported
 from reading import statements
 from scipy import stats
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 
-import pdpbook
 from pdpbook import gwa, noise, pac, per_instance, user_level
 from pdpbook.datasets import make_ridge_data, sample_budgets
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
+from pdpbook.guarantees import PureDP
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge, keep_probabilities
+from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
 from pdpbook.ridge import leave_one_out
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
@@ -143,21 +141,23 @@ def close(mine, packaged, rtol=1e-9, atol=0.0):
     return float(np.nan_to_num(far / (rtol * np.abs(packaged).max() + atol), nan=np.inf))
 
 
-def personalized_mean(m, seed):
-    X, y, _, epsilon = cube(seed)
-    one, two = twins(seed)
-    law = PersonalizedMean().output_law(X, y, epsilon=epsilon)
-    return close([m.personalized_mean(y, epsilon, one)], law.sample(rng=two))
+def plain(name, model):
+    """The case of a function that asks for people of the cube and for settings by name."""
+    wanted, settings = inspect.signature(getattr(PAGE, name)).parameters, model.get_params()
 
+    def case(m, seed):
+        X, y, lam, epsilon = cube(seed)
+        found = []
+        for own in ({"lam": lam}, {"lam": 30 * lam}) if "lam" in settings else ({},):
+            one, two = twins(seed)
+            law = clone(model).set_params(**own).output_law(X, y, epsilon=epsilon)
+            given = settings | own | {"X": X, "y": y, "epsilon": epsilon, "rng": one}
+            mine = getattr(m, name)(**{each: given[each] for each in wanted})
+            found.append(close(np.atleast_1d(mine), law.sample(rng=two)))
+        return max(found)
 
-def pdp_op(m, seed):
-    X, y, lam, epsilon = cube(seed)
-    found = []
-    for penalty in (lam, 30 * lam):
-        one, two = twins(seed)
-        law = PDPRidge(penalty, proof="published").output_law(X, y, epsilon=epsilon)
-        found.append(close(m.pdp_op(X, y, penalty, epsilon, one), law.sample(rng=two)))
-    return max(found)
+    case.__name__ = name
+    return case
 
 
 def pdp_op_with_a_delta(m, seed):
@@ -443,7 +443,7 @@ def pac_regression(m, seed):
     )
     law, simulate = model.output_law(X, y, half), np.random.default_rng(seed).spawn(2)[0]
     moments = pac.difference_moments(
-        X, y, alpha=2.0, basis="svd", tol=0.1, max_draws=4000, rng=simulate
+        pac.Pool(X, y, alpha=2.0), basis="svd", tol=0.1, max_draws=4000, rng=simulate
     )
     aim = pac.conditional_success_rate(0.75, 0.99)
     tau = pac.success_rate_to_snr(aim)
@@ -458,7 +458,7 @@ def pac_regression(m, seed):
     return max(
         close(release[0], law.mean, rtol=1e-8),
         close(root @ root.T, law.cov, rtol=1e-7),
-        close(differences, pac.membership_differences(X, y, half, alpha=2.0), rtol=1e-8),
+        close(differences, pac.Pool(X, y, alpha=2.0).differences(half[None])[1][0], rtol=1e-8),
         close(Sigma, pac_rule(moments, tau), rtol=1e-9),
     )
 
@@ -468,9 +468,8 @@ def pac_rule(moments, tau):
     return moments.basis * e @ moments.basis.T
 
 
-COUNTERPARTS = {
-    PersonalizedMean: [personalized_mean],
-    PDPRidge: [pdp_op, pdp_op_with_a_delta, pdp_op_huber],
+OF_THEIR_OWN = {
+    PDPRidge: [pdp_op_with_a_delta, pdp_op_huber],
     SampledRidge: [sampled_ridge],
     ObjectivePerturbation: [objective_perturbation],
     SufficientStatisticsRidge: [pssp_laplace, pssp_gaussian],
@@ -486,6 +485,11 @@ COUNTERPARTS = {
     gwa.SampleLimitedRegression: [limited_regression],
     gwa.TwoStageGWARegression: [two_stages],
     pac.PACRegression: [pac_regression],
+}
+PAGE = module()
+COUNTERPARTS = {
+    kind: [plain(*one) for one in ROWS[kind].page.items()] + OF_THEIR_OWN.get(kind, [])
+    for kind in KINDS
 }
 
 
@@ -522,6 +526,27 @@ def ridge_without_each(m, seed):
     )
 
 
+def randomized_response(m, seed):
+    """The promise as the package knows it: an event may change by as much as a coin says truth."""
+    epsilon, (one, two) = cube(seed)[3] + 0.5, twins(seed)
+    bits = np.random.default_rng(seed + 9).integers(0, 2, len(epsilon))
+    t = PureDP(epsilon, neighbors="replace-one").profile(0.0)
+    fair = two.integers(0, 2, len(bits))
+    told = np.where(two.random(len(bits)) < t, bits, fair)
+    reports = m.personal_coin(bits, epsilon, one)
+    cleaned, variance = 0.5 + (told - 0.5) / t, 1 / (4 * t**2)
+    share = np.average(cleaned, weights=1 / variance)
+    mine = m.survey_share(reports, epsilon)
+    return max(close(reports, told), close(mine, [share, np.sqrt(1 / (1 / variance).sum())]))
+
+
+def whole_numbers(m, seed):
+    one, two = twins(seed)
+    mine = m.noisy_total([2, 1], [1, 3], 0.7, 4000, one) - 5
+    theirs = noise.sample_discrete_laplace(0.7, 4000, rng=two)
+    return stats.ks_2samp(mine, theirs).statistic / 0.06  # passed by chance once in a million
+
+
 def losses_of_ops(m, seed):
     X, y = ball(seed)
     people = per_instance.per_instance_epsilon(X, y, 2.0, 3.0, 1e-4)
@@ -550,24 +575,19 @@ def quantiles(m, seed):
     return max(found)
 
 
-FUNCTIONS_OF_THE_PACKAGE = [noises, ridge_without_each, losses_of_ops, quantiles]
+FUNCTIONS_OF_THE_PACKAGE = [
+    ridge_without_each,
+    randomized_response,
+    noises,
+    whole_numbers,
+    losses_of_ops,
+    quantiles,
+]
 CASES = FUNCTIONS_OF_THE_PACKAGE + [case for cases in COUNTERPARTS.values() for case in cases]
-PAGE = module()
-
-
-def public_estimators():
-    """What one can import and fit, and that has a law."""
-    found = []
-    for info in pkgutil.iter_modules(pdpbook.__path__, "pdpbook."):
-        if info.name.rpartition(".")[2][0] != "_" and info.name != "pdpbook.frames":
-            one = importlib.import_module(info.name)
-            found += [getattr(one, name) for name in exported(one)]
-    classes = {one for one in found if inspect.isclass(one) and issubclass(one, BaseEstimator)}
-    return {one for one in classes if hasattr(one, "output_law")}
 
 
 def test_every_estimator_has_a_counterpart():
-    assert public_estimators() == set(COUNTERPARTS)
+    assert [kind.__name__ for kind in KINDS if not COUNTERPARTS[kind]] == []
 
 
 @pytest.mark.parametrize("seed", range(3))

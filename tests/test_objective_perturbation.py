@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from densities import audit_density
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -254,7 +255,7 @@ def test_fit_draws_from_the_stated_law_and_adds_the_stated_noise(settings):
     rows = rows if model.row_norm is None else rows / np.maximum(1, norms / model.row_norm)
     c = model.huber_threshold
     pull = law.weights * np.clip(y - rows @ minimizer, -c, c) @ rows
-    tilt = sample_l2_laplace(len(minimizer), model.beta_, rng=np.random.default_rng(3))
+    tilt = sample_l2_laplace(len(minimizer), model.noise_.rate, rng=np.random.default_rng(3))
     assert_allclose(2 * (pull - 2.0 * minimizer), tilt, rtol=1e-9)
 
 
@@ -303,7 +304,7 @@ def test_what_the_parts_spend_is_what_is_promised(exact, row_norm):
     law = model.output_law(X, y, epsilon=epsilon)
     model.fit(X, y, epsilon=epsilon)
     radius = 2.0 if row_norm is None else row_norm
-    tilt = model.beta_ * 4 * law.weights * 0.4 * radius
+    tilt = model.noise_.rate * 4 * law.weights * 0.4 * radius
     share = law.weights * radius**2 / 3.0
     volume = np.log1p(share) if exact else share
     solver = model.eta_ * 2 * law.gradient_norm / 3.0  # the charged norm holds the rounding too
@@ -318,11 +319,11 @@ def test_with_a_delta_both_promises_are_stated():
     model = ObjectivePerturbation(3.0, delta=1e-3).fit(X, y, epsilon=epsilon)
     assert model.guarantee_ == ApproximateDP(epsilon, 1e-3, neighbors="replace-one")
     law = model.output_law(X, y, epsilon=epsilon)
-    pure = model.beta_ * 8 * law.weights + np.log1p(law.weights * 4 / 3) + 1e-3 * 0.5
+    pure = model.noise_.rate * 8 * law.weights + np.log1p(law.weights * 4 / 3) + 1e-3 * 0.5
     assert_allclose(model.pure_guarantee_.epsilon, pure, rtol=1e-12)
     assert np.all(pure > epsilon)
     left = epsilon - 1e-3 * 0.5 - np.log1p(law.weights * 4 / 3)
-    tilt = model.beta_ * 8 * law.weights
+    tilt = model.noise_.rate * 8 * law.weights
     paid = 1.5 * l2_laplace_profile(left, 4, tilt)
     assert np.all(tilt <= 2 * left)
     assert np.all(paid * np.exp(1e-3 * 0.5 / 2) <= 1e-3)
@@ -393,7 +394,7 @@ def dueled(model, epsilon=None, pair=None):
     epsilon = people()[2] if epsilon is None else epsilon
     rng = np.random.default_rng(SEED)
     pair = pair or duel()
-    return audit.audit_density(model, *pair, epsilon=epsilon, person=0, rng=rng).ratio
+    return audit_density(model, *pair, epsilon=epsilon, person=0, rng=rng).ratio
 
 
 @pytest.mark.parametrize("lam", LAMS)
@@ -439,7 +440,7 @@ def test_a_row_norm_is_enforced_and_attained():
         model.output_law(X, y, epsilon=people()[2])
     rng = np.random.default_rng(SEED)
     pair = ((X / 2, y), (X / 2, other))
-    found = audit.audit_density(model, *pair, epsilon=people()[2], person=0, rng=rng)
+    found = audit_density(model, *pair, epsilon=people()[2], person=0, rng=rng)
     assert 0.99 <= found.ratio <= 1
     clipped = InUnits(0.5, row_norm=1.0, clip=True).output_law(X, y, epsilon=people()[2])
     assert_allclose(clipped.X, X / 2, rtol=1e-15)

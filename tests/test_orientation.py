@@ -1,5 +1,6 @@
 """A reader who opens any chapter first: what it needs, and what its words mean."""
 
+import importlib
 import importlib.util
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pages
 import pytest
 import yaml
 from docutils import nodes
+from sklearn.base import BaseEstimator
 from sphinx import addnodes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +35,28 @@ def test_what_a_chapter_needs_is_linked_at_its_top(name):
         assert f"]({above(f'book/{name}').rpartition('/')[2]}.ipynb)" in first
     elif kind != "core":
         assert needed(first)
+
+
+def test_which_one_names_every_estimator_in_a_few_lines():
+    named = " ".join(names for names, _ in pages.CHOICE.values()).split()
+    every = [
+        name
+        for module in map(importlib.import_module, pages.modules())
+        for name, thing in vars(module).items()
+        if isinstance(thing, type) and issubclass(thing, BaseEstimator)
+    ]
+    outside = {"PrivateEstimator", "PrivateRegressor", "UserEstimator", "OnePromise"}
+    outside |= {"BallRegressor", "CubeRegressor"}  # the frames
+    assert set(every) - outside - set(named) == set()
+    assert len(named) == len(set(named))
+    assert pages.choice().count("\n") <= 15
+    assert {chapter for _, chapter in pages.CHOICE.values()} <= CHAPTERS.keys()
+
+
+def test_which_one_refuses_a_name_that_is_gone(monkeypatch):
+    monkeypatch.setitem(pages.CHOICE, "a wish", ("PDPRige", "pac/noise"))
+    with pytest.raises(pages.Refused, match="which one: PDPRige is in no module"):
+        pages.choice()
 
 
 def above(page):

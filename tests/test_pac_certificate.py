@@ -82,8 +82,8 @@ def test_every_kind_of_ceiling_counts_failures(calibration, sample_rate):
     """What a certificate allows, back to a ceiling, with failures that hide nobody: the promise."""
     X, y, prior = *pool_of(12), max(sample_rate, 1 - sample_rate)
     setting = {"calibration": calibration, "sample_rate": sample_rate, "confidence": 0.97}
-    got = certify_noise(X, y, np.eye(2), 0.9, draws=5, rng=rng_of(1), **setting)
-    release = calibrate_release(X, y, 0.9, draws=50, rng=rng_of(1), **setting)
+    got = certify_noise(Pool(X, y), np.eye(2), 0.9, draws=5, rng=rng_of(1), **setting)
+    release = calibrate_release(Pool(X, y), 0.9, draws=50, rng=rng_of(1), **setting)
     assert got.target == release.certificate.target
     inner = snr_to_success_rate(got.target, calibration, prior)
     assert_allclose(0.97 * inner + 0.03, 0.9, rtol=1e-10)
@@ -120,7 +120,14 @@ def test_a_ceiling_below_the_failures_is_refused_with_the_way_out(rate, confiden
     for keep in (certify_noise, calibrate_release):
         given = {"covariance": np.eye(2)} if keep is certify_noise else {}
         with pytest.raises(ValueError, match=message):
-            keep(X, y, success_rate=rate, confidence=confidence, draws=2, rng=rng_of(0), **given)
+            keep(
+                Pool(X, y),
+                success_rate=rate,
+                confidence=confidence,
+                draws=2,
+                rng=rng_of(0),
+                **given,
+            )
 
 
 def test_a_ceiling_next_to_one_half_is_printed_as_it_is():
@@ -161,8 +168,7 @@ def test_bounds_are_those_of_the_theorem_for_all_people_at_once():
     X, y = pool_of(9)
     for n in (1, 3, 9):
         got = certify_noise(
-            X[:n],
-            y[:n],
+            Pool(X[:n], y[:n]),
             REGION.covariance,
             0.75,
             region=REGION,
@@ -191,8 +197,7 @@ def test_student_fails_as_often_as_it_says_where_it_is_tight():
     missed = np.zeros(4)
     for seed in range(1500):
         got = certify_noise(
-            X,
-            y,
+            Pool(X, y),
             REGION.covariance,
             0.75,
             region=REGION,
@@ -230,7 +235,7 @@ def test_a_release_is_clipped_into_its_ellipsoid(share, monkeypatch):
     """Through `draw` and through `fit`, for halves within and without; only the noise is left."""
     X, y = pool_of(50, 2)
     pool = Pool(X, y)
-    release = calibrate_release(X, y, draws=300, rng=rng_of(2))
+    release = calibrate_release(pool, draws=300, rng=rng_of(2))
     known = narrow(release, share * release.region.radius)
     outside = 0
     for seed in range(40):
@@ -241,7 +246,7 @@ def test_a_release_is_clipped_into_its_ellipsoid(share, monkeypatch):
         assert_allclose(known.center(half), want, atol=1e-9)
     assert 0 < outside
     centered = pool.centered()
-    calibrated = calibrate_release(centered.X, centered.y, draws=300, rng=rng_of(2))
+    calibrated = calibrate_release(centered, draws=300, rng=rng_of(2))
     known = narrow(calibrated, share * calibrated.region.radius)
     monkeypatch.setattr(PACRegression, "calibrate", lambda *_: known)
     for seed in range(10):
@@ -259,7 +264,7 @@ def test_a_release_is_clipped_into_its_ellipsoid(share, monkeypatch):
 def test_the_certificate_of_a_release_is_that_of_its_own_noise(calibration):
     """Means over all halves in units of the noise that is drawn: certified, and within."""
     X, y = pool_of(9)
-    made = calibrate_release(X, y, calibration=calibration, draws=3000, rng=rng_of(4))
+    made = calibrate_release(Pool(X, y), calibration=calibration, draws=3000, rng=rng_of(4))
     exact = every_half(X, y, made.covariance, replace(made.region, radius=own_radius(made)))
     assert np.all(np.abs(made.certificate.mean - exact) <= 5 * made.certificate.standard_error)
     assert exact.max() <= made.certificate.target
@@ -278,7 +283,12 @@ def test_what_is_certified_is_clipped_as_what_is_released():
     X, y = pool_of(8)
     exact = every_half(X, y, REGION.covariance, replace(REGION, radius=0.3))
     got = certify_noise(
-        X, y, REGION.covariance, 0.75, region=replace(REGION, radius=0.3), draws=4000, rng=rng_of(5)
+        Pool(X, y),
+        REGION.covariance,
+        0.75,
+        region=replace(REGION, radius=0.3),
+        draws=4000,
+        rng=rng_of(5),
     )
     assert np.all(np.abs(got.mean - exact) <= 5 * got.standard_error)
     plain = every_half(X, y, REGION.covariance, replace(REGION, radius=1e9))

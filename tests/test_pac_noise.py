@@ -20,7 +20,6 @@ from pdpbook.pac import (
     joint_covariance,
     joint_variances,
     lagrange_variances,
-    membership_differences,
 )
 
 SEED = 20240101
@@ -70,14 +69,14 @@ def by_refits(X, y, mask, model, alpha, intercept):
 def test_rank_one_differences_equal_refits(model, alpha, intercept):
     X, y = pool_of()
     for mask in np.random.default_rng(1).random((3, len(y))) < 0.5:
-        mine = membership_differences(X, y, mask, model=model, alpha=alpha, fit_intercept=intercept)
+        mine = Pool(X, y, model, alpha, intercept).differences(mask[None])[1][0]
         assert_allclose(mine, by_refits(X, y, mask, model, alpha, intercept), rtol=0, atol=1e-10)
 
 
 def test_lasso_differences_are_refits():
     X, y = pool_of(15)
     mask = np.arange(15) % 2 == 0
-    mine = membership_differences(X, y, mask, model="lasso", alpha=0.1)
+    mine = Pool(X, y, "lasso", 0.1).differences(mask[None])[1][0]
     assert_allclose(mine, by_refits(X, y, mask, "lasso", 0.1, True), atol=1e-10)
     assert np.abs(mine).max() > 0.01
 
@@ -130,7 +129,7 @@ def test_planted_downdates_are_caught(bug):
         "twice": r / np.where(mask, 1 - h, 1 + h) ** 2,
         "unsigned": np.abs(r) / np.where(mask, 1 - h, 1 + h),
     }[bug]
-    good = membership_differences(X, y, mask)
+    good = Pool(X, y).differences(mask[None])[1][0]
     assert_allclose((r / np.where(mask, 1 - h, 1 + h))[:, None] * U, good, atol=1e-12)
     assert np.abs(scale[:, None] * U - good).max() > 1e-3
 
@@ -143,7 +142,7 @@ def test_moments_of_a_pool_of_six_are_those_of_all_its_subsets():
     codes = (np.arange(64)[:, None] >> np.arange(6)) % 2 == 1
     moved = Pool(X, y, "ridge", 0.5).differences(codes)[1]
     exact = (moved**2).mean(axis=0)
-    got = difference_moments(X, y, alpha=0.5, rng=np.random.default_rng(2), tol=0.05)
+    got = difference_moments(Pool(X, y, alpha=0.5), rng=np.random.default_rng(2), tol=0.05)
     assert got.converged
     assert np.all(np.abs(got.second - exact) <= 5 * got.standard_error + 1e-15)
     assert_allclose(np.einsum("nkk->nk", got.matrices), got.second, rtol=1e-9)
@@ -153,7 +152,7 @@ def test_moments_of_a_pool_of_six_are_those_of_all_its_subsets():
 def test_moments_in_a_basis_are_those_of_the_matrices():
     X, y = pool_of()
     for basis in (*pac.BASES, np.linalg.qr(np.random.default_rng(3).random((4, 4)))[0]):
-        m = difference_moments(X, y, basis=basis, rng=np.random.default_rng(4), tol=0.3)
+        m = difference_moments(Pool(X, y), basis=basis, rng=np.random.default_rng(4), tol=0.3)
         assert_allclose(m.basis.T @ m.basis, np.eye(4), atol=1e-12)
         rotated = np.einsum("pk,npq,qk->nk", m.basis, m.matrices, m.basis)
         assert_allclose(m.second, rotated, rtol=1e-9)
@@ -161,9 +160,9 @@ def test_moments_in_a_basis_are_those_of_the_matrices():
 
 def test_the_rule_stops_at_its_tolerance_or_says_that_it_did_not():
     X, y = pool_of()
-    rough = difference_moments(X, y, rng=np.random.default_rng(5), tol=0.2)
-    fine = difference_moments(X, y, rng=np.random.default_rng(5), tol=0.05)
-    short = difference_moments(X, y, rng=np.random.default_rng(5), tol=0.05, max_draws=200)
+    rough = difference_moments(Pool(X, y), rng=np.random.default_rng(5), tol=0.2)
+    fine = difference_moments(Pool(X, y), rng=np.random.default_rng(5), tol=0.05)
+    short = difference_moments(Pool(X, y), rng=np.random.default_rng(5), tol=0.05, max_draws=200)
     assert rough.draws < fine.draws
     assert (rough.converged, fine.converged, short.converged) == (True, True, False)
     for m, tol in ((rough, 0.2), (fine, 0.05)):
@@ -173,7 +172,7 @@ def test_the_rule_stops_at_its_tolerance_or_says_that_it_did_not():
 
 def test_the_error_of_two_draws_is_half_their_distance():
     X, y = pool_of(8, 1)
-    m = difference_moments(X, y, rng=np.random.default_rng(5), max_draws=2)
+    m = difference_moments(Pool(X, y), rng=np.random.default_rng(5), max_draws=2)
     two = Pool(X, y).sample(2, 0.5, np.random.default_rng(5))  # the unit basis draws nothing
     one, other = Pool(X, y).differences(two)[1] ** 2
     assert_allclose(m.second, (one + other) / 2, rtol=1e-9)
@@ -291,29 +290,28 @@ def test_one_person_matrix_form():
 @pytest.mark.parametrize("shape", ["diagonal", "full"])
 def test_allocations_keep_everybody_within_the_target(calibration, combine, shape):
     X, y = pool_of()
-    m = difference_moments(X, y, basis="svd", rng=np.random.default_rng(9), tol=0.1)
+    m = difference_moments(Pool(X, y), basis="svd", rng=np.random.default_rng(9), tol=0.1)
     noise = allocate_noise(m, 0.75, calibration=calibration, combine=combine, shape=shape)
-    assert noise.snr == pac.success_rate_to_snr(0.75, calibration)
-    assert noise.exposure.max() <= noise.snr
-    assert_allclose(noise.exposure, exposure(noise.covariance, m.matrices))
+    seen = exposure(noise.noise, m.matrices)
+    assert seen.max() <= pac.success_rate_to_snr(0.75, calibration)
     assert noise.value >= noise.lower_bound * (1 - 1e-12)
     assert_allclose(noise.lower_bound * (1 + noise.gap), noise.value, rtol=1e-12)
     if shape == "diagonal":
-        assert_allclose((m.basis * noise.variances) @ m.basis.T, noise.covariance, rtol=1e-12)
+        variances = np.diag(m.basis.T @ noise.noise @ m.basis)
+        assert_allclose((m.basis * variances) @ m.basis.T, noise.noise, rtol=1e-9)
     if shape == "full":
-        assert noise.variances is None
         plain = allocate_noise(m, 0.75, calibration=calibration)
         assert noise.value < plain.value
 
 
 def test_every_liberty_saves_noise():
     X, y = pool_of()
-    m = difference_moments(X, y, basis="unit", rng=np.random.default_rng(10), tol=0.1)
+    m = difference_moments(Pool(X, y), basis="unit", rng=np.random.default_rng(10), tol=0.1)
     S = pac.loss_task(X)
 
     def cost(task=S, **options):
         noise = allocate_noise(m, 0.75, upper=False, task=task, **options)
-        return np.trace(S @ noise.covariance)
+        return np.trace(S @ noise.noise)
 
     unaware, largest, aware = cost(None), cost(combine="max"), cost()
     full = cost(shape="full")
@@ -362,7 +360,9 @@ def test_the_certificate_covers_what_all_subsets_give():
     other = fits[:, None] + np.where(codes, -1, 1)[..., None] * moved
     gaps = region.whiten(other) - region.whiten(fits)[:, None]
     exact = (gaps**2).sum(axis=2).mean(axis=0)
-    got = certify_noise(X, y, cov, 0.75, region=region, draws=4000, rng=np.random.default_rng(13))
+    got = certify_noise(
+        Pool(X, y), cov, 0.75, region=region, draws=4000, rng=np.random.default_rng(13)
+    )
     assert np.all(np.abs(got.mean - exact) < 5 * got.standard_error)
     spread = (gaps**2).sum(axis=2).std(axis=0) / np.sqrt(4000)
     assert_allclose(got.standard_error, spread, rtol=0.25)  # heavy tails: five deviations of it
@@ -377,7 +377,7 @@ def test_the_certificate_covers_what_all_subsets_give():
 
 def test_without_an_ellipsoid_there_is_only_the_approximation():
     X, y = pool_of(10, 1)
-    got = certify_noise(X, y, np.eye(2), 0.75, draws=100, rng=np.random.default_rng(14))
+    got = certify_noise(Pool(X, y), np.eye(2), 0.75, draws=100, rng=np.random.default_rng(14))
     assert np.isinf(got.bound).all()
     assert np.isfinite(got.student).all()
     assert not got.holds
@@ -389,7 +389,7 @@ def test_a_move_where_there_is_no_noise_is_seen_in_any_unit(unit):
 
     def mean(covariance):
         rng = np.random.default_rng(14)
-        return certify_noise(X, unit * y, covariance, 0.75, draws=50, rng=rng).mean
+        return certify_noise(Pool(X, unit * y), covariance, 0.75, draws=50, rng=rng).mean
 
     assert np.isinf(mean(np.diag([1.0, 0.0]))).all()
     assert np.isfinite(mean(np.array([[1.0, 0.5], [0.5, 1.0]]))).all()
@@ -399,7 +399,7 @@ def test_an_ellipsoid_wide_where_there_is_no_noise_bounds_nothing():
     X, y = pool_of(10, 1)
     region = pac.PublicEllipsoid(np.zeros(2), np.eye(2), 3.0)
     got = certify_noise(
-        X, y, np.diag([1.0, 0]), 0.75, region=region, draws=50, rng=np.random.default_rng(15)
+        Pool(X, y), np.diag([1.0, 0]), 0.75, region=region, draws=50, rng=np.random.default_rng(15)
     )
     assert np.isinf(got.bound).all()
 
@@ -532,9 +532,9 @@ def only_the_diagonal(noise):
 def keeps_the_target(change):
     X, y = pool_of(60)
     X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
-    m = difference_moments(X, y, basis="difference", rng=np.random.default_rng(18), tol=0.1)
-    cov = change(allocate_noise(m, 0.75).covariance)
-    got = certify_noise(X, y, cov, 0.75, draws=3000, rng=np.random.default_rng(19))
+    m = difference_moments(Pool(X, y), basis="difference", rng=np.random.default_rng(18), tol=0.1)
+    cov = change(allocate_noise(m, 0.75).noise)
+    got = certify_noise(Pool(X, y), cov, 0.75, draws=3000, rng=np.random.default_rng(19))
     return bool(got.student.max() <= got.target)
 
 
@@ -557,7 +557,7 @@ def test_the_chance_of_being_in_reaches_the_certificate():
     """The ceiling of 0.9 leaves room above the prior of 0.8 only where the prior is known."""
     X, y = pool_of(30, 1)
     release = pac.calibrate_release(
-        X, y, 0.9, sample_rate=0.8, draws=500, rng=np.random.default_rng(21)
+        pac.Pool(X, y), 0.9, sample_rate=0.8, draws=500, rng=np.random.default_rng(21)
     )
     inner = pac.conditional_success_rate(0.9, 0.99, 0.8)
     assert release.certificate.target == pac.success_rate_to_snr(inner, "mi", 0.8)
@@ -565,7 +565,7 @@ def test_the_chance_of_being_in_reaches_the_certificate():
 
 def test_many_draws_of_one_calibration():
     X, y = pool_of(50, 1)
-    release = pac.calibrate_release(X, y, 0.8, draws=1000, rng=np.random.default_rng(21))
+    release = pac.calibrate_release(pac.Pool(X, y), 0.8, draws=1000, rng=np.random.default_rng(21))
     one = release.draw(rng=np.random.default_rng(22))
     many = release.draw(400, rng=np.random.default_rng(23))
     assert one.shape == (2,)
@@ -584,12 +584,16 @@ def test_many_draws_of_one_calibration():
 
 def test_the_printed_loop_draws_nothing_after_the_first_person():
     X, y = pool_of()
-    got = pac.printed_moments(X, y, rng=np.random.default_rng(20))
+    got = pac.printed_moments(pac.Pool(X, y, "ols", 0.0), rng=np.random.default_rng(20))
     assert got.draws[0] >= 2
     assert_array_equal(got.draws[1:], 0)
     assert_array_equal(got.second, np.tile(got.second[0], (len(y), 1)))
     fixed = pac.printed_moments(
-        X, y, rng=np.random.default_rng(20), reset=True, absolute=True, every=10
+        pac.Pool(X, y, "ols", 0.0),
+        rng=np.random.default_rng(20),
+        reset=True,
+        absolute=True,
+        every=10,
     )
     assert np.all(fixed.draws >= 20)
 
@@ -599,10 +603,7 @@ def test_the_printed_loop_with_its_repairs_draws_everybodys_differences():
     codes = (np.arange(64)[:, None] >> np.arange(6)) % 2 == 1
     squares = Pool(X, y, "ridge", 0.5).differences(codes)[1] ** 2  # the same, in the half or not
     got = pac.printed_moments(
-        X,
-        y,
-        model="ridge",
-        alpha=0.5,
+        pac.Pool(X, y, "ridge", 0.5),
         basis="unit",
         eta=1e-15,
         reset=True,
@@ -618,7 +619,7 @@ def test_the_printed_loop_with_its_repairs_draws_everybodys_differences():
 def test_the_printed_loop_has_no_penalty_of_its_own():
     X, y = pool_of()
     with pytest.raises(ValueError, match="alpha must be finite and above 0; got 0"):
-        pac.printed_moments(X, y, model="ridge", rng=np.random.default_rng(20))
+        pac.printed_moments(pac.Pool(X, y, "ridge", 0.0), rng=np.random.default_rng(20))
 
 
 def test_the_printed_back_projection_leaves_weights_bare():
@@ -697,9 +698,9 @@ def test_bad_data():
     with pytest.raises(ValueError, match=r"no constant column beside the intercept; X\[:, 2\]"):
         PACRegression(**FAST).fit(np.column_stack([X[:, :2], np.full(len(y), 7.0)]), y)
     with pytest.raises(TypeError, match="rng must be"):
-        difference_moments(X, y, rng=3)
+        difference_moments(Pool(X, y), rng=3)
     with pytest.raises(ValueError, match="members must be booleans of shape"):
-        membership_differences(X, y, np.ones(3, bool))
+        Pool(X, y).differences(np.ones((1, 3), bool))
 
 
 def test_least_squares_without_enough_rows_names_a_penalty():
@@ -708,7 +709,7 @@ def test_least_squares_without_enough_rows_names_a_penalty():
         PACRegression("ols", **FAST).fit(X, y)
     twin = np.column_stack([*pool_of(40)[0].T, pool_of(40)[0][:, 0]])
     with pytest.raises(ValueError, match="full rank in every half-sample"):
-        difference_moments(twin, pool_of(40)[1], model="ols", rng=np.random.default_rng(0))
+        difference_moments(Pool(twin, pool_of(40)[1], "ols"), rng=np.random.default_rng(0))
 
 
 def test_the_penalty_that_is_named_is_a_hundredth_of_a_feature_in_a_half():
@@ -734,7 +735,7 @@ def test_a_task_must_be_positive_definite():
 def test_arguments_of_the_certificate_are_named():
     X, y = pool_of(10, 1)
     with pytest.raises(ValueError, match=r"^draws must be at least 2"):
-        certify_noise(X, y, np.eye(2), 0.75, draws=1, rng=np.random.default_rng(1))
+        certify_noise(Pool(X, y), np.eye(2), 0.75, draws=1, rng=np.random.default_rng(1))
     for covariance, words in [
         (np.diag([1.0, -1.0]), "its diagonal is negative"),
         ([[1.0, 2.0], [2.0, 1.0]], "eigenvalue -1"),
@@ -742,9 +743,9 @@ def test_arguments_of_the_certificate_are_named():
         ([[0.0, 1e-9], [1e-9, 1.0]], "it is 0 on the diagonal of a row that is not"),
     ]:
         with pytest.raises(ValueError, match=f"^covariance must be positive semidef.* {words}"):
-            certify_noise(X, y, covariance, 0.75, rng=np.random.default_rng(1))
+            certify_noise(Pool(X, y), covariance, 0.75, rng=np.random.default_rng(1))
     with pytest.raises(ValueError, match=r"^tol must be finite and above 0"):
-        difference_moments(X, y, tol=-1.0, rng=np.random.default_rng(1))
+        difference_moments(Pool(X, y), tol=-1.0, rng=np.random.default_rng(1))
     for second, snr, words in [
         ([-1.0], 1.0, "second must be finite"),
         ([1.0], 0.0, "snr must be finite"),

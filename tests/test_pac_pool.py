@@ -10,7 +10,6 @@ from pdpbook.pac import (
     Pool,
     calibrate_release,
     certify_noise,
-    membership_differences,
     whitener,
 )
 
@@ -70,9 +69,8 @@ def test_differences_are_those_of_refits_at_sixty_digits(unit, model, alpha):
     X, y = np.array(mean) + width * X, level + y
     mask = np.random.default_rng(2).random(len(y)) < 0.6
     exact = differences(X, y, mask, alpha)
-    setting = {"model": model, "alpha": alpha}
-    assert_near(membership_differences(X, y, mask, **setting), exact)
     pool, known = Pool(X, y, model, alpha), weights(X[mask], y[mask], alpha).astype(float)
+    assert_near(pool.differences(mask[None])[1][0], exact)
     assert_allclose(pool.fits(mask[None])[0], known, rtol=FEW)
     assert_allclose(pool.differences(mask[None])[0][0], known, rtol=FEW)
 
@@ -101,15 +99,15 @@ def test_units_of_features_do_not_make_a_pool_singular():
     X, y = rng.random((1100, 4)), rng.random(1100)
     mask, units = np.arange(1100) % 2 == 0, np.geomspace(1e-7, 1e7, 4)
     given = {"model": "ols", "fit_intercept": False}
-    got = membership_differences(X * units, y, mask, **given)
-    one = membership_differences(X, y, mask, **given)
+    got = Pool(X * units, y, **given).differences(mask[None])[1][0]
+    one = Pool(X, y, **given).differences(mask[None])[1][0]
     assert_allclose(got * units, one, rtol=1e-9, atol=1e-9 * np.abs(one).max())  # condition: 100
 
 
 def test_without_an_intercept_nothing_is_centered():
     X, y = table()
     X, mask = X + np.array([3.0, -2.0]), np.arange(len(y)) % 2 == 0
-    got = membership_differences(X, y, mask, alpha=0.5, fit_intercept=False)
+    got = Pool(X, y, alpha=0.5, fit_intercept=False).differences(mask[None])[1][0]
     assert_near(got, differences(X, y, mask, 0.5, intercept=False))
 
 
@@ -213,7 +211,7 @@ def test_the_certificate_is_about_what_fit_releases(moved, monkeypatch):
         return region.center + off * min(1.0, region.radius / length)
 
     known = certify_noise(
-        X - x, y - level, release.covariance, 0.75, region=region, draws=3, rng=rng_of(8)
+        Pool(X - x, y - level), release.covariance, 0.75, region=region, draws=3, rng=rng_of(8)
     )
     lengths = np.zeros(len(y))
     for mask in rng_of(8).random((3, len(y))) < 0.5:
@@ -265,7 +263,7 @@ def test_a_label_that_columns_explain_is_refused_by_name():
         PACRegression("ols", draws=100, random_state=0).fit(X, X @ [1.0, 2.0] + 3)
     assert PACRegression(draws=100, random_state=0).fit(X, X @ [1.0, 2.0] + 3).certificate_.holds
     release = calibrate_release(
-        X, np.ones(60), fit_intercept=False, draws=100, rng=np.random.default_rng(0)
+        Pool(X, np.ones(60), fit_intercept=False), draws=100, rng=np.random.default_rng(0)
     )  # without an intercept one label is a label like others
     assert release.certificate.holds
 

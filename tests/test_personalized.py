@@ -208,14 +208,14 @@ def test_fit_draws_once_from_the_stated_law():
         assert isinstance(law, L2Laplace)
         fitted = model.fit(X, y, epsilon=epsilon)
         assert_allclose(fitted.coef_, law.sample(rng=np.random.default_rng(9)), rtol=1e-14)
-        assert fitted.eta_ == law.eta
+        assert fitted.noise_.rate == law.eta
 
 
 def test_the_rate_depends_on_public_things_alone():
     X, y, epsilon = people()
     for model in (PDPRidge(2.0), PDPRidge(2.0, loss="huber"), PersonalizedMean()):
         rates = {
-            model.fit(data, labels, epsilon=epsilon).eta_
+            model.fit(data, labels, epsilon=epsilon).noise_.rate
             for data, labels in [(X, y), (1 - X, -y), (0 * X, 0 * y)]
         }
         assert len(rates) == 1
@@ -854,7 +854,7 @@ def test_a_penalty_that_rounding_may_lose_is_refused_whatever_the_data_are(n, d,
 
 
 def test_without_that_rule_the_error_depends_on_the_data(monkeypatch):
-    monkeypatch.setattr("pdpbook.personalized.ridge.refuse_lost_penalty", lambda *given: None)
+    monkeypatch.setattr("pdpbook.check.refuse_lost_penalty", lambda *given: None)
     spread = flat(60, 4)[0]
     y = np.linspace(-1, 1, 60)
     PDPRidge(1e-31).output_law(spread, y)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mechanisms import ROWS, UNITS, every, one_promise
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -12,59 +13,25 @@ from sklearn.exceptions import NotFittedError
 from pdpbook._users import check_user_epsilon, check_users, part_of
 from pdpbook.advice import PublicNumbersWarning
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
-from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
+from pdpbook.gwa import GWARegression, TwoStageGWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, worst_case_gamma
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
-from pdpbook.sufficient_statistics.constants import matrix_and_moment
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
+from pdpbook.sufficient_statistics.ridge import matrix_and_moment
+from pdpbook.user_level import WeightedMean
 
 SEED = 17
 RELEASES = 2000
-BOUNDS = [(18.0, 90.0), (0.0, 40.0), (-1.0, 3.0)]
-LOW, HIGH = np.transpose(BOUNDS)
-UNITS = {"bounds": BOUNDS, "y_bounds": (0.0, 100.0)}
-LABELS = {"y_bounds": (0.0, 100.0)}
+LOW, HIGH = np.transpose(UNITS["bounds"])
+LABELS = {"y_bounds": UNITS["y_bounds"]}
 EVEN = 100 / np.sqrt(12)
 BUDGETS = (0.1, 0.5, 2.0, "mixed")
 
 # what every release is held to: exactly the report, or its bound
-EXACT = [
-    PDPRidge(0.1, **UNITS, fit_intercept=True),
-    PDPRidge(0.1, **UNITS, loss="huber", delta=1e-6),
-    PersonalizedMean(**LABELS),
-    SampledRidge(0.1, **UNITS),
-    SampledRidge(0.1, **UNITS, loss="huber", rule="exact"),
-    WeightedMean(**LABELS),
-    SampleLimitedMean(**LABELS),
-    GWARegression(**LABELS, fit_intercept=True),
-    GWARegression(**LABELS, delta=1e-6, objective="prediction", prior=100.0),
-    SampleLimitedRegression(**LABELS),
-    WeightedERM(**UNITS, optimizer="output", lam=0.1),
-    WeightedERM("logistic", bounds=BOUNDS, optimizer="output", fit_intercept=True),
-    PACRegression(draws=2000, tol=0.3, random_state=0),
-]
-BOUNDED = [
-    SufficientStatisticsRidge(0.1, **UNITS, fit_intercept=True),
-    SufficientStatisticsRidge(0.1, **UNITS, centered=True, noise="gaussian", delta=1e-6),
-    ObjectivePerturbation(0.2, **UNITS),
-    GradientDescentRidge(0.1, **UNITS, delta=1e-6, fit_intercept=True),
-    OnePosteriorSample(100.0, **UNITS, n_max=4000),
-    WeightedERM(**UNITS, delta=1e-6, steps=20),
-    DPSGDRegression(**UNITS, epochs=5),
-    TwoStageGWARegression(**LABELS, sigma2=1.0),
-]
-NOT_BOUNDED = [
-    AdaSSP(**UNITS),
-    AdaOPS(**UNITS, n_max=4000),
-    AdaOPS(**UNITS, n_max=4000, release_norm=True, fit_intercept=True),
-]
+EXACT, BOUNDED, NOT_BOUNDED = every("exact"), every("bounded"), every("estimated")
 MECHANISMS = EXACT + BOUNDED + NOT_BOUNDED
-UNIFORM = (OnePosteriorSample, AdaOPS, AdaSSP, DPSGDRegression)
-OF_SIZES = (WeightedMean, SampleLimitedMean, WeightedERM)
-OF_TABLE = (GWARegression, SampleLimitedRegression, TwoStageGWARegression)
 
 
 class People:
@@ -72,8 +39,7 @@ class People:
 
     def __init__(self, model, n, budget, *, crowded=False):
         rng = np.random.default_rng(SEED)
-        self.model = clone(model)
-        users = isinstance(model, (*OF_SIZES, *OF_TABLE))
+        self.model, self.relation = clone(model), ROWS[type(model)].neighbors
         if isinstance(model, PACRegression):
             n //= 5
         if isinstance(model, DPSGDRegression):
@@ -83,10 +49,10 @@ class People:
         if model.get_params().get("loss") == "logistic":
             self.y = np.where(self.y < 50, -1, 1)
         epsilon = np.where(rng.random(n) < 0.3, 0.1, 1.0) if budget == "mixed" else budget
-        if isinstance(model, UNIFORM):  # one promise for all: the number that all agreed on
+        if one_promise(model):  # one promise for all: the number that all agreed on
             epsilon = np.min(epsilon)
         self.given = {"epsilon": epsilon}
-        if users:
+        if self.relation.startswith("user"):
             sizes = np.concatenate([np.ones(n // 2, int), np.full(n // 10, 5)])
             owners = np.repeat(np.arange(len(sizes)), sizes)
             if budget == "mixed":
@@ -106,9 +72,9 @@ class People:
         """Before a fit, from public numbers."""
         if isinstance(self.model, PACRegression):
             return self.model.report(X=self.X, y=self.y, **more)
-        if isinstance(self.model, OF_TABLE):
+        if self.relation == "user-labels":
             return self.model.report(X=self.X, **self.given, **more)
-        if isinstance(self.model, OF_SIZES):
+        if self.relation == "user":
             return self.model.report(d=3, users=self.sizes, epsilon=self.budgets, **more)
         return self.model.report(len(self.X), 3, **self.given, **more)
 
@@ -126,10 +92,10 @@ class People:
         if isinstance(model, DPSGDRegression):
             return self.back(same_batches(law, count, rng))
         drawn = law.sample(count, rng=rng)
-        if isinstance(model, (PersonalizedMean, WeightedMean, SampleLimitedMean)):
-            unit = 50 if isinstance(model, PersonalizedMean) else 1
+        if "mean_" in ROWS[type(model)].released:
+            unit = 50 if self.relation == "replace-one" else 1
             return np.column_stack([np.zeros((count, 3)), unit * (drawn - law.center)])
-        if isinstance(model, OF_TABLE):
+        if self.relation == "user-labels":
             k = 4 if model.fit_intercept else 3
             moved = (drawn - law.center)[:, -k:] @ self.plan().back.T
             return moved if k == 4 else np.column_stack([moved, np.zeros(count)])
@@ -173,16 +139,7 @@ class People:
 
     def back(self, theta):
         """Differences on the domain in the user's units, worked out by hand."""
-        cube = isinstance(
-            self.model,
-            (
-                PDPRidge,
-                SampledRidge,
-                SufficientStatisticsRidge,
-                ObjectivePerturbation,
-                GradientDescentRidge,
-            ),
-        )
+        cube = self.relation == "replace-one"
         half = 1.0 if self.model.get_params().get("loss") == "logistic" else 50.0
         radius = self.model.get_params().get("row_norm") or np.sqrt(theta.shape[1])
         if cube or isinstance(self.model, DPSGDRegression):
@@ -196,7 +153,7 @@ class People:
         """Square of the noise of a prediction in each release, averaged over rows."""
         mean, variance = np.append((LOW + HIGH) / 2, 1), np.append((HIGH - LOW) ** 2 / 12, 0)
         moments = np.outer(mean, mean) + np.diag(variance)
-        if isinstance(self.model, (*OF_TABLE, PACRegression)):
+        if self.relation in ("user-labels", ""):
             rows = np.column_stack([self.X, np.ones(len(self.X))])
             moments = rows.T @ rows / len(rows)
         return np.einsum("ri,ij,rj->r", noise, moments, noise)
@@ -300,7 +257,7 @@ def test_after_a_fit_the_object_says_the_same_without_data(model):
     if before.exact:
         assert_allclose(after.noise.prediction, before.noise.prediction, rtol=1e-9)
         assert str(after) == str(before)
-    elif isinstance(model, (OnePosteriorSample, AdaOPS, AdaSSP)):  # how many people is a secret
+    elif people.relation == "add-remove":  # how many people is a secret
         assert after.people is None
         assert after.constant == pytest.approx(EVEN)
     else:
@@ -401,7 +358,7 @@ def test_predictions_at_rows_that_the_caller_names():
 
 
 def _eta(model, n):
-    return clone(model).fit(np.full((n, 3), LOW), np.zeros(n)).eta_
+    return clone(model).fit(np.full((n, 3), LOW), np.zeros(n)).noise_.rate
 
 
 # --- warnings, text, wrong input -----------------------------------------------------------------

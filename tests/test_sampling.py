@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from densities import audit_density
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -276,7 +277,7 @@ def test_too_many_for_an_exact_law():
 
 
 def test_the_largest_exact_law_is_served(monkeypatch):
-    monkeypatch.setattr("pdpbook.personalized.sampling.estimator.LARGEST", 3)
+    monkeypatch.setattr("pdpbook.personalized.sampling.LARGEST", 3)
     X, y = people()
     law = SampledRidge().output_law(X, y, epsilon=[0.5, 1.0, 0.5, 1.0, 0.5])
     assert len(law.etas) == 2**3
@@ -327,7 +328,7 @@ def test_the_exact_rule_spends_the_smallest_budget_too():
     X, y, epsilon = np.zeros((3, 4)), np.zeros(3), np.array([0.02, 1.0, 1.0])
     X[0], y[0] = 1.0, -1.0
     ratios = {
-        rule: audit.audit_density(
+        rule: audit_density(
             SampledRidge(1e4, rule=rule), (X, y), (X, -y), epsilon=epsilon, person=0,
             rng=np.random.default_rng(SEED),
         ).ratio
@@ -432,7 +433,7 @@ def test_what_is_promised():
     for model in (repaired, printed):
         assert model.guarantee_.neighbors == "replace-one"
         assert set(vars(model)) - set(model.get_params()) == {
-            "coef_", "intercept_", "eta_", "guarantee_", "noise_", "n_features_in_"
+            "coef_", "intercept_", "guarantee_", "noise_", "n_features_in_"
         }  # fmt: skip
 
 

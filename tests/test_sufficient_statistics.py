@@ -19,7 +19,7 @@ from pdpbook.sufficient_statistics import (
     SufficientStatisticsRidge,
     statistics_constant,
 )
-from pdpbook.sufficient_statistics.constants import matrix_and_moment, public_sums
+from pdpbook.sufficient_statistics.ridge import matrix_and_moment, public_sums
 
 SEED = 20261121
 DELTA = 1e-6
@@ -379,7 +379,7 @@ def test_fit_draws_once_from_the_stated_law(kind):
     law = model.output_law(X, y, epsilon=epsilon)
     fitted = model.fit(X, y, epsilon=epsilon)
     assert_array_equal(fitted.release_, law.sample(rng=np.random.default_rng(9)))
-    assert fitted.noise_scale_ == law.scale[0]
+    assert fitted.noise_.scale == law.scale[0]
 
 
 @every_kind

@@ -181,7 +181,7 @@ def test_the_noise_is_for_the_largest_slope():
     model = model_of("square", steps=4, epsilon=2.0).fit(X, y, users=users)
     cap = max(model.weights_) / np.sqrt(calibrate_rho(2.0, DELTA))
     assert_allclose(
-        model.noise_scale_, np.abs(score - labels).max() * cap * np.sqrt(2 * 4), rtol=1e-12
+        model.noise_.scale, np.abs(score - labels).max() * cap * np.sqrt(2 * 4), rtol=1e-12
     )
 
 
@@ -496,7 +496,7 @@ def test_output_perturbation_is_weighted_ridge_whatever_the_penalty(lam):
     c = (w / SIZES)[users]
     ridge = np.linalg.solve(X.T @ (c[:, None] * X) + lam * np.eye(3), X.T @ (c * y))
     assert_allclose(law.center, ridge, rtol=1e-3)
-    assert_allclose(model.noise_scale_, 2 * 4 * max(w) / lam, rtol=1e-3)  # the solver costs little
+    assert_allclose(model.noise_.scale, 2 * 4 * max(w) / lam, rtol=1e-3)  # the solver costs little
 
 
 def test_promises_by_optimizer():
@@ -508,7 +508,7 @@ def test_promises_by_optimizer():
     assert pure.guarantee_ == PureDP(np.ones(5), neighbors="user")
     exact = model_of(accounting="gaussian").fit(X, y, users=users)
     assert_allclose(exact.guarantee_.to_approximate(DELTA).epsilon, 1, rtol=1e-9)
-    assert exact.noise_scale_ < model.noise_scale_
+    assert exact.noise_.scale < model.noise_.scale
 
 
 def test_it_is_a_classifier_or_a_regressor():

@@ -51,14 +51,14 @@ def test_the_plan_by_hand():
     model = WeightedMean(sigma2=2.0, y_bounds=(0, 1)).fit(users, np.zeros(13), users=users)
     assert_allclose(model.h_, 1.25, rtol=1e-15)
     assert_allclose(model.weights_, np.array([1, 1.25, 1.25]) / 3.5, rtol=1e-15)
-    assert_allclose(model.noise_scale_, 1.25 / 3.5, rtol=1e-15)
+    assert_allclose(model.noise_.scale, 1.25 / 3.5, rtol=1e-15)
     assert_allclose(model.exposure_, [0.8, 1, 1], rtol=1e-15)
     assert_array_equal(model.users_, ["a", "b", "c"])
     assert model.guarantee_.neighbors == "user"
     limited = SampleLimitedMean(sigma2=2.0, y_bounds=(0, 1))
     limited.fit(users, np.zeros(13), users=users)
     assert limited.max_rows_ == 2
-    assert_allclose(limited.noise_scale_, 2 / 5, rtol=1e-15)
+    assert_allclose(limited.noise_.scale, 2 / 5, rtol=1e-15)
     assert_allclose(limited.exposure_, [0.5, 1, 1], rtol=1e-15)
 
 
@@ -88,7 +88,7 @@ def test_thresholds():
         model = SampleLimitedMean(max_rows=threshold).fit(y, y, users=USERS)
         assert model.max_rows_ == expected
         n_h = np.minimum([1, 2, 5, 20, 60], expected).sum()
-        assert_allclose(model.noise_scale_, 2 * expected / n_h, rtol=1e-15)
+        assert_allclose(model.noise_.scale, 2 * expected / n_h, rtol=1e-15)
     A = (4 / 12) / (2 * 2**2)
     assert (
         SampleLimitedMean().fit(y, y, users=USERS).max_rows_
@@ -123,8 +123,8 @@ def test_budgets_by_user_and_by_row_agree():
     for model in BOTH:
         one = model.fit(y, y, users=USERS, epsilon=BUDGETS)
         assert_array_equal(one.guarantee_.epsilon, list(BUDGETS.values()))
-        scale = one.noise_scale_
-        assert model.fit(y, y, users=USERS, epsilon=by_row).noise_scale_ == scale
+        scale = one.noise_.scale
+        assert model.fit(y, y, users=USERS, epsilon=by_row).noise_.scale == scale
 
 
 def test_personal_budgets_lower_the_noise():
@@ -132,8 +132,8 @@ def test_personal_budgets_lower_the_noise():
     users = np.repeat(range(4), sizes)
     y = np.zeros(12)
     model = WeightedMean(sigma2=1e-9)
-    own = model.fit(y, y, users=users, epsilon={0: 1, 1: 1, 2: 4, 3: 4}).noise_scale_
-    least = model.fit(y, y, users=users, epsilon=1.0).noise_scale_
+    own = model.fit(y, y, users=users, epsilon={0: 1, 1: 1, 2: 4, 3: 4}).noise_.scale
+    least = model.fit(y, y, users=users, epsilon=1.0).noise_.scale
     assert_allclose((least / own) ** 2, (2.5 / 1) ** 2, rtol=1e-6)  # mean over smallest, squared
 
 

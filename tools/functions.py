@@ -137,6 +137,10 @@ def runs(pages: dict[str, Page]) -> str:
     pins = {k.replace("_", "-"): v for k, v in re.findall(r"^([\w.-]+)==(\S+)$", lock, re.M)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
+    extras = project["optional-dependencies"]
+    parts = [one for name in ("tables", "gwa", "accounting", "plots") for one in extras[name]]
+    book = [one for one in extras["book"] if not one.startswith("pdpbook")]
+
     def versions(ranges: list[str]) -> str:
         names = [re.match(r"[\w.-]+", one)[0] for one in ranges]
         return table(["library", "version"], [[code(name), pins[name]] for name in names])
@@ -152,9 +156,9 @@ def runs(pages: dict[str, Page]) -> str:
             "## Versions\n",
             f"Python {project['requires-python'].removeprefix('>=')} or later. The chapters "
             "compute with these libraries.\n",
-            versions(project["dependencies"]),
+            versions([*project["dependencies"], *parts]),
             "The pages are built with these. `requirements.txt` has every other library.\n",
-            versions(project["optional-dependencies"]["book"]),
+            versions(book),
             in_binder((ROOT / "lab" / "benchmarks" / "binder.csv").read_text(encoding="utf-8")),
         ]
     )

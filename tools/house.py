@@ -21,8 +21,8 @@ FLOORS = {
     4: ("charging accounts", "_accounts _layout"),
     3: ("promises, constants", "guarantees sensitivity per_instance huber reports"),
     2: ("noise, algebra, data", "noise ridge datasets _domain"),
-    1: ("blocks, users", "blocks figures _users _budgets _factors"),
-    0: ("checks of input", "check statements advice minimal"),
+    1: ("blocks, users", "blocks figures _users _budgets _factors _pandas"),
+    0: ("checks of input", "check statements advice minimal _extras"),
 }
 FLOOR = {module: floor for floor, (_, names) in FLOORS.items() for module in names.split()}
 

@@ -190,12 +190,65 @@ def _item(row: dict[str, str], here: set[str], said: bool) -> str:
 # --- the package ----------------------------------------------------------------------------------
 
 
+#: what a reader has or wants -> what to take, and the chapter
+CHOICE = {
+    "few people, or no idea yet whether a slope is worth its noise": (
+        "PersonalizedMean",
+        "personalized/pdp_op",
+    ),
+    "people with one row and a budget each": ("ObjectivePerturbation", "personalized/beyond"),
+    "the same, with noise that is known exactly": ("PDPRidge", "personalized/pdp_op"),
+    "the same, and a small chance of failure, or penalties to try afterwards": (
+        "SufficientStatisticsRidge GradientDescentRidge",
+        "personalized/beyond",
+    ),
+    "one promise for all, and who takes part is secret, too": (
+        "AdaSSP AdaOPS",
+        "per_instance/adaops",
+    ),
+    "the same, by noisy steps on random batches": ("DPSGDRegression", "pac/dpsgd"),
+    "the exact loss of each person, to see what a release told about them": (
+        "OnePosteriorSample ops_epsilon",
+        "per_instance/ops",
+    ),
+    "users with many rows, and a mean": ("WeightedMean", "user_level/mean"),
+    "users with many rows, and a median": ("private_quantile", "user_level/quantiles"),
+    "users with many rows, and a line or two classes": ("WeightedERM", "user_level/erm"),
+    "labels that are private, rows that are not": (
+        "GWARegression TwoStageGWARegression",
+        "user_level/gwa",
+    ),
+    "a public pool, of which a secret half is used: PAC privacy": ("PACRegression", "pac/noise"),
+    "a baseline to beat": (
+        "SampledRidge SampleLimitedMean SampleLimitedRegression",
+        "personalized/sampling",
+    ),
+}
+
+
+def choice() -> str:
+    """Which estimator for whom, as a table; refuses names that are gone."""
+    homes = {public: m for m in modules() for public in exported(importlib.import_module(m))}
+    lines = []
+    for wish, (names, chapter) in CHOICE.items():
+        if gone := [name for name in names.split() if name not in homes]:
+            raise Refused(f"which one: {', '.join(gone)} is in no module")
+        found = [f"{{py:obj}}`{name} <{homes[name]}.{name}>`" for name in names.split()]
+        lines.append([wish, ", ".join(found), f"{{doc}}`../{chapter}`"])
+    return table(["you have, or want", "take", "read"], lines)
+
+
 def api(pages: dict[str, Page]) -> str:
     """One section a module: what is in it, a line each, with links to statements."""
     rows = {row["label"]: row for row in statements()}
     here = _labels(pages)
     parts = [
         "# The package\n",
+        "## Which one do I need?\n",
+        "Every estimator has `report()`, which says before anybody's data are read what its noise "
+        "would do. {doc}`../synthesis/your_data` goes the whole way.\n",
+        choice(),
+        "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "
         "leads to the docstring. Arrays go in and come out; randomness is an argument.\n",
     ]

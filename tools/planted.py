@@ -15,7 +15,8 @@ import pandas as pd
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tests"))  # where the bugs are
-from plants import PLANTS, SOUND, Trial  # noqa: E402
+from mechanisms import SOUND  # noqa: E402
+from plants import PLANTS, Trial  # noqa: E402
 
 RESULTS = ROOT / "book" / "foundations" / "results"
 SEED = 2026  # that of the page

@@ -25,14 +25,14 @@ PAGES = "book/back/api/"
 
 
 def exported(module: ModuleType) -> list[str]:
-    """The names a module offers: its `__all__`; of a package, all it imports from its modules."""
+    """The names a module offers: its `__all__`, or its own; a folder, all that it imports."""
     if hasattr(module, "__all__"):
         return list(module.__all__)
-    home = module.__name__.partition(".")[0] + "."
+    home = module.__name__.partition(".")[0] if hasattr(module, "__path__") else module.__name__
     return sorted(
         name
         for name, thing in vars(module).items()
-        if name[0] != "_" and str(getattr(thing, "__module__", "")).startswith(home)
+        if name[0] != "_" and f"{getattr(thing, '__module__', '')}.".startswith(f"{home}.")
     )
 
 

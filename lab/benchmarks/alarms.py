@@ -25,7 +25,8 @@ import pdpbook
 from pdpbook.audit import MechanismAudit
 
 sys.path.append(str(Path(__file__).parents[2] / "tests"))  # where the harness is
-from plants import SOUND, Pair, Trial
+from mechanisms import SOUND
+from plants.plant import Pair, Trial
 
 RECORD = Path(__file__).with_name("alarms.csv")
 SEEDS = {"density": 300, "counts": 20, "attack": 20}

@@ -274,7 +274,7 @@ def halves() -> Iterator[Race]:
         return
 
     def ours():
-        moments = pac.difference_moments(X, y, basis="svd", rng=np.random.default_rng(1))
+        moments = pac.difference_moments(pac.Pool(X, y), basis="svd", rng=np.random.default_rng(1))
         return moments, pac.allocate_noise(moments, 0.75)
 
     draws = ours()[0].draws

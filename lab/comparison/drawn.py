@@ -19,7 +19,7 @@ from pdpbook.gradient import (
 from pdpbook.guarantees import ApproximateDP, GaussianDP, PureDP, half_budget, success_rate
 from pdpbook.noise import gaussian_epsilon, gaussian_mu
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.pac import CalibratedRelease, calibrate_release
+from pdpbook.pac import CalibratedRelease, Pool, calibrate_release
 from pdpbook.personalized import SampledRidge
 from pdpbook.posterior import AdaOPS
 from pdpbook.sufficient_statistics import (
@@ -189,8 +189,7 @@ def pac_release(
     ceiling = success_rate(PureDP(float(budgets.min()), neighbors="add-remove"))
     center, spread = crowd.X.mean(axis=0), crowd.X.std(axis=0)
     release = calibrate_release(
-        (crowd.X - center) / spread,
-        crowd.y,
+        Pool((crowd.X - center) / spread, crowd.y),
         ceiling,
         calibration=calibration,
         task="loss",

@@ -1,29 +1,18 @@
 """Attempts to break a promise: an audit can refute it, never prove it.
 
-Where a mechanism can state the law of its output, `audit_density` compares it with that of a
-neighbor, point by point; `audit_samples` counts events among releases where it cannot.
-`membership_attack` guesses from releases who was in the data. `audit_mechanism` does what fits a
-mechanism, against its own promise.
+`audit_mechanism` holds a mechanism against its own promise on one pair of neighbors: by the exact
+laws of what it releases where it can state them, by counting where it cannot, as `audit_samples`
+does for releases of any kind. `search_neighbors` looks for the pair, and `membership_attack`
+guesses from releases who was in the data.
 """
 
 from pdpbook.audit.deltas import delta_lower_bound
-from pdpbook.audit.density import (
-    SLACK,
-    DensityAudit,
-    NeighborSearch,
-    audit_density,
-    search_neighbors,
-)
-from pdpbook.audit.harness import (
-    MechanismAudit,
-    audit_mechanism,
-    audit_members,
-)
+from pdpbook.audit.density import SLACK, MechanismAudit, NeighborSearch, search_neighbors
+from pdpbook.audit.harness import audit_mechanism, audit_members, differing_person
 from pdpbook.audit.membership import (
     AttackScore,
     GaussianRelease,
     MembershipAttack,
     membership_attack,
 )
-from pdpbook.audit.neighbors import differing_person
 from pdpbook.audit.samples import SampleAudit, audit_samples

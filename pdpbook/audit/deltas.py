@@ -24,8 +24,8 @@ def pair_deltas(
     both = (p, q), (q, p)
     if rows_of(p.sample(2, rng=rng)).shape[1] == 1:
         return "quadrature", np.max([_quadrature(*pair, places, rng) for pair in both], axis=0)
-    each = alarm / (2 * len(places))
-    found = [_certified(*pair, places, draws, rng, each) for pair in both]
+    gains = [_gains(*pair, places, pair[0].sample(draws, rng=rng))[0] for pair in both]
+    found = [delta_lower_bound(gain, alarm / (2 * len(places))) for gain in gains]
     return "draws", np.max(found, axis=0)
 
 
@@ -118,16 +118,6 @@ def _closed_form(p: Any, q: Any, places: Floats) -> tuple[str, Floats]:
         label = float(moved @ x / max(x @ x, 1e-300))
         return "quadrature", np.max(adaptive_profile(places, without, joined, x, label), axis=0)
     return "", places
-
-
-def most_certain(draws: int, alarm: float) -> float:
-    return float(delta_lower_bound(np.ones(draws), alarm))
-
-
-def _certified(
-    p: Any, q: Any, places: Floats, draws: int, rng: np.random.Generator, alarm: float
-) -> Floats:
-    return delta_lower_bound(_gains(p, q, places, p.sample(draws, rng=rng))[0], alarm)
 
 
 def _gains(p: Any, q: Any, places: Floats, points: Any) -> tuple[Floats, Floats]:

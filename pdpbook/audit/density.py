@@ -1,4 +1,4 @@
-"""Attempts to break a promise: audits of the released object by its exact density.
+"""The largest privacy loss between two densities, and a search for the neighbors where it is.
 
 A pure promise says that no output is more than a factor `exp(epsilon)` likelier under one data
 set than under its neighbor. Where a mechanism can state the law of its output, that is checked
@@ -6,14 +6,15 @@ here point by point, without sampling error. Passing is no proof; failing is a r
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
+from pdpbook._pandas import pd
 
 SLACK = 1e-9  # relative: a promise kept with equality is kept
 ULP = float(np.finfo(float).eps)
@@ -31,143 +32,58 @@ class Law(Protocol):
         """Draws of shape (size, d)."""
 
 
-class Mechanism(Protocol):
-    """Anything that can state the exact law of what it releases."""
-
-    def output_law(self, X: Any, y: Any, *, epsilon: Any) -> Law:
-        """Law of the release from these data with these budgets."""
-
-
 @dataclass(frozen=True)
-class DensityAudit:
-    """What one person was promised and one pair of neighbors realizes; see `audit_density`."""
+class MechanismAudit:
+    """What one pair of neighbors shows about the promise of a mechanism."""
 
-    realized: float  #: largest privacy loss found, in nats, less what rounding can explain
-    promised: float  #: the budget of the person who differs
-    draws: int  #: draws from each of the two laws; the extreme points come on top
-    person: int  #: the row that differs
-    #: `data`, `neighbor` and `epsilon` of the pair, to look at or to audit again
+    mechanism: str  #: name of its class
+    promise: str  #: name of the class of its promise
+    neighbors: str  #: the relation of the pair
+    person: int  #: who differs, a row or the place of a user among the sorted labels
+    how: str  #: "largest loss", "closed form", "quadrature", "draws", "counts" or "attack"
+    attack: float  #: what the pair shows at least, a loss in nats, a delta or a success rate
+    promised: float  #: the most that was promised
+    epsilon: float  #: where, for a delta; NaN else
+    draws: int  #: draws or fits on each of the two data sets; 0 where none were needed
+    false_alarm: float  #: chance at most that a promise that is kept is called refuted
+    #: `data`, `neighbor` and `epsilon` of the worst pair of a search, to audit it again
     witness: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
     def ratio(self) -> float:
-        """Realized over promised; above 1 the promise is broken."""
-        return loss_ratio(self.realized, self.promised)
+        """Attack over promise; of a promise of 0, any loss at all is infinitely too much."""
+        if self.promised > 0:
+            return float(max(self.attack, 0.0) / self.promised)
+        return float("inf") if self.attack > 0 else 0.0
 
     @property
     def passed(self) -> bool:
         """Whether this pair does not refute the promise."""
-        return bool(self.ratio <= 1 + SLACK)
+        return bool(self.attack <= self.promised * (1 + SLACK))
 
     def __str__(self) -> str:
-        verdict = "not refuted" if self.passed else "REFUTED"
+        verdict = "not refuted, which proves nothing" if self.passed else "REFUTED"
+        unit = "a success rate of {:.3g}" if self.how == "attack" else "a loss of {:.3g}"
+        if np.isfinite(self.epsilon):
+            unit = f"a delta of {{:.3g}} at {self.epsilon:.3g} nats"
+        shown, most = unit.format(max(self.attack, 0.0)), f"{self.promised:.3g}"
         return (
-            f"Promise {verdict} by this pair: person {self.person} was promised "
-            f"{self.promised:.3g} nats under replace-one neighbors and the densities differ by "
-            f"{self.realized:.3g}, a ratio of {self.ratio:.3g}."
+            f"{self.mechanism}: promise {verdict}. For person {self.person} ({self.neighbors}) "
+            f"the audit by {self.how} shows {shown}; at most {most} was promised."
         )
-
-
-def loss_ratio(realized: float, promised: float) -> float:
-    """Loss over budget; of a budget of 0, any loss at all is infinitely too much."""
-    if promised > 0:
-        return float(realized / promised)
-    return float("inf") if realized > 0 else 0.0
-
-
-def audit_density(
-    mechanism: Mechanism,
-    data: tuple[ArrayLike, ArrayLike],
-    neighbor: tuple[ArrayLike, ArrayLike],
-    *,
-    epsilon: ArrayLike,
-    person: int,
-    rng: np.random.Generator,
-    draws: int = 200,
-) -> DensityAudit:
-    r"""Compare the two output densities of one pair of replace-one neighbors.
-
-    .. math:: \text{realized} = \max_{o}\ \bigl|\ln p_D(o) - \ln p_{D'}(o)\bigr|
-
-    over draws from both laws, over points on the line through both centers beyond either end,
-    from next to the centers to a billion radii out, and over draws blown up as far, so that laws
-    whose tails fall at different rates are told apart whatever the centers.
-
-    Parameters
-    ----------
-    mechanism : object with ``output_law(X, y, *, epsilon)``
-        The law may be any with ``logpdf(points)`` and ``sample(size, *, rng)``. Densities must be
-        those of the released object, every data-dependent step included.
-    data, neighbor : pair of array_like
-        ``(X, y)``, with n rows each, in the mechanism's units.
-    epsilon : float or array_like, shape (n,)
-        Budgets handed to the mechanism; the person's own is what was promised.
-    person : int
-        The one row in which the two may differ, from 0 to n - 1.
-    rng : Generator
-        Source of the draws.
-    draws : int, default 200
-        Draws from each law.
-
-    Returns
-    -------
-    DensityAudit
-        With ``.realized``, ``.promised``, ``.ratio`` and ``.passed``; prints as one sentence.
-
-    Raises
-    ------
-    ValueError
-        If the two data sets differ in shape, or in a row other than `person`.
-
-    Notes
-    -----
-    Statement ``lem-loss-ratio``, chapter *personalized/pdp_op*. An audit can refute a promise,
-    never prove it: it sees one pair. From every log-ratio we take what rounding of the two
-    log-densities can explain, so that very far points do not cry wolf.
-
-    Examples
-    --------
-    >>> from pdpbook.personalized import PersonalizedMean
-    >>> x = [[0.0], [0.0]]
-    >>> audit = audit_density(PersonalizedMean(), (x, [1, -1]), (x, [1, 1]), epsilon=[0.5, 0.1],
-    ...                       person=1, rng=np.random.default_rng(0))
-    >>> round(audit.ratio, 6), audit.passed
-    (1.0, True)
-    """
-    check.rng(rng)
-    draws = check.count(draws, "draws")
-    n = _check_neighbors(data, neighbor, person)
-    budgets = check.epsilon(epsilon, n)
-    laws = [mechanism.output_law(X, y, epsilon=budgets) for X, y in (data, neighbor)]
-    return DensityAudit(
-        realized=largest_loss(laws[0], laws[1], draws, rng),
-        promised=float(budgets[person]),
-        draws=draws,
-        person=int(person),
-        witness={"data": data, "neighbor": neighbor, "epsilon": budgets},
-    )
-
-
-def _check_neighbors(data: Any, neighbor: Any, person: int) -> int:
-    (X, y), (X2, y2) = ([np.asarray(part) for part in pair] for pair in (data, neighbor))
-    if X.shape != X2.shape or y.shape != y2.shape or X.ndim != 2 or y.shape != X.shape[:1]:
-        raise ValueError(
-            "data and neighbor must have X of one shape (n, d) and y of shape (n,); "
-            f"got X {X.shape} and {X2.shape}, y {y.shape} and {y2.shape}"
-        )
-    if not check.count(person, "person", minimum=0) < len(y):
-        raise ValueError(f"person must be a row of the data, 0 to {len(y) - 1}; got {person}")
-    differ = np.flatnonzero((X != X2).any(axis=1) | (y != y2))
-    if not np.isin(differ, person).all():
-        rows = ", ".join(map(str, differ[:10])) + (", ..." if len(differ) > 10 else "")
-        raise ValueError(
-            f"data and neighbor must be replace-one neighbors, equal outside row {person}; "
-            f"they differ in {len(differ)} rows: {rows}"
-        )
-    return len(y)
 
 
 def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
+    r"""Largest log-ratio of two densities, over points where it may be large.
+
+    .. math:: \max_{o}\ \bigl|\ln p_D(o) - \ln p_{D'}(o)\bigr|
+
+    over draws from both laws, over points on the line through both centers beyond either end,
+    from next to the centers to a billion radii out, and over draws blown up as far, so that laws
+    whose tails fall at different rates are told apart whatever the centers. From every log-ratio
+    we take what rounding of the two log-densities can explain, so that very far points do not
+    cry wolf.
+    """
     points = _points(p, q, draws, rng)
     left, right = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
     with np.errstate(invalid="ignore"):
@@ -197,28 +113,28 @@ def _points(p: Law, q: Law, draws: int, rng: np.random.Generator) -> Floats:
 class NeighborSearch(NamedTuple):
     """The outcome of `search_neighbors`; unpacks as ``worst, table``."""
 
-    worst: DensityAudit  #: the largest ratio found; its `witness` holds the pair
+    worst: MechanismAudit  #: the largest ratio found; its `witness` holds the pair
     table: pd.DataFrame  #: one row a pair, with kind, person, promised, realized, ratio
 
 
 class _Pair(NamedTuple):
-    """Neighbors on the domain: person's row of (X, y) against (x, label)."""
+    """Neighbors on the domain: rows (x, y) of everybody, and another row of one person."""
 
     kind: str
-    X: Floats
-    y: Floats
+    rows: Floats
     person: int
-    x: Floats
-    label: float
+    other: Floats
     budgets: Floats
 
-    @property
-    def promised(self) -> float:
-        return float(self.budgets[self.person])
+    def sides(self, mechanism: Any) -> list[tuple[Floats, Floats]]:
+        """Both data sets, in the units of a mechanism."""
+        changed = self.rows.copy()
+        changed[self.person] = self.other
+        return [_in_units(mechanism, rows[:, :-1], rows[:, -1]) for rows in (self.rows, changed)]
 
 
 def search_neighbors(
-    mechanism: Mechanism,
+    mechanism: Any,
     n: int,
     d: int,
     *,
@@ -251,7 +167,7 @@ def search_neighbors(
     trials : int, default 2000
         Pairs before improvement.
     draws : int, default 8
-        Draws from each law, see `audit_density`; the extreme points do most of the work.
+        Draws from each law, see `largest_loss`; the extreme points do most of the work.
     climbs : int, default 3
         How many of the worst pairs to improve.
     steps : int, default 60
@@ -260,57 +176,49 @@ def search_neighbors(
     Returns
     -------
     NeighborSearch
-        ``.worst``, a DensityAudit whose `witness` holds the data, and ``.table``, a DataFrame with
-        columns kind, person, promised, realized, ratio and a row for every pair tried.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or of a wrong shape.
+        ``.worst``, a MechanismAudit whose `witness` holds the data, and ``.table``, a DataFrame
+        with columns kind, person, promised, realized, ratio and a row for every pair tried.
 
     Notes
     -----
-    Statement ``thm-pdp-op``, chapter *personalized/pdp_op*.
+    Statements ``lem-loss-ratio`` and ``thm-pdp-op``, chapter *personalized/pdp_op*.
     """
     check.rng(rng)
     n, d, trials = check.count(n, "n"), check.count(d, "d"), check.count(trials, "trials")
-    draws = check.count(draws, "draws")
-    climbs = check.count(climbs, "climbs", minimum=0)
+    draws, climbs = check.count(draws, "draws"), check.count(climbs, "climbs", minimum=0)
     steps = check.count(steps, "steps", minimum=0)
     scale = check.epsilon(epsilon)
     if np.ndim(scale):
         scale = check.epsilon(scale, n)
-    found: list[tuple[float, float, _Pair]] = []  # ratio and loss of every pair
+    found: list[tuple[MechanismAudit, _Pair]] = []
+    names = type(mechanism).__name__, "PureDP", "replace-one"
 
-    def audit(pair: _Pair, law: Law) -> float:
-        other = _law(mechanism, *_replaced(pair), pair.budgets)
-        realized = largest_loss(law, other, draws, rng)
-        found.append((loss_ratio(realized, pair.promised), realized, pair))
-        return found[-1][0]
+    def audit(pair: _Pair, law: Any = None) -> Any:
+        data, neighbor = pair.sides(mechanism)
+        law = law or mechanism.output_law(*data, epsilon=pair.budgets)
+        other = mechanism.output_law(*neighbor, epsilon=pair.budgets)
+        loss, budget = largest_loss(law, other, draws, rng), float(pair.budgets[pair.person])
+        shown = "largest loss", loss, budget
+        found.append((MechanismAudit(*names, pair.person, *shown, np.nan, draws, 0.0), pair))
+        return law
 
     while len(found) < trials:
         law = None
-        for pair in _propose(n, d, scale, rng):
-            law = law or _law(mechanism, pair.X, pair.y, pair.budgets)  # one law, many neighbors
-            audit(pair, law)
-            if len(found) == trials:
-                break
-    for highest, _, pair in sorted(found, key=lambda item: -item[0])[:climbs]:
+        for pair in islice(_propose(n, d, scale, rng), trials - len(found)):
+            law = audit(pair, law)  # one law, many neighbors
+    for start, pair in sorted(found, key=lambda item: -item[0].ratio)[:climbs]:
+        highest = start.ratio
         for _ in range(steps):
             moved = _changed(pair, rng)
-            ratio = audit(moved, _law(mechanism, moved.X, moved.y, moved.budgets))
-            if ratio >= highest:
-                highest, pair = ratio, moved
-    rows = [(p.kind, p.person, p.promised, realized, ratio) for ratio, realized, p in found]
+            audit(moved)
+            if found[-1][0].ratio >= highest:
+                highest, pair = found[-1][0].ratio, moved
+    rows = [(p.kind, one.person, one.promised, one.attack, one.ratio) for one, p in found]
     table = pd.DataFrame(rows, columns=["kind", "person", "promised", "realized", "ratio"])
-    ratio, _, pair = max(found, key=lambda item: item[0])
-    witness = {
-        "data": _in_units(mechanism, pair.X, pair.y),
-        "neighbor": _in_units(mechanism, *_replaced(pair)),
-        "epsilon": pair.budgets,
-    }
-    realized = ratio * (pair.promised or 1.0)
-    return NeighborSearch(DensityAudit(realized, pair.promised, draws, pair.person, witness), table)
+    worst, pair = max(found, key=lambda item: item[0].ratio)
+    data, neighbor = pair.sides(mechanism)
+    witness = {"data": data, "neighbor": neighbor, "epsilon": pair.budgets}
+    return NeighborSearch(replace(worst, witness=witness), table)
 
 
 def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_Pair]:
@@ -323,21 +231,22 @@ def _propose(n: int, d: int, scale: Any, rng: np.random.Generator) -> Iterator[_
         X, y = rng.random((n, d)), rng.uniform(-1, 1, n)
         if kind != "random":
             X, y = np.round(X), np.where(y < 0, -1.0, 1.0)
+        rows = np.column_stack([X, y])
         for person in people:
-            x, label = rng.random(d), float(rng.uniform(-1, 1))
+            x, label = rng.random(d), rng.uniform(-1, 1)
             if kind == "corners":
-                x, label = np.round(x), float(np.sign(label))
+                x, label = np.round(x), np.sign(label)
             elif kind == "label flip":
-                x, label = X[person], float(-y[person])
-            yield _Pair(kind, X, y, person, x, label, budgets)
+                x, label = X[person], -y[person]
+            yield _Pair(kind, rows, person, np.append(x, label), budgets)
         return
     level = 0.0 if kind == "null others" else float(rng.choice([rng.random(), 1.0]))
     person = people[int(rng.integers(4))]
-    X, y = np.full((n, d), level), np.full(n, sign if level else 0.0)
-    X[person], y[person] = ones, -sign
+    rows = np.tile(np.append(level * ones, sign if level else 0.0), (n, 1))
+    rows[person] = np.append(ones, -sign)
     records = [(ones, sign), (0 * ones, 0.0), (level * ones, sign), (np.round(rng.random(d)), sign)]
     for x, label in records:
-        yield _Pair(kind, X, y, person, x, label, budgets)
+        yield _Pair(kind, rows, person, np.append(x, label), budgets)
 
 
 def _budgets(n: int, scale: Any, rng: np.random.Generator) -> Floats:
@@ -350,30 +259,17 @@ def _budgets(n: int, scale: Any, rng: np.random.Generator) -> Floats:
 
 def _changed(pair: _Pair, rng: np.random.Generator) -> _Pair:
     """The pair with one number of one record replaced: an extreme value, or a random one."""
-    X, y, x, label = pair.X.copy(), pair.y.copy(), pair.x.copy(), pair.label
+    rows, other = pair.rows.copy(), pair.other.copy()
     new = float(rng.choice([0.0, 1.0, rng.random()]))
-    k, row = int(rng.integers(len(x) + 1)), int(rng.integers(len(y)))
+    k, row = int(rng.integers(len(other))), int(rng.integers(len(rows)))
     who = rng.choice(["others", "record", "replacement"])
-    row = row if who == "others" else pair.person
-    if k == len(x):
-        label = 2 * new - 1 if who == "replacement" else label
-        y[row] = y[row] if who == "replacement" else 2 * new - 1
-    elif who == "replacement":
-        x[k] = new
+    if k == len(other) - 1:
+        new = 2 * new - 1  # a label
+    if who == "replacement":
+        other[k] = new
     else:
-        X[row, k] = new
-    return _Pair("climbed", X, y, pair.person, x, label, pair.budgets)
-
-
-def _replaced(pair: _Pair) -> tuple[Floats, Floats]:
-    X, y = pair.X.copy(), pair.y.copy()
-    X[pair.person], y[pair.person] = pair.x, pair.label
-    return X, y
-
-
-def _law(mechanism: Mechanism, X: Floats, y: Floats, budgets: Floats) -> Law:
-    X, y = _in_units(mechanism, X, y)
-    return mechanism.output_law(X, y, epsilon=budgets)
+        rows[row if who == "others" else pair.person, k] = new
+    return pair._replace(kind="climbed", rows=rows, other=other)
 
 
 def _in_units(mechanism: Any, X: Floats, y: Floats) -> tuple[Floats, Floats]:

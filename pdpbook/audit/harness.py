@@ -5,66 +5,30 @@ one that adds too little noise. PAC privacy speaks of no neighbors: its audit is
 """
 
 import inspect
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from pdpbook import Floats, check
-from pdpbook.audit.deltas import most_certain, pair_deltas, promised_deltas, rows_of
-from pdpbook.audit.density import SLACK, largest_loss, loss_ratio
+from pdpbook._users import check_users
+from pdpbook.audit.deltas import delta_lower_bound, pair_deltas, promised_deltas, rows_of
+from pdpbook.audit.density import SLACK, MechanismAudit, largest_loss
 from pdpbook.audit.membership import GaussianRelease, membership_attack
-from pdpbook.audit.neighbors import differing_person
 from pdpbook.audit.samples import audit_samples
 from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
 
 Data = tuple[ArrayLike, ArrayLike]
 
+RELATIONS = ("replace-one", "add-remove", "labels", "user", "user-labels")
 METHODS = ("density", "samples", "fits")
 DRAWS = {"pure": 200, "density": 20_000, "samples": 20_000, "fits": 2000}
 PLACES = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0])  # epsilons at which a delta is looked at
 RELEASED = ("release_", "coef_", "intercept_", "mean_")  # what a fit publishes
 LEAST = 1e-9  # a smaller delta counts as none: rounding of the densities
-
-
-@dataclass(frozen=True)
-class MechanismAudit:
-    """What one pair of neighbors shows about the promise of a mechanism; see `audit_mechanism`."""
-
-    mechanism: str  #: name of its class
-    promise: str  #: name of the class of its promise
-    neighbors: str  #: the relation of the pair
-    person: int  #: who differs, a row or the place of a user among the sorted labels
-    how: str  #: "largest loss", "closed form", "quadrature", "draws", "counts" or "attack"
-    attack: float  #: what the pair shows at least, a loss in nats, a delta or a success rate
-    promised: float  #: the most that was promised
-    epsilon: float  #: where, for a delta; NaN else
-    draws: int  #: draws or fits on each of the two data sets; 0 where none were needed
-    false_alarm: float  #: chance at most that a promise that is kept is called refuted
-
-    @property
-    def ratio(self) -> float:
-        """Attack over promise; above 1 the promise is broken."""
-        return loss_ratio(max(self.attack, 0.0), self.promised)
-
-    @property
-    def passed(self) -> bool:
-        """Whether this pair does not refute the promise."""
-        return bool(self.attack <= self.promised * (1 + SLACK))
-
-    def __str__(self) -> str:
-        verdict = "not refuted, which proves nothing" if self.passed else "REFUTED"
-        unit = "a success rate of {:.3g}" if self.how == "attack" else "a loss of {:.3g}"
-        if np.isfinite(self.epsilon):
-            unit = f"a delta of {{:.3g}} at {self.epsilon:.3g} nats"
-        shown, most = unit.format(max(self.attack, 0.0)), f"{self.promised:.3g}"
-        return (
-            f"{self.mechanism}: promise {verdict}. For person {self.person} ({self.neighbors}) "
-            f"the audit by {self.how} shows {shown}; at most {most} was promised."
-        )
 
 
 def audit_mechanism(
@@ -151,32 +115,112 @@ def audit_mechanism(
             "mechanism must promise the same on both data sets, or the promise depends on them; "
             f"got {promise} And: {other}"
         )
+    names = type(mechanism).__name__, type(promise).__name__
+    report = partial(MechanismAudit, *names, relation, person)
     kind = "pure" if method == "density" and isinstance(promise, PureDP) else method
     size = check.count(DRAWS[kind] if draws is None else draws, "draws")
     place = 0 if promise.n is None else person
-
-    def audit(how: str, attack: float, promised: float, **others: Any) -> MechanismAudit:
-        who = type(mechanism).__name__, type(promise).__name__, relation, person
-        rest = {"epsilon": np.nan, "draws": size, "false_alarm": alarm} | others
-        return MechanismAudit(*who, how, attack, promised, **rest)
-
+    if method == "fits":
+        first, second = (_fits(mechanism, *part, given, size, rng) for part in (one, two))
+    else:
+        p, q = (_law(mechanism, *part, given) for part in (one, two))
+    if method == "samples":
+        first, second = (rows_of(law.sample(size, rng=rng)) for law in (p, q))
     if method != "density":
-        first, second = (
-            _releases(mechanism, *part, given, method, size, rng) for part in (one, two)
-        )
-        counted = audit_samples(first, second, promise, person=place, false_alarm=alarm)
-        return audit("counts", counted.delta, counted.promised, epsilon=counted.epsilon)
-    p, q = (_law(mechanism, *part, given) for part in (one, two))
+        found = audit_samples(first, second, promise, person=place, false_alarm=alarm)
+        return report("counts", found.delta, found.promised, found.epsilon, size, alarm)
     if isinstance(promise, PureDP):
         promised = float(np.ravel(promise.epsilon)[place])
         if hasattr(p, "largest_loss"):  # exactly, where a law knows it
-            size, loss = 0, float(p.largest_loss(q))
-        else:
-            loss = largest_loss(p, q, size, rng)
-        return audit("largest loss", loss, promised, false_alarm=0.0)
-    how, attack, most, where = _by_deltas(p, q, promise, place, size, rng, alarm)
-    drawn = {} if how == "draws" else {"draws": 0, "false_alarm": 0.0}
-    return audit(how, attack, most, epsilon=where, **drawn)
+            return report("largest loss", float(p.largest_loss(q)), promised, np.nan, 0, 0.0)
+        loss = largest_loss(p, q, size, rng)
+        return report("largest loss", loss, promised, np.nan, size, 0.0)
+    how, attack, promised, where = _by_deltas(p, q, promise, place, size, rng, alarm)
+    if how != "draws":
+        size, alarm = 0, 0.0
+    return report(how, attack, promised, where, size, alarm)
+
+
+def differing_person(data: Data, neighbor: Data, relation: str, *, users: Any = None) -> int:
+    """Find the one person in whom two data sets differ, and refuse what are no neighbors.
+
+    Parameters
+    ----------
+    data, neighbor : pair of array_like
+        ``(X, y)`` with X of shape (n, d) and y of shape (n,). Under add-remove neighbors one of
+        them has a row less, and its other rows stand in the same order.
+    relation : {"replace-one", "add-remove", "labels", "user", "user-labels"}
+        As in `guarantees`; "zero-out" compares runs, not data sets.
+    users : array_like, shape (n,), optional
+        Owner of each row, for the last two relations; by default everybody owns one row.
+
+    Returns
+    -------
+    int
+        The row that differs, of the longer data set under add-remove neighbors; for users, the
+        place of the user among the sorted labels. The first one if the data sets are equal.
+
+    Raises
+    ------
+    ValueError
+        If the two are no neighbors: shapes that do not fit, more than one person who differs, or
+        features that differ where labels alone may.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0]]
+    >>> differing_person((X, [0, 1]), (X, [0, 2]), "replace-one")
+    1
+    >>> differing_person((X, [0, 1]), (X[:1], [0]), "add-remove")
+    1
+    """
+    check.choice(relation, "relation", RELATIONS)
+    pairs = [(np.asarray(X), np.asarray(y)) for X, y in (data, neighbor)]
+    for X, y in pairs:
+        if X.ndim != 2 or y.shape != X.shape[:1]:
+            raise ValueError(
+                "data and neighbor must be pairs of X with shape (n, d) and y with shape (n,); "
+                f"got {X.shape} and {y.shape}"
+            )
+    if relation == "add-remove":
+        return _removed_row(pairs)
+    (X, y), (other_X, other_y) = pairs
+    if X.shape != other_X.shape:
+        raise ValueError(
+            f"{relation} neighbors have equally many rows and columns; "
+            f"got shapes {X.shape} and {other_X.shape}"
+        )
+    features = np.flatnonzero((X != other_X).any(axis=1))
+    if relation in ("labels", "user-labels") and features.size:
+        raise ValueError(
+            f"{relation} neighbors differ in labels alone; X differs in row {features[0]}"
+        )
+    rows = np.union1d(features, np.flatnonzero(y != other_y))
+    owners = check_users(users if relation.startswith("user") else None, len(y)).codes
+    who = np.unique(owners[rows])
+    if len(who) > 1:
+        raise ValueError(
+            f"{relation} neighbors differ in one person; data and neighbor differ in {len(who)} "
+            f"(rows {', '.join(map(str, rows[:10]))}{', ...' if len(rows) > 10 else ''})"
+        )
+    return int(who[0]) if len(who) else 0
+
+
+def _removed_row(pairs: list[tuple[NDArray[Any], NDArray[Any]]]) -> int:
+    more, fewer = sorted((np.column_stack(pair) for pair in pairs), key=len, reverse=True)
+    if len(more) != len(fewer) + 1 or more.shape[1] != fewer.shape[1]:
+        raise ValueError(
+            "add-remove neighbors differ by one row; "
+            f"got shapes {pairs[0][0].shape} and {pairs[1][0].shape}"
+        )
+    differs = (more[:-1] != fewer).any(axis=1)
+    row = int(np.argmax(differs)) if differs.any() else len(fewer)
+    if not np.array_equal(np.delete(more, row, axis=0), fewer):
+        raise ValueError(
+            "add-remove neighbors are equal but for one row that is missing; "
+            f"more differs here, from row {row} on"
+        )
+    return row
 
 
 def audit_members(
@@ -243,16 +287,8 @@ def audit_members(
     pool = model.pool(X, y)
     known = model.calibrate(pool, rng)
     release = GaussianRelease(known.center, known.covariance)
-    found = membership_attack(
-        release,
-        len(pool.y),
-        target,
-        rng=rng,
-        sample_rate=promise.sample_rate,
-        shadows=size,
-        trials=size,
-        confidence=1 - alarm,
-    )
+    game = partial(membership_attack, release, len(pool.y), target, shadows=size, trials=size)
+    found = game(sample_rate=promise.sample_rate, confidence=1 - alarm, rng=rng)
     attack = max(found._scores(), key=lambda score: score.successes).interval[0]
     who = type(mechanism).__name__, "PACPrivacy", "membership", int(target)
     return MechanismAudit(*who, "attack", attack, ceiling, np.nan, size, alarm)
@@ -305,17 +341,9 @@ def _law(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Any:
     return clone(mechanism).output_law(X, y, **given)
 
 
-def _releases(
-    mechanism: Any,
-    X: Floats,
-    y: Any,
-    given: dict[str, Any],
-    method: str,
-    draws: int,
-    rng: np.random.Generator,
+def _fits(
+    mechanism: Any, X: Floats, y: Any, given: dict[str, Any], draws: int, rng: np.random.Generator
 ) -> Floats:
-    if method == "samples":
-        return rows_of(_law(mechanism, X, y, given).sample(draws, rng=rng))
     model, out = _seeded(mechanism, rng), []
     for _ in range(draws):
         fitted = vars(model.fit(X, y, **given))
@@ -329,7 +357,8 @@ def _by_deltas(
     """How, and the delta that exceeds its promise most, what was promised there, and where."""
     places, promised = promised_deltas(promise, PLACES, who)
     how, deltas = pair_deltas(p, q, places, draws, rng, alarm)
-    if how == "draws" and most_certain(draws, alarm / (2 * len(places))) <= promised.min():
+    surest = delta_lower_bound(np.ones(draws), alarm / (2 * len(places)))
+    if how == "draws" and surest <= promised.min():
         raise ValueError(
             f"{draws} draws are too few to say anything: even a certain giveaway would not "
             f"refute this promise at false_alarm = {alarm:g}"

@@ -7,14 +7,13 @@ attack can refute a ceiling, never prove it. The ceilings are `pdpbook.pac`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pdpbook import Floats, check
+from pdpbook._pandas import pd
 
 Members = NDArray[np.bool_]
 Release = Callable[[Members, np.random.Generator], ArrayLike]
@@ -40,25 +39,9 @@ class AttackScore:
     @property
     def interval(self) -> tuple[float, float]:
         """Two-sided interval of Clopper and Pearson (1934) for the attacker's true rate."""
-        found = stats.binomtest(self.successes, self.trials).proportion_ci(
-            self.confidence, method="exact"
-        )
-        return float(found.low), float(found.high)
-
-    def refutes(self, ceiling: float) -> bool:
-        """Return whether the whole interval lies above a ceiling.
-
-        Parameters
-        ----------
-        ceiling : float
-            A claimed bound on the success rate, between 0 and 1.
-
-        Returns
-        -------
-        bool
-            True for a ceiling that holds with probability at most ``(1 - confidence) / 2``.
-        """
-        return self.interval[0] > check.delta(ceiling, "ceiling")
+        found = stats.binomtest(self.successes, self.trials)
+        low, high = found.proportion_ci(self.confidence, method="exact")
+        return float(low), float(high)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -78,7 +61,7 @@ class MembershipAttack:
     informed: AttackScore | None  #: who also knows everybody else; None without a density
 
     def refutes(self, ceiling: float) -> bool:
-        """Return whether either attacker refutes a ceiling.
+        """Return whether the whole interval of either attacker lies above a ceiling.
 
         Parameters
         ----------
@@ -92,7 +75,8 @@ class MembershipAttack:
             attacker is no adversary of PAC privacy, and counts because every ceiling of
             `pdpbook.pac` is proved against them as well.
         """
-        return any(score.refutes(ceiling) for score in self._scores())
+        bound = check.delta(ceiling, "ceiling")
+        return any(score.interval[0] > bound for score in self._scores())
 
     @property
     def table(self) -> pd.DataFrame:
@@ -131,8 +115,8 @@ class GaussianRelease:
     Examples
     --------
     >>> release = GaussianRelease(lambda members: [members.sum()], 1.0)
-    >>> release.distance(0, np.array([True, True, False]))
-    1.0
+    >>> release.log_density([0.0], np.array([True, True, False]))
+    -2.0
     """
 
     def __init__(self, statistic: Callable[[Members], ArrayLike], covariance: ArrayLike):
@@ -175,32 +159,12 @@ class GaussianRelease:
         float
             A direction without noise counts as one with 1e-9 of the largest deviation.
         """
-        return -0.5 * self._squared(np.asarray(output, dtype=float) - self._center(members))
-
-    def distance(self, target: int, members: Members) -> float:
-        r"""What the target does to the release, in noise units.
-
-        Parameters
-        ----------
-        target : int
-            Index of the person.
-        members : ndarray of bool, shape (n,)
-            The others; whether the target is marked plays no role.
-
-        Returns
-        -------
-        float
-            :math:`\|\Delta\|_{\Sigma^{-1}}`, which `pac.gaussian_success_rate` takes.
-        """
-        with_, without = _both(members, target)
-        return float(np.sqrt(self._squared(self._center(with_) - self._center(without))))
+        move = np.asarray(output, dtype=float) - self._center(members)
+        along = move if self._basis is None else self._basis.T @ move
+        return float(-0.5 * np.sum((along / self._divisor) ** 2))
 
     def _center(self, members: Members) -> Floats:
         return np.atleast_1d(np.asarray(self.statistic(members), dtype=float))
-
-    def _squared(self, move: Floats) -> float:
-        along = move if self._basis is None else self._basis.T @ move
-        return float(np.sum((along / self._divisor) ** 2))
 
 
 def membership_attack(
@@ -266,7 +230,7 @@ def membership_attack(
     --------
     >>> release = GaussianRelease(lambda members: [members[0] + 0.1 * members.sum()], 0.25)
     >>> attack = membership_attack(release, 10, 0, rng=np.random.default_rng(0))
-    >>> attack.informed.refutes(0.5), attack.refutes(0.95)
+    >>> attack.refutes(0.5), attack.refutes(0.95)
     (True, False)
     """
     check.rng(rng)
@@ -278,8 +242,8 @@ def membership_attack(
     log_density = log_density or getattr(release, "log_density", None)
 
     truth = np.arange(shadows) % 2 == 0
-    _, outputs = _play(release, n, target, truth, q, rng)
-    guess = _fit(outputs[truth], outputs[~truth])
+    _, seen = _play(release, n, target, truth, q, rng)
+    inside, outside = seen[truth], seen[~truth]
     truth = rng.random(trials) < q
     halves, outputs = _play(release, n, target, truth, q, rng)
     lean = np.log(q) - np.log1p(-q)
@@ -296,7 +260,8 @@ def membership_attack(
             for output, (in_, out) in zip(outputs, pairs, strict=True)
         ]
         informed = score("informed", np.asarray(ratio))
-    return MembershipAttack(int(target), max(q, 1 - q), score("shadow", guess(outputs)), informed)
+    shadow = score("shadow", _log_ratio(outputs, inside, outside))
+    return MembershipAttack(int(target), max(q, 1 - q), shadow, informed)
 
 
 def _both(members: Members, target: int) -> tuple[Members, Members]:
@@ -321,19 +286,15 @@ def _play(
     return halves, np.array(outputs)
 
 
-def _fit(inside: Floats, outside: Floats) -> Callable[[Floats], Floats]:
-    """Log-ratio of two Gaussian laws fitted to releases, in units of the pooled deviation."""
+def _log_ratio(outputs: Floats, inside: Floats, outside: Floats) -> Floats:
+    """Of two Gaussian laws fitted to releases, in units of the pooled deviation."""
     pooled = np.concatenate([inside, outside])
     center, scale = pooled.mean(axis=0), pooled.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
-
-    def law(sample: Floats) -> Callable[[Floats], Any]:
-        mean, d = ((sample - center) / scale).mean(axis=0), sample.shape[1]
-        cov = np.atleast_2d(np.cov((sample - center) / scale, rowvar=False)) + FLOOR * np.eye(d)
+    found = []
+    for sample in ((inside - center) / scale, (outside - center) / scale):
+        cov = np.atleast_2d(np.cov(sample, rowvar=False)) + FLOOR * np.eye(sample.shape[1])
         root = stats.Covariance.from_cholesky(np.linalg.cholesky(cov))
-        return lambda outputs: stats.multivariate_normal.logpdf(
-            (outputs - center) / scale, mean, root
-        )
-
-    first, second = law(inside), law(outside)
-    return lambda outputs: first(outputs) - second(outputs)
+        law = stats.multivariate_normal(sample.mean(axis=0), root)
+        found.append(law.logpdf((outputs - center) / scale))
+    return np.asarray(found[0] - found[1])

@@ -7,6 +7,7 @@ known; `membership` plays the game of PAC privacy.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from pdpbook import Floats, check
-from pdpbook.audit.deltas import promised_deltas
+from pdpbook.audit.deltas import promised_deltas, rows_of
 from pdpbook.guarantees import PACPrivacy
 from pdpbook.guarantees.promises import Promise
 
@@ -115,7 +116,12 @@ def audit_samples(
     if not isinstance(promise, Promise):
         raise TypeError(f"promise must be a promise of pdpbook.guarantees; got {promise!r}")
     alarm = check.delta(false_alarm, "false_alarm")
-    releases = _releases(first, second)
+    releases = [rows_of(check.finite(first, "first")), rows_of(check.finite(second, "second"))]
+    if releases[0].ndim != 2 or releases[0].shape != releases[1].shape:
+        raise ValueError(
+            "first and second must have one shape, (draws, m) or (draws,); "
+            f"got {np.shape(first)} and {np.shape(second)}"
+        )
     who = check.count(person, "person", minimum=0)
     if promise.n is not None and who >= promise.n:
         raise ValueError(f"person must be below {promise.n}, the people of the promise; got {who}")
@@ -151,20 +157,6 @@ class _Event(NamedTuple):
     def count(self, releases: Floats) -> int:
         beyond = self.score(releases) > self.threshold
         return int((beyond == self.above).sum())
-
-
-def _releases(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
-    one, two = (
-        np.asarray(check.finite(part, name), dtype=float)
-        for part, name in ((first, "first"), (second, "second"))
-    )
-    one, two = (part[:, None] if part.ndim == 1 else part for part in (one, two))
-    if one.ndim != 2 or one.shape != two.shape:
-        raise ValueError(
-            "first and second must have one shape, (draws, m) or (draws,); "
-            f"got {np.shape(first)} and {np.shape(second)}"
-        )
-    return one, two
 
 
 def _check_enough(n: int, places: Floats, promised: Floats, alarm: float) -> None:
@@ -221,18 +213,15 @@ def _choose(scores: list[Score], train: list[Floats], places: Floats, promised: 
         cuts = both[np.linspace(0, len(both) - 1, THRESHOLDS).astype(int)]
         cuts = np.union1d(cuts, both[[0, 1, 2, -3, -2, -1]])
         below = [np.searchsorted(part, cuts, side="right") / len(part) for part in values]
-        for above in (False, True):
-            p, q = (1 - share if above else share for share in below)
-            for forth in (True, False):
-                likely, rare = (p, q) if forth else (q, p)
-                gain = _cautious(likely, -1, len(values[0])) - np.exp(places)[:, None] * (
-                    _cautious(rare, 1, len(values[0]))
-                )
-                excess = gain - promised[:, None]
-                place, cut = np.unravel_index(np.argmax(excess), excess.shape)
-                if excess[place, cut] > best:
-                    best = float(excess[place, cut])
-                    chosen = _Event(score, float(cuts[cut]), above, forth, int(place))
+        for above, forth in product((False, True), (True, False)):
+            shares = [1 - share if above else share for share in below]
+            likely, rare = shares if forth else shares[::-1]
+            least, most = _cautious(likely, -1, len(values[0])), _cautious(rare, 1, len(values[0]))
+            excess = least - np.exp(places)[:, None] * most - promised[:, None]
+            place, cut = np.unravel_index(np.argmax(excess), excess.shape)
+            if excess[place, cut] > best:
+                best = float(excess[place, cut])
+                chosen = _Event(score, float(cuts[cut]), above, forth, int(place))
     return chosen
 
 

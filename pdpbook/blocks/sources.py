@@ -3,7 +3,11 @@
 Each has `select`, `each` and `map`, which `Rows` documents.
 """
 
+import asyncio
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from copy import copy
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -12,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook import check
-from pdpbook.blocks.clusters import results
 
 ROWS = 1 << 16  # of a block cut from an array
 NUMBERS = 1 << 22  # at most so many in X of such a block, or one row
+PATIENCE = 5.0  # seconds between two looks at the connection to a scheduler
 
 Block = dict[str, NDArray[Any]]
 
@@ -44,7 +48,11 @@ class Views:
             yield {name: column[start : start + step] for name, column in self.columns.items()}
 
     def each(self, function: Callable[..., Any]) -> Iterator[Any]:
-        return _in_turn(function, self.blocks())
+        start = 0
+        for k, block in enumerate(self.blocks()):
+            if n := len(next(iter(block.values()))):
+                yield _apply(function, k, start, block)
+            start += n
 
     def map(self, function: Callable[..., Any]) -> Any:
         return np.concatenate([np.zeros(0), *self.each(partial(_floats, function))])
@@ -91,10 +99,9 @@ class Chunks(Views):
         import dask.array as da
 
         sizes = [size for size in self.sizes if size != 0]
-        if not sizes:
-            return da.zeros(0)
         tasks = zip(self.tasks(partial(_floats, function)), sizes, strict=True)
-        return da.concatenate([da.from_delayed(task, (size,), dtype=float) for task, size in tasks])
+        parts = [da.from_delayed(task, (size,), dtype=float) for task, size in tasks]
+        return da.concatenate(parts) if parts else da.zeros(0)
 
 
 class Kind(NamedTuple):
@@ -134,15 +141,15 @@ class Pieces(Views):
                 f"returned {type(blocks).__name__}"
             )
         kinds: dict[str, Kind] = {}
-        k = -1
-        for k, given in enumerate(blocks):
-            block = self._named(given, k, kinds)
-            self.passes.check(k, block)
+        number = 0
+        for number, given in enumerate(blocks, start=1):
+            block = self._named(given, number - 1, kinds)
+            self.passes.check(number - 1, block)
             yield {name: block[name] for name in self.kept}
-        self.passes.end(k + 1)
+        self.passes.end(number)
 
     def _named(self, given: Any, k: int, kinds: dict[str, Kind]) -> Block:
-        parts = tuple(given) if isinstance(given, tuple | list) else (given,)
+        parts = given if isinstance(given, tuple | list) else (given,)
         if len(parts) != len(self.names):
             raise ValueError(
                 f"blocks must have {len(self.names)} arrays, {', '.join(self.names)}; got "
@@ -243,15 +250,6 @@ def _width(kind: Kind) -> str:
     return f"rows of shape {kind.shape}" if kind.shape else "a single column"
 
 
-def _in_turn(function: Callable[..., Any], blocks: Iterator[Block]) -> Iterator[Any]:
-    start = 0
-    for k, block in enumerate(blocks):
-        n = len(next(iter(block.values())))
-        if n:
-            yield _apply(function, k, start, block)
-        start += n
-
-
 def _apply(function: Callable[..., Any], k: int, start: float, block: Block) -> Any:
     """Run on one block; an error says which, because rows are counted from 0 in each."""
     try:
@@ -279,3 +277,77 @@ def _unless_empty(function: Callable[..., Any], **block: NDArray[Any]) -> Any:
 def _floats(function: Callable[..., Any], **block: NDArray[Any]) -> NDArray[np.float64]:
     part = _unless_empty(function, **block)
     return np.zeros(0) if part is None else np.asarray(part, dtype=float)
+
+
+# --- clusters of Dask, and one error for one that is gone
+
+
+def results(tasks: list[Any]) -> list[Any]:
+    """What tasks return, in their order, from wherever Dask runs them."""
+    from dask import compute
+
+    client = _client()
+    try:
+        if client is None:
+            return list(compute(*tasks))
+        return list(client.sync(_watched, client, client.compute(tasks)))
+    except _of_cluster() as error:
+        kept = str(error).startswith("Missing dependency")  # chunks that were persisted there
+        if isinstance(error, ValueError) and not kept:
+            raise
+        raise ConnectionError(
+            "the cluster that held the blocks is gone, or lost the work on them: start a new "
+            f"one and call again, nothing was released ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _client() -> Any:
+    """The client that Dask would take; None inside a task, where Dask makes room as it waits."""
+    from dask.base import get_scheduler
+
+    distributed: Any = sys.modules.get("distributed")
+    client = getattr(get_scheduler(), "__self__", None)
+    if distributed is None or not isinstance(client, distributed.Client):
+        return None
+    try:
+        distributed.get_worker()
+    except ValueError:
+        return client
+    return None
+
+
+async def _watched(client: Any, futures: list[Any]) -> Any:
+    """Gather as long as there is a scheduler.
+
+    A connection that breaks cancels what was under way. What is submitted to a client that tries
+    to connect again would wait until it gives up, which a setting may put off for hours. For
+    workers Dask waits without end, since a cluster may begin with none: we say so, and wait.
+    """
+    told = False
+    gathering = asyncio.ensure_future(client.gather(futures, asynchronous=True))
+    gathering.add_done_callback(lambda task: task.cancelled() or task.exception())  # if left alone
+    while not (await asyncio.wait([gathering], timeout=PATIENCE))[0]:
+        if client.status != "running":
+            raise CancelledError(f"no scheduler answers, the client is {client.status}")
+        if not told and await _no_workers(client):
+            warnings.warn("the cluster has no workers: waiting for one", stacklevel=2)
+            told = True
+    return gathering.result()
+
+
+async def _no_workers(client: Any) -> bool:
+    """Whether the scheduler says that it has none; one that says nothing may be busy or dead."""
+    try:
+        cluster = await asyncio.wait_for(client.scheduler.identity(n_workers=0), PATIENCE)
+    except OSError:  # no answer, or none in time
+        return False
+    return bool(cluster["n_workers"] == 0)
+
+
+def _of_cluster() -> tuple[type[Exception], ...]:
+    """Errors by which a lost cluster shows: none of reading a chunk, such as a missing file."""
+    client: Any = sys.modules.get("distributed.client")
+    known = vars(client).values() if client else ()
+    errors = [kind for kind in known if isinstance(kind, type) and issubclass(kind, Exception)]
+    own = (kind for kind in errors if kind.__module__.startswith("distributed."))
+    return ValueError, CancelledError, *own

@@ -8,9 +8,9 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from pdpbook import Floats, check
+from pdpbook._pandas import pd
 
 PACKAGED = ("medical-cost", "lenses", "concrete-slump", "automobile")  # data/<name>.csv
 NAMES = (*PACKAGED, "diabetes", "druglib")

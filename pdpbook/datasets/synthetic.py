@@ -117,7 +117,7 @@ def sample_zipf_users(
     Synthetic users of Epasto et al. (2020), read as i.i.d. sizes.
     """
     n, rng = check.count(n, "n"), check.rng(rng)
-    alpha = check.single(check.positive(alpha, "alpha"), "alpha")
+    alpha = check.number(alpha, "alpha")
     if not alpha > 1:
         raise ValueError(f"alpha must be above 1; got {alpha:g}")
     cap = max(1, n // 5) if largest is None else check.count(largest, "largest")

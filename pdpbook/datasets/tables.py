@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pdpbook import Floats, check
+from pdpbook._pandas import pd
 
 
 class EncodedTable(NamedTuple):
@@ -64,8 +64,9 @@ class PublicSchema:
     label: str | None = None
 
     def __post_init__(self) -> None:
-        named = isinstance(self.columns, Mapping)
-        if not (named and all(isinstance(name, str) for name in self.columns)):
+        if not isinstance(self.columns, Mapping) or any(
+            not isinstance(c, str) for c in self.columns
+        ):
             raise TypeError(f"columns must map names to public rules; got {self.columns!r}")
         rules = {name: _rule(name, rule) for name, rule in self.columns.items()}
         if self.label is not None:
@@ -118,8 +119,7 @@ class PublicSchema:
         """
         if not isinstance(frame, pd.DataFrame):
             raise TypeError(f"frame must be a pandas.DataFrame; got {type(frame).__name__}")
-        if not isinstance(clip, (bool, np.bool_)):
-            raise TypeError(f"clip must be True or False; got {clip!r}")
+        check.flag(clip, "clip")
         self._check_columns(list(frame.columns))
         if len(frame) == 0:
             raise ValueError("frame must have at least one row; got none")
@@ -186,8 +186,7 @@ def _numbers(column: pd.Series, name: str, rule: tuple[float, float], clip: bool
     values = column.to_numpy(dtype=float)
     _refuse(column, name, ~np.isfinite(values), "hold finite numbers", "")
     low, high = rule
-    if clip:
-        return np.asarray(np.clip(values, low, high))
+    values = np.clip(values, low, high) if clip else values
     way_out = "Widen the public bounds, or pass clip=True"
     outside = ~((values >= low) & (values <= high))
     _refuse(column, name, outside, f"lie in its public bounds [{low:g}, {high:g}]", way_out)

@@ -10,6 +10,7 @@ from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.guarantees.promises import Promise, PureDP
 from pdpbook.reports.noise import Crowd
+from pdpbook.reports.report import LARGER
 
 
 @mechanism
@@ -44,6 +45,7 @@ class CubeRegressor(PrivateRegressor):
     lam: float = setting(default=1.0, kw_only=False)
     bounds: ArrayLike = setting(default=(0.0, 1.0), rule=check.pairs)
     fit_intercept: bool = setting(default=False, rule=check.flag)
+    _ways = LARGER
 
     def promise(self, people: People) -> Promise:
         return PureDP(people.spent, neighbors="replace-one")
@@ -74,13 +76,7 @@ class CubeRegressor(PrivateRegressor):
 
     def radius(self, d: int) -> float:
         """Return the bound on the norm of a row: the square root of d, or a smaller `row_norm`."""
-        width = getattr(self, "row_norm", None)
-        return float(np.sqrt(d)) if width is None else min(float(width), float(np.sqrt(d)))
+        return check.radius(d, getattr(self, "row_norm", None))
 
     def to_units(self, theta: Floats) -> tuple[Floats, float]:
         return to_user_units(theta, self.n_features_in_, self.bounds, self.y_bounds)
-
-
-def positive_rate(value: float, name: str = "eta") -> float:
-    """Return a rate that noise can have: huge budgets overflow, tiny ones vanish."""
-    return float(check.positive(value, name))

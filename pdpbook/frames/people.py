@@ -1,32 +1,19 @@
 """What a mechanism may look at: records on the domain, what budgets buy, and weighted sums."""
 
+from __future__ import annotations
+
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pdpbook import Floats, check
-from pdpbook._budgets import taking_part, where_above_zero
-from pdpbook._domain import budgets_of, finite_part
+from pdpbook._domain import finite_data
 from pdpbook.blocks import Rows
-from pdpbook.ridge import checked_ridge, ridge_of_factors, ridge_of_sums, weighted_factor
+from pdpbook.ridge import ridge_of_factors, ridge_of_rows, ridge_of_sums, weighted_factor
 
-
-class Rules(Protocol):
-    """What is asked of a mechanism before its law, a block of people at a time."""
-
-    fit_intercept: bool
-    averages: bool
-
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]: ...
-    def strength(self, epsilon: Floats, d: int) -> Floats: ...
-    def relative_weights(self, strength: Floats, d: int) -> Floats: ...
-    def heard(self, epsilon: Floats, d: int) -> Floats: ...
-    def refuse_budgets(self, budgets: Any) -> Any: ...
-    def refuse_column(self, epsilon: Rows) -> None: ...
-    def kept(self, epsilon: Floats) -> Floats: ...
-    def refuse_crowd(self, n: int, d: int) -> None: ...
-    def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]: ...
+if TYPE_CHECKING:
+    from pdpbook.frames.regressor import PrivateRegressor as Rules
 
 
 class People:
@@ -62,13 +49,13 @@ class People:
 
     def __init__(self, rules: Rules, X: Floats, y: Floats, budgets: Any):
         self._rules = rules
-        (self.n, self.columns), constant = X.shape, bool(rules.fit_intercept)
+        self.n, self.columns = X.shape
+        self.d = self.columns + bool(rules.fit_intercept)
         everybody = np.asarray(check.budgets(budgets, self.n, "epsilon"))
-        self.promised: Any = rules.heard(everybody, self.columns + constant)
-        X, y, self.epsilon = taking_part(X, y, self.promised)
-        rules.refuse_crowd(len(y), self.columns + constant)
+        self.promised: Any = rules.heard(everybody, self.d)
+        X, y, self.epsilon = _taking_part(X, y, self.promised)
+        rules.refuse_crowd(len(y), self.d)
         self.X, self.y = rules.to_domain(X, y)
-        self.d = self.X.shape[1]
         self.strength = rules.strength(self.epsilon, self.d)
 
     @property
@@ -79,9 +66,13 @@ class People:
     @property
     def spent(self) -> Any:
         """What everybody's budget buys, 0 for whoever takes no part."""
-        each = np.atleast_1d(self.promised)
-        bought = where_above_zero(lambda own: self._rules.strength(own, self.d), each)
-        return bought.reshape(np.shape(self.promised))[()]
+        if np.ndim(self.promised) == 0:  # in blocks
+            return self.strength[0]
+        if len(self.strength) == len(self.promised):  # no copy of what may be large
+            return self.strength
+        bought = np.zeros(self.promised.shape)
+        bought[self.promised > 0] = self.strength
+        return bought
 
     @property
     def statistics(self) -> tuple[Any, ...]:
@@ -90,7 +81,13 @@ class People:
 
     def ridge(self, lam: float) -> Floats:
         """Return the minimizer of the weighted squares and the penalty, shape (d,)."""
-        return checked_ridge(self.X, self.y, lam, self.weights)
+        gram, moment = self.statistics
+        theta = ridge_of_sums(gram, moment, lam)
+        return self._ridge_again(lam) if theta is None else theta
+
+    def _ridge_again(self, lam: float) -> Floats:
+        """The same of a nearly singular design, from the rows."""
+        return ridge_of_rows(self.X, self.y, lam, self.weights)
 
 
 class PeopleInBlocks(People):
@@ -128,12 +125,7 @@ class PeopleInBlocks(People):
     def statistics(self) -> tuple[Any, ...]:
         return self._statistics
 
-    def ridge(self, lam: float) -> Floats:
-        """Return the minimizer; a nearly singular design takes a second pass."""
-        gram, moment = self.statistics
-        theta = ridge_of_sums(gram, moment, lam)
-        if theta is not None:
-            return theta
+    def _ridge_again(self, lam: float) -> Floats:
         again = self._rows.twice(f"{type(self._rules).__name__}.fit")
         factors = again.each(partial(_factor, self._rules, self._budgets))
         return ridge_of_factors(factors, lam * self._total)
@@ -141,11 +133,19 @@ class PeopleInBlocks(People):
 
 def _part(rules: Rules, budgets: Any, X: Any, y: Any, epsilon: Any) -> tuple[Any, ...]:
     """Records and weights of a block's people who take part, and budgets to keep."""
-    own, brought = budgets_of(budgets, epsilon, len(y))
-    kept = [rules.kept(each) for each in brought]
-    X, y, own = finite_part(np.zeros((len(y), 1)) if X is None else X, y, own)
+    own = np.asarray(check.some_epsilon(budgets if epsilon is None else epsilon, len(y)))
+    kept = [] if epsilon is None else [rules.kept(own)]
+    X, y, own = _taking_part(np.zeros((len(y), 1)) if X is None else X, y, own)
+    if len(y):  # else nobody in this block takes part
+        X, y = finite_data(X, y)
     X, y = rules.to_domain(X, y)
     return X, y, rules.relative_weights(rules.strength(own, X.shape[1]), X.shape[1]), kept
+
+
+def _taking_part(X: Floats, y: Floats, budgets: Floats) -> tuple[Floats, Floats, Floats]:
+    """Rows, labels and budgets of the people whose budget is above 0."""
+    part = budgets > 0
+    return (X, y, budgets) if part.all() else (X[part], y[part], budgets[part])
 
 
 def _sums(

@@ -1,6 +1,6 @@
 """The frame of all mechanisms: settings, data, one law, one promise, one draw, one report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -10,16 +10,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook import Floats, check
 from pdpbook._accounts import charge, check_account
-from pdpbook._domain import (
-    data_of,
-    generator_from,
-    in_hand,
-    note_width,
-    people_in_blocks,
-    predictions,
-    refuse_few,
-)
-from pdpbook.blocks import Rows, in_memory
+from pdpbook._domain import data_of, generator_from, note_width, predictions, refuse_few
+from pdpbook._extras import of_pandas
+from pdpbook._users import refuse_other_index
+from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
 from pdpbook.frames.people import People, PeopleInBlocks
 from pdpbook.frames.settings import check_settings, mechanism, setting
 from pdpbook.guarantees import BudgetAccount, PureDP
@@ -40,7 +34,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     - `law`, what is drawn from: the theorem;
     - `promise`, what everybody is promised, and `pure_promise`, if a pure one holds as well;
     - `check`, which settings do not go together; `refuse_budgets`, which budgets cannot be kept;
-    - `release`, what is kept of a draw, and `noise`, what is public about it.
+    - `release`, what is kept of a draw, and `loudness`, how loud its noise was, which is public.
 
     Parameters
     ----------
@@ -53,7 +47,8 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     noise_ : Noise
-        What is public about the noise; `report` reads it.
+        What is public about the noise, such as ``noise_.rate`` and ``noise_.scale``, in units of
+        the theorem; `report` reads it.
 
     Notes
     -----
@@ -90,6 +85,9 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         """Store what is released of a draw."""
         raise NotImplementedError
 
+    def loudness(self, draw: Any, law: Any) -> Any:
+        """Return rate or scale of the noise of a draw, where it is not planned: public."""
+
     def _check_settings(self, epsilon: Any = None) -> Any:
         """Everything that can be refused before the data are touched; returns the budgets."""
         budgets = check.epsilon(self.epsilon if epsilon is None else epsilon)
@@ -106,11 +104,12 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         promise = self.promise(read)
         pure = promise if isinstance(promise, PureDP) else self.pure_promise(read)
         charge(account, promise, X, read.users, pure=pure)
-        self.release(self.draw(law, read, rng), law, read)
+        drawn = self.draw(law, read, rng)
+        self.release(drawn, law, read)
         self.guarantee_ = promise
         if type(self).pure_promise is not PrivateEstimator.pure_promise:
             self.pure_guarantee_ = pure
-        self._keep_noise(self.crowd(read))
+        self._keep_noise(self.crowd(read), self.loudness(drawn, law))
         return self
 
     def crowd(self, people: Any) -> Crowd:
@@ -260,7 +259,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             in_memory(reader or f"{type(self).__name__}.{method}", X, y, epsilon)
         if epsilon is not None:
             self.refuse_given(epsilon)
-        return self._check_settings(in_hand(self, epsilon, X, y))
+        if is_dask(epsilon):  # checked block by block
+            return self._check_settings()
+        return self._check_settings(by_position(self.epsilon if epsilon is None else epsilon, X, y))
 
     def _fitted(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> People:
         people = self._people(X, y, epsilon, budgets, self.read)
@@ -271,8 +272,36 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return people
 
     def _people(self, X: Any, y: Any, epsilon: Any, budgets: Any, read: Read) -> People:
-        blocks = None if self.needs_rows() is not None else people_in_blocks(X, y, epsilon, budgets)
-        if blocks is not None:
-            names = (name for name in blocks.names if self._reads_rows or name != "X")
-            return PeopleInBlocks(self, blocks.select(*names), budgets)
+        if self.needs_rows() is None and in_blocks(X, y, epsilon):
+            return PeopleInBlocks(self, self._columns(X, y, epsilon, budgets), budgets)
         return People(self, *read(X, y), budgets)
+
+    def _columns(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows:
+        """Columns X, y and perhaps epsilon; budgets that can be read alone are checked here."""
+        owned = isinstance(X, Rows) and "epsilon" in X.names
+        column = epsilon
+        if not is_dask(epsilon) and not (owned and epsilon is None):
+            column = np.asarray(budgets) if np.ndim(budgets) or owned else None
+        rows = rows_of(X, y, epsilon=column)
+        rows = rows.select("X", "y", *(["epsilon"] if "epsilon" in rows.names else []))
+        if "epsilon" in rows.names and rows.whole:
+            if not max(rows.select("epsilon").each(_largest)) > 0:
+                raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
+        return rows if self._reads_rows else rows.select(*rows.names[1:])
+
+
+def _largest(epsilon: Any) -> float:
+    """The largest budget of a block."""
+    return float(np.max(check.some_epsilon(epsilon, len(epsilon)), initial=0.0))
+
+
+def by_position(epsilon: Any, X: Any, y: Any) -> Any:
+    """Budgets of people who are rows, ready to be read by position; values are not looked at."""
+    if isinstance(epsilon, Mapping):
+        raise TypeError(
+            "epsilon must be a number or one value for each row of X: here every row is a person "
+            f"of its own, and there are no users that a mapping could name; got {len(epsilon)} keys"
+        )
+    refuse_other_index(epsilon, "epsilon", X=X, y=y)
+    refuse_other_index(y, "y", X=X)
+    return epsilon.to_numpy() if of_pandas(epsilon, "Series") else epsilon

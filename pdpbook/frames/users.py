@@ -44,7 +44,7 @@ class PeopleWithRows:
         As in `fit`.
     budgets : object
         Budgets as in `fit`, each above 0 or 0.
-    fitting : bool, default False
+    fitting : bool
         Whether scikit-learn is to note names and number of columns.
 
     Attributes
@@ -66,14 +66,7 @@ class PeopleWithRows:
     """
 
     def __init__(
-        self,
-        rules: UserEstimator,
-        X: Any,
-        y: Any,
-        users: Any,
-        budgets: Any,
-        *,
-        fitting: bool = False,
+        self, rules: UserEstimator, X: Any, y: Any, users: Any, budgets: Any, *, fitting: bool
     ):
         rows, labels = rules.read(X, y) if fitting else rules.design(X, y)
         self.users = check_users(users, len(labels), X=X, y=y)
@@ -171,7 +164,7 @@ class UserEstimator(PrivateEstimator):
         """
         in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
         budgets = self._check_settings(epsilon)
-        return self.law(PeopleWithRows(self, X, y, users, budgets))
+        return self.law(PeopleWithRows(self, X, y, users, budgets, fitting=False))
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `fit` was given, of matching lengths."""

@@ -9,5 +9,4 @@ from pdpbook.gradient.accounting import (
     subsampled_gaussian_profile,
 )
 from pdpbook.gradient.descent import DescentLaw, GradientDescentRidge
-from pdpbook.gradient.dpsgd import DPSGDRegression
-from pdpbook.gradient.law import DPSGDLaw
+from pdpbook.gradient.dpsgd import DPSGDLaw, DPSGDRegression

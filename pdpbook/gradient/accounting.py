@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from pdpbook import Floats, check
+from pdpbook._extras import extra
 from pdpbook.noise import gaussian_epsilon, gaussian_mu, gaussian_profile
 
 ACCOUNTANTS = ("pld", "rdp")
@@ -178,7 +179,7 @@ def calibrate_noise_multiplier(
     >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100, accountant="rdp"), 2)
     4.28
     """
-    epsilon = check.single(check.positive(epsilon, "epsilon"), "epsilon")
+    epsilon = check.number(epsilon, "epsilon")
     if epsilon < LEAST:
         raise ValueError(f"epsilon must be at least {LEAST:g} here; got {epsilon:g}")
     delta, accountant = check.delta(delta), check.choice(accountant, "accountant", ACCOUNTANTS)
@@ -224,7 +225,7 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
     >>> round(calibrate_to_success_rate(0.75, 0.1, 100), 3)
     0.888
     """
-    rate = check.single(check.positive(success_rate, "success_rate"), "success_rate")
+    rate = check.number(success_rate, "success_rate")
     if not 0.5 < rate < 1:
         raise ValueError(f"success_rate must be above 0.5 and below 1; got {rate:g}")
     return _calibrated_to_rate(rate, check_rate(sample_rate), check.count(steps, "steps"))
@@ -265,8 +266,7 @@ def _smallest(excess: Callable[[float], float], everybody: float) -> float:
 
 def _accountant(sigma: float, q: float, steps: int, accountant: str) -> Any:
     """The composed accountant of dp-accounting, for add-remove neighbors."""
-    from dp_accounting import dp_event, pld, rdp
-
+    dp_event, pld, rdp = (extra(f"dp_accounting.{name}") for name in ("dp_event", "pld", "rdp"))
     gauss = dp_event.GaussianDpEvent(sigma)
     step = gauss if q == 1 else dp_event.PoissonSampledDpEvent(q, gauss)
     if accountant == "rdp":
@@ -292,7 +292,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _check_run(noise_multiplier: float, sample_rate: float, steps: int) -> tuple[float, float, int]:
-    sigma = check.single(check.positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
+    sigma = check.number(noise_multiplier, "noise_multiplier")
     return sigma, check_rate(sample_rate), check.count(steps, "steps")
 
 
@@ -336,8 +336,7 @@ def subsampled_gaussian_profile(
     array([0.0383, 0.0185, 0.0002])
     """
     epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))
-    mu = 1 / check.single(check.positive(noise_multiplier, "noise_multiplier"), "noise_multiplier")
-    q = check_rate(sample_rate)
+    mu, q = 1 / check.number(noise_multiplier, "noise_multiplier"), check_rate(sample_rate)
     larger = epsilon + np.log1p(-np.expm1(-epsilon) * (1 - q) / q)  # log(1 + (e^epsilon - 1) / q)
     leave = q * gaussian_profile(larger, mu)
     rest = -np.expm1(np.minimum(epsilon + np.log1p(-q), 0.0)) if q < 1 else np.ones_like(epsilon)
@@ -349,7 +348,7 @@ def subsampled_gaussian_profile(
 
 def check_rate(sample_rate: float) -> float:
     """Return the probability of being in a batch as a float, above 0 and at most 1."""
-    rate = check.single(check.positive(sample_rate, "sample_rate"), "sample_rate")
+    rate = check.number(sample_rate, "sample_rate")
     if not rate <= 1:
         raise ValueError(f"sample_rate must be above 0 and at most 1; got {rate:g}")
     return rate

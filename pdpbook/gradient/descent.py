@@ -5,6 +5,7 @@ minimizer has to be reached and every iterate may be seen. Noise added once, to 
 objective, lives in `personalized` and `objective_perturbation`.
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,8 +19,10 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import gaussian_mu
+from pdpbook.noise.laws import check_points, check_size
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
+from pdpbook.reports.report import Ways
 from pdpbook.sensitivity import huber_constant
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
@@ -87,13 +90,8 @@ class DescentLaw:
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density of paths, shape (..., steps * d); returns shape (...)."""
-        points = np.asarray(check.finite(points, "points"))
         d = self.X.shape[1]
-        if points.ndim == 0 or points.shape[-1] != self.steps * d:
-            raise ValueError(
-                f"points must have shape (..., {self.steps * d}), a path each; "
-                f"got shape {points.shape}"
-            )
+        points = check_points(points, self.steps * d, ", a path each")
         path = points.reshape(*points.shape[:-1], self.steps, d)
         before = np.concatenate([np.zeros_like(path[..., :1, :]), path[..., :-1, :]], axis=-2)
         scale = self.step_size * self.sigma
@@ -103,11 +101,13 @@ class DescentLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw paths: shape (steps * d,), or (size, steps * d)."""
-        check.rng(rng)
-        count = 1 if size is None else check.count(size, "size", minimum=0)
-        noise = rng.standard_normal((self.steps, count, self.X.shape[1]))
+        rng, shape = check.rng(rng), check_size(size)
+        noise = rng.standard_normal((self.steps, math.prod(shape), self.X.shape[1]))
         paths = self._run(-self.step_size * self.sigma * noise)
-        return np.asarray(paths[0] if size is None else paths)
+        return np.reshape(paths, (*shape, paths.shape[1]))
+
+    def _clip(self, residuals: Floats) -> Floats:
+        return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))
 
     def _run(self, noise: Floats) -> Floats:
         """Descend from zero; noise of shape (steps, size, d)."""
@@ -116,9 +116,6 @@ class DescentLaw:
             theta = self.next_mean(theta) + noise[k]
             path[k] = theta
         return np.asarray(path.swapaxes(0, 1).reshape(noise.shape[1], self.steps * noise.shape[2]))
-
-    def _clip(self, residuals: Floats) -> Floats:
-        return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))
 
 
 @mechanism
@@ -151,18 +148,18 @@ class GradientDescentRidge(CubeRegressor):
         Number of steps T. More steps get closer to the minimizer, with more noise on each: the
         noise of the sum grows with T, and a few steps are usually best.
     step_size : float, optional
-        :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`, with which every
-        step contracts whatever the data.
+        Length of a step, :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`,
+        with which every step contracts whatever the data.
     loss : {"huber", "square"}, default "huber"
-        The Huber loss has gradients of length :math:`G=2cR` at most; those of the square loss are
-        clipped to `clip_norm`, each person's alone.
+        Loss of a row. The Huber loss has gradients of length :math:`G=2cR` at most; those of the
+        square loss are clipped to `clip_norm`, each person's alone.
     huber_threshold : float, default 1.0
         Where the Huber loss turns linear, :math:`c`, in domain units of the label.
     clip_norm : float, optional
-        Length G to which the gradient of each person's square loss is clipped; by default 2R, the
-        length of a Huber gradient at ``threshold=1``.
+        Length to which the gradient of each person's square loss is clipped, G; by default 2R, that
+        of a Huber gradient at ``huber_threshold=1``.
     row_norm : float, optional
-        Public bound R on the norm of a row on the domain, constant feature included; by default
+        Public bound on the norm of a row on the domain, R, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
 
     Attributes
@@ -170,9 +167,9 @@ class GradientDescentRidge(CubeRegressor):
     guarantee_ : GaussianDP
         What each person was promised, under replace-one neighbors;
         ``guarantee_.to_approximate(delta)`` is the promise that was asked for.
-    sigma_ : float
-        Standard deviation of the noise on each coordinate of a gradient on the domain,
-        data-independent.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is the standard deviation on each
+        coordinate of a gradient on the domain.
 
     Notes
     -----
@@ -186,7 +183,7 @@ class GradientDescentRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = GradientDescentRidge(lam=0.5, delta=1e-6).fit(X, y, epsilon=epsilon)
-    >>> model.coef_.shape, round(model.sigma_, 3)
+    >>> model.coef_.shape, round(model.noise_.scale, 3)
     ((2,), 0.184)
     """
 
@@ -197,6 +194,7 @@ class GradientDescentRidge(CubeRegressor):
     huber_threshold: float = setting(default=1.0, rule=check.scale)
     clip_norm: float | None = setting(default=None, rule=optional(check.scale))
     row_norm: float | None = setting(default=None)
+    _ways = Ways()
 
     def law(self, people: People) -> DescentLaw:
         X, y, d = people.X, people.y, people.d
@@ -242,7 +240,7 @@ class GradientDescentRidge(CubeRegressor):
             )
         huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
         if self.step_size is not None:
-            step = check.single(check.positive(self.step_size, "step_size"), "step_size")
+            step = check.number(self.step_size, "step_size")
             if not step < 1 / self.lam:
                 raise ValueError(
                     f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
@@ -251,7 +249,9 @@ class GradientDescentRidge(CubeRegressor):
 
     def release(self, draw: Floats, law: DescentLaw, people: People) -> None:
         super().release(draw[-people.d :], law, people)
-        self.sigma_ = law.sigma
+
+    def loudness(self, draw: Floats, law: DescentLaw) -> float:
+        return float(law.sigma)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         r"""An estimate, and a bound on the mean square length.
@@ -263,12 +263,12 @@ class GradientDescentRidge(CubeRegressor):
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, step, lam = frame.order, self.step(frame.order), float(self.lam)
-        sigma = self.sigma_ if crowd.fitted else 1 / self.public_rate(crowd)
+        sigma = crowd.loudness or 1 / self.public_rate(crowd)
         added = (step * sigma) ** 2
         most = max(abs(1 - 2 * step * v) for v in (lam, lam + self.radius(k) ** 2))
-
-        def gain(values: Floats) -> Floats:
-            return added * powers((1 - 2 * step * (values + lam)) ** 2, self.steps)
-
         bound = k * added * float(powers(most**2, self.steps))
-        return Noise.of(crowd, frame, through(frame.kept, gain), bound, width=2 * frame.half)
+        ratios = through(
+            frame.kept, lambda v: added * powers((1 - 2 * step * (v + lam)) ** 2, self.steps)
+        )
+        width = 2 * frame.half
+        return Noise.of(crowd, frame, ratios, bound, width=width, scale=sigma)

@@ -4,10 +4,13 @@ One promise for everybody, kept by what a person can add to a sum of gradients. 
 own live in `descent`; how much noise a promise takes, in `accounting`.
 """
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from numpy.typing import ArrayLike
+from scipy import special, stats
 
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
@@ -15,16 +18,152 @@ from pdpbook._domain import ball_to_user_units, features_to_domain, labels_to_do
 from pdpbook.frames.ball import OnePromise
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
-from pdpbook.gradient.accounting import (
-    ACCOUNTANTS,
-    calibrate_noise_multiplier,
-    calibrate_to_success_rate,
-    dpsgd_epsilon,
-)
-from pdpbook.gradient.law import DPSGDLaw
+from pdpbook.gradient import accounting
 from pdpbook.guarantees import ApproximateDP
+from pdpbook.noise.laws import check_points, check_size
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
+
+FEW = 12  # people: with more, the 2^n batches of one step are too many for a density
+BLOCK = 4_000_000  # numbers in the largest temporary array
+
+
+@dataclass(frozen=True, eq=False)
+class DPSGDLaw:
+    r"""Law of all iterates of DP-SGD, one after the other in one vector.
+
+    .. math:: &\theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
+              \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
+              \\ &g_i(\theta) = 2(x_i^\top\theta - y_i)\,x_i, \quad \theta_0 = 0 ,
+
+    where each person is in :math:`S_k` with probability q, whoever else is. Given the iterate
+    before, each is a mixture of one Gaussian a batch: :math:`2^n` of them, so there is a density
+    for a handful of people only. Not private: it holds the data.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d)
+        Rows on the domain.
+    y : ndarray, shape (n,)
+        Labels on the domain.
+    sample_rate : float
+        Probability q with which a person is in a batch.
+    batch_size : int
+        Public divisor b of the noisy sum.
+    clip_norm, learning_rate : float
+        C and :math:`\gamma`.
+    steps : int
+        Number of steps T.
+    noise_multiplier : float
+        :math:`\sigma`: the noise on a sum of gradients deviates by :math:`\sigma C`.
+
+    Notes
+    -----
+    Statement ``alg-dpsgd``, chapter *pac/dpsgd*. Made by `DPSGDRegression.output_law`.
+    """
+
+    X: Floats
+    y: Floats
+    sample_rate: float
+    batch_size: int
+    clip_norm: float
+    learning_rate: float
+    steps: int
+    noise_multiplier: float
+
+    @property
+    def center(self) -> Floats:
+        """The path without noise whose every batch is everybody, with weight q; (steps * d,)."""
+        theta, path = np.zeros(self.X.shape[1]), np.empty((self.steps, self.X.shape[1]))
+        for k in range(self.steps):
+            pull = self._slopes(theta, self.X, self.y) @ self.X
+            theta = theta - self.learning_rate * self.sample_rate * pull / self.batch_size
+            path[k] = theta
+        return path.ravel()
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density of paths, shape (..., steps * d); returns shape (...). At most 12 people."""
+        n, d = self.X.shape
+        if n > FEW:
+            raise ValueError(
+                f"X must have at most {FEW} rows for a density, a mixture of 2^n Gaussians; got {n}"
+            )
+        points = check_points(points, self.steps * d, ", a path each")
+        path = points.reshape(-1, self.steps, d)
+        before = np.concatenate([np.zeros_like(path[:, :1]), path[:, :-1]], axis=1).reshape(-1, d)
+        after = path.reshape(-1, d)
+        total, block = np.empty(len(after)), max(1, BLOCK // (2**n * d))
+        for k in range(0, len(after), block):
+            total[k : k + block] = self._step_logpdf(after[k : k + block], before[k : k + block])
+        return np.asarray(total.reshape(*points.shape[:-1], self.steps).sum(axis=-1))[()]
+
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        """Draw paths: shape (steps * d,), or (size, steps * d)."""
+        rng, shape = check.rng(rng), check_size(size)
+        paths = [self._path(rng) for _ in range(math.prod(shape))]
+        return np.reshape(paths, (*shape, self.steps * self.X.shape[1])).astype(float)
+
+    def _path(self, rng: np.random.Generator) -> Floats:
+        n, d = self.X.shape
+        theta, path = np.zeros(d), np.empty((self.steps, d))
+        for k in range(self.steps):
+            # a binomial number of people, all sets of that size alike: each on their own coin
+            count = int(rng.binomial(n, self.sample_rate))
+            batch = rng.choice(n, count, replace=False, shuffle=False)
+            theta = self.step(theta, self.X.take(batch, axis=0), self.y.take(batch), rng=rng)
+            path[k] = theta
+        return path.ravel()
+
+    def step(self, theta: Floats, X: Floats, y: Floats, *, rng: np.random.Generator) -> Floats:
+        """Draw the iterate after `theta`, given its batch.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (d,)
+            Where the step begins.
+        X, y : ndarray, shapes (b, d) and (b,)
+            Rows and labels of the batch on the domain; each gradient is clipped here.
+        rng : Generator
+
+        Returns
+        -------
+        ndarray, shape (d,)
+            The next iterate, with the noise of one step.
+        """
+        check.rng(rng)
+        pull = self._slopes(theta, X, y) @ X
+        noise = self._deviation(len(y)) * rng.standard_normal(X.shape[1])
+        return np.asarray(theta - self.learning_rate * (pull / self._divisor(len(y)) + noise))
+
+    def _step_logpdf(self, after: Floats, before: Floats) -> Floats:
+        """Log-density of each row of `after`, given the same row of `before`."""
+        n, d = self.X.shape
+        member = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+        count, q = member.sum(axis=1), self.sample_rate
+        rate = special.xlogy(count, q) + special.xlog1py(n - count, -q)
+        divisor = np.array([self._divisor(int(c)) for c in count])
+        scale = self.learning_rate * np.array([self._deviation(int(c)) for c in count])
+        slopes = self._slopes(before, self.X, self.y)
+        pull = (slopes[:, None, :] * member) @ self.X / divisor[:, None]
+        moved = (after - before)[:, None, :] + self.learning_rate * pull
+        terms = rate - (moved**2).sum(axis=2) / (2 * scale**2)
+        terms = terms - d * np.log(scale * np.sqrt(2 * np.pi))
+        return np.asarray(np.logaddexp.reduce(terms, axis=1))
+
+    def _slopes(self, theta: Floats, X: Floats, y: Floats) -> Floats:
+        """Factor s of each clipped gradient s * x, at each of `theta`; shape (..., n)."""
+        slopes = 2 * (theta @ X.T - y)
+        norms = np.sqrt(X**2 @ np.ones(X.shape[1]))  # faster than a sum along short rows
+        length = np.abs(slopes) * norms
+        return np.asarray(slopes * (self.clip_norm / np.maximum(length, self.clip_norm)))
+
+    def _divisor(self, count: int) -> float:
+        """What the sum over a batch of `count` people is divided by: public, whatever the batch."""
+        return self.batch_size
+
+    def _deviation(self, count: int) -> float:
+        """Standard deviation of the noise on the average, which is in the sum before dividing."""
+        return self.noise_multiplier * self.clip_norm / self.batch_size
 
 
 @mechanism
@@ -47,9 +186,9 @@ class DPSGDRegression(OnePromise):
     delta : float, default 1e-5
         Failure probability in (0, 1).
     success_rate : float, optional
-        In place of `epsilon` and `delta`: ceiling above 0.5 and below 1 on how often one guesses
-        right which of two neighbors (see `n_public`) was used, at even odds and independent
-        records, through the total variation.
+        Ceiling on how often one guesses right which of two neighbors (see `n_public`) was used, at
+        even odds and independent records, above 0.5 and below 1; through the total variation, and
+        in place of `epsilon` and `delta`.
     learning_rate : float, default 0.1
         :math:`\gamma`, above 0. On the domain ``1 / d`` is safe whatever the data.
     batch_size : int, default 16
@@ -57,7 +196,7 @@ class DPSGDRegression(OnePromise):
     epochs : int, default 10
         The number of steps is ``epochs * ceil(n / b)``; nobody is seen exactly once an epoch.
     clip_norm : float, default 1.0
-        Length C to which each person's gradient is clipped, alone.
+        Length to which the gradient of each person is clipped, alone: C.
     noise_multiplier : float, optional
         :math:`\sigma`, above 0. By default the smallest that keeps the budget; if given,
         `guarantee_` says which epsilon it keeps with `delta`.
@@ -78,7 +217,9 @@ class DPSGDRegression(OnePromise):
         under "zero-out"; with `success_rate` at epsilon 0, where delta bounds the total variation.
         It covers all iterates together.
     noise_multiplier_, sample_rate_ : float
-        :math:`\sigma` and q, data-independent but for the number of people.
+        :math:`\sigma` and q, data-independent but for the number of people. Accountants read this
+        ratio, whatever C is; ``noise_.scale`` is :math:`\sigma C`, the standard deviation of the
+        noise on each coordinate of a sum of gradients.
     steps_ : int
         T, likewise.
 
@@ -103,7 +244,7 @@ class DPSGDRegression(OnePromise):
     epochs: int = setting(default=10, rule=check.count)
     clip_norm: float = setting(default=1.0, rule=check.scale)
     noise_multiplier: float | None = setting(default=None, rule=optional(check.scale))
-    accountant: str = setting(default="pld", rule=one_of(*ACCOUNTANTS))
+    accountant: str = setting(default="pld", rule=one_of(*accounting.ACCOUNTANTS))
     n_public: int | None = setting(default=None, rule=optional(check.count))
 
     make_law = DPSGDLaw
@@ -111,16 +252,9 @@ class DPSGDRegression(OnePromise):
     def law(self, people: People) -> DPSGDLaw:
         """Return the law of all iterates; the last d entries of a draw are released."""
         rate, steps = self.schedule(len(people.y))
-        return self.make_law(
-            people.X,
-            people.y,
-            rate,
-            self.batch_size,
-            float(self.clip_norm),
-            float(self.learning_rate),
-            steps,
-            self.multiplier(self.level(people), rate, steps),
-        )
+        sigma = self.multiplier(self.level(people), rate, steps)
+        public = self.batch_size, float(self.clip_norm), float(self.learning_rate)
+        return self.make_law(people.X, people.y, rate, *public, steps, sigma)
 
     def promise(self, people: People) -> ApproximateDP:
         neighbors = "zero-out" if self.n_public is None else "add-remove"  # q and T tell n
@@ -129,7 +263,7 @@ class DPSGDRegression(OnePromise):
         epsilon = self.level(people)
         if self.noise_multiplier is not None:
             run = float(self.noise_multiplier), *self.schedule(len(people.y))
-            epsilon = dpsgd_epsilon(*run, self.delta, accountant=self.accountant)
+            epsilon = accounting.dpsgd_epsilon(*run, self.delta, accountant=self.accountant)
         return ApproximateDP(epsilon, self.delta, neighbors=neighbors)
 
     def schedule(self, n: int) -> tuple[float, int]:
@@ -147,8 +281,8 @@ class DPSGDRegression(OnePromise):
         if self.noise_multiplier is not None:
             return float(self.noise_multiplier)
         if self.success_rate is not None:
-            return calibrate_to_success_rate(self.success_rate, rate, steps)
-        return calibrate_noise_multiplier(
+            return accounting.calibrate_to_success_rate(self.success_rate, rate, steps)
+        return accounting.calibrate_noise_multiplier(
             epsilon, self.delta, rate, steps, accountant=self.accountant
         )
 
@@ -156,7 +290,7 @@ class DPSGDRegression(OnePromise):
         if self.success_rate is not None and self.noise_multiplier is not None:
             raise ValueError("success_rate and noise_multiplier must not both be given")
         if self.success_rate is not None:
-            calibrate_to_success_rate(self.success_rate, 1.0, 1)  # refuses bad values
+            accounting.calibrate_to_success_rate(self.success_rate, 1.0, 1)  # refuses bad values
 
     def refuse_given(self, epsilon: Any) -> None:
         for name in ("success_rate", "noise_multiplier"):
@@ -210,8 +344,6 @@ class DPSGDRegression(OnePromise):
         with np.errstate(over="ignore"):
             bound = k * added * float(powers(growth, T))
         slope = 2 * rate * min(1.0, C / (2 * np.sqrt(np.trace(frame.even))))
-
-        def gain(values: Floats) -> Floats:
-            return added * powers((1 - slope * values) ** 2, T)
-
-        return Noise.of(crowd, frame, through(frame.even, gain), bound, width=2 * frame.half)
+        spread = through(frame.even, lambda v: added * powers((1 - slope * v) ** 2, T))
+        width = 2 * frame.half
+        return Noise.of(crowd, frame, spread, bound, width=width, scale=sigma * C)

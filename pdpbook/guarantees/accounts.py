@@ -11,10 +11,10 @@ from threading import Lock
 from typing import Any, NoReturn
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from pdpbook import check
+from pdpbook._extras import extra, of_pandas
 from pdpbook.guarantees.promises import (
     ApproximateDP,
     GaussianDP,
@@ -58,7 +58,7 @@ def compose(*promises: Promise) -> Promise:
         if not isinstance(promise, Promise):
             raise TypeError(f"compose takes promises; got {promise!r}")
         if isinstance(promise, PACPrivacy):
-            promise.to_approximate(0.5)  # raises: it converts nowhere
+            promise._refuse(ApproximateDP)
     relation = promises[0].neighbors
     if other := [p.neighbors for p in promises if p.neighbors != relation]:
         raise ValueError(_missing_relation(relation, other[0]))
@@ -139,9 +139,9 @@ class BudgetAccount:
     """
 
     def __init__(self, epsilon: Any, *, neighbors: str) -> None:
-        self.people: pd.Index | None = None  #: who they are, if the budgets said so
-        if isinstance(epsilon, Mapping | pd.Series):
-            named = pd.Series(epsilon)
+        self.people: Any = None  #: their index, if the budgets said who they are
+        if isinstance(epsilon, Mapping) or of_pandas(epsilon, "Series"):
+            named = extra("pandas").Series(epsilon)
             if not named.index.is_unique:
                 twice = named.index[named.index.duplicated()][0]
                 raise ValueError(f"epsilon must have one budget for each person; two for {twice!r}")
@@ -193,19 +193,17 @@ class BudgetAccount:
             raise ValueError(_missing_relation(self.budget.neighbors, promise.neighbors))
         n = self.budget.n
         amounts = promise.epsilon if people is None else self._of_each(promise, people)
-        if np.ndim(amounts) and len(amounts) != n:
+        if np.ndim(amounts) and (got := len(amounts)) != n:
             kept = "one budget for all" if n is None else f"budgets of {n} people"
-            raise ValueError(
-                f"promise must fit the account, {kept}; got one to {len(amounts)} people"
-            )
+            raise ValueError(f"promise must fit the account, {kept}; got one to {got} people")
         with self._lock:
             self._record(_exact(np.broadcast_to(amounts, (n or 1,))))
 
     def _of_each(self, promise: PureDP, people: Any) -> Any:
         """What everybody in the account is asked for: 0 for those the promise does not name."""
-        who = pd.Index(people)
         if self.people is None:
             raise ValueError("people must be None: the account does not say who its people are")
+        who = extra("pandas").Index(people)
         if promise.n not in (None, len(who)):
             raise ValueError(f"people must be the {promise.n} of the promise; got {len(who)}")
         asked = np.broadcast_to(promise.epsilon, (len(who),))
@@ -213,10 +211,8 @@ class BudgetAccount:
         places = self.people.get_indexer(who)
         if not who.is_unique or (places < 0).any():
             wrong = who[who.duplicated() | (places < 0)][0]
-            raise ValueError(
-                "account must be of the people in the data; it has no budget of its own for "
-                f"{wrong!r}"
-            )
+            missing = f"it has no budget of its own for {wrong!r}"
+            raise ValueError(f"account must be of the people in the data; {missing}")
         amounts = np.zeros(len(self.people))
         amounts[places] = asked
         return amounts
@@ -267,16 +263,13 @@ def _float_below(value: Fraction) -> float:
 
 
 def _missing_relation(first: str, second: str) -> str:
-    removal = next((r for r in ("add-remove", "zero-out") if r in (first, second)), "")
-    twice = (
-        f" (a replacement is a removal and an addition: restate {removal} as replace-one, at "
-        "twice the epsilon)"
-    )
-    return (
-        f"cannot compose a promise against {first!r} with one against {second!r}: it takes a "
-        f"theorem that turns one relation into the other"
-        f"{twice if removal and 'replace-one' in (first, second) else ''}"
-    )
+    both = f"cannot compose a promise against {first!r} with one against {second!r}"
+    missing = f"{both}: it takes a theorem that turns one relation into the other"
+    removal = {first, second} - {"replace-one"}
+    if len(removal) > 1 or not removal <= {"add-remove", "zero-out"}:
+        return missing
+    twice = f"restate {removal.pop()} as replace-one, at twice the epsilon"
+    return f"{missing} (a replacement is a removal and an addition: {twice})"
 
 
 def _total(values: Iterable[Any]) -> Any:

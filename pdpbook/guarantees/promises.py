@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri_exp
 
-from pdpbook import check
+from pdpbook import Floats, check
 from pdpbook.noise import gaussian_profile
 from pdpbook.noise.laws import keep
 
@@ -31,6 +31,9 @@ class Promise:
 
     neighbors: str
     _sentence: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        self._store(**{k: check.each(value, None, k) for k, value in self._parameters().items()})
 
     @property
     def n(self) -> int | None:
@@ -54,10 +57,8 @@ class Promise:
         """
         at, n = np.asarray(check.nonnegative(epsilon, "epsilon")), self.n
         if n is not None and at.ndim and at.shape[-1] not in (1, n):
-            raise ValueError(
-                f"epsilon must be a number or end in an axis of 1 or {n}, the number of people; "
-                f"got shape {at.shape}"
-            )
+            ends = f"end in an axis of 1 or {n}, the number of people"
+            raise ValueError(f"epsilon must be a number or {ends}; got shape {at.shape}")
         return _plain(np.clip(self._profile(at), 0.0, 1.0) + 0.0)  # no -0.0
 
     def to_approximate(self, delta: ArrayLike) -> ApproximateDP:
@@ -74,10 +75,8 @@ class Promise:
         high = low + 1.0
         while np.any(short := self.profile(high) > delta):
             if 2 * float(high.max()) == np.inf:
-                raise ValueError(
-                    f"delta must be at least what {type(self).__name__} allows at every epsilon; "
-                    f"got {np.min(delta):g}"
-                )
+                always = f"what {type(self).__name__} allows at every epsilon"
+                raise ValueError(f"delta must be at least {always}; got {np.min(delta):g}")
             high = np.where(short, 2 * high, high)
         high = np.where(np.asarray(self.profile(0.0)) <= delta, 0.0, high)
         for _ in range(70):
@@ -138,7 +137,7 @@ class Promise:
     def _against(self) -> str:
         return f"against {NEIGHBORS[self.neighbors]}"
 
-    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+    def _profile(self, epsilon: Floats) -> Any:
         raise NotImplementedError
 
     def _refuse(self, target: type[Promise], way_out: str = "") -> NoReturn:
@@ -175,10 +174,7 @@ class PureDP(Promise):
     neighbors: str = field(kw_only=True)
     _sentence: ClassVar[str] = "{epsilon}-differential privacy"
 
-    def __post_init__(self) -> None:
-        self._store(epsilon=check.each(self.epsilon, None, "epsilon"))
-
-    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+    def _profile(self, epsilon: Floats) -> Any:
         return _randomized_response_profile(epsilon, self.epsilon)
 
     def to_zcdp(self) -> ZeroConcentratedDP:
@@ -233,7 +229,7 @@ class ApproximateDP(Promise):
         delta = check.budgets(check.probability(self.delta, "delta"), None, "delta")
         self._store(epsilon=epsilon, delta=delta)
 
-    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+    def _profile(self, epsilon: Floats) -> Any:
         return self.delta + (1 - self.delta) * _randomized_response_profile(epsilon, self.epsilon)
 
 
@@ -261,10 +257,7 @@ class ZeroConcentratedDP(Promise):
     neighbors: str = field(kw_only=True)
     _sentence: ClassVar[str] = "{rho}-zero-concentrated differential privacy"
 
-    def __post_init__(self) -> None:
-        self._store(rho=check.each(self.rho, None, "rho"))
-
-    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+    def _profile(self, epsilon: Floats) -> Any:
         rho = np.where(np.asarray(self.rho) > 0, self.rho, 1.0)
         # a = alpha - 1; the slope of log delta is rho (2a + 1) - log(1 + 1/a) - epsilon
         low = np.minimum(0.0, epsilon - 3 * rho)  # as log a; slope <= 0 here, > 0 at high
@@ -302,10 +295,7 @@ class GaussianDP(Promise):
     neighbors: str = field(kw_only=True)
     _sentence: ClassVar[str] = "{mu}-Gaussian differential privacy"
 
-    def __post_init__(self) -> None:
-        self._store(mu=check.each(self.mu, None, "mu"))
-
-    def _profile(self, epsilon: NDArray[np.float64]) -> Any:
+    def _profile(self, epsilon: Floats) -> Any:
         mu = np.asarray(self.mu)
         known = gaussian_profile(epsilon, np.where(mu > 0, mu, 1.0))
         return np.where(mu > 0, known, 0.0)  # of 0: whoever takes no part
@@ -324,7 +314,7 @@ class PACPrivacy(Promise):
     """PAC privacy of membership: a ceiling on how often any adversary guesses right.
 
     An average over the random half of a public pool, not a bound for every data set. It converts
-    nowhere and composes with nothing: see definition ``def-pac-privacy``, *foundations/promises*.
+    nowhere and composes with nothing: see definition ``def-pac-privacy``, *pac/membership*.
 
     Parameters
     ----------
@@ -374,7 +364,7 @@ class PACPrivacy(Promise):
         self._refuse(ApproximateDP)
 
 
-def _randomized_response_profile(epsilon: NDArray[np.float64], eps0: Any) -> Any:
+def _randomized_response_profile(epsilon: Floats, eps0: Any) -> Any:
     return -np.expm1(np.minimum(epsilon - eps0, 0.0)) / (1 + np.exp(-np.asarray(eps0)))
 
 

@@ -31,18 +31,13 @@ class Plan:
     scale: float  #: of the noise on every entry: Laplace scale or standard deviation
     noise: str
     exposure: Floats  #: (m,), the largest loss of each user: nats, or mu for Gaussian noise
-    report: dict[str, Any]  #: other public attributes of the fitted estimator
+    public: dict[str, Any]  #: other public attributes of the fitted estimator
     pilot: Plan | None = None  #: of an earlier release
 
     @property
     def each(self) -> dict[str, Floats]:
         """Attributes of the fitted estimator, one number a user."""
         return {"exposure_": self.exposure}
-
-    @property
-    def public(self) -> dict[str, Any]:
-        """The other attributes."""
-        return {"scale_": self.scale, **self.report}
 
     @property
     def variance(self) -> float:
@@ -57,7 +52,7 @@ class LabelPrivateRegression(UserRegressor):
     Parameters
     ----------
     fit_intercept : bool, default False
-        Add a column of ones; its coefficient counts in k and gets noise.
+        Append a constant feature 1, as the last one; its coefficient counts in k and gets noise.
 
     Attributes
     ----------
@@ -67,8 +62,9 @@ class LabelPrivateRegression(UserRegressor):
         Released intercept; 0.0 without `fit_intercept`.
     release_ : ndarray, shape (k,)
         What was released; `coef_` is computed from it.
-    scale_ : float
-        Scale of the noise on every entry of `release_`, computed from the matrix that is used.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is its scale on every entry of `release_`,
+        a standard deviation where it is Gaussian.
     rank_ : int
         Rank of X, with the constant.
     n_features_in_ : int
@@ -133,7 +129,8 @@ class LabelPrivateRegression(UserRegressor):
         last = crowd.plan or self.planned(crowd)
         frame = table_frame(crowd.X, self.fit_intercept)
         spread = last.variance * last.back @ last.back.T
-        return Noise.of(crowd, frame, spread, exact=True, width=self.width())
+        width = self.width()
+        return Noise.of(crowd, frame, spread, exact=True, width=width, scale=last.scale)
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
         """Users of a table that is public."""

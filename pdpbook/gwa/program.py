@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from pdpbook import Floats
+from pdpbook._extras import extra
 from pdpbook.gwa.problem import Problem, build_problem
 
 Places = NDArray[np.intp]
@@ -23,9 +24,7 @@ _last = threading.local()  # the program compiled last, and for which design
 
 def load_cvxpy() -> Any:
     """Import it when it is used."""
-    import cvxpy
-
-    return cvxpy
+    return extra("cvxpy")
 
 
 def gwa_program(

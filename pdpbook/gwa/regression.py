@@ -41,8 +41,8 @@ class GWARegression(LabelPrivateRegression):
     Parameters
     ----------
     delta : float, default 0.0
-        0 is Laplace noise. Above 0 it is Gaussian noise, l2 norms of the columns instead, and
-        ``guarantee_`` gives each user the mu of (epsilon, delta).
+        Failure probability in [0, 1). 0 is Laplace noise; above 0 it is Gaussian noise, l2 norms of
+        the columns instead, and ``guarantee_`` gives each user the mu of (epsilon, delta).
     objective : {"parameters", "prediction"}, default "parameters"
         Whose squared error is least: of the coefficients, or of predictions averaged over the
         rows of X (A is the root of the second moments of X, mapped back after the release).
@@ -50,8 +50,8 @@ class GWARegression(LabelPrivateRegression):
         Variance of the coefficients under a prior with mean 0. The release is biased and
         minimizes the Bayes risk; X may lack rank. None is unbiased.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
-        "exact" measures contributions by the largest l1 move of the release, at a cost of
-        :math:`2^{k-1}`, in the weights and in the noise; for Laplace noise.
+        How contributions are measured: "exact" is by the largest l1 move of the release, at a cost
+        of :math:`2^{k-1}`, in the weights and in the noise; for Laplace noise.
     solver : str, default "auto"
         As in `gwa_weights`.
     tol : float, default 1e-8
@@ -215,10 +215,10 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
         a function of public things alone. Of more than 500 thresholds it looks at 500.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
-        "exact" takes the largest l1 move of the release instead of the sum of column norms: less
-        noise, at a cost of :math:`2^{d-1}`.
-    choice : int, default 0
-        Public seed of the rows that are kept. It is no secret, and independent of the labels.
+        How contributions are measured: "exact" is by the largest l1 move of the release instead of
+        the sum of column norms: less noise, at a cost of :math:`2^{d-1}`.
+    selection_seed : int, default 0
+        Says which rows are kept: a random choice that is public, and blind to the labels.
 
     Attributes
     ----------
@@ -246,18 +246,18 @@ class SampleLimitedRegression(LabelPrivateRegression):
     >>> import numpy as np
     >>> X, users = np.ones((4, 1)), ["a", "a", "a", "b"]
     >>> model = SampleLimitedRegression(random_state=0).fit(X, [0.1, 0.2, 0.0, 0.3], users=users)
-    >>> model.max_rows_, round(model.scale_, 6)
+    >>> model.max_rows_, round(model.noise_.scale, 6)
     (1, 1.0)
     """
 
     max_rows: str | int = setting(default="best", rule=limit_on_rows)
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
-    choice: int = setting(default=0, rule=partial(check.count, minimum=0))
+    selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         X = self.with_constant(X)
         basis, d = estimable(X)
-        rows, place = X @ basis, places(users, np.random.default_rng(self.choice))
+        rows, place = X @ basis, places(users, np.random.default_rng(self.selection_seed))
         largest = int(users.sizes.max())
 
         def limited(h: int) -> Plan:

@@ -75,8 +75,8 @@ class TwoStageGWARegression(LabelPrivateRegression):
     reach : float, default 3.5
         The z: clip residuals beyond so many standard deviations.
     sigma2 : float, optional
-        As in `GWARegression`. It also sets where residuals are clipped; too small a value biases,
-        and still costs no privacy.
+        Guess at the variance of the labels, as in `GWARegression`. It also sets where residuals are
+        clipped; too small a value biases, and still costs no privacy.
     solver : str, default "auto"
         As in `gwa_weights`.
     tol : float, default 1e-8
@@ -92,8 +92,8 @@ class TwoStageGWARegression(LabelPrivateRegression):
         The tau, in units of y.
     predicted_ : ndarray, shape (2,)
         Predicted sum of variances with one stage and with two, without the bias of clipping.
-    scale_ : float
-        Scale of the noise on every entry of `release_`, of the last stage.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is that of the last stage.
     gap_ : float
         Certified relative gap of the weights, of the last stage; public.
     guarantee_ : PureDP
@@ -122,7 +122,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
         final = people.plan
         if final.pilot is None:
             return super().law(people)  # type: ignore[no-any-return]
-        rows, tau = self.with_constant(people.X) @ final.back, final.report["clip_"]
+        rows, tau = self.with_constant(people.X) @ final.back, final.public["clip_"]
         return TwoStageLaw(final.pilot, final, rows, people.y, tau)
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
@@ -140,9 +140,9 @@ class TwoStageGWARegression(LabelPrivateRegression):
         final, two = gwa.weigh(rows, users, (1 - f) * epsilon, 2 * tau)
         known = {"predicted_": np.array([variance, two]), "clip_": tau}
         if 2 * tau < (1 - f) * B:
-            report = {**final.report, **known, "stages_": 2}
-            return pilot, replace(final, exposure=pilot.exposure + final.exposure, report=report)
-        return (replace(whole, report={**whole.report, **known, "stages_": 1}),)
+            known = {**final.public, **known, "stages_": 2}
+            return pilot, replace(final, exposure=pilot.exposure + final.exposure, public=known)
+        return (replace(whole, public={**whole.public, **known, "stages_": 1}),)
 
     def release(self, draw: Floats, law: Any, people: PeopleWithRows) -> None:
         super().release(draw, law, people)
@@ -164,7 +164,8 @@ class TwoStageGWARegression(LabelPrivateRegression):
         moves = self.with_constant(crowd.X[crowd.part.rows]) @ final.pilot.back
         moved = final.pilot.variance * (moves**2).sum()
         most = spread + moved * through @ through.T
-        return Noise.of(crowd, frame, spread, most, width=self.width())
+        width = self.width()
+        return Noise.of(crowd, frame, spread, most, width=width, scale=final.scale)
 
 
 def _spread(X: Floats, pilot: Plan, sigma2: float) -> float:

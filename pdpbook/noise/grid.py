@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.noise.laws import check_points, check_size, check_step, check_vector, keep
+from pdpbook.noise.laws import check_points, check_size, check_step, keep
 
 Integers = NDArray[np.int64]
 Randomness = np.random.Generator | random.SystemRandom
@@ -63,8 +63,8 @@ def sample_discrete_laplace(
     rng = rng if isinstance(rng, random.SystemRandom) else check.rng(rng)
     if size is None:
         return _draw(exact, rng)
-    count = check.count(size, "size", minimum=0)
-    return np.array([_draw(exact, rng) for _ in range(count)], dtype=np.int64)
+    draws = range(check.count(size, "size", minimum=0))
+    return np.array([_draw(exact, rng) for _ in draws], dtype=np.int64)
 
 
 def _draw(rate: Fraction, rng: Randomness) -> int:
@@ -143,9 +143,8 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     moves = check.budgets(check.nonnegative(sensitivity, "sensitivity"), None, "sensitivity")
     grid, d = check_step(step), check.count(d, "d")
     slack = 2 * d * Fraction(check.single(check.nonnegative(error, "error"), "error"))
-    steps = [
-        max(1, math.ceil((Fraction(float(s)) + slack) / grid) + d - 1) for s in np.atleast_1d(moves)
-    ]
+    exact = ((Fraction(float(move)) + slack) / grid for move in np.atleast_1d(moves))
+    steps = [max(1, math.ceil(k) + d - 1) for k in exact]
     if max(steps) > LIMIT:
         raise ValueError(f"step must not be finer than 2**-53 of a sensitivity; got {step:g}")
     return steps[0] if np.ndim(moves) == 0 else np.array(steps, dtype=np.int64)
@@ -185,10 +184,8 @@ def grid_rate(
     steps = np.atleast_1d(grid_steps(sensitivity, step, d, error=error))
     budgets = np.atleast_1d(check.positive(epsilon, "epsilon"))
     if len(steps) > 1 and len(budgets) > 1 and len(steps) != len(budgets):
-        raise ValueError(
-            "epsilon and sensitivity must have one length; "
-            f"got {len(budgets)} and {len(steps)} people"
-        )
+        got = f"{len(budgets)} and {len(steps)} people"
+        raise ValueError(f"epsilon and sensitivity must have one length; got {got}")
     pairs = zip(*np.broadcast_arrays(budgets, steps), strict=True)
     rate = min(Fraction(repr(float(b))) / int(k) for b, k in set(pairs))
     return _rate(rate, "epsilon over the steps of a record")
@@ -231,7 +228,7 @@ def grid_laplace(
     >>> law.sample(rng=np.random.default_rng(1)) % 0.25
     array([0.])
     """
-    exact = check_vector(np.atleast_1d(check.finite(values, "values")), "values", "d")
+    exact = check.vector(np.atleast_1d(check.finite(values, "values")), "values", "d")
     rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
     grid = check_step(step)
     center = [math.floor(Fraction(float(v)) / grid + Fraction(1, 2)) for v in exact]
@@ -273,7 +270,7 @@ class GridLaplace:
         raw = np.asarray(self.center)
         if raw.dtype.kind not in "iu":
             raise TypeError(f"center must be made of whole numbers; got {self.center!r}")
-        center = check_vector(raw, "center", "d").astype(np.int64)
+        center = check.vector(raw, "center", "d").astype(np.int64)
         step, rate = float(check_step(self.step)), _rate(self.rate, "rate")
         keep(self, center=center, step=step, rate=rate)
 
@@ -294,7 +291,7 @@ class GridLaplace:
 
 def _rate(rate: Any, name: str) -> Fraction:
     known = isinstance(rate, Fraction)
-    exact = Fraction(rate if known else repr(check.single(check.positive(rate, name), name)))
+    exact = Fraction(rate if known else repr(check.number(rate, name)))
     if not exact >= SLOWEST:
         raise ValueError(
             f"{name} must be at least 2**-40; got {float(exact):g}. Take a coarser step"

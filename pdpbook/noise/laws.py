@@ -14,12 +14,10 @@ from scipy import special
 
 from pdpbook import Floats, check
 
-RATES = 1e-150, 1e150  # beyond them the square of a length is no number
+Size = int | tuple[int, ...] | None
 
 
-def sample_l2_laplace(
-    d: int, eta: float, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
-) -> Floats:
+def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.Generator) -> Floats:
     r"""Draw noise whose density is proportional to :math:`e^{-\eta\|z\|}` on :math:`\mathbb{R}^d`.
 
     The radius is Gamma with shape `d` and rate `eta`, the direction is uniform on the sphere, and
@@ -52,7 +50,7 @@ def sample_l2_laplace(
     >>> sample_l2_laplace(3, 2.0, size=5, rng=np.random.default_rng(1)).shape
     (5, 3)
     """
-    d, eta, rng = check.count(d, "d"), _rate(eta), check.rng(rng)
+    d, eta, rng = check.count(d, "d"), check.rate(eta), check.rng(rng)
     shape = check_size(size)
     length = np.zeros(1)
     while not np.all(length > 0):  # once in 2^52 draws for d = 1: never return noise of length 0
@@ -60,17 +58,6 @@ def sample_l2_laplace(
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
     radius = rng.gamma(shape=d, scale=1 / eta, size=(*shape, 1))  # numpy wants a scale, not a rate
     return np.asarray(radius * (direction / length))
-
-
-def _rate(eta: Any) -> float:
-    rate = check.single(check.positive(eta, "eta"), "eta")
-    low, high = RATES
-    if not low <= rate <= high:
-        raise ValueError(
-            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {rate:g}, "
-            "which follows from epsilon, lam and the domain"
-        )
-    return rate
 
 
 def l2_laplace_radius(d: int, eta: float) -> Any:
@@ -99,7 +86,7 @@ def l2_laplace_radius(d: int, eta: float) -> Any:
     """
     from scipy import stats
 
-    return stats.gamma(check.count(d, "d"), scale=1 / _rate(eta))
+    return stats.gamma(check.count(d, "d"), scale=1 / check.rate(eta))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +117,8 @@ class L2Laplace:
     eta: float
 
     def __post_init__(self) -> None:
-        center = check_vector(check.finite(self.center, "center"), "center", "d")
-        keep(self, center=center, eta=_rate(self.eta))
+        center = check.vector(check.finite(self.center, "center"), "center", "d")
+        keep(self, center=center, eta=check.rate(self.eta))
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
@@ -141,9 +128,7 @@ class L2Laplace:
         constant = d * np.log(self.eta) - special.gammaln(d) - log_area
         return np.asarray(constant - self.eta * distance)[()]
 
-    def sample(
-        self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
-    ) -> Floats:
+    def sample(self, size: Size = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law; shapes as in `sample_l2_laplace`."""
         return self.center + sample_l2_laplace(len(self.center), self.eta, size, rng=rng)
 
@@ -217,10 +202,8 @@ class ProductLaw:
         scale = np.asarray(check.positive(self.scale, "scale"))
         check.choice(self.noise, "noise", ("laplace", "gaussian"))
         if center.ndim != 1 or center.size == 0 or scale.shape != center.shape:
-            raise ValueError(
-                "center and scale must have one shape (m,), m at least 1; "
-                f"got {center.shape} and {scale.shape}"
-            )
+            got = f"{center.shape} and {scale.shape}"
+            raise ValueError(f"center and scale must have one shape (m,), m at least 1; got {got}")
         keep(self, center=center, scale=scale)
 
     def logpdf(self, points: ArrayLike) -> Floats:
@@ -236,9 +219,8 @@ class ProductLaw:
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw from the law: shape (m,), or (size, m)."""
         draw = check.rng(rng).laplace if self.noise == "laplace" else check.rng(rng).normal
-        return np.asarray(
-            self.center + draw(0.0, self.scale, (*check_size(size), len(self.center)))
-        )
+        shape = (*check_size(size), len(self.center))
+        return np.asarray(self.center + draw(0.0, self.scale, shape))
 
 
 def keep(law: Any, **checked: Any) -> None:
@@ -248,14 +230,6 @@ def keep(law: Any, **checked: Any) -> None:
             value = value.copy()
             value.flags.writeable = False
         object.__setattr__(law, name, value)
-
-
-def check_vector(values: Any, name: str, k: str) -> Floats:
-    """Values of shape (k,)."""
-    vector = np.asarray(values)
-    if vector.ndim != 1 or vector.size == 0:
-        raise ValueError(f"{name} must have shape ({k},), {k} at least 1; got shape {vector.shape}")
-    return vector
 
 
 def check_points(points: Any, d: int, what: str = "") -> Floats:
@@ -274,7 +248,7 @@ def check_size(size: Any) -> tuple[int, ...]:
 
 def check_step(step: Any) -> Fraction:
     """The width of a grid, a power of two."""
-    value = check.single(check.positive(step, "step"), "step")
+    value = check.number(step, "step")
     if math.frexp(value)[0] != 0.5:
         raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
     return Fraction(value)

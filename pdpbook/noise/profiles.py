@@ -4,12 +4,12 @@ A profile takes the ratio of sensitivity to noise and returns the smallest delta
 The laws live in `laws`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from pdpbook import Floats, check
@@ -51,19 +51,20 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
     array([0.6321, 0.3935, 0.    ])
     """
     d = check.count(d, "d")
-    epsilon, eps0 = _broadcast(
-        epsilon=check.nonnegative(epsilon, "epsilon"), eps0=check.positive(eps0, "eps0")
-    )
-    delta = np.zeros(epsilon.shape)
-    inside = epsilon < eps0
-    e, e0 = epsilon[inside], eps0[inside]
+    epsilon, eps0 = check.nonnegative(epsilon, "epsilon"), check.positive(eps0, "eps0")
+    epsilon, eps0 = check.together("epsilon and eps0", epsilon, eps0)
     if d == 1:  # the loss has an atom at eps0, so no density to integrate
-        delta[inside] = -np.expm1((e - e0) / 2)
-    else:
-        blocks = range(0, e.size, 1000)  # 1000 rows of nodes at a time
-        parts = [_l2_profile(e[k : k + 1000], d, e0[k : k + 1000]) for k in blocks]
-        delta[inside] = np.concatenate(parts) if parts else 0.0
+        return np.asarray(0.0 - np.expm1(np.minimum(epsilon - eps0, 0.0) / 2))[()]
+    delta = np.zeros(epsilon.shape)
+    for at in places(epsilon < eps0, 1000):
+        delta.flat[at] = _l2_profile(epsilon.flat[at], d, eps0.flat[at])
     return np.asarray(delta)[()]
+
+
+def places(wanted: Any, most: int) -> Iterator[NDArray[np.intp]]:
+    """Where `wanted` holds, in the flat array: at most so many places at a time."""
+    where = np.flatnonzero(wanted)
+    yield from (where[k : k + most] for k in range(0, len(where), most))
 
 
 def _l2_profile(epsilon: Floats, d: int, eps0: Floats) -> Floats:
@@ -91,9 +92,8 @@ def _l2_profile(epsilon: Floats, d: int, eps0: Floats) -> Floats:
         return np.asarray((high - low) * (value @ (weight / 2)))
 
     last = 2 * np.arcsin(np.sqrt((eps0 - epsilon) / (2 * eps0)))  # cos(last) = epsilon / eps0
-    loss = integral(
-        np.maximum(0, np.minimum(peak, last) - width), np.minimum(last, peak + width), last
-    )
+    start = np.maximum(0, np.minimum(peak, last) - width)
+    loss = integral(start, np.minimum(last, peak + width), last)
     mass = integral(np.maximum(0, peak - width), np.minimum(np.pi, peak + width), None)
     return np.minimum(loss / mass, 1.0)
 
@@ -171,9 +171,8 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     >>> gaussian_profile([0.0, 1.0], mu=1.0).round(4)
     array([0.3829, 0.1269])
     """
-    epsilon, mu = _broadcast(
-        epsilon=check.nonnegative(epsilon, "epsilon"), mu=check.positive(mu, "mu")
-    )
+    epsilon, mu = check.nonnegative(epsilon, "epsilon"), check.positive(mu, "mu")
+    epsilon, mu = check.together("epsilon and mu", epsilon, mu)
     with np.errstate(over="ignore", invalid="ignore"):
         a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
         # e^epsilon phi(b) = phi(a): a common factor, so no e^epsilon and no overflow.
@@ -211,7 +210,8 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
     >>> gaussian_epsilon(1e-6, mu=[0.3, 1.0]).round(5)
     array([1.29171, 4.88655])
     """
-    delta, mu = _broadcast(delta=check.probability(delta, "delta"), mu=check.positive(mu, "mu"))
+    delta, mu = check.probability(delta, "delta"), check.positive(mu, "mu")
+    delta, mu = check.together("delta and mu", delta, mu)
 
     def keeps(epsilon: Floats) -> Any:
         return gaussian_profile(epsilon, mu) <= delta
@@ -274,16 +274,5 @@ def _bisect(keeps: Callable[[Floats], Any], *, kept: Any, broken: Any) -> Floats
 
 
 def _budgets(epsilon: ArrayLike, delta: ArrayLike) -> list[Floats]:
-    return _broadcast(
-        epsilon=check.nonnegative(epsilon, "epsilon"), delta=check.probability(delta, "delta")
-    )
-
-
-def _broadcast(**named: Any) -> list[Floats]:
-    """Give all arguments their common shape, or say which shapes do not match."""
-    try:
-        arrays = np.broadcast_arrays(*named.values())
-    except ValueError:
-        shapes = " and ".join(str(np.shape(value)) for value in named.values())
-        raise ValueError(f"{' and '.join(named)} must broadcast; got shapes {shapes}") from None
-    return [np.asarray(array, dtype=float) for array in arrays]
+    epsilon, delta = check.nonnegative(epsilon, "epsilon"), check.probability(delta, "delta")
+    return check.together("epsilon and delta", epsilon, delta)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import interpolate, optimize
 
 from pdpbook import Floats, check
+from pdpbook.frames.people import shares
 from pdpbook.noise import l2_laplace_profile
 from pdpbook.noise.profiles import last_kept
 
@@ -80,7 +81,7 @@ def split_budget(
     budgets = check.positive(epsilon, "epsilon")
     if np.ndim(budgets) != 1:
         raise ValueError("epsilon must have shape (n,), one budget a person; got a single number")
-    kappa = check.single(check.positive(curvature, "curvature"), "curvature")
+    kappa = check.number(curvature, "curvature")
     delta = check.delta(delta, zero=True)
     total = float(budgets.sum())
     if not total > kappa:
@@ -90,7 +91,7 @@ def split_budget(
     if not exact:
         if delta > 0:
             raise ValueError(f"delta must be 0 with exact=False; got {delta:g}")
-        weights, rate = _shares(budgets), total - kappa
+        weights, rate = shares(budgets), total - kappa
         return BudgetSplit(weights, rate * weights, kappa * weights, rate)
     if delta == 0:
         weights = _weights(budgets, kappa, lambda left: left)
@@ -100,11 +101,6 @@ def split_budget(
     if d is None:
         raise ValueError("d must be given with a delta above 0; got None")
     return _with_delta(budgets, kappa, delta, check.count(d, "d"))
-
-
-def _shares(budgets: Floats) -> Floats:
-    share = budgets / budgets.max()  # the sum of huge budgets would overflow
-    return np.asarray(share / share.sum())
 
 
 def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) -> Floats:
@@ -130,7 +126,7 @@ def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) ->
     # shares of the budgets fit under the lower rate; under the upper nothing sums to more than 1
     low, high = float(budgets.sum()) - kappa, float(np.sum(whole))
     if excess(low) <= 0 or low >= high:
-        return _shares(budgets)
+        return shares(budgets)
     rate = high if excess(high) >= 0 else optimize.brentq(excess, low, high, rtol=1e-15)
     weights = solve(float(rate))
     return np.asarray(weights / weights.sum())

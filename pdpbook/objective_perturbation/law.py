@@ -1,5 +1,6 @@
 """The exact law of a minimizer whose objective was tilted at random. Not private."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, sample_l2_laplace
-from pdpbook.noise.laws import check_points
+from pdpbook.noise.laws import Size, check_points
+from pdpbook.noise.profiles import places
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
 NEWTON_STEPS = 12  # for all tilts together; what is left is solved one by one
@@ -69,43 +71,42 @@ class ObjectiveLaw:
 
     def tilt_at(self, points: ArrayLike) -> Floats:
         """Return the tilt b that has its minimizer at each of `points`, shape (..., d)."""
-        theta = self._points(points)
+        theta = check_points(points, self.X.shape[1])
         pull = (self.weights * self._influence(self.y - theta @ self.X.T)) @ self.X
         return np.asarray(2 * (pull - self.lam * theta))
 
     def log_volume(self, points: ArrayLike) -> Floats:
         """Log-determinant of the tilt's Jacobian at `points` of shape (..., d), shape (...)."""
-        theta = self._points(points)
-        flat, d = theta.reshape(-1, theta.shape[-1]), theta.shape[-1]
-        value, block = np.empty(len(flat)), self._block()
-        for k in range(0, len(flat), block):
-            hessian = self._hessian(self._curved(flat[k : k + block]))
+        d = self.X.shape[1]
+        theta = check_points(points, d)
+        value = np.empty(theta.shape[:-1])
+        for at in self._blocks(value):
+            hessian = self._hessian(self._curved(theta.reshape(-1, d)[at]))
             relative = hessian / (2 * self.lam)  # the identity, and what data add
-            value[k : k + block] = np.linalg.slogdet(relative)[1]
-        return np.asarray(d * np.log(2 * self.lam) + value).reshape(theta.shape[:-1])[()]
+            value.flat[at] = np.linalg.slogdet(relative)[1]
+        return np.asarray(d * np.log(2 * self.lam) + value)[()]
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., d); returns shape (...)."""
         noise = L2Laplace(np.zeros(self.X.shape[1]), self.beta)
         return np.asarray(noise.logpdf(self.tilt_at(points)) + self.log_volume(points))[()]
 
-    def sample(
-        self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
-    ) -> Floats:
+    def sample(self, size: Size = None, *, rng: np.random.Generator) -> Floats:
         """Draw tilts and solve; shapes as in `noise.sample_l2_laplace`."""
-        tilt = sample_l2_laplace(self.X.shape[1], self.beta, size, rng=rng)
-        return self.solve(tilt)
+        return self.solve(sample_l2_laplace(self.X.shape[1], self.beta, size, rng=rng))
 
     def solve(self, tilt: ArrayLike) -> Floats:
         """Return the minimizer for each linear term in `tilt`, shape (..., d)."""
-        b = self._points(tilt)
+        b = check_points(tilt, self.X.shape[1])
         flat = b.reshape(-1, b.shape[-1])
-        theta, block = np.empty_like(flat), self._block()
-        for k in range(0, len(flat), block):
-            theta[k : k + block] = self._newton(flat[k : k + block])
+        theta = np.empty_like(flat)
+        for at in self._blocks(theta[:, 0]):
+            theta[at] = self._newton(flat[at])
         error = np.linalg.norm(self.tilt_at(theta) - flat, axis=-1)
-        for left in np.flatnonzero(~(error <= self.gradient_norm)):
-            theta[left] = self._minimizer(flat[left])  # with a line search, or an error
+        how: Any = {"threshold": self.threshold, "gradient_norm": self.gradient_norm}
+        for i in np.flatnonzero(~(error <= self.gradient_norm)):  # by a line search, or an error
+            exact = huber_ridge(self.X, self.y, self.lam, self.weights, linear=flat[i], **how)
+            theta[i] = exact.theta
         return theta.reshape(b.shape)
 
     def _newton(self, tilt: Floats) -> Floats:
@@ -132,16 +133,8 @@ class ObjectiveLaw:
         each = 2 * (self.X.T @ scaled + self.lam * np.eye(self.X.shape[1]))
         return np.asarray(each[at])
 
-    def _block(self) -> int:
-        return max(1, BLOCK // self.X.size)
-
-    def _minimizer(self, tilt: Floats) -> Floats:
-        how: dict[str, Any] = {
-            "threshold": self.threshold,
-            "gradient_norm": self.gradient_norm,
-            "linear": tilt,
-        }
-        return huber_ridge(self.X, self.y, self.lam, self.weights, **how).theta
+    def _blocks(self, points: Any) -> Iterator[NDArray[np.intp]]:
+        return places(np.ones(np.shape(points)), max(1, BLOCK // self.X.size))
 
     def _influence(self, residuals: Floats) -> Floats:
         return np.clip(residuals, -self.threshold, self.threshold)
@@ -151,6 +144,3 @@ class ObjectiveLaw:
 
     def _curved(self, theta: Floats) -> NDArray[np.bool_]:
         return self._curvature(self.y - theta @ self.X.T)
-
-    def _points(self, points: ArrayLike) -> Floats:
-        return check_points(points, self.X.shape[1])

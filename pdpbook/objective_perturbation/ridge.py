@@ -7,7 +7,7 @@ import numpy as np
 
 from pdpbook import Floats, check
 from pdpbook._budgets import smallest, where_above_zero, worth_taking
-from pdpbook.frames.cube import CubeRegressor, positive_rate
+from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
@@ -56,7 +56,7 @@ class ObjectivePerturbation(CubeRegressor):
         more noise: :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j` and
         :math:`\beta=(\sum_j\varepsilon_j-R^2/\lambda)/(4cR)`. Pure promise only.
     row_norm : float, optional
-        Public bound R on the norm of a row on the domain, constant feature included; by default
+        Public bound on the norm of a row on the domain, R, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
 
     Attributes
@@ -65,11 +65,11 @@ class ObjectivePerturbation(CubeRegressor):
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
-    beta_ : float
-        Rate of the tilt on the domain, data-independent.
+    noise_ : Noise
+        What is public about the noise; ``noise_.rate`` is that of the tilt on the domain.
     eta_ : float
-        Rate of the small noise on the output that makes up for an inexact minimizer,
-        data-independent.
+        Rate of the second noise, on the output, which makes up for an inexact minimizer: it is no
+        part of the theorem, and far below the tilt. Data-independent.
 
     Notes
     -----
@@ -91,7 +91,7 @@ class ObjectivePerturbation(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = ObjectivePerturbation(lam=0.5).fit(X, y, epsilon=epsilon)
-    >>> model.coef_.shape, round(model.beta_, 1)
+    >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 71.8)
     """
 
@@ -130,8 +130,10 @@ class ObjectivePerturbation(CubeRegressor):
 
     def release(self, draw: Floats, law: ObjectiveLaw, people: People) -> None:
         super().release(draw, law, people)
-        self.beta_ = law.beta
         self.eta_ = self.output_rate(float(people.epsilon.min()), law.gradient_norm)
+
+    def loudness(self, draw: Floats, law: ObjectiveLaw) -> float:
+        return float(law.beta)
 
     def heard(self, epsilon: Floats, d: int) -> Floats:
         """Return the budgets, 0 for those whose share for the solver would cost the most."""
@@ -168,7 +170,7 @@ class ObjectivePerturbation(CubeRegressor):
 
     def beta(self, split: BudgetSplit, d: int) -> float:
         """Return the rate of the tilt."""
-        return positive_rate(split.rate / (4 * self.huber_threshold * self.radius(d)))
+        return check.number(split.rate / (4 * self.huber_threshold * self.radius(d)), "eta")
 
     def left(self, budgets: Floats) -> Floats:
         """Return what the minimizer may spend: all but the share of an inexact solver."""
@@ -200,7 +202,7 @@ class ObjectivePerturbation(CubeRegressor):
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, lam = frame.order, float(self.lam)
         if crowd.fitted:
-            beta, eta = self.beta_, self.eta_
+            beta, eta = crowd.loudness, self.eta_
         else:
             own = self.heard(crowd.epsilon, k)
             own = own[own > 0]
@@ -209,7 +211,7 @@ class ObjectivePerturbation(CubeRegressor):
         tilt, small = (k + 1) / beta**2, (k + 1) / eta**2
         spread = through(frame.kept, lambda values: tilt / (2 * (values + lam)) ** 2 + small)
         most = k * (tilt / (2 * lam) ** 2 + small)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
+        return Noise.of(crowd, frame, spread, most, width=2 * frame.half, rate=beta)
 
 
 @lru_cache(maxsize=64)

@@ -6,14 +6,7 @@ range or of a wrong shape, with a TypeError or ValueError that names the argumen
 value; ``model="ols"`` also halves without full rank, or that lose it without one person.
 """
 
-from pdpbook.pac.allocation import (
-    COMBINE,
-    NoiseAllocation,
-    allocate_noise,
-    exposure,
-    loss_task,
-    whitener,
-)
+from pdpbook.pac.allocation import COMBINE, allocate_noise, exposure, loss_task, whitener
 from pdpbook.pac.certificate import (
     NoiseCertificate,
     PublicEllipsoid,
@@ -22,12 +15,7 @@ from pdpbook.pac.certificate import (
     empirical_bernstein,
     public_ellipsoid,
 )
-from pdpbook.pac.differences import (
-    BASES,
-    DifferenceMoments,
-    difference_moments,
-    membership_differences,
-)
+from pdpbook.pac.differences import BASES, DifferenceMoments, difference_moments
 from pdpbook.pac.gaussian import gaussian_mutual_information, gaussian_success_rate
 from pdpbook.pac.mixture import JointNoise, joint_covariance, joint_variances, lagrange_variances
 from pdpbook.pac.pool import MODELS, Pool
@@ -41,5 +29,4 @@ from pdpbook.pac.rates import (
     success_rate_to_mi,
     success_rate_to_snr,
 )
-from pdpbook.pac.regression import PACRegression
-from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
+from pdpbook.pac.regression import TASKS, CalibratedRelease, PACRegression, calibrate_release

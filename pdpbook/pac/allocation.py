@@ -5,35 +5,18 @@ Everybody's :math:`C_i = \mathbb{E}\Delta_i\Delta_i^\top` comes from `difference
 moments promise nothing: `certificate` measures fresh halves.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook.pac.differences import DifferenceMoments, signed
-from pdpbook.pac.mixture import joint_covariance, joint_variances, lagrange_variances
+from pdpbook.pac.mixture import JointNoise, joint_covariance, joint_variances, lagrange_variances
 from pdpbook.pac.rates import success_rate_to_snr
 
 COMBINE = ("minimax", "max")  #: one noise for everybody, the cheapest or the maximum
 NULL = 1e-12  # relative; below it a direction of the covariance has no noise
-
-
-@dataclass(frozen=True, eq=False)
-class NoiseAllocation:
-    """A covariance for everybody, what it costs, and how exposed the estimate says people are."""
-
-    covariance: Floats  #: shape (p, p), in the coordinates of the weights
-    snr: float  #: allowed mean squared difference in units of the noise
-    exposure: Floats  #: shape (n,): what it is for each person, by the estimated moments
-    value: float  #: trace of the covariance, or of task times covariance
-    lower_bound: float  #: least value of noise of this form under the same constraints
-    variances: Floats | None  #: shape (p,) in the basis of the moments; None for a full matrix
-
-    @property
-    def gap(self) -> float:
-        """Relative distance of `value` from `lower_bound`; NaN where there is none."""
-        return self.value / self.lower_bound - 1 if self.lower_bound > 0 else float("nan")
 
 
 def allocate_noise(
@@ -45,7 +28,7 @@ def allocate_noise(
     shape: str = "diagonal",
     task: ArrayLike | None = None,
     upper: bool = True,
-) -> NoiseAllocation:
+) -> JointNoise:
     r"""Cheapest noise that keeps a ceiling for everybody, by estimated moments.
 
     .. math:: \min_\Sigma \operatorname{tr}(S\Sigma) \quad\text{subject to}\quad
@@ -75,8 +58,8 @@ def allocate_noise(
 
     Returns
     -------
-    NoiseAllocation
-        Its `covariance` is of the noise to add to the weights.
+    JointNoise
+        Its `noise` is the covariance, shape (p, p), of what to add to the weights.
 
     Notes
     -----
@@ -85,28 +68,22 @@ def allocate_noise(
     """
     check.choice(combine, "combine", COMBINE)
     check.choice(shape, "shape", ("diagonal", "full"))
-    rate = check.single(check.probability(success_rate, "success_rate"), "success_rate")
+    rate = check.delta(success_rate, "success_rate")
     prior = max(moments.sample_rate, 1 - moments.sample_rate)
     tau = float(success_rate_to_snr(rate, calibration, prior))
     second = moments.upper if upper else moments.second
-    V, p = moments.basis, len(moments.basis)
     if shape == "full":
         plain = moments.second.sum(axis=1)
         widen = second.sum(axis=1) / np.where(plain > 0, plain, 1.0)
-        best = joint_covariance(moments.matrices * widen[:, None, None], tau, task)
-        covariance, variances = best.noise, None
-        value, lower = best.value, best.lower_bound
-    else:
-        S = np.eye(p) if task is None else np.asarray(task, dtype=float)
-        price = np.einsum("pk,pq,qk->k", V, S, V)
-        joint = joint_variances(second, tau, price)
-        variances = joint.noise
-        if combine == "max":
-            variances = lagrange_variances(second, tau, price).max(axis=0)
-        covariance = (V * variances) @ V.T
-        value, lower = float(price @ variances), joint.lower_bound
-    seen = exposure(covariance, moments.matrices)
-    return NoiseAllocation(covariance, tau, seen, value, lower, variances)
+        return joint_covariance(moments.matrices * widen[:, None, None], tau, task)
+    V = moments.basis
+    S = np.eye(len(V)) if task is None else np.asarray(task, dtype=float)
+    price = np.einsum("pk,pq,qk->k", V, S, V)
+    best = joint_variances(second, tau, price)
+    variances = best.noise
+    if combine == "max":
+        variances = lagrange_variances(second, tau, price).max(axis=0)
+    return replace(best, noise=(V * variances) @ V.T, value=float(price @ variances))
 
 
 def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:

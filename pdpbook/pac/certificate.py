@@ -119,7 +119,7 @@ def empirical_bernstein(
     0.5745
     """
     T, log = check.count(draws, "draws", minimum=2), np.log(2 / check.delta(failure, "failure"))
-    Q = check.single(check.positive(largest, "largest"), "largest")
+    Q = check.number(largest, "largest")
     spread = np.sqrt(2 * np.asarray(variance) * log / T)
     return np.asarray(mean) + spread + 7 * Q * log / (3 * (T - 1))
 
@@ -197,7 +197,7 @@ class NoiseCertificate:
 
     def scaled(self, factor: float) -> Self:
         """The certificate of the covariance times `factor`, for the same draws and ellipsoid."""
-        c = check.single(check.positive(factor, "factor"), "factor")
+        c = check.number(factor, "factor")
         in_units = ("mean", "standard_error", "bound", "student", "largest")
         return replace(self, **{name: getattr(self, name) / c for name in in_units})
 
@@ -211,14 +211,10 @@ class NoiseCertificate:
 
 
 def certify_noise(
-    X: ArrayLike,
-    y: ArrayLike,
+    pool: Pool,
     covariance: ArrayLike,
     success_rate: float,
     *,
-    model: str = "ridge",
-    alpha: float = 1.0,
-    fit_intercept: bool = True,
     calibration: str = "mi",
     sample_rate: float = 0.5,
     region: PublicEllipsoid | None = None,
@@ -234,20 +230,12 @@ def certify_noise(
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Features of the pool.
-    y : array_like, shape (n,)
-        Labels.
+    pool : Pool
+        Public pool and model.
     covariance : array_like, shape (p, p)
         Of the noise, chosen before these draws.
     success_rate : float
         The ceiling, on average over these draws too.
-    model : {"ridge", "ols", "lasso"}, default "ridge"
-        Whose weights.
-    alpha : float, default 1.0
-        Penalty, as scikit-learn's.
-    fit_intercept : bool, default True
-        Whether the weights end in an intercept.
     calibration : {"mi", "tv"}, default "mi"
         By mutual information or by total variation.
     sample_rate : float, default 0.5
@@ -274,25 +262,24 @@ def certify_noise(
     *pac/noise*.
     """
     check.rng(rng)
-    X, y = check.design(X, y)
-    pool = Pool(X, y, model, alpha, fit_intercept)
-    q = check.delta(sample_rate, "sample_rate")
-    rate = check.single(check.probability(success_rate, "success_rate"), "success_rate")
-    inner = conditional_success_rate(rate, confidence, max(q, 1 - q))
-    target = float(success_rate_to_snr(inner, calibration, max(q, 1 - q)))
-    beta = 1 - float(confidence)
-    T = check.count(draws, "draws", minimum=2)
+    q, rate = check.delta(sample_rate, "sample_rate"), check.delta(success_rate, "success_rate")
+    prior = max(q, 1 - q)
+    inner = conditional_success_rate(rate, confidence, prior)
+    target = float(success_rate_to_snr(inner, calibration, prior))
+    beta, T = 1 - float(confidence), check.count(draws, "draws", minimum=2)
     W, back = whitener(covariance)
+    bare = np.eye(pool.p) - back @ W  # where the noise does not reach
     largest = np.inf if region is None else _largest(region, W)
-    n = len(y)
+    n = len(pool.y)
     total, squares = np.zeros(n), np.zeros(n)
     for masks, fits, D in halves(pool, q, T, rng):
-        if region is None:
-            values = _lengths(D, W, back)
-        else:
+        if region is not None:
             moved = fits[:, None, :] + np.where(masks, -1.0, 1.0)[:, :, None] * D
             D = region.clip(moved) - region.clip(fits)[:, None, :]
-            values = ((D @ W.T) ** 2).sum(axis=2)
+        values = ((D @ W.T) ** 2).sum(axis=2)
+        if region is None:
+            left = ((D @ bare.T) ** 2).sum(axis=2)
+            values[left > 1e-9 * (D**2).sum(axis=2)] = np.inf
         total += values.sum(axis=0)
         squares += (values**2).sum(axis=0)
     mean = total / T
@@ -313,10 +300,3 @@ def _largest(region: PublicEllipsoid, W: Floats) -> float:
     if np.linalg.norm(left) > 1e-6 * np.linalg.norm(back):
         return float("inf")  # the ellipsoid is wide where there is no noise
     return float((2 * region.radius * np.linalg.norm(W @ back, 2)) ** 2)
-
-
-def _lengths(D: Floats, W: Floats, back: Floats) -> Floats:
-    inside = ((D @ W.T) ** 2).sum(axis=2)
-    rest = np.eye(D.shape[2]) - back @ W
-    left = ((D @ rest.T) ** 2).sum(axis=2)
-    return np.asarray(np.where(left > 1e-9 * (D**2).sum(axis=2), np.inf, inside))

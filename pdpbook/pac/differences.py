@@ -22,64 +22,6 @@ BLOCK = 1_000_000  # numbers in the largest temporary array
 PILOT = 1000  # draws that choose a basis, and nothing else
 
 
-def membership_differences(
-    X: ArrayLike,
-    y: ArrayLike,
-    members: ArrayLike,
-    *,
-    model: str = "ridge",
-    alpha: float = 1.0,
-    fit_intercept: bool = True,
-) -> Floats:
-    r"""What each person does to the weights of one subset, from one factorization.
-
-    With :math:`z_i = (x_i, 1)`, :math:`G = Z_A^\top Z_A + \alpha\,\mathrm{diag}(1,\dots,1,0)`,
-    :math:`u_i = G^{-1}z_i`, leverage :math:`h_i = z_i^\top u_i` and residual :math:`r_i`,
-
-    .. math:: F(A\cup i) - F(A\setminus i) = \frac{r_i}{1+h_i}\,u_i \quad (i\notin A),
-              \qquad \frac{r_i}{1-h_i}\,u_i \quad (i\in A).
-
-    Parameters
-    ----------
-    X : array_like, shape (n, d)
-        Features of the pool.
-    y : array_like, shape (n,)
-        Labels.
-    members : array_like of bool, shape (n,) or (T, n)
-        Who is in the subset A, or in each of T subsets.
-    model : {"ridge", "ols", "lasso"}, default "ridge"
-        Lasso has no such formula and is refitted n + 1 times.
-    alpha : float, default 1.0
-        Penalty, as scikit-learn's.
-    fit_intercept : bool, default True
-        Whether the weights end in an intercept, which is not penalized.
-
-    Returns
-    -------
-    ndarray, shape (n, p) or (T, n, p)
-        Coefficients first, the intercept last.
-
-    Notes
-    -----
-    Statement ``prop-rank-one`` (ours), chapter *pac/noise*.
-
-    Examples
-    --------
-    >>> X, y = [[0.0], [1.0], [2.0], [5.0]], [0.5, 1.2, 3.0, 4.1]
-    >>> membership_differences(X, y, [True, True, True, False], alpha=1.0).round(3)
-    array([[ 0.233, -0.467],
-           [-0.   , -0.183],
-           [ 0.6  ,  0.   ],
-           [-0.16 ,  0.12 ]])
-    """
-    X, y = check.design(X, y)
-    pool = Pool(X, y, model, alpha, fit_intercept)
-    masks = np.asarray(members)
-    if masks.ndim == 1:
-        return np.asarray(pool.differences(masks[None])[1][0])
-    return np.asarray(pool.differences(masks)[1])
-
-
 @dataclass(frozen=True, eq=False)
 class DifferenceMoments:
     """Estimated second moments of what everybody does to the weights of a random half."""
@@ -101,12 +43,8 @@ class DifferenceMoments:
 
 
 def difference_moments(
-    X: ArrayLike,
-    y: ArrayLike,
+    pool: Pool,
     *,
-    model: str = "ridge",
-    alpha: float = 1.0,
-    fit_intercept: bool = True,
     basis: str | ArrayLike = "unit",
     sample_rate: float = 0.5,
     rng: np.random.Generator,
@@ -122,16 +60,8 @@ def difference_moments(
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Features of the pool, scaled beforehand by numbers that do not depend on the half.
-    y : array_like, shape (n,)
-        Labels.
-    model : {"ridge", "ols", "lasso"}, default "ridge"
-        Whose weights.
-    alpha : float, default 1.0
-        Penalty, as scikit-learn's.
-    fit_intercept : bool, default True
-        Whether the weights end in an intercept.
+    pool : Pool
+        Public pool and model, scaled beforehand by numbers that do not depend on the half.
     basis : {"unit", "svd", "difference"} or array_like, shape (p, p), default "unit"
         Coordinates: of the weights; the right singular vectors of the weights of 1000 halves, as
         in the paper; the eigenvectors of the cheapest covariance for everybody, from 1000 halves;
@@ -157,14 +87,11 @@ def difference_moments(
     Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
     """
     check.rng(rng)
-    X, y = check.design(X, y)
-    pool = Pool(X, y, model, alpha, fit_intercept)
-    q = check.delta(sample_rate, "sample_rate")
-    tol = check.single(check.positive(tol, "tol"), "tol")
-    confidence = check.delta(confidence, "confidence")
+    q, confidence = check.delta(sample_rate, "sample_rate"), check.delta(confidence, "confidence")
+    tol = check.number(tol, "tol")
     max_draws = check.count(max_draws, "max_draws", minimum=2)
     V = basis_of(pool, basis, q, rng)
-    n, p = len(y), pool.p
+    n, p = len(pool.y), pool.p
     total, squares, outer = np.zeros((n, p)), np.zeros((n, p)), np.zeros((n, p, p))
     draws, done = 0, False
     for masks, _, D in halves(pool, q, max_draws, rng):

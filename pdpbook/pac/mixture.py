@@ -6,7 +6,6 @@ single mixture of people, so every mixture is a lower bound. How :math:`C_i` is 
 `differences`.
 """
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
+from pdpbook._extras import extra
 
 STEPS = 50_000  # of the multiplicative algorithm; each is one eigenvalue problem
 
@@ -64,7 +64,7 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
     array([6., 3.])
     """
     v = np.asarray(check.nonnegative(second, "second"))
-    tau = check.single(check.positive(snr, "snr"), "snr")
+    tau = check.number(snr, "snr")
     s = _prices(weights, v.shape[-1])
     return np.asarray(np.sqrt(v / s) * np.sqrt(v * s).sum(axis=-1, keepdims=True) / tau)
 
@@ -102,12 +102,12 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
     -----
     Statement ``prop-all-individuals`` (ours), chapter *pac/noise*. cvxpy with Clarabel.
     """
-    cp: Any = importlib.import_module("cvxpy")  # untyped, and heavy
+    cp = extra("cvxpy")
 
     v = np.asarray(check.nonnegative(second, "second"))
     if v.ndim != 2 or v.size == 0:
         raise ValueError(f"second must have shape (n, p), n and p at least 1; got {v.shape}")
-    tau = check.single(check.positive(snr, "snr"), "snr")
+    tau = check.number(snr, "snr")
     s = _prices(weights, v.shape[1])
     start = lagrange_variances(v, tau, s).max(axis=0)
     used = start > 0
@@ -172,8 +172,8 @@ def joint_covariance(
            [0., 3.]])
     """
     C = np.asarray(_finite_matrices(matrices))
-    tau = check.single(check.positive(snr, "snr"), "snr")
-    tol = check.single(check.positive(tol, "tol"), "tol")
+    tau = check.number(snr, "snr")
+    tol = check.number(tol, "tol")
     p = C.shape[-1]
     root, inverse_root = _roots(task, p)
     people = root @ C @ root

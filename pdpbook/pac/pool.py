@@ -4,22 +4,27 @@ One factorization of a subset serves everybody in the pool, inside it or outside
 random subsets are in `differences`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn
+from typing import NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
+from pdpbook.noise.laws import keep
 
 Masks = NDArray[np.bool_]
 
 MODELS = ("ridge", "ols", "lasso")  #: whose weights are released
 LEVERAGE = 1 - 1e-6  # above it leaving is computed by a refit, and is refused without a penalty
 RANK = 1e-5  # of columns of one length: rounding, over its square, is the error of a difference
+
+
+def check_alpha(alpha: float, model: str) -> float:
+    """Return a penalty, above 0 where the model has one."""
+    rule = check.nonnegative if model == "ols" else check.positive
+    return check.single(rule(alpha, "alpha"), "alpha")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +58,10 @@ class Pool:
 
     def __post_init__(self) -> None:
         check.choice(self.model, "model", MODELS)
-        if not isinstance(self.fit_intercept, (bool, np.bool_)):
-            raise TypeError(f"fit_intercept must be a boolean; got {self.fit_intercept!r}")
-        rule = check.nonnegative if self.model == "ols" else check.positive
-        object.__setattr__(self, "alpha", check.single(rule(self.alpha, "alpha"), "alpha"))
+        check.flag(self.fit_intercept, "fit_intercept")
+        alpha = check_alpha(self.alpha, self.model)
         X, y = check.design(self.X, self.y)
-        object.__setattr__(self, "X", X.copy())  # what is cached must stay true
-        object.__setattr__(self, "y", y.copy())
+        keep(self, X=X, y=y, alpha=alpha)  # copies: what is cached must stay true
         constant = np.flatnonzero(np.ptp(X, axis=0) == 0)
         if self.fit_intercept and len(X) > 1 and len(constant):
             k = int(constant[0])
@@ -68,22 +70,16 @@ class Pool:
                 "for everybody. Drop it, or pass fit_intercept=False"
             )
 
-    @cached_property
-    def rows(self) -> Floats:
-        """Features and, with an intercept, a last column of ones; shape (n, p)."""
-        ones = np.ones((len(self.X), int(self.fit_intercept)))
-        return np.column_stack([self.X, ones])
-
     @property
     def p(self) -> int:
         """Number of weights."""
-        return int(self.rows.shape[1])
+        return int(self.X.shape[1]) + int(self.fit_intercept)
 
-    @cached_property
-    def penalty(self) -> Floats:
-        """Penalty of each weight in the Gram matrix, shape (p,)."""
+    @property
+    def _penalties(self) -> Floats:
+        """Rows that add the penalty of ridge to squares of coefficients, shape (d, d)."""
         size = self.alpha if self.model == "ridge" else 0.0
-        return np.asarray(np.r_[np.full(self.X.shape[1], size), np.zeros(int(self.fit_intercept))])
+        return np.diag(np.full(self.X.shape[1], np.sqrt(size)))
 
     @cached_property
     def _middle(self) -> tuple[Floats, float]:
@@ -97,10 +93,11 @@ class Pool:
         """Rows (1, x, y) measured from the middle, over roots of the penalties; (n + p, p + 1)."""
         k, (x, y) = int(self.fit_intercept), self._middle
         rows = np.column_stack([np.ones((len(self.y), k)), self.X - x, self.y - y])
-        extra = np.diag(np.sqrt(np.r_[self.penalty[len(x) :], self.penalty[: len(x)], 0.0]))
-        return np.vstack([rows, extra[:-1]])
+        extra = np.zeros((self.p, self.p + 1))
+        extra[k:, k:-1] = self._penalties
+        return np.vstack([rows, extra])
 
-    def centered(self) -> Pool:
+    def centered(self) -> Self:
         """The same people, measured from their means if there is an intercept."""
         x, y = self._middle
         return replace(self, X=self.X - x, y=self.y - y)
@@ -145,10 +142,29 @@ class Pool:
             F(A).
         differences : ndarray, shape (T, n, p)
             F(A with i) - F(A without i), whether i is in A or not.
+
+        Notes
+        -----
+        Statement ``prop-rank-one`` (ours), chapter *pac/noise*. With :math:`z_i = (x_i, 1)`,
+        :math:`G = Z_A^\top Z_A + \alpha\,\mathrm{diag}(1,\dots,1,0)`, :math:`u_i = G^{-1}z_i`,
+        leverage :math:`h_i = z_i^\top u_i` and residual :math:`r_i`, a difference is
+        :math:`\frac{r_i}{1+h_i}u_i` for i outside A and :math:`\frac{r_i}{1-h_i}u_i` for i in A.
+        Lasso has no such formula and is refitted n + 1 times.
+
+        Examples
+        --------
+        >>> pool = Pool([[0.0], [1.0], [2.0], [5.0]], [0.5, 1.2, 3.0, 4.1])
+        >>> pool.differences([[True, True, True, False]])[1].round(3)
+        array([[[ 0.233, -0.467],
+                [-0.   , -0.183],
+                [ 0.6  ,  0.   ],
+                [-0.16 ,  0.12 ]]])
         """
         masks = self._masks(members)
         if self.model == "lasso":
-            return self._by_refits(masks)
+            fits, flipped = self.fits(masks), masks[:, None] ^ np.eye(len(self.y), dtype=bool)
+            others = np.array([self.fits(each) for each in flipped])
+            return fits, np.where(masks, 1, -1)[:, :, None] * (fits[:, None] - others)
         beta, inverse, short = self._solve(masks)
         few = masks.sum(axis=1) <= 1  # an unpenalized intercept needs somebody
         if np.any(short & ~few) or (self.model == "ols" and few.any()):
@@ -164,11 +180,9 @@ class Pool:
         hard = (masks & ~(leverage < LEVERAGE)) | few[:, None]
         if hard.any():
             at, who = np.nonzero(hard)
-            pairs = np.repeat(masks[at][None], 2, axis=0)
-            pairs[0, np.arange(len(who)), who], pairs[1, np.arange(len(who)), who] = True, False
-            with_i, without = (self._checked(half) for half in pairs)
-            U[at, who] = with_i - without
-        beta[~masks.any(axis=1)] = self._nobody
+            with_i, without, each = masks[at], masks[at], np.arange(len(who))
+            with_i[each, who], without[each, who] = True, False
+            U[at, who] = self._checked(with_i) - self._checked(without)
         return self._back(beta, fit=True), self._back(U)
 
     def refit(self, mask: Masks) -> Floats:
@@ -184,7 +198,7 @@ class Pool:
             return np.asarray(np.r_[fit.coef_, [fit.intercept_] * int(self.fit_intercept)])
         k, d = int(self.fit_intercept), X.shape[1]
         x, middle = k * X.mean(axis=0), k * y.mean()
-        left = np.vstack([X - x, np.diag(np.sqrt(self.penalty[:d]))])
+        left = np.vstack([X - x, self._penalties])
         coef = np.linalg.lstsq(left, np.r_[y - middle, np.zeros(d)], rcond=None)[0]
         return np.asarray(np.r_[coef, [middle - x @ coef] * k])
 
@@ -206,22 +220,19 @@ class Pool:
         inverse = np.linalg.inv(factor)
         short |= ~(RANK * np.linalg.norm(inverse, axis=(1, 2)) < 1)
         inverse = inverse / length[:, :, None]
-        return np.einsum("tpq,tq->tp", inverse, R[:, :p, p]), inverse, short
+        beta = np.einsum("tpq,tq->tp", inverse, R[:, :p, p])
+        nobody = ~masks.any(axis=1)  # whose weights are known: zero, from the pool's own origin
+        beta[nobody], short[nobody] = 0.0, False
+        if self.fit_intercept:
+            beta[nobody, 0] = -self._middle[1]
+        return beta, inverse, short
 
     def _checked(self, masks: Masks) -> Floats:
-        """Weights as `_solve` counts them, of nobody too; refused where they are not known."""
+        """Weights as `_solve` counts them; refused where they are not known."""
         beta, _, short = self._solve(masks)
-        nobody = ~masks.any(axis=1)
-        if np.any(short & ~nobody):
+        if short.any():
             self._refuse_rank()
-        beta[nobody] = self._nobody
         return beta
-
-    @property
-    def _nobody(self) -> Floats:
-        """Weights of zero, as `_solve` counts them."""
-        k, d = int(self.fit_intercept), self.X.shape[1]
-        return np.asarray(np.r_[[-self._middle[1]] * k, np.zeros(d)])
 
     def _back(self, beta: Floats, *, fit: bool = False) -> Floats:
         """Coefficients first, intercept last and of the pool's own origin; or a difference."""
@@ -230,16 +241,6 @@ class Pool:
         x, y = self._middle
         intercept = beta[..., 0] + (y if fit else 0.0) - beta[..., 1:] @ x
         return np.concatenate([beta[..., 1:], intercept[..., None]], axis=-1)
-
-    def _by_refits(self, masks: Masks) -> tuple[Floats, Floats]:
-        fits = np.array([self.refit(mask) for mask in masks])
-        out = np.empty((*masks.shape, self.p))
-        for t, mask in enumerate(masks):
-            for i in range(len(mask)):
-                other = mask.copy()
-                other[i] = not mask[i]
-                out[t, i] = (fits[t] - self.refit(other)) * (1 if mask[i] else -1)
-        return fits, out
 
     def _refuse_rank(self) -> NoReturn:
         size = float(((self.X - self._middle[0]) ** 2).sum(axis=0).mean())

@@ -25,8 +25,6 @@ class PrintedMoments:
     second: Floats  #: shape (n, p): mean squared differences in the basis
     basis: Floats  #: shape (p, p)
     draws: NDArray[np.int64]  #: shape (n,): pairs drawn for each person
-    change: Floats  #: shape (n,): largest coordinate of the last change of the running mean
-    standard_error: Floats  #: shape (n,): of the largest coordinate, where there are two pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +37,8 @@ class PrintedNoise:
 
 
 def printed_moments(
-    X: ArrayLike,
-    y: ArrayLike,
+    pool: Pool,
     *,
-    model: str = "ols",
-    alpha: float = 0.0,
-    fit_intercept: bool = True,
     basis: str | ArrayLike = "svd",
     eta: float = 1e-3,
     every: int = 1,
@@ -60,16 +54,9 @@ def printed_moments(
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Features of the pool.
-    y : array_like, shape (n,)
-        Labels.
-    model : {"ols", "ridge", "lasso"}, default "ols"
-        Halves without full rank get the shortest least squares solution, as in scikit-learn.
-    alpha : float, default 0.0
-        Penalty, as scikit-learn's.
-    fit_intercept : bool, default True
-        Whether the weights end in an intercept.
+    pool : Pool
+        Public pool and model. Halves without full rank get the shortest least squares solution,
+        as in scikit-learn.
     basis : {"svd", "unit"} or array_like, default "svd"
         Right singular vectors of the weights of 1000 halves, or orthonormal columns.
     eta : float, default 1e-3
@@ -95,15 +82,11 @@ def printed_moments(
     Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as printed; chapter *pac/noise*.
     """
     check.rng(rng)
-    X, y = check.design(X, y)
-    pool = Pool(X, y, model, alpha, fit_intercept)
-    eta = check.single(check.positive(eta, "eta"), "eta")
-    every = check.count(every, "every")
+    eta, every = check.number(eta, "eta"), check.count(every, "every")
     max_draws = check.count(max_draws, "max_draws", minimum=2)
     V = _shortest_basis(pool, basis, rng)
-    n = len(y)
+    n = len(pool.y)
     second, draws = np.zeros((n, pool.p)), np.zeros(n, dtype=np.int64)
-    change, error = np.full(n, np.nan), np.full(n, np.nan)
     seen: list[Floats] = []
     converged = False
     for i in range(n):
@@ -120,11 +103,8 @@ def printed_moments(
             if len(seen) > every:
                 step = np.mean(seen, axis=0) - np.mean(seen[:-every], axis=0)
                 converged = bool(np.all((np.abs(step) if absolute else step) < eta))
-                k = int(np.mean(seen, axis=0).argmax())
-                change[i] = np.abs(step).max()
-                error[i] = np.std(seen, axis=0, ddof=1)[k] / np.sqrt(len(seen))
         second[i] = np.mean(seen, axis=0)
-    return PrintedMoments(second, V, draws, change, error)
+    return PrintedMoments(second, V, draws)
 
 
 def printed_noise(

@@ -1,9 +1,10 @@
 """Linear models of a random half of a public pool, with noise that hides who was in the half.
 
-Everybody in the pool and every setting is public; the half is the secret, and nothing that depends
-on it stays without noise.
+Everybody in the pool and every setting is public, and so is the calibration, which knows simulated
+halves only. The half is the secret, and nothing that depends on it stays without noise.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -12,23 +13,145 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from pdpbook import check
+from pdpbook import Floats, check
 from pdpbook._accounts import charge, check_account
 from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
 from pdpbook.blocks import in_memory
 from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
-from pdpbook.pac.allocation import COMBINE
-from pdpbook.pac.certificate import conditional_success_rate
-from pdpbook.pac.differences import BASES
-from pdpbook.pac.pool import MODELS, Pool
+from pdpbook.pac.allocation import COMBINE, allocate_noise, loss_task, whitener
+from pdpbook.pac.certificate import (
+    NoiseCertificate,
+    PublicEllipsoid,
+    certify_noise,
+    conditional_success_rate,
+    public_ellipsoid,
+)
+from pdpbook.pac.differences import BASES, PILOT, difference_moments
+from pdpbook.pac.pool import MODELS, Pool, check_alpha
 from pdpbook.pac.rates import success_rate_to_snr
-from pdpbook.pac.release import TASKS, CalibratedRelease, calibrate_release
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import Reported, refuse_others
 
 HALF = 0.5  # chance of being in the secret half
+ELSEWHERE = ("model", "alpha", "fit_intercept", "random_state")  # settings of pool and generator
+TASKS = ("weights", "loss")  #: what noise is to disturb least
+ROUNDING = 1e-10  # of a label; noise below it would hide less than the last digits show
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedRelease:
+    """Pool, clipping and noise of a release; its draws are PAC private, its centers are not."""
+
+    pool: Pool  #: public pool and model
+    region: PublicEllipsoid  #: into which weights are clipped before noise
+    covariance: Floats  #: of the noise, shape (p, p)
+    certificate: NoiseCertificate  #: everybody's bound, within the target
+    sample_rate: float  #: chance of being in the secret half
+
+    def center(self, members: ArrayLike) -> Floats:
+        """Clipped weights of one subset, shape (n,) to (p,): what the noise is added to."""
+        return self.region.clip(self.pool.fits(np.asarray(members)[None])[0])
+
+    def draw(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+        """Released weights, each of a fresh secret half that is then forgotten.
+
+        Shape (p,), or (size, p). A half that is short of rank gets the shortest solution: an error
+        would be an output too.
+        """
+        check.rng(rng)
+        count = 1 if size is None else check.count(size, "size", minimum=0)
+        halves = self.pool.sample(count, self.sample_rate, rng)
+        back = whitener(self.covariance)[1]
+        noise = rng.standard_normal((count, back.shape[1])) @ back.T
+        weights = self.region.clip(self.pool.fits(halves).reshape(-1, self.pool.p)) + noise
+        return np.asarray(weights[0] if size is None else weights)
+
+
+def calibrate_release(
+    pool: Pool,
+    success_rate: float = 0.75,
+    *,
+    calibration: str = "mi",
+    basis: str | ArrayLike = "difference",
+    combine: str = "minimax",
+    task: str = "weights",
+    sample_rate: float = 0.5,
+    tol: float = 0.1,
+    confidence: float = 0.99,
+    draws: int = 20_000,
+    rng: np.random.Generator,
+) -> CalibratedRelease:
+    r"""Size, clip and certify the noise of a release, before any secret.
+
+    Moments by `difference_moments`, a covariance by `allocate_noise`, a region by
+    `public_ellipsoid`, and a bound for everybody by `certify_noise`, which then sets the level: the
+    covariance is multiplied by bound over target, up or down.
+
+    Parameters
+    ----------
+    pool : Pool
+        Public pool and model.
+    success_rate : float, default 0.75
+        Ceiling on how often anybody guesses a membership right, the chance that the simulation
+        fails counted: see `conditional_success_rate`.
+    calibration : {"mi", "tv"}, default "mi"
+        By mutual information or by total variation.
+    basis : {"difference", "svd", "unit"} or array_like, default "difference"
+        Coordinates in which the noise is independent.
+    combine : {"minimax", "max"}, default "minimax"
+        One noise for everybody.
+    task : {"weights", "loss"}, default "weights"
+        What the noise is to disturb least: the weights, or predictions on the pool.
+    sample_rate : float, default 0.5
+        Chance of being in the secret half.
+    tol : float, default 0.1
+        Relative standard error at which the estimate of the moments stops.
+    confidence : float, default 0.99
+        That everybody's bound holds, over the simulation.
+    draws : int, default 20000
+        Fresh halves for the certificate, and at most for the moments.
+    rng : numpy.random.Generator
+        Source of randomness of the simulation; it may be public.
+
+    Returns
+    -------
+    CalibratedRelease
+        With a certificate that holds.
+
+    Raises
+    ------
+    ValueError
+        Also if the labels leave nothing to hide.
+
+    Notes
+    -----
+    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
+    Noise is independent in the coordinates of the pool: center it beforehand, as `PACRegression`
+    does.
+    """
+    check.rng(rng)
+    check.choice(task, "task", TASKS)
+    simulated: dict[str, Any] = {"sample_rate": sample_rate, "confidence": confidence, "rng": rng}
+    moments = difference_moments(pool, basis=basis, tol=tol, max_draws=draws, **simulated)
+    price = loss_task(pool.X, fit_intercept=pool.fit_intercept)
+    allocate = partial(allocate_noise, moments, success_rate, calibration=calibration, upper=False)
+    first = allocate(combine=combine, task=price if task == "loss" else None).noise
+    size = np.sqrt(np.trace(price @ first))
+    if not size > ROUNDING * np.abs(pool.y).max():
+        raise ValueError(
+            "y must differ between people, and by more than a linear function of X: the models of "
+            "all halves are the same, and there is nothing for noise to hide"
+        )
+    pilot = min(draws, PILOT)
+    region = public_ellipsoid(pool, first, sample_rate=sample_rate, rng=rng, draws=pilot)
+    certificate = certify_noise(
+        pool, first, success_rate, calibration=calibration, region=region, draws=draws, **simulated
+    )
+    factor = certificate.ratio  # up or down: a valid bound sets the level either way
+    covariance, certificate = factor * first, certificate.scaled(factor)
+    return CalibratedRelease(pool, region, covariance, certificate, moments.sample_rate)
 
 
 @mechanism
@@ -54,8 +177,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         Ceiling on how often an adversary who knows the pool guesses a membership, in (0.5, 1). It
         is unconditional: the chance that the simulation fails is counted.
     calibration : {"mi", "tv"}, default "mi"
-        By mutual information, as the paper; or by total variation, with less noise for the same
-        ceiling.
+        How the ceiling becomes noise: by mutual information, as the paper; or by total variation,
+        with less noise for the same ceiling.
     alpha : float, default 1.0
         Penalty in scikit-learn's convention, above 0; not used for ``"ols"``.
     basis : {"difference", "svd", "unit"}, default "difference"
@@ -92,7 +215,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     guarantee_ : PACPrivacy
         What everybody was promised.
     noise_ : Noise
-        What is public about the noise; `report` reads it.
+        What is public about the noise; `report` reads it. Its scale is a matrix, `covariance_`.
     n_features_in_ : int
         Number of columns of X.
 
@@ -196,9 +319,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
 
     def calibrate(self, pool: Pool, rng: np.random.Generator) -> CalibratedRelease:
         """Return everything that is fixed before the secret is drawn."""
-        settings = self.get_params()
-        del settings["random_state"]
-        return calibrate_release(pool.X, pool.y, **settings, sample_rate=HALF, rng=rng)
+        settings = {k: v for k, v in self.get_params().items() if k not in ELSEWHERE}
+        return calibrate_release(pool, **settings, sample_rate=HALF, rng=rng)
 
     def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
         """Return the public pool; `reset` notes its columns, as `fit` does."""
@@ -210,7 +332,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         check_settings(self)
         rate = conditional_success_rate(float(self.success_rate), self.confidence)
         success_rate_to_snr(rate, self.calibration)
-        single(check.nonnegative if self.model == "ols" else check.positive)(self.alpha, "alpha")
+        check_alpha(self.alpha, self.model)
         if isinstance(self.basis, str):
             check.choice(self.basis, "basis", BASES)
 

@@ -14,21 +14,22 @@ from pdpbook.per_instance.levels import (
 )
 from pdpbook.per_instance.objective import (
     ObjectiveLosses,
-    ObjectiveProfile,
     objective_perturbation_epsilon,
     objective_perturbation_losses,
     objective_perturbation_profile,
 )
-from pdpbook.per_instance.ops import OPSProfile, ops_bound, ops_epsilon, ops_profile, ops_renyi
+from pdpbook.per_instance.ops import Profile, ops_bound, ops_epsilon, ops_profile, ops_renyi
 from pdpbook.per_instance.pairs import ReplaceOneProfile, composed_profile, replace_one_profile
 from pdpbook.per_instance.people import (
+    Explanation,
     PerInstanceReport,
     StreamReport,
+    explain,
+    outsider_epsilon,
     per_instance_epsilon,
     per_instance_losses,
     stream_per_instance,
 )
-from pdpbook.per_instance.records import Explanation, explain, outsider_epsilon
 from pdpbook.per_instance.refits import (
     KernelLeaveOneOut,
     NewtonLeaveOneOut,

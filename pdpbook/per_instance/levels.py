@@ -57,7 +57,7 @@ def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
     >>> [round(ops_dp_level(1000, lam, gamma=1.0, delta=1e-6), 2) for lam in (10, 100)]
     [8.31, 0.92]
     """
-    n, lam = check.count(n, "n"), check.single(check.positive(lam, "lam"), "lam")
+    n, lam = check.count(n, "n"), check.number(lam, "lam")
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
 
     def residual(S: Floats) -> Floats:
@@ -169,7 +169,7 @@ def isotropic_sensitivity(n: int, lam: float) -> float:
     6.38
     """
     n = check.count(n, "n", minimum=2)
-    lam = check.single(check.positive(lam, "lam"), "lam")
+    lam = check.number(lam, "lam")
     if not lam >= 1:
         raise ValueError(f"lam must be at least 1 for an exact sensitivity; got {lam:g}")
 
@@ -248,8 +248,8 @@ def exponential_mechanism_level(n: int, lam: float, gamma: float) -> float:
     >>> exponential_mechanism_level(100, lam=25.0, gamma=2.0)
     4.0
     """
-    n, lam = check.count(n, "n"), check.single(check.positive(lam, "lam"), "lam")
-    gamma = check.single(check.positive(gamma, "gamma"), "gamma")
+    n, lam = check.count(n, "n"), check.number(lam, "lam")
+    gamma = check.number(gamma, "gamma")
     return float(gamma / 2 * (1 + np.sqrt(n / lam) / 2) ** 2)
 
 
@@ -272,9 +272,8 @@ def _largest_leverage(share: Floats, leverages: Floats, direction: Floats) -> Fl
     def dual(log_x: Floats) -> Floats:
         x = top * np.exp(log_x)[:, None]  # L - top
         falling = mass * x / (x + gap)
-        return np.asarray(
-            top + (rest * x[:, 0] - (falling * gap).sum(axis=1)) / falling.sum(axis=1)
-        )
+        value = top + (rest * x[:, 0] - (falling * gap).sum(axis=1)) / falling.sum(axis=1)
+        return np.asarray(value)
 
     low, high = np.full(len(share), -45.0), np.full(len(share), 30.0)
     golden = (np.sqrt(5) - 1) / 2

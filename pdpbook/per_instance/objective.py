@@ -6,7 +6,7 @@ of a person is a quadratic of two normal numbers. Noise that does not look at th
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,8 @@ from scipy import special
 from scipy.optimize import elementwise
 
 from pdpbook import Floats, check
+from pdpbook.noise.profiles import places
+from pdpbook.per_instance.ops import Profile
 from pdpbook.ridge import leave_one_out
 
 REACH = 10.0  # standard deviations kept; what is left has probability below 1e-22
@@ -23,16 +25,9 @@ TOLERANCES = {"xatol": 0.0, "xrtol": 1e-9, "fatol": 0.0, "frtol": 0.0}  # of an 
 RUNGS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 
 
-class ObjectiveProfile(NamedTuple):
-    """Smallest delta of a person, in both directions."""
-
-    add: Floats  #: release without the person against the release with them
-    remove: Floats  #: the other way round
-
-
 def objective_perturbation_profile(
     epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike, spread: ArrayLike
-) -> ObjectiveProfile:
+) -> Profile:
     r"""Exact privacy profile of objective perturbation of ridge, for one person or many.
 
     The release is :math:`\arg\min_\theta \frac12\|y-X\theta\|^2 + \frac\lambda2\|\theta\|^2
@@ -62,7 +57,7 @@ def objective_perturbation_profile(
 
     Returns
     -------
-    ObjectiveProfile
+    Profile
         `add` and `remove`, of the common shape.
 
     Notes
@@ -79,13 +74,10 @@ def objective_perturbation_profile(
     """
     epsilon = check.nonnegative(epsilon, "epsilon")
     values = _person(epsilon, leverage, scaled_residual, spread)
-    shape = values[0].shape
-    flat = [np.atleast_1d(value).ravel() for value in values]
-    blocks = [
-        _profile(*(value[k : k + BLOCK] for value in flat)) for k in range(0, flat[0].size, BLOCK)
-    ]
-    add, remove = np.concatenate(blocks, axis=1) if blocks else np.zeros((2, 0))
-    return ObjectiveProfile(add.reshape(shape)[()], remove.reshape(shape)[()])
+    add, remove = np.zeros(values[0].shape), np.zeros(values[0].shape)
+    for at in places(np.ones(add.shape), BLOCK):
+        add.flat[at], remove.flat[at] = _profile(*(value.flat[at] for value in values))
+    return Profile(add[()], remove[()])
 
 
 def objective_perturbation_epsilon(
@@ -180,9 +172,7 @@ def objective_perturbation_losses(
     array([7.  , 0.56, 6.32])
     """
     X, y = check.design(X, y)
-    lam = check.single(check.positive(lam, "lam"), "lam")
-    sigma = check.single(check.positive(sigma, "sigma"), "sigma")
-    delta = check.single(check.probability(delta, "delta"), "delta")
+    lam, sigma, delta = check.number(lam, "lam"), check.number(sigma, "sigma"), check.delta(delta)
     fit = leave_one_out(X, y, lam, np.ones(len(y)))
     inverse = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T).T
     length = np.linalg.norm(X, axis=1)
@@ -198,24 +188,17 @@ def objective_perturbation_losses(
 
 def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> list[Floats]:
     """Epsilon or delta, checked already, and the three numbers, checked and of one shape."""
-    mu, rho = check.positive(mu, "leverage"), check.finite(rho, "scaled_residual")
-    tau = check.positive(tau, "spread")
-    try:
-        first, mu, rho, tau = np.broadcast_arrays(first, mu, np.abs(rho), tau)
-    except ValueError:
-        shapes = ", ".join(str(np.shape(value)) for value in (first, mu, rho, tau))
-        raise ValueError(
-            f"epsilon or delta and the three numbers must broadcast; got {shapes}"
-        ) from None
+    mu, rho = check.positive(mu, "leverage"), np.abs(check.finite(rho, "scaled_residual"))
+    tau, names = check.positive(tau, "spread"), "epsilon or delta and the three numbers"
+    first, mu, rho, tau = check.together(names, first, mu, rho, tau)
     if not np.all(tau >= mu * (1 - 1e-9)):
         at = np.argmin(tau / mu)
-        raise ValueError(
-            f"spread must be at least the leverage; got {tau.flat[at]:g} against {mu.flat[at]:g}"
-        )
+        got = f"{tau.flat[at]:g} against {mu.flat[at]:g}"
+        raise ValueError(f"spread must be at least the leverage; got {got}")
     return [first, mu, rho, np.maximum(mu, tau)]
 
 
-def _profile(epsilon: Floats, mu: Floats, rho: Floats, tau: Floats) -> Floats:
+def _profile(epsilon: Floats, mu: Floats, rho: Floats, tau: Floats) -> tuple[Floats, Floats]:
     """Both directions, shape (2, people)."""
     slope = mu / tau**2  # of the mean of a, given w
     rest = np.sqrt(np.maximum(0, (1 - mu / tau) * (1 + mu / tau)))  # deviation of a, given w
@@ -224,7 +207,7 @@ def _profile(epsilon: Floats, mu: Floats, rho: Floats, tau: Floats) -> Floats:
     add = _hockey_stick(epsilon, rho, tau, rest, (0.5 + slope, -slope * rho, -np.log1p(mu)))
     lifted = (0.5 - slope * shrink, slope * rho, np.log1p(mu))
     remove = _hockey_stick(epsilon, rho / shrink, tau / shrink, rest, lifted)
-    return np.stack([add, remove])
+    return add, remove
 
 
 def _hockey_stick(

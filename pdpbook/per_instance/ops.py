@@ -7,10 +7,11 @@ and their scaled residual. Where the two come from is in `people`; worst cases a
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from pdpbook import Floats, check
+from pdpbook.noise.profiles import places
 from pdpbook.per_instance._tails import log_add, log_remove
 
 HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded
@@ -19,14 +20,14 @@ CHUNK = 1 << 12  # people handled at once, so that the work stays in the cache
 MEANT: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}
 
 
-class OPSProfile(NamedTuple):
-    """Smallest delta in each direction of one pair of data sets; see `ops_profile`."""
+class Profile(NamedTuple):
+    """A curve of one person in each direction: smallest deltas, or divergences."""
 
     add: Any  #: the release without the person against the release with them
     remove: Any  #: the release with the person against the release without them
 
 
-def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> OPSProfile:
+def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Profile:
     r"""Exact privacy profile of one posterior sample, for one person, in both directions.
 
     The release is a draw of :math:`\mathcal N(\hat\theta, (\gamma H)^{-1})`,
@@ -52,7 +53,7 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
 
     Returns
     -------
-    OPSProfile
+    Profile
         `add`, never the smaller, and `remove`, 0 from half of
         :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
 
@@ -67,13 +68,15 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
     >>> round(float(add), 6), round(float(remove), 6)
     (0.209138, 0.068439)
     """
-    eps, mu, rho, shape = _numbers(epsilon, leverage, scaled_residual)
+    epsilon = check.nonnegative(epsilon, "epsilon")
+    eps, mu, rho = _person(epsilon, leverage, scaled_residual, "epsilon")
     add, remove = np.zeros(eps.shape), np.zeros(eps.shape)
     with np.errstate(**MEANT):
-        for at in _chunks(eps, mu > 0):
-            add[at] = np.exp(log_add(eps[at], mu[at], rho[at])[0])
-            remove[at] = np.exp(log_remove(eps[at], mu[at], rho[at]))
-    return OPSProfile(add.reshape(shape)[()], remove.reshape(shape)[()])
+        for at in places(mu > 0, CHUNK):
+            some = eps.flat[at], mu.flat[at], rho.flat[at]
+            add.flat[at] = np.exp(log_add(*some)[0])
+            remove.flat[at] = np.exp(log_remove(*some))
+    return Profile(add[()], remove[()])
 
 
 def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Any:
@@ -109,12 +112,12 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     1.3822
     """
     delta = check.probability(delta, "delta")
-    target, mu, rho, shape = _numbers(delta, leverage, scaled_residual, "delta")
+    target, mu, rho = _person(delta, leverage, scaled_residual, "delta")
     epsilon = np.zeros(target.shape)
     with np.errstate(**MEANT):
-        for at in _chunks(target, mu > 0):
-            epsilon[at] = _invert(np.log(target[at]), mu[at], rho[at])
-    return epsilon.reshape(shape)[()]
+        for at in places(mu > 0, CHUNK):
+            epsilon.flat[at] = _invert(np.log(target.flat[at]), mu.flat[at], rho.flat[at])
+    return epsilon[()]
 
 
 def ops_bound(
@@ -162,10 +165,10 @@ def ops_bound(
     >>> round(float(ops_bound(1e-6, leverage=0.01, scaled_residual=3.0)), 4)
     1.8007
     """
-    form = check.choice(form, "form", ("both", "add", "remove"))
-    constant = float(check.positive(constant, "constant"))
+    check.choice(form, "form", ("both", "add", "remove"))
+    constant = check.number(constant, "constant")
     delta = check.probability(delta, "delta")
-    target, mu, rho, shape = _numbers(delta, leverage, scaled_residual, "delta")
+    target, mu, rho = _person(delta, leverage, scaled_residual, "delta")
     tail = constant * np.log(2 / target)
     if form == "remove":
         inside, rest = mu / (1 + mu), rho / (1 + mu)
@@ -174,10 +177,10 @@ def ops_bound(
         center = rho**2 * mu / (1 + mu) - np.log1p(mu)
         center = np.abs(center) if form == "both" else center
         bound = np.maximum(0.0, (center + tail * mu) / 2 + rho * np.sqrt(tail * mu))
-    return bound.reshape(shape)[()]
+    return bound[()]
 
 
-def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> OPSProfile:
+def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Profile:
     r"""Renyi divergences of one posterior sample, for one person, in both directions.
 
     .. math::
@@ -195,7 +198,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
 
     Returns
     -------
-    OPSProfile
+    Profile
         `add`, the first divergence, infinite from :math:`\alpha = 1 + 1/\mu` on; `remove`, the
         second, always finite.
 
@@ -212,7 +215,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     clean = np.asarray(check.finite(alpha, "alpha"))
     if not (clean > 1).all():
         raise ValueError(f"alpha must be above 1; got {clean[~(clean > 1)].flat[0]:g}")
-    order, mu, rho, shape = _numbers(clean, leverage, scaled_residual, "alpha")
+    order, mu, rho = _person(clean, leverage, scaled_residual, "alpha")
     beyond = order - 1
     finite = beyond * mu < 1
     room = np.where(finite, 1 - beyond * mu, 1.0)
@@ -222,26 +225,14 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     add = np.where(finite, add, np.inf)
     remove = np.log1p(mu) / 2 + quadratic / (1 + order * mu)
     remove -= np.log1p(beyond * mu / (1 + mu)) / (2 * beyond)
-    return OPSProfile(*(np.maximum(d, 0.0).reshape(shape)[()] for d in (add, remove)))
+    return Profile(np.maximum(add, 0.0), np.maximum(remove, 0.0))
 
 
-def _numbers(first: Any, leverage: Any, residual: Any, name: str = "epsilon") -> Any:
-    """Three flat arrays of one length, checked, and the shape they came in."""
-    given = {name: first, "leverage": leverage, "scaled_residual": residual}
-    clean = [np.asarray(check.nonnegative(v, of), dtype=float) for of, v in given.items()]
-    try:
-        full = np.broadcast_arrays(*clean)
-    except ValueError:
-        shapes = ", ".join(str(part.shape) for part in clean)
-        raise ValueError(
-            f"{name}, leverage and scaled_residual must broadcast to one shape; got {shapes}"
-        ) from None
-    return *(np.ravel(part) for part in full), full[0].shape
-
-
-def _chunks(values: Floats, wanted: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    at = np.flatnonzero(wanted)
-    return [at[start : start + CHUNK] for start in range(0, len(at), CHUNK)]
+def _person(first: Any, leverage: Any, scaled_residual: Any, name: str) -> list[Floats]:
+    """What stands first, checked already, and the two numbers, as arrays of one shape."""
+    mu = check.nonnegative(leverage, "leverage")
+    rho = check.nonnegative(scaled_residual, "scaled_residual")
+    return check.together(f"{name}, leverage and scaled_residual", first, mu, rho)
 
 
 def _invert(log_target: Floats, mu: Floats, rho: Floats) -> Floats:

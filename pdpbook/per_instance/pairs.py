@@ -13,7 +13,8 @@ from scipy.linalg import solve_triangular
 from scipy.special import ndtr
 
 from pdpbook import Floats, check
-from pdpbook.per_instance.ops import OPSProfile
+from pdpbook._extras import extra
+from pdpbook.per_instance.ops import Profile
 from pdpbook.per_instance.people import ops_parameters
 from pdpbook.ridge import factor, triangle, weighted_ridge
 
@@ -72,18 +73,17 @@ def replace_one_profile(
     >>> float(replace_one_profile(0.1, [[1.0]], [0.0], same, same, lam=1.0, gamma=1.0).forward)
     0.0
     """
-    eps = np.asarray(check.nonnegative(epsilon, "epsilon"), dtype=float)
+    eps = np.asarray(check.nonnegative(epsilon, "epsilon"))
     lam, gamma, _ = ops_parameters(lam, gamma, 0.5)
     X, y = check.design(X, y)
     rows = np.array([first[0], second[0]], dtype=float)
     two, labels = check.design(rows, [first[1], second[1]])
     if two.shape[1] != X.shape[1]:
         raise ValueError(f"records must have {X.shape[1]} entries, as X; got {two.shape[1]}")
-    ones = np.ones(len(y))
-    root, _ = triangle([factor(X, y)], lam)
+    root, _, _ = triangle([factor(X, y)], lam)
     half = solve_triangular(root, two.T, trans="T", check_finite=False).T
     gram = half @ half.T  # x_i' H^{-1} x_j
-    r = np.sqrt(gamma) * (labels - two @ weighted_ridge(X, y, lam, ones))
+    r = np.sqrt(gamma) * (labels - two @ weighted_ridge(X, y, lam, np.ones(len(y))))
     mu = np.diag(gram)
     constant = (np.log1p(mu[0]) - np.log1p(mu[1])) / 2
     constant += (r[0] ** 2 / (1 + mu[0]) - r[1] ** 2 / (1 + mu[1])) / 2
@@ -94,13 +94,13 @@ def replace_one_profile(
         )
         for j in (0, 1)
     ]
-    forward, backward = np.zeros(eps.size), np.zeros(eps.size)
-    for k, e in enumerate(eps.ravel()):
-        up = [_tail(e - constant, mean, cov, 1.0) for mean, cov in laws]
-        down = [_tail(e + constant, mean, cov, -1.0) for mean, cov in laws]
-        forward[k] = max(up[0] - np.exp(e) * up[1], 0.0) if up[1] > 0 else up[0]
-        backward[k] = max(down[1] - np.exp(e) * down[0], 0.0) if down[0] > 0 else down[1]
-    return ReplaceOneProfile(forward.reshape(eps.shape)[()], backward.reshape(eps.shape)[()])
+
+    def delta(e: float, sign: int) -> float:
+        p, q = (_tail(e - sign * constant, mean, cov, sign) for mean, cov in laws[::sign])
+        return max(p - np.exp(e) * q, 0.0) if q > 0 else p
+
+    deltas = (np.array([delta(e, sign) for e in eps.flat]) for sign in (1, -1))
+    return ReplaceOneProfile(*(values.reshape(eps.shape)[()] for values in deltas))
 
 
 def composed_profile(
@@ -110,7 +110,7 @@ def composed_profile(
     *,
     copies: int = 1,
     grid: float = 1e-4,
-) -> OPSProfile:
+) -> Profile:
     r"""Privacy profile of several posterior samples together, for one person.
 
     The loss of each release is put on a grid, rounded *up*; the sum of the losses is a
@@ -129,7 +129,7 @@ def composed_profile(
 
     Returns
     -------
-    OPSProfile
+    Profile
         `add` and `remove`, both rounded up.
 
     Notes
@@ -143,33 +143,30 @@ def composed_profile(
     >>> round(float(both.add), 5)
     0.00084
     """
-    eps = np.asarray(check.nonnegative(epsilon, "epsilon"), dtype=float)
-    mu = np.atleast_1d(check.positive(leverage, "leverage")).astype(float)
-    rho = np.atleast_1d(check.nonnegative(scaled_residual, "scaled_residual")).astype(float)
-    if mu.ndim != 1 or rho.ndim != 1 or len({len(mu), len(rho), 1}) > 2:
-        raise ValueError(
-            f"leverage and scaled_residual must have one entry a release; got shapes {mu.shape} "
-            f"and {rho.shape}"
-        )
-    mu, rho = np.broadcast_arrays(mu, rho)
+    eps = np.asarray(check.nonnegative(epsilon, "epsilon"))
+    mu = check.positive(leverage, "leverage")
+    rho = np.atleast_1d(check.nonnegative(scaled_residual, "scaled_residual"))
+    mu, rho = check.together("leverage and scaled_residual", mu, rho)
+    if mu.ndim > 1:
+        both = "leverage and scaled_residual"
+        raise ValueError(f"{both} must have one entry a release; got shape {mu.shape}")
     copies = check.count(copies, "copies")
-    grid = check.single(check.positive(grid, "grid"), "grid")
+    grid = check.number(grid, "grid")
     deltas = []
-    for direction in ("add", "remove"):
-        pmfs = (_loss_pmf(m, r, grid, direction) for m, r in zip(mu, rho, strict=True))
+    for sign in (1, -1):  # to add, to remove
+        pmfs = (_loss_pmf(m, r, grid, sign) for m, r in zip(mu, rho, strict=True))
         total = reduce(lambda one, other: one.compose(other, 1e-15), pmfs)
         total = total.self_compose(copies, 1e-15) if copies > 1 else total
-        found = np.array([total.get_delta_for_epsilon(float(e)) for e in eps.ravel()])
+        found = np.array([total.get_delta_for_epsilon(float(e)) for e in eps.flat])
         deltas.append(found.reshape(eps.shape)[()])
-    return OPSProfile(*deltas)
+    return Profile(*deltas)
 
 
-def _loss_pmf(mu: float, rho: float, grid: float, direction: str) -> Any:
+def _loss_pmf(mu: float, rho: float, grid: float, sign: int) -> Any:
     """Loss of one release on the grid, every part of its mass moved up to the next point."""
-    from dp_accounting.pld.pld_pmf import DensePLDPmf
-
-    K, shrink = np.log1p(mu) + rho**2 / (1 + mu), 1.0 if direction == "add" else 1 + mu
-    sign = 1 if direction == "add" else -1  # the loss is sign (v^2 - K) / 2, v normal
+    DensePLDPmf = extra("dp_accounting.pld.pld_pmf").DensePLDPmf
+    # the loss is sign (v^2 - K) / 2, v normal
+    K, shrink = np.log1p(mu) + rho**2 / (1 + mu), 1.0 if sign > 0 else 1 + mu
     center, root = rho / shrink, np.sqrt(mu / shrink)
     low, high = sorted((-sign * K / 2, sign * ((center + 8.3 * root) ** 2 - K) / 2))
     start, stop = int(np.floor(low / grid)), int(np.ceil(high / grid))
@@ -185,7 +182,7 @@ def _loss_pmf(mu: float, rho: float, grid: float, direction: str) -> Any:
     return DensePLDPmf(grid, start + 1, np.maximum(mass, 0.0), float(above[-1]), True)
 
 
-def _tail(threshold: float, mean: Floats, cov: Floats, sign: float) -> float:
+def _tail(threshold: float, mean: Floats, cov: Floats, sign: int) -> float:
     """Probability that sign (v_2^2 - v_1^2) / 2 exceeds the threshold, v normal of rank <= 2."""
     values, basis = np.linalg.eigh(cov)
     root = basis * np.sqrt(np.maximum(values, 0.0))

@@ -2,12 +2,8 @@
 
 Two passes over blocks of people: the first makes one triangular factor of the design, by QR of the
 factors of its blocks; the second has everybody's leverage and residual, hence their loss, by `ops`.
-Data in memory are blocks that are there already. Every result depends on the data: a report for
-the curator, not a promise. One record, explained, is in
-`records`; replacing a person, and several releases, are in `pairs`.
-
-`lam` is against the *sum* of squares, `gamma` the inverse temperature, `delta` in (0, 1). With
-``lam=0`` the design must have full column rank.
+Every result depends on the data: a report for the curator, not a promise. Replacing a person, and
+several releases, are in `pairs`.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +18,7 @@ from scipy.linalg import solve_triangular
 from pdpbook import Floats, check
 from pdpbook.blocks import Rows, in_memory, several_passes
 from pdpbook.per_instance.ops import ops_epsilon
-from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
+from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle, weighted_ridge
 
 Counts = NDArray[np.int64]
 
@@ -44,14 +40,13 @@ class PerInstanceReport:
 
     def __str__(self) -> str:
         alone = int(np.isinf(self.epsilon).sum())
-        lines = [
+        lost = f"\ninfinite for {alone}: each is alone in some direction of the design"
+        return (
             f"privacy loss of {len(self.epsilon)} people at delta {self.delta:g}: "
-            f"median {np.median(self.epsilon):.3g}, largest {self.epsilon.max():.3g}",
-            "it depends on the data: a report for the curator, not a promise to publish",
-        ]
-        if alone:
-            lines.append(f"infinite for {alone}: each is alone in some direction of the design")
-        return "\n".join(lines)
+            f"median {np.median(self.epsilon):.3g}, largest {self.epsilon.max():.3g}\n"
+            "it depends on the data: a report for the curator, not a promise to publish"
+            f"{lost if alone else ''}"
+        )
 
 
 def per_instance_epsilon(
@@ -72,7 +67,7 @@ def per_instance_epsilon(
     y : array_like, shape (n,)
         Labels.
     lam : float
-        Penalty against the *sum* of squares, at least 0.
+        Penalty against the *sum* of squares, at least 0; with 0 the columns must be independent.
     gamma : float
         Inverse temperature, above 0; 1 / variance of the labels gives the genuine posterior.
     delta : float
@@ -104,7 +99,114 @@ def per_instance_epsilon(
     if leverage.max() > 1 / NEARLY_ONE - 1:  # those people must be refitted
         exact = leave_one_out(X, y, lam, weights=np.ones(len(y)))
         leverage, residual = exact.leverage, exact.residual
-    return report_of(leverage, residual, fit.theta, gamma, delta)
+    return _report(leverage, residual, fit.theta, gamma, delta)
+
+
+def outsider_epsilon(
+    X: ArrayLike,
+    y: ArrayLike,
+    X_new: ArrayLike,
+    y_new: ArrayLike,
+    lam: float,
+    gamma: float,
+    delta: float,
+) -> PerInstanceReport:
+    r"""Exact loss that people outside the data would have if each of them alone joined.
+
+    Parameters
+    ----------
+    X, y, lam, gamma, delta
+        As in `per_instance_epsilon`.
+    X_new, y_new : array_like, shapes (m, d) and (m,)
+        The outsiders.
+
+    Returns
+    -------
+    PerInstanceReport
+        One entry an outsider; `theta` is the fit to the data.
+
+    Examples
+    --------
+    >>> report = outsider_epsilon([[1.0]], [0.5], [[0.0]], [1.0], lam=1.0, gamma=1.0, delta=0.01)
+    >>> report.epsilon  # an empty row changes nothing
+    array([0.])
+    """
+    lam, gamma, delta = ops_parameters(lam, gamma, delta)
+    in_memory("outsider_epsilon", X, y, X_new, y_new)
+    X, y = check.design(X, y)
+    X_new, y_new = check.design(X_new, y_new)
+    if X_new.shape[1] != X.shape[1]:
+        raise ValueError(f"X_new must have {X.shape[1]} columns, as X; got {X_new.shape[1]}")
+    theta = weighted_ridge(X, y, lam, np.ones(len(y)))
+    leverage = _leverages(triangle([factor(X, y)], lam)[0], X_new)
+    return _report(leverage, y_new - X_new @ theta, theta, gamma, delta)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One record, in words and in the two laws that a release lets one compare."""
+
+    epsilon: float  #: smallest epsilon at `delta`
+    leverage: float  #: against the data without the record
+    scaled_residual: float  #: to the fit without the record
+    floor: float  #: epsilon if the label were exactly what the others predict
+    typical: float  #: median leverage of the people in the data
+    delta: float  #: the failure probability asked for
+
+    def __str__(self) -> str:
+        if np.isinf(self.epsilon):
+            return (
+                "This record is alone in some direction of the design: without it there is no "
+                "fit, and a release shows that it is there. Its loss is infinite; raise lam."
+            )
+        ratio = self.leverage / self.typical if self.typical > 0 else np.inf
+        times = np.exp(min(self.epsilon, 700.0))
+        return (
+            "When this record joins or leaves, the chance of any event changes by at most\n"
+            f"a factor {times:.3g} (epsilon {self.epsilon:.3g}) plus {self.delta:g}.\n"
+            f"Its row: leverage {self.leverage:.3g}, {ratio:.3g} times the median here.\n"
+            f"Its label: {self.scaled_residual:.3g} / sqrt(gamma) from the others' prediction.\n"
+            f"With that label instead, epsilon would be {self.floor:.3g}.\n"
+            "This depends on the data: it is not a promise, and not for publication."
+        )
+
+
+def explain(
+    record: Any, X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: float
+) -> Explanation:
+    """Say what one posterior sample would reveal about one record, and why.
+
+    Parameters
+    ----------
+    record : int or (array_like of shape (d,), float)
+        A row number of X, for a participant; or the row and label of an outsider.
+    X, y, lam, gamma, delta
+        As in `per_instance_epsilon`.
+
+    Returns
+    -------
+    Explanation
+        Its ``str`` is a paragraph. Chapter *per_instance/ops*.
+
+    Examples
+    --------
+    >>> about = explain(0, [[1.0], [1.0]], [0.0, 1.0], lam=1.0, gamma=1.0, delta=0.01)
+    >>> round(about.leverage, 9), round(about.scaled_residual, 9), about.epsilon > about.floor
+    (0.5, 0.5, True)
+    """
+    everybody = per_instance_epsilon(X, y, lam, gamma, delta)
+    typical = float(np.median(everybody.leverage))
+    if isinstance(record, tuple | list) and len(record) == 2:
+        row, label = record
+        report, at = outsider_epsilon(X, y, np.array([row]), [label], lam, gamma, delta), 0
+    else:
+        report, at = everybody, check.count(record, "record", minimum=0)
+        if not at < (n := len(everybody.epsilon)):
+            raise ValueError(f"record must be a row number below {n}; got {at}")
+    leverage = float(report.leverage[at])
+    floor = float(ops_epsilon(delta, leverage, 0.0)) if np.isfinite(leverage) else np.inf
+    epsilon, scaled = float(report.epsilon[at]), float(report.scaled_residual[at])
+    return Explanation(epsilon, leverage, scaled, floor, typical, report.delta)
 
 
 @dataclass(frozen=True)
@@ -134,7 +236,7 @@ class StreamReport:
             An edge of the histogram: never below the quantile and at most 1.2 percent above it,
             for losses from 1e-12 to 1e14.
         """
-        share = check.single(check.probability(share, "share"), "share")
+        share = check.delta(share, "share")
         at = int(np.searchsorted(np.cumsum(self.counts), share * self.n))
         return float(np.append(self.edges, np.inf)[at])
 
@@ -153,7 +255,7 @@ def stream_per_instance(
     Parameters
     ----------
     blocks : Rows, sequence of (X, y), or function of no argument that returns an iterator of them
-        Read twice; both times it must give the same people.
+        Read twice; both times the same people.
     lam, gamma, delta : float
         As in `per_instance_epsilon`.
     top : int, default 10
@@ -169,9 +271,8 @@ def stream_per_instance(
 
     Notes
     -----
-    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. The factor comes from
-    QR of each block, so its error does not grow with the square of the condition number. The few
-    people of leverage near 1 lose digits here: above 1 - 1e-8 their loss counts as infinite.
+    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. The few people of
+    leverage near 1 lose digits here: above 1 - 1e-8 their loss counts as infinite.
 
     Examples
     --------
@@ -194,9 +295,8 @@ def stream_per_instance(
         order = np.argsort(-largest, kind="stable")[:top]
         largest, rows, n = largest[order], rows[order], n + size
     if n != fit.n:
-        raise ValueError(
-            f"blocks must hold the same people both times; got {fit.n} first, {n} the second time"
-        )
+        got = f"{fit.n} first, {n} the second time"
+        raise ValueError(f"blocks must hold the same people both times; got {got}")
     return StreamReport(n, fit.theta, total / n, largest, rows, delta, counts, EDGES)
 
 
@@ -211,8 +311,7 @@ def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> 
     Returns
     -------
     ndarray, Dask array or iterator of ndarray
-        Losses in the kind of the data; a Dask array is computed when it is asked for, and so are
-        the arrays of blocks.
+        Losses in the kind of the data; Dask arrays and blocks are computed when asked for.
 
     Notes
     -----
@@ -238,22 +337,14 @@ class _Fit(NamedTuple):
 
     def numbers(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Leverage, infinite for who is alone, and residual of these participants."""
-        inside = np.minimum(leverages(self.root, X), 1.0)
+        inside = np.minimum(_leverages(self.root, X), 1.0)
         alone = 1 - inside < ALONE
         rest = np.where(alone, 1.0, 1 - inside)
         return np.where(alone, np.inf, inside / rest), (y - X @ self.theta) / rest
 
 
 def _fit(factors: Iterable[tuple[Floats, int]], lam: float) -> _Fit:
-    n = 0
-
-    def counted() -> Iterable[tuple[Floats, int]]:
-        nonlocal n
-        for part in factors:
-            n += part[1]
-            yield part
-
-    root, labels = triangle(counted(), lam)
+    root, labels, n = triangle(factors, lam)
     return _Fit(root, np.asarray(solve_triangular(root, labels, check_finite=False)), n)
 
 
@@ -288,7 +379,7 @@ def _losses(delta: float, leverage: Floats, scaled: Floats) -> Floats:
     return epsilon
 
 
-def report_of(
+def _report(
     leverage: Floats, residual: Floats, theta: Floats, gamma: float, delta: float
 ) -> PerInstanceReport:
     scaled = np.sqrt(gamma) * np.abs(residual)
@@ -296,14 +387,11 @@ def report_of(
     return PerInstanceReport(epsilon, leverage, residual, scaled, theta, delta)
 
 
-def leverages(root: Floats, X: Floats) -> Floats:
+def _leverages(root: Floats, X: Floats) -> Floats:
     half = solve_triangular(root, X.T, trans="T", check_finite=False)
     return np.asarray(np.einsum("ij,ij->j", half, half))
 
 
 def ops_parameters(lam: Any, gamma: Any, delta: Any) -> tuple[float, float, float]:
-    return (
-        check.single(check.nonnegative(lam, "lam"), "lam"),
-        check.single(check.positive(gamma, "gamma"), "gamma"),
-        check.delta(delta),
-    )
+    lam = check.single(check.nonnegative(lam, "lam"), "lam")
+    return lam, check.number(gamma, "gamma"), check.delta(delta)

@@ -60,7 +60,7 @@ def kernel_leave_one_out(K: ArrayLike, y: ArrayLike, lam: float) -> KernelLeaveO
     """
     K = np.asarray(check.finite(K, "K"))
     y = np.atleast_1d(check.finite(y, "y"))
-    lam = check.single(check.positive(lam, "lam"), "lam")
+    lam = check.number(lam, "lam")
     if y.ndim != 1 or y.size == 0 or K.shape != (y.size, y.size):
         raise ValueError(f"K must have shape (n, n) for y of shape (n,); got {K.shape}, {y.shape}")
     size = np.abs(K).max()
@@ -202,7 +202,7 @@ def _input(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats, floa
     if not np.all(inside := (y >= 0) & (y <= 1)):
         at = int(np.argmax(~inside))
         raise ValueError(f"y must lie in [0, 1]; got y[{at}] = {y[at]:g}")
-    return X, y, check.single(check.positive(lam, "lam"), "lam")
+    return X, y, check.number(lam, "lam")
 
 
 def _value(X: Floats, y: Floats, lam: float, theta: Floats) -> float:

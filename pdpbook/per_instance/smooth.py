@@ -63,10 +63,8 @@ def stationary_shift(
     start = np.atleast_1d(check.finite(start, "start"))
     end = np.atleast_1d(check.finite(end, "end"))
     if not score.shape == start.shape == end.shape or score.ndim != 1:
-        raise ValueError(
-            f"score, start and end must have one shape (d,); got {score.shape}, "
-            f"{start.shape} and {end.shape}"
-        )
+        got = f"{score.shape}, {start.shape} and {end.shape}"
+        raise ValueError(f"score, start and end must have one shape (d,); got {got}")
     node, weight = np.polynomial.legendre.leggauss(check.count(nodes, "nodes"))
     share = (1 + node) / 2
     average: Any = sum(
@@ -137,8 +135,7 @@ def output_perturbation_losses(
     if np.isnan(rows).any():
         raise ValueError(f"move must not be NaN; got it in row {np.isnan(rows).any(1).argmax()}")
     n, d = rows.shape
-    gamma = check.single(check.positive(gamma, "gamma"), "gamma")
-    delta = check.single(check.probability(delta, "delta"), "delta")
+    gamma, delta = check.number(gamma, "gamma"), check.delta(delta)
     A = np.eye(d) if metric is None else np.asarray(check.finite(metric, "metric"))
     if A.shape != (d, d) or not np.allclose(A, A.T, rtol=1e-10, atol=0):
         raise ValueError(f"metric must be symmetric of shape ({d}, {d}); got shape {A.shape}")
@@ -204,18 +201,13 @@ def release_intervals(
     """
     release = np.atleast_1d(check.finite(release, "release"))
     G = np.asarray(check.finite(gram, "gram"))
-    gamma = check.single(check.positive(gamma, "gamma"), "gamma")
-    variance = check.single(check.positive(variance, "variance"), "variance")
-    level = check.single(check.probability(level, "level"), "level")
+    gamma, variance = check.number(gamma, "gamma"), check.number(variance, "variance")
+    level = check.delta(level, "level")
     if release.ndim != 1 or G.shape != (release.size, release.size):
         raise ValueError(f"gram must have shape (d, d) for a release of shape (d,); got {G.shape}")
     if not np.linalg.eigvalsh(G)[0] > 0:
         raise ValueError("gram must be positive definite: some direction was never observed")
-    law = (
-        stats.norm
-        if degrees is None
-        else stats.t(check.single(check.positive(degrees, "degrees"), "degrees"))
-    )
+    law = stats.norm if degrees is None else stats.t(check.number(degrees, "degrees"))
     quantile = law.ppf((1 + level) / 2)
     reach = quantile * np.sqrt((variance + 1 / gamma) * np.diag(np.linalg.inv(G)))
     return np.stack([release - reach, release + reach], axis=1)

@@ -13,18 +13,15 @@ from pdpbook.personalized.accuracy import (
     mean_square_error,
     objective_error,
 )
-from pdpbook.personalized.capped import sensitivity_weights
+from pdpbook.personalized.kept import SampledLaw, keep_probabilities
 from pdpbook.personalized.mean import PersonalizedMean
-from pdpbook.personalized.penalty import (
-    PublicPenalty,
-    prediction_error_bound,
-    public_penalty,
-)
+from pdpbook.personalized.penalty import PublicPenalty, prediction_error_bound, public_penalty
 from pdpbook.personalized.ridge import PDPRidge
-from pdpbook.personalized.sampling import SampledLaw, SampledRidge, keep_probabilities
+from pdpbook.personalized.sampling import SampledRidge
 from pdpbook.personalized.weights import (
     capped_weights,
     pdp_weights,
+    sensitivity_weights,
     threshold_budgets,
     threshold_weights,
 )

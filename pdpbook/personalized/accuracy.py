@@ -170,8 +170,8 @@ class _Fit:
 
     def __init__(self, X: Any, lam: Any, weights: Any, eta: Any, sigma: Any) -> None:
         X, _ = check.design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
-        self.lam = check.single(check.positive(lam, "lam"), "lam")
-        self.eta = check.single(check.positive(eta, "eta"), "eta")
+        self.lam = check.number(lam, "lam")
+        self.eta = check.number(eta, "eta")
         self.sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
         self.weights = check.weights(weights, len(X))
         root = np.sqrt(self.weights)
@@ -257,7 +257,7 @@ def objective_error(
     weights : array_like, shape (n,), or None
         Weights of the fit; None is 1/n each.
     beta : float
-        Rate of the tilt, such as `ObjectivePerturbation.beta_`.
+        Rate of the tilt, such as ``noise_.rate`` of `ObjectivePerturbation`.
     theta : array_like, shape (d,)
         The true coefficients.
     sigma : float
@@ -283,15 +283,15 @@ def objective_error(
     (0.25, 0.03125)
     """
     X, _ = check.design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
-    lam = check.single(check.positive(lam, "lam"), "lam")
+    lam = check.number(lam, "lam")
     w = check.weights(weights, len(X))
-    beta = check.single(check.positive(beta, "beta"), "beta")
+    beta = check.number(beta, "beta")
     truth, d = np.asarray(check.finite(theta, "theta")), X.shape[1]
     if truth.shape != (d,):
         raise ValueError(f"theta must have shape ({d},), one coefficient a column; got {theta!r}")
     sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
     delta = check.delta(delta)
-    c = check.single(check.positive(threshold, "threshold"), "threshold")
+    c = check.number(threshold, "threshold")
 
     inverse = np.linalg.inv((X.T * w) @ X + lam * np.eye(d))
     M, bias = inverse @ (X.T * w), lam * inverse @ truth

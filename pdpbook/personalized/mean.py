@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
 from pdpbook._domain import labels_of, labels_to_domain, refuse_few, row_count
-from pdpbook.frames.cube import positive_rate
 from pdpbook.frames.people import People
 from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism
@@ -36,8 +35,6 @@ class PersonalizedMean(PrivateRegressor):
         The released mean, in your units.
     guarantee_ : PureDP
         What each person was promised, under replace-one neighbors.
-    eta_ : float
-        Rate of the Laplace noise on the domain, data-independent.
 
     Notes
     -----
@@ -48,7 +45,7 @@ class PersonalizedMean(PrivateRegressor):
     >>> import numpy as np
     >>> y = np.linspace(0, 1, 1001)
     >>> model = PersonalizedMean(y_bounds=(0, 1), random_state=0).fit(y[:, None], y)
-    >>> round(model.mean_, 2), model.eta_
+    >>> round(model.mean_, 2), model.noise_.rate
     (0.5, 500.5)
     """
 
@@ -56,7 +53,7 @@ class PersonalizedMean(PrivateRegressor):
 
     def law(self, people: People) -> L2Laplace:
         (mean,) = people.statistics
-        return L2Laplace(mean, positive_rate(self.rate(people.strength, 1)))
+        return L2Laplace(mean, self.rate(people.strength, 1))
 
     def promise(self, people: People) -> PureDP:
         return PureDP(people.spent, neighbors="replace-one")
@@ -74,7 +71,9 @@ class PersonalizedMean(PrivateRegressor):
     def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
         low, high = check.bounds(self.y_bounds, "y_bounds")
         self.mean_ = float((low + high) / 2 + (high - low) / 2 * draw[0])
-        self.eta_ = float(law.eta)
+
+    def loudness(self, draw: Floats, law: L2Laplace) -> float:
+        return float(law.eta)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the released mean once for each row of X."""
@@ -99,8 +98,9 @@ class PersonalizedMean(PrivateRegressor):
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         """Exact: the variance of Laplace noise."""
         width = width_of_labels(self)
-        eta = self.eta_ if crowd.fitted else self.rate(crowd.above, 1)
-        return Noise.of(crowd, mean_frame(width / 2), 2 / eta**2, exact=True, width=width)
+        eta = crowd.loudness or self.rate(crowd.above, 1)
+        frame = mean_frame(width / 2)
+        return Noise.of(crowd, frame, 2 / eta**2, exact=True, width=width, rate=eta)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,8 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from pdpbook import check
 from pdpbook.personalized.accuracy import ErrorTerms
-from pdpbook.personalized.capped import capped_plan
-from pdpbook.personalized.weights import pdp_weights
+from pdpbook.personalized.weights import capped_plan, pdp_weights
 from pdpbook.sensitivity import ridge_constant
 
 PRIORS = ("worst-case", "isotropic")
@@ -78,7 +77,7 @@ def prediction_error_bound(
     >>> prediction_error_bound(1.0, [1.0] * 1000, 2, theta_norm=1.0).total < 0.3
     True
     """
-    lam = check.single(check.positive(lam, "lam"), "lam")
+    lam = check.number(lam, "lam")
     return _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights).terms(lam)
 
 
@@ -141,35 +140,26 @@ def public_penalty(
     return PublicPenalty(lam, bound) if bound < limit else PublicPenalty(math.inf, limit)
 
 
-@dataclass(eq=False)
 class _Public:
     """What is known before any record is: see `prediction_error_bound`."""
 
-    epsilon: Any  # of those who take part
-    d: int
-    theta_norm: float
-    sigma: float
-    prior: str
-    proof: str
-    row_norm: float | None
-    weights: str
-
-    def __post_init__(self) -> None:
-        pdp_weights(self.epsilon)  # refuses bad budgets
-        epsilon = np.asarray(check.epsilon(self.epsilon), dtype=float)
-        self.epsilon = epsilon[epsilon > 0]
-        check.choice(self.weights, "weights", ("proportional", "capped"))
-        if self.weights == "capped" and self.proof != "joint":
+    def __init__(
+        self, epsilon: Any, d: int, r: Any, sigma: Any, prior: str, proof: str, R: Any, weights: str
+    ):
+        pdp_weights(epsilon)  # refuses bad budgets
+        budgets = np.asarray(check.epsilon(epsilon), dtype=float)
+        self.epsilon = budgets[budgets > 0]
+        check.choice(weights, "weights", ("proportional", "capped"))
+        if weights == "capped" and proof != "joint":
             raise ValueError("weights must be 'proportional' unless proof='joint'; got 'capped'")
-        self.d = check.count(self.d, "d")
-        for name in ("theta_norm", "sigma"):
-            setattr(self, name, check.single(check.nonnegative(getattr(self, name), name), name))
-        check.choice(self.prior, "prior", PRIORS)
-        ridge_constant(1.0, self.d, self.proof, row_norm=self.row_norm)  # refuses bad values
-        root = math.sqrt(self.d)
-        self.radius = root if self.row_norm is None else min(root, float(self.row_norm))  # R
+        self.d, self.proof, self.weights = check.count(d, "d"), proof, weights
+        self.theta_norm = check.single(check.nonnegative(r, "theta_norm"), "theta_norm")
+        self.sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
+        check.choice(prior, "prior", PRIORS)
+        ridge_constant(1.0, self.d, proof, row_norm=R)  # refuses bad values
+        self.radius = check.radius(self.d, R)
         # s: where the spectrum of S can put the true coefficients
-        self.scale = self.radius**2 / (self.d if self.prior == "isotropic" else 1)
+        self.scale = self.radius**2 / (self.d if prior == "isotropic" else 1)
 
     def terms(self, lam: float) -> ErrorTerms:
         if self.weights == "capped":

@@ -7,17 +7,16 @@ import numpy as np
 
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
-from pdpbook.frames.cube import CubeRegressor, positive_rate
+from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People, shares
-from pdpbook.frames.settings import mechanism, one_of, setting
+from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace
-from pdpbook.personalized.capped import FEW, CappedPlan, Rival, capped_plan
-from pdpbook.personalized.weights import largest_losses
+from pdpbook.personalized.weights import FEW, CappedPlan, Rival, capped_plan, largest_losses
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.ridge import refuse_lost_penalty
+from pdpbook.reports.report import INSIDE, LARGER
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 
 NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
@@ -54,7 +53,8 @@ class PDPRidge(CubeRegressor):
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     loss : {"square", "huber"}, default "square"
-        The Huber loss needs no bound on the minimizer, hence far less noise for small `lam`.
+        Loss of a row. The Huber loss needs no bound on the minimizer, hence far less noise for
+        small `lam`.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets :math:`C` for the square loss; all are valid, the last is the smallest.
     weights : {"proportional", "capped"}, default "proportional"
@@ -75,9 +75,6 @@ class PDPRidge(CubeRegressor):
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
-    eta_ : float
-        Rate of the noise radius on the domain. It depends on the budgets and the public settings,
-        never on the data.
 
     Notes
     -----
@@ -98,22 +95,23 @@ class PDPRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = PDPRidge(lam=0.5).fit(X, y, epsilon=epsilon)
-    >>> model.coef_.shape, round(model.eta_, 1)
+    >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 63.3)
     """
 
     delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
+    lam: float = setting(default=1.0, rule=check.penalty, kw_only=False)
     loss: str = setting(default="square", rule=one_of("square", "huber"))
     proof: str = setting(default="joint", rule=one_of(*PROOFS))
     weights: str = setting(default="proportional", rule=one_of("proportional", "capped"))
-    bound: float | None = setting(default=None)
-    row_norm: float | None = setting(default=None)
+    bound: float | None = setting(default=None, rule=optional(check.scale))
+    row_norm: float | None = setting(default=None, rule=optional(check.scale))
     huber_threshold: float = setting(default=1.0, rule=check.scale)
+    _ways = LARGER + INSIDE
 
     def law(self, people: People) -> L2Laplace:
-        square = self.loss == "square"
-        theta = people.ridge(self.lam) if square else self.huber(people)
-        return L2Laplace(theta, positive_rate(self.rate(people.strength, people.d)))
+        theta = people.ridge(self.lam) if self.loss == "square" else self.huber(people)
+        return L2Laplace(theta, self.rate(people.strength, people.d))
 
     def promise(self, people: People) -> PureDP | ApproximateDP:
         if self.delta > 0:
@@ -125,9 +123,7 @@ class PDPRidge(CubeRegressor):
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return the largest loss that each person may suffer: with a delta, above their budget."""
-        if self.delta > 0:
-            return largest_losses(epsilon.tobytes(), float(self.delta), d)
-        return epsilon
+        return largest_losses(epsilon.tobytes(), float(self.delta), d) if self.delta else epsilon
 
     def relative_weights(self, strength: Floats, d: int) -> Floats:
         return self.capped(strength, d).weights if self.weights == "capped" else strength
@@ -138,10 +134,14 @@ class PDPRidge(CubeRegressor):
         return ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
 
     def rate(self, strength: Floats, d: int) -> float:
+        if self.loss == "huber":
+            return self.huber_rate(strength, d)
         if self.weights == "capped":
             return self.capped(strength, d).eta
-        if self.loss == "square":
-            return super().rate(strength, d)
+        return super().rate(strength, d)
+
+    def huber_rate(self, strength: Floats, d: int) -> float:
+        """Return the rate with which the noise hides what the solver is off, too."""
         excess = solver_excess(self.gradient_norm(strength, d), self.lam)
         w = shares(self.relative_weights(strength, d))
         return float(np.min(strength / (w * self.constant(d) + excess)))
@@ -182,35 +182,31 @@ class PDPRidge(CubeRegressor):
         if self.weights == "capped" and not self._capable:
             needs = "loss='square', proof='joint' and bound=None; got 'capped'"
             raise ValueError(f"weights must be 'proportional' unless {needs}")
-        ridge_constant(self.lam, 1, "published", self.bound, self.row_norm)  # refuses bad values
-        huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)
 
     def refuse_crowd(self, n: int, d: int) -> None:
         if self.loss == "square":
-            refuse_lost_penalty(self.lam, n, d, self.row_norm)
+            check.refuse_lost_penalty(self.lam, n, d, self.row_norm)
 
     def needs_rows(self) -> str | None:
-        for name, value in (("loss", "huber"), ("weights", "capped")):  # more than one pass
-            if getattr(self, name) == value:
-                return f"PDPRidge with {name}={value!r}"
-        return None
+        if self.loss == "huber":
+            return "PDPRidge with loss='huber'"  # more than one pass
+        return "PDPRidge with weights='capped'" if self.weights == "capped" else None
 
-    def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
-        super().release(draw, law, people)
-        self.eta_ = float(law.eta)
+    def loudness(self, draw: Floats, law: L2Laplace) -> float:
+        return float(law.eta)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
         """Exact: a radius of mean square k(k + 1) / eta^2, in every direction alike."""
         frame = cube_frame(self, crowd.d)
         k = frame.order
-        eta = self.eta_ if crowd.fitted else self.public_rate(crowd)
+        eta = crowd.loudness or self.public_rate(crowd)
         rival = None
         few = 1 < np.size(crowd.epsilon) <= FEW
         if few and self._capable and self.weights == "proportional":
             losses = self.strength(crowd.above, k)
             rival = Rival(losses, eta, self.lam, self.row_norm, crowd.d, frame.constant)
-        each = (k + 1) / eta**2
-        return Noise.of(crowd, frame, each, exact=True, width=2 * frame.half, rival=rival)
+        each, width = (k + 1) / eta**2, 2 * frame.half
+        return Noise.of(crowd, frame, each, exact=True, width=width, rate=eta, rival=rival)
 
     @property
     def _capable(self) -> bool:

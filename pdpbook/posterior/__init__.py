@@ -13,6 +13,5 @@ from pdpbook.posterior.calibration import (
     residual_bound,
     worst_case_gamma,
 )
-from pdpbook.posterior.certificates import Certificate, posterior_certificate
 from pdpbook.posterior.laws import AdaptiveLaw, PosteriorLaw, adaptive_profile
-from pdpbook.posterior.single import OnePosteriorSample
+from pdpbook.posterior.single import Certificate, OnePosteriorSample, posterior_certificate

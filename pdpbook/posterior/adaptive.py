@@ -36,8 +36,8 @@ class AdaOPS(PosteriorRegressor):
     release_norm : bool, default False
         AdaOPS-L.
     calibration : {"joint", "simple"}, default "joint"
-        How the budgets of releases and draw are composed: as Gaussians, or by adding them, which
-        leaves the draw less.
+        How the budget becomes noise: releases and draw composed as Gaussians, or by adding what
+        each spends, which leaves the draw less.
     kappa : float, optional
         Largest acceptable condition number of :math:`X^\top X`, at least 1: the penalty is then
         :math:`\max\{0, N/(\kappa d)-\tilde\lambda\}`, as in the paper, with the public `n_max`
@@ -77,16 +77,8 @@ class AdaOPS(PosteriorRegressor):
 
     def plan(self, epsilon: float, d: int) -> AdaptivePlan:
         """Return how the released numbers become parameters of the draw."""
-        return AdaptivePlan(
-            epsilon,
-            float(self.delta),
-            d,
-            int(self.n_max),
-            float(self.norm_guess),
-            bool(self.release_norm),
-            self.calibration,
-            check_kappa(self.kappa),
-        )
+        steering = self.norm_guess, self.release_norm, self.calibration, self.kappa
+        return AdaptivePlan(epsilon, float(self.delta), d, self.n_max, *steering)
 
     def release(self, draw: Floats, law: AdaptiveLaw, people: People) -> None:
         self.release_ = draw

@@ -252,7 +252,7 @@ class AdaptivePlan:
 
     def __post_init__(self) -> None:
         check.number(self.epsilon, "epsilon")
-        check.probability(check.delta(self.delta), "delta")
+        check.delta(self.delta)
         check.count(self.d, "d")
         check.count(self.n_max, "n_max")
         check_norm(self.norm_guess)

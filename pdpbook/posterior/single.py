@@ -1,10 +1,11 @@
-"""One draw from a posterior as a release, and the sharpness that is safe on every data set."""
+"""One draw from a posterior as a release, and what participants may say of their own loss."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
@@ -12,13 +13,97 @@ from pdpbook._budgets import one_budget
 from pdpbook.frames.ball import BallRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
+from pdpbook.per_instance import ops_epsilon
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
-from pdpbook.posterior.certificates import Certificate, posterior_certificate
 from pdpbook.posterior.laws import PosteriorLaw
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 
 _gamma = lru_cache(maxsize=64)(worst_case_gamma)
+
+
+class Certificate(NamedTuple):
+    """Two upper bounds on the loss of each participant; see `posterior_certificate`."""
+
+    ex_ante: Floats  #: on the epsilon of the draw at delta, shape (n,)
+    ex_post: Floats  #: on the size of the log-likelihood ratio at the released point, shape (n,)
+
+
+def posterior_certificate(
+    X: ArrayLike,
+    y: ArrayLike,
+    theta: ArrayLike,
+    *,
+    gamma: float,
+    h: float,
+    delta: float = 1e-6,
+    failure: float = 1e-3,
+) -> Certificate:
+    r"""What each participant can say about their own loss, seeing only the release.
+
+    With :math:`u=\sqrt\gamma\,\lvert y-x^\top\tilde\theta\rvert`, :math:`m=\|x\|^2/h`,
+    :math:`s=t\sqrt{m/(1+m)}`, :math:`t=\Phi^{-1}(1-\tfrac12\varrho)` and
+    :math:`\bar\rho'=u+s`, except with probability :math:`\varrho`
+
+    .. math:: \varepsilon(\delta) \le \varepsilon(\delta; m, (1+m)\bar\rho'), \qquad
+              \lvert L\rvert \le \tfrac12\log(1+m) + \tfrac12 s(2u+s) + \tfrac12 m\bar\rho'^2 .
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Rows of participants in the unit ball.
+    y : array_like, shape (n,)
+        Their labels, on the domain.
+    theta : array_like, shape (d,)
+        The released coefficients, on the domain.
+    gamma : float
+        Inverse temperature of the draw: released, or public.
+    h : float
+        Lower bound, at least 1, on the smallest eigenvalue of :math:`X^\top X+\lambda I` of the
+        data *without* the participant: released, or the penalty itself.
+    delta : float, default 1e-6
+        In (0, 1).
+    failure : float, default 1e-3
+        :math:`\varrho`, in (0, 1): probability that the certificate of one person is wrong, on
+        top of the probability that `h` is.
+
+    Returns
+    -------
+    Certificate
+        `ex_ante` and `ex_post`. A person's entry depends on the release and on their own record
+        alone; who publishes it reveals a function of that record.
+
+    Notes
+    -----
+    Statement ``prop-publishable`` (ours), chapter *per_instance/adaops*.
+
+    Examples
+    --------
+    >>> certificate = posterior_certificate([[0.6]], [0.5], [0.4], gamma=2.0, h=100.0)
+    >>> certificate.ex_ante.round(2), certificate.ex_post.round(3)
+    (array([0.15]), array([0.094]))
+    """
+    X, y = check.design(X, y)
+    theta = np.asarray(check.finite(theta, "theta"))
+    gamma, h = check.number(gamma, "gamma"), check.number(h, "h")
+    delta, failure = check.delta(delta), check.delta(failure, "failure")
+    if not h >= 1:
+        raise ValueError(f"h must be at least 1; got {h:g}")
+    norms = (X**2).sum(axis=1)
+    if not np.all(norms <= 1 + 1e-9):
+        at = int(np.flatnonzero(~(norms <= 1 + 1e-9))[0])
+        raise ValueError(
+            f"X must have rows in the unit ball; got X[{at}] of squared norm {norms[at]:g}"
+        )
+    if theta.shape != X.shape[1:]:
+        raise ValueError(f"theta must have shape ({X.shape[1]},); got shape {theta.shape}")
+    u = np.sqrt(gamma) * np.abs(y - X @ theta)
+    m = np.maximum(norms, np.finfo(float).tiny) / h
+    s = -float(ndtri(failure / 2)) * np.sqrt(m / (1 + m))
+    inside = u + s
+    ex_ante = np.asarray(ops_epsilon(delta, m, (1 + m) * inside))
+    ex_post = np.log1p(m) / 2 + s * (2 * u + s) / 2 + m * inside**2 / 2
+    return Certificate(ex_ante, ex_post)
 
 
 @mechanism
@@ -36,7 +121,8 @@ class PosteriorRegressor(BallRegressor):
     theta_ : ndarray
         The draw on the domain.
     gamma_ : float
-        Inverse temperature of the draw.
+        Inverse temperature of the draw. The noise follows the data, with covariance
+        :math:`(\gamma H)^{-1}`, so `noise_` has no scale.
     h_ : float
         Bound from below on what the data and the penalty weigh in every direction.
 
@@ -73,14 +159,9 @@ class PosteriorRegressor(BallRegressor):
         """
         check_is_fitted(self)
         rows, labels = self.to_domain(*check.design(X, y))
+        chances = {"delta": self.delta, "failure": failure}
         return posterior_certificate(
-            rows,
-            labels,
-            self.theta_,
-            gamma=self.gamma_,
-            h=self.h_,
-            delta=self.delta,
-            failure=failure,
+            rows, labels, self.theta_, gamma=self.gamma_, h=self.h_, **chances
         )
 
     def release(self, draw: Floats, law: Any, people: People) -> None:

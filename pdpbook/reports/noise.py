@@ -36,6 +36,7 @@ class Crowd(NamedTuple):
     y: Any = None  #: the labels, where they are
     fitted: bool = False  #: whether the released attributes of the estimator are these people's
     plan: Any = None  #: what was planned for them, if it was, so that `_noise` need not do so anew
+    loudness: Any = None  #: after a fit, what `loudness` of the estimator returned
 
     @property
     def above(self) -> Floats:
@@ -89,6 +90,13 @@ class Noise(Known):
         Range of the labels, in the user's units.
     note : str
         What else there is to say about `most`.
+    rate : float or None
+        Of noise whose density falls as exp(-rate * length), on the domain of the theorem: one over
+        a length there. None for other noise.
+    scale : float or None
+        Of the noise as the theorem writes it, in its units: one over the rate, the scale of Laplace
+        noise, the standard deviation of Gaussian noise on one number or gradient. None where the
+        noise follows the data or has more than one scale.
     rival : callable or None
         From second moments on the domain and the deviation of a label there: one sentence if other
         weights would do better, else nothing.
@@ -98,6 +106,8 @@ class Noise(Known):
     covariance: Floats
     most: Any
     constant: Constant | None
+    rate: float | None = None
+    scale: float | None = None
     rival: Callable[[Floats, float], str] | None = None
 
     @classmethod
@@ -111,6 +121,8 @@ class Noise(Known):
         exact: bool = False,
         width: float | None = None,
         note: str = "",
+        rate: float | None = None,
+        scale: float | None = None,
         rival: Callable[[Floats, float], str] | None = None,
     ) -> Noise:
         """The noise for a crowd; a number for `covariance` is that times the identity."""
@@ -131,6 +143,8 @@ class Noise(Known):
             covariance=matrix,
             most=matrix if exact else most,
             constant=None if width is None else private_constant(crowd, width),
+            rate=rate,
+            scale=1 / rate if scale is None and rate is not None else scale,
             rival=rival,
         )
 

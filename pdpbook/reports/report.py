@@ -9,6 +9,10 @@ from pdpbook import check
 from pdpbook.reports.frames import Sizes
 from pdpbook.reports.noise import Known, Noise
 
+Ways = tuple[str, ...]  # what would do better where the noise is large
+LARGER: Ways = ("a larger lam, chosen by public numbers (`public_penalty`)",)
+INSIDE: Ways = ("noise in the objective (`ObjectivePerturbation`)",)
+FEWER: Ways = ("fewer columns, narrower public bounds, or a private mean",)
 CLEAR = 1 / 3  # noise below this share of a constant's error is no reason to worry
 
 
@@ -45,6 +49,8 @@ class Report(Known):
         Of the columns, where they are known.
     note : str
         What else there is to say: about `at_most`, or that other weights do better.
+    ways : tuple of str
+        What would do better where the noise is large, beside more people.
 
     Notes
     -----
@@ -59,6 +65,7 @@ class Report(Known):
     label_sd: float | None
     constant: float | None
     names: tuple[str, ...]
+    ways: tuple[str, ...]
 
     @property
     def warns(self) -> bool:
@@ -82,14 +89,8 @@ class Report(Known):
         if not self.warns:
             return ""
         times = self._share() / CLEAR
-        ways = [f"about {times:.2g} times the people or the budgets"]
-        if self.mechanism in PENALIZED:
-            ways.append("a larger lam, chosen by public numbers (`public_penalty`)")
-        if self.mechanism in ON_THE_ANSWER:
-            ways.append("noise in the objective (`ObjectivePerturbation`)")
-        if self.mechanism not in MEANS:
-            ways.append("fewer columns, narrower public bounds, or a private mean")
-        return "Better: " + "; ".join(ways) + "."
+        more = f"about {times:.2g} times the people or the budgets"
+        return "Better: " + "; ".join([more, *self.ways]) + "."
 
     def _unless(self) -> str:
         """What an estimate does not rule out."""
@@ -141,12 +142,7 @@ def _digits(value: float | None) -> str:
     return f"{float(f'{value:.3g}'):,.10g}"
 
 
-PENALIZED = ("PDPRidge", "SampledRidge", "SufficientStatisticsRidge", "ObjectivePerturbation")
-ON_THE_ANSWER = ("PDPRidge", "SampledRidge")
-MEANS = ("PersonalizedMean", "WeightedMean", "SampleLimitedMean")
-
-
-def report_of(name: str, known: Noise, names: Any, at: Any, label_sd: Any) -> Report:
+def report_of(model: Any, known: Noise, names: Any, at: Any, label_sd: Any) -> Report:
     frame, rows = known.frame, None
     if at is not None:
         rows = np.asarray(check.finite(at, "at"))
@@ -161,7 +157,8 @@ def report_of(name: str, known: Noise, names: Any, at: Any, label_sd: Any) -> Re
         said["note"] += known.rival(frame.moments(rows), float(label_sd) / frame.half)
     return Report(
         **said,
-        mechanism=name,
+        mechanism=type(model).__name__,
+        ways=model._ways + (FEWER if model._reads_rows else ()),
         noise=frame.sizes(known.covariance, rows),
         at_most=None if known.most is None else frame.sizes(known.most, rows),
         rows=frame.rows if rows is None else f"the {len(rows)} rows given",

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from pdpbook import check
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.reports.report import Report, report_of
+from pdpbook.reports.report import Report, Ways, report_of
 
 
 class Reported:
@@ -18,6 +18,7 @@ class Reported:
 
     noise_: Noise
     _reads_rows = True  # a mean does not: it needs no number of columns
+    _ways = Ways()  # of this mechanism; more people, or fewer columns, serve all
 
     def report(
         self,
@@ -69,15 +70,15 @@ class Reported:
             known, names = self.noise_, getattr(self, "feature_names_in_", ())
         else:
             known, names = self._noise(self._crowd(n, d, epsilon, users, X, y)), ()
-        return report_of(type(self).__name__, known, names, at, label_sd)
+        return report_of(self, known, names, at, label_sd)
 
     def _noise(self, crowd: Crowd) -> Noise:
         """The noise of this mechanism for a crowd: a function of public things alone."""
         raise NotImplementedError
 
-    def _keep_noise(self, crowd: Crowd) -> None:
+    def _keep_noise(self, crowd: Crowd, loudness: Any = None) -> None:
         """At the end of a fit: keep what is public, and warn where the noise drowns the labels."""
-        self.noise_ = self._noise(crowd._replace(fitted=True))
+        self.noise_ = self._noise(crowd._replace(fitted=True, loudness=loudness))
         relation = getattr(self.guarantee_, "neighbors", "")  # type: ignore[attr-defined]
         one = relation in ("add-remove", "zero-out")  # PAC privacy has no neighbors
         if one and not isinstance(crowd.epsilon, str):  # whether anybody is left out is not said

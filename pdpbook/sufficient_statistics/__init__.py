@@ -5,5 +5,8 @@ lives in `personalized`.
 """
 
 from pdpbook.sufficient_statistics.adassp import AdaSSP, adassp_coefficients, adassp_scale
-from pdpbook.sufficient_statistics.constants import statistics_constant
-from pdpbook.sufficient_statistics.ridge import RidgePath, SufficientStatisticsRidge
+from pdpbook.sufficient_statistics.ridge import (
+    RidgePath,
+    SufficientStatisticsRidge,
+    statistics_constant,
+)

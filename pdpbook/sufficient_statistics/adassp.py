@@ -14,6 +14,7 @@ from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.sufficient_statistics.ridge import matrix_and_moment
 
 CALIBRATIONS = ("exact", "published")
 
@@ -37,11 +38,6 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
     -------
     float
         The standard deviation.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
 
     Notes
     -----
@@ -86,11 +82,6 @@ def adassp_coefficients(
     ndarray, shape (d,)
         The coefficients: no privacy is spent here.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of a wrong kind or out of range.
-
     Notes
     -----
     Statement ``prop-adassp``, chapter *per_instance/adaops*.
@@ -110,18 +101,12 @@ def _system(
     release: ArrayLike, d: int, sigma: float, shift: float, failure: float
 ) -> tuple[Floats, float, Floats]:
     """Matrix, penalty and moment that released numbers stand for."""
-    release = np.asarray(check.finite(release, "release"))
-    if release.shape != (1 + d * (d + 1) // 2 + d,):
-        raise ValueError(
-            f"release must have shape ({1 + d * (d + 1) // 2 + d},) for d = {d}; "
-            f"got shape {release.shape}"
-        )
-    gram = np.zeros((d, d))
-    gram[np.triu_indices(d)] = release[1:-d]
-    gram = gram + np.triu(gram, 1).T
+    size = 1 + d * (d + 1) // 2 + d
+    release = check.shape(check.finite(release, "release"), "release", (size,), f"as d = {d} has")
+    gram, moment = matrix_and_moment(release[1:], d, centered=False)
     eigenvalue = max(release[0] - shift * sigma, 0.0)
     lam = max(0.0, sigma * np.sqrt(d * np.log(2 * d**2 / failure)) - eigenvalue)
-    return gram, float(lam), release[-d:]
+    return gram, float(lam), moment
 
 
 def _numbers(gram: Floats, moment: Floats) -> Floats:
@@ -144,14 +129,15 @@ class AdaSSP(BallRegressor):
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
     calibration : {"exact", "published"}, default "exact"
-        Which noise scale; with "published" also the published shift of the eigenvalue.
+        How the budget becomes noise: exactly, or as published, with the published shift of the
+        eigenvalue.
 
     Attributes
     ----------
     release_ : ndarray
         The released numbers: smallest eigenvalue, upper triangle row by row, moment.
-    noise_scale_ : float
-        Standard deviation of each.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is its standard deviation on each number.
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
@@ -165,7 +151,7 @@ class AdaSSP(BallRegressor):
     >>> rng = np.random.default_rng(1)
     >>> X = rng.uniform(-1, 1, (5000, 2))
     >>> model = AdaSSP(random_state=3).fit(X, X @ [0.4, -0.2])
-    >>> model.release_.shape, round(model.noise_scale_, 2), round(float(model.guarantee_.mu), 3)
+    >>> model.release_.shape, round(model.noise_.scale, 2), round(float(model.guarantee_.mu), 3)
     ((6,), 7.32, 0.237)
     """
 
@@ -193,10 +179,8 @@ class AdaSSP(BallRegressor):
         return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))
 
     def release(self, draw: Floats, law: ProductLaw, people: People) -> None:
-        self.release_, self.noise_scale_ = draw, float(law.scale[0])
-        theta = adassp_coefficients(
-            draw, people.d, self.noise_scale_, shift=self.shift(), failure=self.failure
-        )
+        self.release_, sigma = draw, float(law.scale[0])
+        theta = adassp_coefficients(draw, people.d, sigma, shift=self.shift(), failure=self.failure)
         super().release(theta, law, people)
 
     def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
@@ -219,4 +203,4 @@ class AdaSSP(BallRegressor):
             "noisy matrix is nearly singular."
         )
         spread = sigma**2 * inverse @ inverse
-        return Noise.of(crowd, frame, spread, width=2 * frame.half, note=note)
+        return Noise.of(crowd, frame, spread, width=2 * frame.half, note=note, scale=sigma)

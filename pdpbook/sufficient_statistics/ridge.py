@@ -1,10 +1,10 @@
-"""Personalized ridge regression: the estimator of sufficient-statistics perturbation."""
+"""Ridge regression from noisy sums of products, and how far one record moves these sums."""
 
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
@@ -15,17 +15,82 @@ from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, through
-from pdpbook.sufficient_statistics.constants import (
-    NOISES,
-    factors,
-    label_scale,
-    matrix_and_moment,
-    public_sums,
-    statistics_constant,
-    sums,
-)
 
+NOISES = ("laplace", "gaussian")
 REHEARSALS = 400  # draws of the noise behind an estimate of what it does
+
+
+def statistics_constant(
+    d: int, *, noise: str = "laplace", centered: bool = False, scale: float | None = None
+) -> float:
+    r"""Sensitivity of the scaled sums per unit weight: person i moves them by `w[i]` times it.
+
+    For records in :math:`[0,1]^d\times[-1,1]` the statistic of one person is
+    :math:`t=(xx^\top, s\,xy)`, the matrix by its upper triangle. In the l1 norm, for Laplace noise,
+
+    .. math:: D_1 = \frac{d(d+1+s)^2}{2(d+1)}\ (s\le d+1), \qquad D_1 = 2sd\ (s\ge d+1),
+
+    and in the l2 norm, for Gaussian noise, where entries off the diagonal count
+    :math:`\sqrt2` times,
+
+    .. math:: D_2^2 = d^2+s^2d+\tfrac94 s^4\ (s^2\le\tfrac23 d), \qquad
+              D_2^2 = 4s^2d\ (s^2\ge\tfrac23 d).
+
+    `centered` means rows :math:`\tilde x=x-\frac12\mathbf 1` and the statistic
+    :math:`(\tilde x\tilde x^\top, s\tilde x, s\tilde xy, gy)`, with :math:`g=\frac12sd` and
+    :math:`g=\frac12 s\sqrt d`:
+
+    .. math:: D_1 = \tfrac18 d(d+1)+2sd, \qquad D_2^2 = \tfrac18 d^2 + 2s^2d .
+
+    Parameters
+    ----------
+    d : int
+        Number of features, a constant one included.
+    noise : {"laplace", "gaussian"}, default "laplace"
+        Which norm: l1 or l2.
+    centered : bool, default False
+        Which statistic.
+    scale : float, optional
+        :math:`s`, above 0. None is ``max(1, d / 4)`` and ``sqrt(d / 3)``, centered
+        ``max(1/2, d / 8)`` and ``sqrt(d / 8)``.
+
+    Returns
+    -------
+    float
+        :math:`D_1` or :math:`D_2`.
+
+    Notes
+    -----
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/beyond*.
+    Both :math:`D_1` are attained. :math:`D_2^2` is attained where :math:`\frac32s^2` is a whole
+    number or at least d (centered: for even d), and is at most 1/4 (1/8) too large elsewhere.
+
+    Examples
+    --------
+    >>> statistics_constant(12), statistics_constant(12, noise="gaussian")
+    (118.15384615384616, 15.0996688705415)
+    """
+    d, s = check.count(d, "d"), label_scale(d, noise, centered, scale)
+    if noise == "laplace":
+        if centered:
+            return d * (d + 1) / 8 + 2 * s * d
+        return d * (d + 1 + s) ** 2 / (2 * (d + 1)) if s <= d + 1 else 2 * s * d
+    if centered:
+        return float(np.hypot(d / np.sqrt(8), s * np.sqrt(2 * d)))
+    if s > np.sqrt(2 * d / 3):
+        return float(2 * s * np.sqrt(d))
+    return float(np.sqrt(d**2 + s**2 * d + 2.25 * s**4))
+
+
+def label_scale(d: int, noise: str, centered: bool, scale: float | None) -> float:
+    """The s of the formulas: the user's, or the default."""
+    check.choice(noise, "noise", NOISES)
+    check.flag(centered, "centered")
+    if scale is not None:
+        return check.number(scale, "scale")
+    if noise == "laplace":
+        return max(0.5, d / 8) if centered else max(1.0, d / 4)
+    return float(np.sqrt(d / 8 if centered else d / 3))
 
 
 class RidgePath(NamedTuple):
@@ -33,18 +98,6 @@ class RidgePath(NamedTuple):
 
     coef: Floats  #: shape (k, d), in your units
     intercept: Floats  #: shape (k,)
-
-
-def _noise_of_sums(variances: Floats, k: int) -> tuple[float, Floats]:
-    """Mean square Frobenius norm of the noise on the matrix, and covariance on the moment."""
-    rows, columns = np.triu_indices(k)
-    blocks = variances[len(rows) :]
-    matrix = float(np.where(rows == columns, 1, 2) @ variances[: len(rows)])
-    if len(blocks) == k:
-        return matrix, np.diag(blocks)
-    # the matrix gets (m_i + m_j) / 2 from the noise m on the mean, the moment half of the label's
-    matrix += (k + 1) / 2 * float(blocks[:k].sum())
-    return matrix, np.diag(blocks[k : 2 * k]) + blocks[2 * k] / 4
 
 
 @mechanism
@@ -95,9 +148,8 @@ class SufficientStatisticsRidge(CubeRegressor):
         one more with `fit_intercept`.
     moment_ : ndarray
         :math:`\hat b` on the domain.
-    noise_scale_ : float
-        :math:`\beta` or :math:`\sigma`. It depends on the budgets and the public settings, never
-        on the data.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is :math:`\beta` or :math:`\sigma`.
     guarantee_ : PureDP or GaussianDP
         What each person was promised, under replace-one neighbors. The Gaussian promise is the
         stronger form of :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)``
@@ -115,7 +167,7 @@ class SufficientStatisticsRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = SufficientStatisticsRidge(lam=0.5).fit(X, y, epsilon=epsilon)
-    >>> model.gram_.shape, round(model.noise_scale_, 4)
+    >>> model.gram_.shape, round(model.noise_.scale, 4)
     ((2, 2), 0.013)
     >>> model.coef_path([0.01, 0.1, 1.0]).coef.shape
     (3, 2)
@@ -152,10 +204,23 @@ class SufficientStatisticsRidge(CubeRegressor):
 
     def factors(self, d: int) -> Floats:
         """Return what each released sum is multiplied by in the statistic that C is for."""
-        return factors(d, self.noise, self.centered, self.scale)
+        s = label_scale(d, self.noise, self.centered, self.scale)
+        gaussian = self.noise == "gaussian"
+        rows, columns = np.triu_indices(d)
+        off_diagonal = np.sqrt(2) if gaussian else 1.0  # entries that stand for two
+        triangle = np.where(rows == columns, 1.0, off_diagonal)
+        if not self.centered:
+            return np.append(triangle, np.full(d, s))
+        label = s * (np.sqrt(d) if gaussian else d) / 2
+        return np.concatenate([triangle, np.full(2 * d, s), [label]])
 
     def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:
-        return (sums(X, y, weights, self.centered),)
+        X = X - 0.5 if self.centered else X
+        gram = ((X.T * weights) @ X)[np.triu_indices(X.shape[1])]
+        moment = X.T @ (weights * y)
+        if not self.centered:
+            return (np.append(gram, moment),)
+        return (np.concatenate([gram, X.T @ weights, moment, [weights @ y]]),)
 
     def check(self) -> None:
         label_scale(1, self.noise, self.centered, self.scale)
@@ -179,9 +244,11 @@ class SufficientStatisticsRidge(CubeRegressor):
             known, values = public_sums(people.d, self.centered)
             everything = np.insert(draw, known - np.arange(len(known)), values)
         self.gram_, self.moment_ = matrix_and_moment(everything, people.d, self.centered)
-        self.noise_scale_ = float(law.scale[0])  # the first entry is on the diagonal
         path = self.coef_path([self.lam])
         self.coef_, self.intercept_ = path.coef[0], float(path.intercept[0])
+
+    def loudness(self, draw: Floats, law: ProductLaw) -> float:
+        return float(law.scale[0])  # the first entry is on the diagonal
 
     def coef_path(self, lams: ArrayLike) -> RidgePath:
         """Coefficients for other penalties, from the one release: it costs no further privacy.
@@ -215,7 +282,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         """
         frame = cube_frame(self, crowd.d)
         k, lam = frame.order, float(self.lam)
-        unit = self.noise_scale_ if crowd.fitted else 1 / self.public_rate(crowd)
+        unit = crowd.loudness or 1 / self.public_rate(crowd)
         scale = unit / self.factors(k)
         if self.fit_intercept:
             scale[public_sums(k, self.centered)[0]] = 0.0
@@ -227,7 +294,7 @@ class SufficientStatisticsRidge(CubeRegressor):
             spread = gain @ moment @ gain
         else:
             spread = self._rehearsed(frame.even, scale)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
+        return Noise.of(crowd, frame, spread, most, width=2 * frame.half, scale=unit)
 
     def _rehearsed(self, even: Floats, scale: Floats) -> Floats:
         """Second moments over draws of the noise around sums of evenly spread rows."""
@@ -239,6 +306,39 @@ class SufficientStatisticsRidge(CubeRegressor):
             noisy = even + gram - nothing
             moves.append(through(noisy, lambda values: 1 / (values + self.lam)) @ moment)
         return np.asarray(np.transpose(moves) @ moves / REHEARSALS)
+
+
+def public_sums(d: int, centered: bool) -> tuple[NDArray[np.intp], Floats]:
+    """Where sums over a last feature of ones are public, and what they are: weights sum to 1."""
+    corner = d * (d + 1) // 2 - 1
+    if centered:  # the ones are halves
+        return np.array([corner, corner + d]), np.array([0.25, 0.5])
+    return np.array([corner]), np.array([1.0])
+
+
+def matrix_and_moment(release: Floats, d: int, centered: bool) -> tuple[Floats, Floats]:
+    """The Gram matrix and the moment of the domain that released sums stand for."""
+    gram = np.zeros((d, d))
+    rows, columns = np.triu_indices(d)
+    gram[rows, columns] = gram[columns, rows] = release[: len(rows)]
+    blocks = release[len(rows) :]
+    if not centered:
+        return gram, blocks
+    mean, moment, label = blocks[:d], blocks[d : 2 * d], blocks[2 * d]
+    gram += np.add.outer(mean, mean) / 2 + 0.25  # the weights sum to 1, publicly
+    return gram, moment + label / 2
+
+
+def _noise_of_sums(variances: Floats, k: int) -> tuple[float, Floats]:
+    """Mean square Frobenius norm of the noise on the matrix, and covariance on the moment."""
+    rows, columns = np.triu_indices(k)
+    blocks = variances[len(rows) :]
+    matrix = float(np.where(rows == columns, 1, 2) @ variances[: len(rows)])
+    if len(blocks) == k:
+        return matrix, np.diag(blocks)
+    # the matrix gets (m_i + m_j) / 2 from the noise m on the mean, the moment half of the label's
+    matrix += (k + 1) / 2 * float(blocks[:k].sum())
+    return matrix, np.diag(blocks[k : 2 * k]) + blocks[2 * k] / 4
 
 
 @lru_cache(maxsize=16)

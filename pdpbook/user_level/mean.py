@@ -42,8 +42,8 @@ class UserMean(UserRegressor):
     ----------
     mean_ : float
         The released mean, in your units: unbiased, so it may lie outside `y_bounds`.
-    noise_scale_ : float
-        Scale of the Laplace noise in your units, data-independent.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is that of Laplace noise in your units.
     guarantee_ : PureDP
         What each user was promised, in the order of `users_`, when all of their rows are replaced.
 
@@ -71,8 +71,7 @@ class UserMean(UserRegressor):
         """Return the plan with these weights of rows: the noise follows."""
         scale = self.noise_scale(row_weights, users, budgets)
         exposure = self.width() * self.contributions(row_weights, users) / scale
-        each = {"exposure_": exposure, **dict(each)}
-        return Plan(row_weights, scale, each, {"noise_scale_": scale, **report})
+        return Plan(row_weights, scale, {"exposure_": exposure, **dict(each)}, report)
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
@@ -118,7 +117,8 @@ class UserMean(UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: the variance of Laplace noise."""
         scale = (crowd.plan or self.planned(crowd)).scale
-        return Noise.of(crowd, mean_frame(1.0), 2 * scale**2, exact=True, width=self.width())
+        frame, width = mean_frame(1.0), self.width()
+        return Noise.of(crowd, frame, 2 * scale**2, exact=True, width=width, scale=scale)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -182,8 +182,9 @@ class SampleLimitedMean(UserMean):
     Parameters
     ----------
     max_rows : "best", "max" or int, default "best"
-        h: the whole number of smallest variance, as if everybody had the smallest budget; the
-        largest size, which keeps all rows; or a whole number of at least 1. Labels play no part.
+        Most rows h that one user keeps: the whole number of smallest variance, as if everybody had
+        the smallest budget; the largest size, which keeps all; or a whole number of at least 1.
+        Labels play no part.
     selection_seed : int, default 0
         Says which rows are kept: a random choice that is public, the same for `fit` and
         `output_law`, and blind to X and y.

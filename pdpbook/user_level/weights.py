@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.noise.laws import check_vector
 
 LARGEST = 2**53  # whole numbers above it are not all floats
 
@@ -264,7 +263,7 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
 def _check(
     sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None
 ) -> tuple[Floats, float, Floats]:
-    s = check_vector(check.positive(sizes, "sizes"), "sizes", "m")
+    s = check.vector(check.positive(sizes, "sizes"), "sizes", "m")
     whole = s == np.floor(s)
     if not (whole.all() and s.max() <= LARGEST):
         at = int(np.flatnonzero(~whole | (s > LARGEST))[0])

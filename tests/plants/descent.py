@@ -113,10 +113,11 @@ def _loud() -> Pair:
 
 
 LOUD = _loud()
+STEPS: dict[str, Any] = {"delta": 0.01, "steps": 4, "huber_threshold": 0.01}
 
 
 def _descent(name: str, kind: Any, *, public: bool = False, **settings: Any) -> Plant:
-    settings = {"delta": 0.01, "steps": 4, "huber_threshold": 0.01} | settings
+    settings = STEPS | settings
     sound = GradientDescentRidge(1.0, **settings)
     return Plant(name, about(kind), kind(1.0, **settings), sound, LOUD, draws=5000, public=public)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import check
-from pdpbook.audit.harness import MechanismAudit, audit_mechanism, audit_members
+from pdpbook.audit import MechanismAudit, audit_mechanism, audit_members
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,13 +22,14 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A mechanism, and neighbors on which to audit it; see `SOUND`."""
+    """A mechanism, and neighbors on which to audit it; sound ones are in `mechanisms`."""
 
     mechanism: Any  #: the estimator
     pair: Pair  #: the neighbors; for a pool, data and neighbor are the same
     method: str = "density"  #: "density", "samples", "fits", or "attack" on a pool
     draws: int | None = None  #: draws or fits on each data set; None for the default
     target: int = 0  #: who is attacked in a pool
+    tight: bool = False  #: whether it spends nearly all of its promise there
 
     @property
     def family(self) -> str:

@@ -10,8 +10,13 @@ import re
 import nbformat
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from scipy.stats import dlaplace
 from support import ROOT
 
+from pdpbook import minimal
+from pdpbook.guarantees import PureDP
+from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
 from pdpbook.ridge import leave_one_out
@@ -19,11 +24,13 @@ from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value,
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
 PAGES = {
+    "coin": "book/foundations/coins",
     "budget": "book/personalized/pdp_op",
     "profile": "book/per_instance/ops",
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
     "ridge": "book/foundations/ridge",
+    "odds": "book/foundations/promises",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -93,6 +100,22 @@ def test_smallest_epsilons_are_those_of_the_package(ask):
 def test_the_participant_s_leverage_would_be_noticed(ask):
     [found] = ask("profile.delta", [[1.0, 0.5 / 1.5, 2.0]])
     assert abs(found["add"] / ops_profile(1.0, 0.5, 2.0).add - 1) > 0.1
+
+
+def test_coins_keep_promises_and_have_worths_as_in_the_package(ask):
+    data, budgets = data_of("coin"), np.r_[0.05:6.05:0.05]
+    found = ask("coin.solve", [[e] for e in budgets])
+    truth = PureDP(budgets, neighbors="replace-one").profile(0.0)
+    np.testing.assert_allclose([one["truth"] for one in found], truth, rtol=EXACT)
+    report = np.array([one["report"] for one in found])
+    np.testing.assert_allclose(np.log(report / (1 - report)), budgets, rtol=EXACT)
+    errors = [minimal.survey_share(np.ones(1), np.array([e]))[1] for e in budgets]
+    worth = 1 / (4 * np.square(errors))
+    np.testing.assert_allclose([one["worth"] for one in found], worth, rtol=EXACT)
+    [none] = ask("coin.solve", [[0]])
+    assert none == {"truth": 0, "report": 0.5, "worth": 0}
+    right = data["size"] * np.interp(data["start"], budgets, worth)
+    assert data["guesses"][data["right"]] == f"{right:.0f}"
 
 
 def crowd_of(data, own):
@@ -188,6 +211,25 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
     }.items():
         mine = [one[name] for one in found["people"]]
         np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 10.0])
+def test_clouds_and_beliefs_are_those_of_the_noise(ask, epsilon):
+    data = data_of("odds")
+    noise = dlaplace(epsilon / (data["high"] - data["low"]))
+    results = np.arange(data["results"][0], data["results"][1] + 1)
+    cloud = {end: noise.logpmf(results - data[end]) for end in ("low", "high")}
+    for end, exact in cloud.items():
+        found = ask("odds.likely", [[data, epsilon, data[end], int(r)] for r in results])
+        np.testing.assert_allclose(found, np.exp(exact - noise.logpmf(0)), rtol=EXACT)
+    times = ask("odds.ratio", [[data, epsilon, int(r)] for r in results])
+    np.testing.assert_allclose(np.log(times), cloud["high"] - cloud["low"], atol=EXACT)
+    assert np.log(times).max() == pytest.approx(epsilon, rel=EXACT)
+    for prior in (0.001, 0.5, 0.99):
+        found = ask("odds.belief", [[prior, t] for t in times])
+        np.testing.assert_allclose(found, expit(logit(prior) + np.log(times)), rtol=EXACT)
+    [most] = ask("odds.belief", [[0.5, max(times)]])
+    assert most == pytest.approx(epsilon_to_success_rate(epsilon, 0.0), rel=EXACT)
 
 
 def test_small_scripts_that_ask_nobody():
@@ -287,7 +329,7 @@ def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
     tab = visit(name, viewport={"width": 390, "height": 844})
     table = tab.locator(".explore table")
     assert not table.is_visible()
-    for guess in tab.locator(".explore-guess button").all()[2:3]:  # some show it after a guess
+    for guess in tab.locator(".explore-guess button").all()[2:3]:  # some have it after a guess
         guess.click()
     tab.locator(".explore summary").focus()
     tab.keyboard.press("Enter")
@@ -300,6 +342,29 @@ def test_the_table_opens_with_the_keyboard_and_fits_a_phone(visit, name):
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
         assert part.get_attribute("role") != "img" or part.get_attribute("aria-label")
+
+
+def test_a_guess_shows_what_answers_are_worth(visit):
+    tab = visit("coin")
+    green = tab.locator(".explore svg[role=img]").first.locator("circle[fill*=green]")
+    slider = tab.get_by_role("slider", name="Your budget")
+    assert green.count() == 0
+    assert not slider.is_visible()
+    assert "43" not in said(tab)
+    guess = tab.get_by_role("button", name="92")
+    guess.focus()
+    tab.keyboard.press("Enter")
+    assert guess.get_attribute("aria-pressed") == "true"
+    assert said(tab).startswith("Not quite: with Zoe's budget it is about 43 open answers.")
+    assert green.count() == 43
+    worth = r"are worth ([\d.]+) open answers\.$"
+    assert number(worth, said(tab)) == 42.7
+    slider.focus()
+    tab.keyboard.press("Home")
+    assert number(worth, said(tab)) == green.count() == 0
+    tab.keyboard.press("End")
+    assert number(worth, said(tab)) == 198
+    assert green.count() == 198
 
 
 NOISE = r"noise is ([\d.]+) with own weights"
@@ -400,6 +465,28 @@ def test_the_level_is_dragged(visit, touch):
     if not touch:
         tab.mouse.move(x - 5, y + 40)
         assert number(r"Level ([\d.]+),", said(tab)) == after
+
+
+AFTER = r"a belief of ([\d.]+) percent becomes ([\d.]+) percent"
+
+
+def test_a_result_is_clicked_and_moves_the_belief(visit):
+    tab = visit("odds")
+    assert not tab.get_by_role("slider", name="Published result").is_visible()
+    tab.get_by_role("button", name="82 percent").click()
+    assert "Not quite" in said(tab)
+    assert "rise to 62.2 percent" in said(tab)
+    assert re.search(AFTER, said(tab)).groups() == ("50", "62.2")
+    clouds = tab.locator(".explore svg[role=img]").first
+    box = clouds.bounding_box()
+    low, high = data_of("odds")["results"]
+    column = (box["width"] - 38) / (high - low + 1)  # between the margins of the drawing
+    clouds.click(position={"x": 30 + column * (6 - low + 0.5), "y": 150})
+    assert "the result 6 is 1.65 times as likely if Ana answered 0 as if 5" in said(tab)
+    assert re.search(AFTER, said(tab)).groups() == ("50", "37.8")
+    tab.get_by_role("slider", name="Belief before").focus()
+    tab.keyboard.press("Home")
+    assert re.search(AFTER, said(tab))[1] == "0.1"
 
 
 STRUCK = """() => {

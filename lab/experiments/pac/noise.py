@@ -196,11 +196,8 @@ def _calibrated(
 ) -> CalibratedRelease:
     name, _, task = basis.partition(", ")
     return calibrate_release(
-        X,
-        y,
+        Pool(X, y, model, alpha),
         TARGET,
-        model=model,
-        alpha=alpha,
         basis=name,
         task=task or "weights",
         confidence=CONFIDENCE,
@@ -212,10 +209,7 @@ def _calibrated(
 def _printed_loop(pool: Pool, basis: str, rng: np.random.Generator) -> PrintedMoments:
     """The loop with the stopping rule of the public code; as printed only one person is seen."""
     return printed_moments(
-        pool.X,
-        pool.y,
-        model=pool.model,
-        alpha=pool.alpha,
+        pool,
         basis=basis,
         reset=True,
         absolute=True,

@@ -179,9 +179,8 @@ def _loop(pool: Pool, rng: np.random.Generator) -> dict[str, PrintedMoments]:
             sums[name][here] = after
             drawn[name][here] += LOOK
             on[name][here] = ((step >= ETA) | (count[:, 0] == 0)) & (drawn[name][here] < MOST)
-    unknown = np.full(n, np.nan)
     return {
-        name: PrintedMoments(sums[name] / drawn[name][:, None], V, drawn[name], unknown, unknown)
+        name: PrintedMoments(sums[name] / drawn[name][:, None], V, drawn[name])
         for name, V in bases.items()
     }
 

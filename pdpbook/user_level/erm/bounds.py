@@ -227,7 +227,7 @@ class Plan:
     @property
     def public(self) -> dict[str, Any]:
         """The other attributes."""
-        return {"noise_scale_": self.scale, "steps_": self.steps}
+        return {"steps_": self.steps}
 
 
 def output_price(

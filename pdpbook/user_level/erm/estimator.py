@@ -74,7 +74,8 @@ class WeightedERM(UserEstimator):
     Parameters
     ----------
     loss : {"square", "logistic"}, default "square"
-        The squared loss makes a regressor, the logistic loss a classifier for two classes.
+        Loss of a row: the squared one makes a regressor, the logistic one a classifier for two
+        classes.
     delta : float, optional
         Failure probability. Descent needs one in (0, 1), and None is 1e-6; output perturbation is
         pure, and None is 0.
@@ -86,14 +87,14 @@ class WeightedERM(UserEstimator):
     radius : float, default 1.0
         R: public bound on the norm of the parameters on the domain.
     lam : float, default 0.1
-        :math:`\lambda` of output perturbation, against the weighted *mean* of losses.
+        Penalty against the weighted *mean* of losses: :math:`\lambda` of output perturbation.
     steps : int, optional
-        T; by default :math:`\lceil1/(2dt^2)\rceil`, at most 1000.
+        Number of steps T; by default :math:`\lceil1/(2dt^2)\rceil`, at most 1000.
     step_size : float, optional
-        :math:`\eta`; by default that of the theorem.
+        Length of a step, :math:`\eta`; by default that of the theorem.
     clip_norm : float, optional
-        Of descent: length per unit weight to which the gradient of a user is clipped, in place of
-        L. Below L the noise falls, and the bound of the theorem no longer holds.
+        Length to which the gradient of a user is clipped, per unit weight and in place of L; of
+        descent. Below L the noise falls, and the bound of the theorem no longer holds.
     tradeoff : float, optional
         A of `tradeoff_weights`; by default that of the theorem. 0 weighs users by their budgets,
         inf weighs all rows alike.
@@ -126,8 +127,9 @@ class WeightedERM(UserEstimator):
         `guarantee_` where a weight stays below its cap. Public.
     weights_ : ndarray, shape (m,)
         Weights of the users: public.
-    noise_scale_ : float
-        :math:`\varsigma`, or :math:`\beta` of the noise on the minimizer: public.
+    noise_ : Noise
+        What is public about the noise; ``noise_.scale`` is :math:`\varsigma`, or :math:`\beta` of
+        the noise on the minimizer, whose rate is ``noise_.rate``.
     steps_ : int
         Number of noisy gradients; 0 for output perturbation.
     n_features_in_ : int
@@ -144,7 +146,7 @@ class WeightedERM(UserEstimator):
     >>> X, users = rng.uniform(-1, 1, (500, 2)), rng.integers(0, 60, 500)
     >>> model = WeightedERM("logistic", optimizer="output", epsilon=4.0, classes=("no", "yes"))
     >>> model = model.fit(X, np.where(X[:, 0] > 0, "yes", "no"), users=users)
-    >>> model.coef_.shape, round(model.noise_scale_, 3), model.guarantee_.neighbors
+    >>> model.coef_.shape, round(model.noise_.scale, 3), model.guarantee_.neighbors
     ((2,), 0.103, 'user')
     """
 
@@ -340,7 +342,8 @@ class WeightedERM(UserEstimator):
         known = crowd.plan or self.planned(crowd)
         scale, T = known.scale, known.steps
         if self.optimizer == "output":
-            return Noise.of(crowd, frame, (d + 1) * scale**2, exact=True, width=width)
+            loud: dict[str, Any] = {"rate": 1 / scale, "scale": scale}
+            return Noise.of(crowd, frame, (d + 1) * scale**2, exact=True, width=width, **loud)
         step, smoothness = self.step(known, d), LOSSES[self.loss].smoothness
         added, wide = (step * scale) ** 2, 4 * float(self.radius) ** 2
         near = self.clip_norm is None and step * smoothness <= 2
@@ -354,7 +357,7 @@ class WeightedERM(UserEstimator):
 
         spread = through(frame.kept, gain)
         spread *= min(1.0, most / np.trace(spread))
-        return Noise.of(crowd, frame, spread, most, width=width)
+        return Noise.of(crowd, frame, spread, most, width=width, scale=scale)
 
     def _delta(self) -> float:
         if self.delta is None:

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._users import check_user_epsilon, check_users
-from pdpbook.noise.laws import check_vector
 
 
 def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> float:
@@ -171,7 +170,7 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
 
 
 def _row_weights(weights: ArrayLike) -> Floats:
-    c = check_vector(check.nonnegative(weights, "weights"), "weights", "n")
+    c = check.vector(check.nonnegative(weights, "weights"), "weights", "n")
     clean = check.weights(c, len(c))
     return np.asarray(clean / clean.sum())
 

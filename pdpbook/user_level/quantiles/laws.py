@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from pdpbook import Floats, check
-from pdpbook.noise.laws import check_size, check_vector, keep
+from pdpbook.noise.laws import check_size, keep
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ class GridLaw:
 
 
 def check_grid(grid: ArrayLike, name: str) -> Floats:
-    points = check_vector(check.finite(grid, name), name, "k")
+    points = check.vector(check.finite(grid, name), name, "k")
     if not np.all(np.diff(points) > 0):
         at = int(np.flatnonzero(~(np.diff(points) > 0))[0])
         raise ValueError(

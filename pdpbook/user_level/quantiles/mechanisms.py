@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._users import check_user_epsilon, check_users, part_of
-from pdpbook.noise.laws import check_vector
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
@@ -262,7 +261,7 @@ def check_data(
 ) -> Data:
     p = check.single(check.probability(level, "level"), "level")
     low, high = check.bounds(bounds, "bounds")
-    values = check_vector(check.finite(y, "y"), "y", "n")
+    values = check.vector(check.finite(y, "y"), "y", "n")
     values = check.inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
     part = part_of(owners, check_user_epsilon(epsilon, owners))

@@ -1,4 +1,8 @@
-"""Ridge regression on a sample of the people: the estimator, repaired and as printed."""
+"""Ridge regression on a random sample in which the careful appear less often; also as printed.
+
+The sampling rule is that of Jorgensen, Yu and Cormode. Noise on the fit to everybody, with weights
+in place of luck, is `PDPRidge`.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,8 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, setting
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace
+from pdpbook.personalized.kept import SampledLaw, keep_probabilities, level
 from pdpbook.personalized.ridge import PDPRidge
-from pdpbook.personalized.sampling.law import SampledLaw
-from pdpbook.personalized.sampling.rule import keep_probabilities, level
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.ridge import weighted_ridge
@@ -47,7 +50,7 @@ class SampledRidge(CubeRegressor):
     Parameters
     ----------
     lam : float, default 1.0
-        Penalty, above 0, against the sum of losses over N.
+        Penalty against the weighted *mean* of losses, their sum over N; above 0.
     threshold : float, "max" or "mean", default "max"
         The level t of the analysis, within the range of the budgets, or which number of the
         budgets it is. Someone is then always kept, so the sample is never empty.
@@ -56,8 +59,9 @@ class SampledRidge(CubeRegressor):
     rule : {"jorgensen", "exact"}, default "jorgensen"
         Which `keep_probabilities`; "exact" only with the public normalizer.
     loss : {"square", "huber"}, default "square"
-        With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and with the rule
-        "exact" twice, because a record that comes or goes moves the minimizer by half of C.
+        Loss of a row. With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and
+        with the rule "exact" twice, because a record that comes or goes moves the minimizer by half
+        of C.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets the constant for the square loss. With the rule "exact" the constant of
         "joint" is that of "tight": somebody who comes or goes may cost half of it.
@@ -74,8 +78,8 @@ class SampledRidge(CubeRegressor):
     guarantee_ : PureDP
         Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public
         normalizer; t for everybody, which is above what the careful asked for, with the other.
-    eta_ : float
-        Rate of the noise radius on the domain. With the sampled normalizer it tells how many
+    noise_ : Noise
+        What is public about the noise. With the sampled normalizer ``noise_.rate`` tells how many
         people were kept, which the promise of t can bear.
 
     Notes
@@ -96,7 +100,7 @@ class SampledRidge(CubeRegressor):
     >>> X, y = rng.random((500, 2)), rng.random(500)
     >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
     >>> model = SampledRidge(lam=0.5, threshold="max").fit(X, y, epsilon=epsilon)
-    >>> model.coef_.shape, round(model.eta_, 1)
+    >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 61.2)
     """
 
@@ -108,12 +112,12 @@ class SampledRidge(CubeRegressor):
     bound: float | None = setting(default=None)
     row_norm: float | None = setting(default=None)
     huber_threshold: float = setting(default=1.0, rule=check.scale)
+    _ways = PDPRidge._ways
 
     def law(self, people: People) -> Sampling:
         t = self.level(people.epsilon)
-        return Sampling(
-            self, people.X, people.y, keep_probabilities(people.epsilon, t, self.rule), t
-        )
+        shares = keep_probabilities(people.epsilon, t, self.rule)
+        return Sampling(self, people.X, people.y, shares, t)
 
     def promise(self, people: People) -> PureDP:
         t, own = self.level(people.epsilon), people.promised
@@ -182,7 +186,9 @@ class SampledRidge(CubeRegressor):
 
     def release(self, draw: Any, law: Sampling, people: People) -> None:
         super().release(draw[0], law, people)
-        self.eta_ = draw[1]
+
+    def loudness(self, draw: Any, law: Sampling) -> float:
+        return float(draw[1])
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> SampledLaw:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
@@ -230,20 +236,21 @@ class SampledRidge(CubeRegressor):
         frame = cube_frame(self, crowd.d)
         k, width = frame.order, 2 * frame.half
         if crowd.fitted:
-            return Noise.of(crowd, frame, (k + 1) / self.eta_**2, exact=True, width=width)
+            eta = crowd.loudness
+            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
         own = crowd.above
-        t = min(level(own, self.threshold), float(own.max()))
+        t = self.level(own)
         shares = keep_probabilities(own, t, self.rule)
         nobody = np.zeros((len(own), k))  # the rate is the same for all data
         eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
         if self.normalizer == "public":
-            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width)
+            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
         mean, least = eta * shares.mean(), eta * (shares == 1).mean()
         most = (k + 1) / least**2 * np.eye(k)
         return Noise.of(crowd, frame, (k + 1) / mean**2, most, width=width)
 
     def parts(
-        self, X: Floats, y: Floats, kept: NDArray[np.bool_], shares: Floats, t: float
+        self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float
     ) -> tuple[Floats, Floats]:
         """Return center and rate for each of many kept sets."""
         if self.loss == "huber":
@@ -254,12 +261,10 @@ class SampledRidge(CubeRegressor):
         public = self.normalizer == "public"
         total = np.full(len(kept), shares.sum()) if public else size.astype(float)
         etas = np.full(len(kept), whole) if public else whole * (size / len(y))
-        return np.array(
-            [
-                weighted_ridge(X, y, self.lam, row / n_bar) if row.any() else 0 * X[0]
-                for row, n_bar in zip(kept, total, strict=True)
-            ]
-        ), etas
+        weights = kept / np.maximum(total, 1)[:, None]  # nobody kept: all 0
+        nobody = np.zeros(X.shape[1])
+        fits = [weighted_ridge(X, y, self.lam, w) if w.any() else nobody for w in weights]
+        return np.array(fits), etas
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,8 +291,7 @@ class Sampling:
             )
         kept = np.ones((2 ** len(chance), len(shares)), dtype=bool)
         kept[:, chance] = np.arange(len(kept))[:, None] >> np.arange(len(chance)) & 1
+        own = shares[chance]
         with np.errstate(divide="ignore"):  # a share of 0 is a set of probability 0
-            log_weights = np.where(
-                kept[:, chance], np.log(shares[chance]), np.log1p(-shares[chance])
-            ).sum(axis=1)
+            log_weights = np.where(kept[:, chance], np.log(own), np.log1p(-own)).sum(axis=1)
         return SampledLaw(log_weights, *self.model.parts(self.X, self.y, kept, shares, self.t))

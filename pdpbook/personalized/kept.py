@@ -1,12 +1,17 @@
-"""The sampling rule: budgets and a threshold into chances of being kept."""
+"""Who is kept of a crowd: budgets into chances, and the law of a release from a random sample."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from pdpbook import Floats, check
+from pdpbook.noise import L2Laplace, sample_l2_laplace
+from pdpbook.noise.laws import check_points
+
+CHUNK = 1 << 20  # numbers held at a time while the parts are evaluated
 
 
 def keep_probabilities(
@@ -35,13 +40,6 @@ def keep_probabilities(
     -------
     ndarray, shape (n,)
         Probabilities in [0, 1]; they rise with the budget.
-
-    Raises
-    ------
-    ValueError
-        If a budget or the threshold is not finite and above 0, or a name is unknown.
-    TypeError
-        If budgets or threshold are not numbers.
 
     Notes
     -----
@@ -75,3 +73,54 @@ def level(budgets: Any, threshold: Any) -> float:
         largest = float(np.max(budgets))
         return largest if threshold == "max" else largest * float(np.mean(budgets / largest))
     return check.number(threshold, "threshold")
+
+
+@dataclass(frozen=True, eq=False)
+class SampledLaw:
+    r"""Exact law of a release from a random sample: a mixture over who was kept.
+
+    .. math:: p(z) = \sum_S \Pr[S]\; p_{\eta_S}(z-\theta_S)
+
+    Parameters
+    ----------
+    log_weights : ndarray, shape (s,)
+        Logarithms of the probabilities of the kept sets.
+    centers : ndarray, shape (s, d)
+        Minimizer for each kept set; everybody kept comes last.
+    etas : ndarray, shape (s,)
+        Rate of the l2-Laplace noise for each kept set.
+
+    Notes
+    -----
+    Statement ``alg-jorgensen``, chapter *personalized/sampling*. Not private: it holds the fits.
+    """
+
+    log_weights: Floats
+    centers: Floats
+    etas: Floats
+
+    @property
+    def center(self) -> Floats:
+        """Center of the part in which everybody is kept, where an audit should look first."""
+        return np.asarray(self.centers[-1])
+
+    def logpdf(self, points: ArrayLike) -> Floats:
+        """Log-density at `points` of shape (..., d); returns shape (...)."""
+        d = self.centers.shape[1]
+        points = check_points(points, d)
+        flat, found = points.reshape(-1, d), [np.zeros(0)]
+        peak = float(L2Laplace(np.zeros(d), 1.0).logpdf(np.zeros(d)))
+        heights = self.log_weights + peak + d * np.log(self.etas)
+        step = max(1, CHUNK // self.centers.size)
+        for k in range(0, len(flat), step):
+            distances = np.linalg.norm(flat[k : k + step, None] - self.centers, axis=2)
+            found.append(logsumexp(heights - self.etas * distances, axis=1))
+        return np.asarray(np.concatenate(found).reshape(points.shape[:-1]))[()]
+
+    def sample(
+        self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator
+    ) -> Floats:
+        """Draw from the law; shapes as in `noise.sample_l2_laplace`."""
+        noise = sample_l2_laplace(self.centers.shape[1], 1.0, size, rng=rng)
+        part = rng.choice(len(self.etas), noise.shape[:-1], p=np.exp(self.log_weights))
+        return np.asarray(self.centers[part] + noise / np.asarray(self.etas[part])[..., None])
