@@ -25,6 +25,17 @@ def survey_share(reports, epsilon):  # thm-rr-weights
     share = 0.5 + (reports - 0.5) @ t / (t @ t)
     return share, 0.5 / np.sqrt(t @ t)
 
+# foundations/ridge -----------------------------------------------------------
+
+def absences(X, y, lam, w):  # lem-leave-one-out
+    d = X.shape[1]
+    H = (X.T * w) @ X + lam * np.eye(d)
+    P = w[:, None] * np.linalg.solve(H, X.T).T
+    theta = P.T @ y               # rows of P: pulls
+    h = (X * P).sum(axis=1)       # leverages
+    r = (y - X @ theta) / (1 - h)  # surprises
+    return theta, h, r, r[:, None] * P
+
 # foundations/promises --------------------------------------------------------
 
 def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp

@@ -28,6 +28,7 @@ from pdpbook.guarantees import PureDP
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
+from pdpbook.ridge import leave_one_out
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
@@ -513,6 +514,18 @@ def noises(m, seed):
     return max(found)
 
 
+def ridge_without_each(m, seed):
+    X, y, lam, weights = cube(seed)
+    fit = leave_one_out(X, y, lam, weights)
+    theta, leverage, residual, move = m.absences(X, y, lam, weights)
+    return max(
+        close(theta, fit.theta),
+        close(leverage, fit.leverage_in),
+        close(residual, fit.residual),
+        close(move, fit.move),
+    )
+
+
 def randomized_response(m, seed):
     """The promise as the package knows it: an event may change by as much as a coin says truth."""
     epsilon, (one, two) = cube(seed)[3] + 0.5, twins(seed)
@@ -562,7 +575,14 @@ def quantiles(m, seed):
     return max(found)
 
 
-FUNCTIONS_OF_THE_PACKAGE = [randomized_response, noises, whole_numbers, losses_of_ops, quantiles]
+FUNCTIONS_OF_THE_PACKAGE = [
+    ridge_without_each,
+    randomized_response,
+    noises,
+    whole_numbers,
+    losses_of_ops,
+    quantiles,
+]
 CASES = FUNCTIONS_OF_THE_PACKAGE + [case for cases in COUNTERPARTS.values() for case in cases]
 
 

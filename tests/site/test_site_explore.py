@@ -19,6 +19,7 @@ from pdpbook.guarantees import PureDP
 from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
+from pdpbook.ridge import leave_one_out
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
@@ -28,6 +29,7 @@ PAGES = {
     "profile": "book/per_instance/ops",
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
+    "ridge": "book/foundations/ridge",
     "odds": "book/foundations/promises",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
@@ -190,6 +192,25 @@ def test_levels_and_errors_are_those_of_the_package(ask, epsilon):
         assert errors["noise"] ** 2 == pytest.approx(kappa * weights.max() ** 2, rel=EXACT)
         both = kappa * tradeoff_value(weights, sizes, data["sigma2"] / kappa)
         assert errors["both"] ** 2 == pytest.approx(both, rel=EXACT)
+
+
+@pytest.mark.parametrize("who", range(5))
+@pytest.mark.parametrize("point", [(0.0, 0.7), (0.45, -0.5), (1.0, 1.0)])
+def test_fits_without_each_are_those_of_the_package(ask, who, point):
+    data = data_of("ridge")
+    x, y = np.array(data["x"]), np.array(data["y"])
+    x[who], y[who] = point
+    exact = leave_one_out(x[:, None], y, data["lam"])
+    [found] = ask("ridge.solve", [[x.tolist(), y.tolist(), data["lam"]]])
+    assert found["slope"] == pytest.approx(exact.theta[0], rel=EXACT)
+    for name, theirs in {
+        "leverage": exact.leverage_in,
+        "residual": exact.residual_in,
+        "surprise": exact.residual,
+        "move": exact.move[:, 0],
+    }.items():
+        mine = [one[name] for one in found["people"]]
+        np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 10.0])
@@ -496,6 +517,51 @@ def test_no_curve_strikes_a_name_through(visit, width):
     tab = visit("mean", viewport={"width": width, "height": 900})
     tab.get_by_role("button", name="about 3").click()
     assert tab.evaluate(STRUCK) == []
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_point_is_dragged_and_the_fit_without_it_stays(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("ridge", viewport=size, has_touch=touch, is_mobile=touch)
+    assert "after your guess" in said(tab)
+    assert not tab.get_by_label("Member", exact=True).is_visible()
+    tab.get_by_role("button", name="Zoe").click()
+    before = said(tab)
+    assert before.startswith("Right: Zoe moved the slope most, by -0.2.")
+    assert "without Zoe 0.6." in before
+    assert "Surprise -0.4 times pull 0.5 is the move, -0.2." in before
+    grip = tab.locator(".explore-grip circle").nth(1)
+    grip.scroll_into_view_if_needed()
+    box = grip.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    if touch:
+        send = tab.context.new_cdp_session(tab).send
+        event = "Input.dispatchTouchEvent"
+        send(event, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        for k in range(0, 60, 4):
+            send(event, {"type": "touchMove", "touchPoints": [{"x": x - 2 * k, "y": y - k}]})
+        send(event, {"type": "touchEnd", "touchPoints": []})
+    else:
+        tab.mouse.move(x, y)
+        tab.mouse.down()
+        tab.mouse.move(x - 120, y - 60, steps=12)
+        tab.mouse.up()
+    after = said(tab)
+    at, label = (
+        float(tab.get_by_role("slider", name=name).get_attribute("aria-valuetext"))
+        for name in ("Attended, x", "Faster, y")
+    )
+    assert at < 0.95
+    assert label > 0.25
+    data = data_of("ridge")
+    u, v = np.array([*data["x"][:4], at]), np.array([*data["y"][:4], label])
+    exact = leave_one_out(u[:, None], v, data["lam"])
+    assert "without Zoe 0.6." in after
+    assert number(r"The slope is ([\d.]+),", after) == float(f"{exact.theta[0]:.3g}")
+    assert number(r"leverage is ([\d.]+),", after) == float(f"{exact.leverage_in[4]:.3g}")
+    if not touch:
+        tab.mouse.move(x, y)  # let go: the point stays
+        assert said(tab) == after
 
 
 def test_another_crowd_has_other_limits(visit):

@@ -1,0 +1,161 @@
+// A line through a handful of points: the fit with and without one person, whose point is dragged.
+"use strict";
+
+explore.ridge = (() => {
+  // Slope, and for everybody leverage, residual, surprise, pull and move, with equal weights.
+  function solve(x, y, lam) {
+    const n = x.length, sum = (f) => x.reduce((total, _, k) => total + f(k), 0);
+    const whole = sum((k) => x[k] ** 2) + n * lam, slope = sum((k) => x[k] * y[k]) / whole;
+    return { slope, people: x.map((u, k) => {
+      const pull = u / whole, leverage = u * pull, residual = y[k] - slope * u;
+      const surprise = residual / (1 - leverage);
+      return { pull, leverage, residual, surprise, move: surprise * pull };
+    }) };
+  }
+
+  const { BLUE, VERMILION: WARM } = explore;
+  const LOW = -0.5, HIGH = 1, RIGHT = 1.1; // of y, and the end of the lines
+
+  const word = (text, x, y, anchor = "middle", more = {}) =>
+    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
+  const named = (text, x, y, color, anchor) =>
+    word(text, x, y, anchor, { style: `fill:${color}`, class: "explore-name" });
+
+  // The points; one of them has a grip. Made once: a finger that drags must not lose what it touched.
+  function picture(data, set, done) {
+    const { svg, short } = explore;
+    const height = 330, top = 12, foot = 44, left = 48, right = 14, high = height - top - foot;
+    const to = (v) => top + high * (HIGH - v) / (HIGH - LOW);
+    const back = (v) => HIGH - (v - top) * (HIGH - LOW) / high;
+    const stage = svg("svg", { height, role: "img" }), holder = { stage };
+    let wide = 1;
+    const at = (u) => left + wide * u / RIGHT;
+    const move = (event) => {
+      const box = stage.getBoundingClientRect();
+      set((event.clientX - box.left - left) * RIGHT / wide, back(event.clientY - box.top));
+      event.preventDefault();
+    };
+    stage.addEventListener("pointerdown", (event) => {
+      if (!event.target.closest(".explore-grip")) return;
+      stage.setPointerCapture(event.pointerId);
+      stage.addEventListener("pointermove", move);
+    });
+    stage.addEventListener("touchstart", (event) => { // else the browser scrolls and cancels the drag
+      if (event.target.closest(".explore-grip")) event.preventDefault();
+    }, { passive: false });
+    for (const name of ["pointerup", "pointercancel"])
+      stage.addEventListener(name, (event) => {
+        if (stage.hasPointerCapture(event.pointerId)) done();
+        stage.removeEventListener("pointermove", move);
+      });
+    const clip = svg("svg", { x: left, y: top, height: high }), drawing = svg("g");
+    const grip = svg("g", { class: "explore-grip" },
+      svg("circle", { r: 20, fill: "transparent" }), svg("circle", { r: 9, fill: WARM }),
+      svg("path", { d: "M-4,0h8M0,-4v8", stroke: "var(--fig-on, #fff)", "stroke-width": 1.6 }));
+    stage.append(clip, drawing, grip);
+    holder.draw = ({ x, y, who, open }, now, width) => {
+      wide = width - left - right;
+      stage.setAttribute("width", width);
+      stage.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      stage.setAttribute("aria-label", `Five points: ${data.names.map((n, k) =>
+        `${n} at ${short(x[k])} and ${short(y[k])}`).join(", ")}. ` +
+        (open ? "The sentence has the slopes of both lines." : "A line through the origin fits them."));
+      clip.setAttribute("width", wide);
+      const inner = (u, v) => `${at(u) - left},${to(v) - top}`, reach = Math.log(5) * data.noise;
+      const line = (slope, color, dash) => svg("path", { d: `M${inner(0, 0)}L${inner(RIGHT, RIGHT * slope)}`,
+        stroke: color, "stroke-width": 2.5, "stroke-dasharray": dash });
+      const person = now.people[who], without = now.slope - person.move;
+      clip.replaceChildren(
+        svg("path", { fill: BLUE, "fill-opacity": 0.2, d: `M${inner(0, 0)}L${inner(RIGHT,
+          RIGHT * (now.slope + reach))}L${inner(RIGHT, RIGHT * (now.slope - reach))}z` }),
+        line(now.slope, BLUE, "none"), ...(open ? [line(without, WARM, "7 5")] : []));
+      const marks = [
+        svg("path", { d: `M${left},${top}V${top + high}M${left},${to(0)}H${left + wide}`, class: "explore-axis" }),
+        word("faster by (minutes)", -(top + high / 2), 12, "middle", { transform: "rotate(-90)" }),
+        word("part of the training attended", left + wide / 2, height - 4)];
+      for (const v of [-0.5, 0, 0.5, 1])
+        marks.push(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
+          word(short(v), left - 8, to(v) + 4, "end"));
+      for (const u of [0.5, 1]) marks.push(word(short(u), at(u), top + high + 18));
+      data.names.forEach((name, k) => {
+        const mine = open && k === who;
+        if (!mine) marks.push(svg("circle", { cx: at(x[k]), cy: to(y[k]), r: 5, fill: "currentColor" }));
+        const under = y[k] < now.slope * x[k]; // away from the line
+        marks.push(word(name, at(x[k]) + (x[k] > 0.9 ? -12 : 10), to(y[k]) + (under ? 18 : mine ? -12 : -8),
+          x[k] > 0.9 ? "end" : "start", { "font-weight": 600 }));
+      });
+      marks.push(named("fit to all five", left + 12, to(-0.25), BLUE, "start"));
+      if (open) marks.push(named(`fit without ${data.names[who]} (dashed)`, left + 12, to(-0.4), WARM, "start"));
+      drawing.replaceChildren(...marks);
+      grip.setAttribute("visibility", open ? "visible" : "hidden");
+      grip.setAttribute("transform", `translate(${at(x[who])} ${to(y[who])})`);
+      return holder;
+    };
+    return holder;
+  }
+
+  function view(data) {
+    const { choice, guess, short, slider } = explore;
+    const grid = (low, count) => Array.from({ length: count }, (_, k) => Number((low + k * 0.05).toFixed(2)));
+    const X = grid(0, 21), Y = grid(-0.5, 31);
+    const x = [...data.x], y = [...data.y];
+    const first = solve(x, y, data.lam);
+    const ask = guess({ label: "Most of all:", options: data.asked.map((k) => data.names[k]) });
+    const who = choice({ label: "Member", options: data.names });
+    who.input.selectedIndex = data.who;
+    const across = slider({ label: "Attended, x", values: () => X, start: x[data.who], text: (v) => String(v) });
+    const up = slider({ label: "Faster, y", values: () => Y, start: y[data.who], text: (v) => String(v) });
+    const near = (list, v) => list.reduce((best, one, k) =>
+      Math.abs(one - v) < Math.abs(list[best] - v) ? k : best, 0);
+    const put = (u, v) => {
+      across.input.value = near(X, u);
+      up.input.value = near(Y, v);
+    };
+    who.input.addEventListener("input", () => { // before the figure reads the sliders
+      const k = who.input.selectedIndex;
+      put(x[k], y[k]);
+    });
+    const [most] = data.names.map((_, k) => k).sort((j, k) =>
+      Math.abs(first.people[k].move) - Math.abs(first.people[j].move));
+    ask.input.addEventListener("input", () => { // the member that was guessed comes first
+      who.input.selectedIndex = data.asked[ask.read()] ?? most;
+      who.input.dispatchEvent(new Event("input"));
+    });
+    const drawing = picture(data, (u, v) => {
+      put(u, v);
+      up.input.dispatchEvent(new Event("input"));
+    }, () => up.input.dispatchEvent(new Event("change")));
+    return {
+      title: "A line with and without one member",
+      controls: { ask, who, across, up },
+      show({ ask: given, who: k, across: u, up: v }, width) {
+        const open = given >= 0;
+        if (open) [x[k], y[k]] = [u, v];
+        const now = solve(x, y, data.lam), { surprise, pull, leverage, residual, move } = now.people[k];
+        const name = data.names[k];
+        return {
+          charts: [drawing.draw({ x, y, who: k, open }, now, width)],
+          text: !open ? "Whose absence moves the line most? The fit without a member is drawn after your guess." :
+            ask.verdict(data.asked.indexOf(most), `${data.names[most]} moved the slope most, by ` +
+              `${short(first.people[most].move)}`) +
+            `The slope is ${short(now.slope)}, without ${name} ${short(now.slope - move)}. ` +
+            `Surprise ${short(surprise)} times pull ${short(pull)} is the move, ${short(move)}. ` +
+            `${name}'s leverage is ${short(leverage)}, so the residual shows ${short(100 * (1 - leverage))} percent ` +
+            `of the surprise, ${short(residual)}. With ${name} no released slope is more than ` +
+            `${short(Math.exp(Math.abs(move) / data.noise))} times as likely, or as unlikely, as without.`,
+          table: {
+            caption: "Each member: surprise to the others, pull, and their product, the move of the slope",
+            head: ["member", "surprise", "pull", "move"],
+            rows: data.names.map((one, j) => {
+              const p = now.people[j];
+              return [one, ...[p.surprise, p.pull, p.move].map((t) => t.toFixed(3).replace(/^-(0\.000)$/, "$1"))];
+            }),
+          },
+        };
+      },
+    };
+  }
+
+  return { solve, view };
+})();
+explore.mount("ridge", explore.ridge.view);
