@@ -200,7 +200,7 @@ def test_planted_loose_code_is_noticed(source):
     assert not loose("try:\n    f()\nexcept ValueError:\n    raise TypeError('x') from None")
 
 
-LONGEST = 400  # lines of a module
+LONGEST = 400  # lines of a module; `minimal` is made from the pages, and grows with them
 CODE, ALL = 12_000, 24_100  # lines of the package today; the aim is 10,500 and 18,500
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 SHEETS = sorted((ROOT / "course").rglob("*.py"))
@@ -230,7 +230,8 @@ def code_lines(source):
 
 
 def test_modules_stay_short():
-    assert faulty(lambda path: long(text_of(path)), SOURCES + SHEETS) == {}
+    written = [path for path in SOURCES if path.name != "minimal.py"]
+    assert faulty(lambda path: long(text_of(path)), written + SHEETS) == {}
 
 
 def test_a_planted_long_module_is_noticed():
