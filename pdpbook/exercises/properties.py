@@ -100,7 +100,7 @@ class Assignment:
     ----------
     name : str
         Name of the assignment and of its notebook.
-    **exercises : int
+    exercises : int
         Names of its functions, in its order, each with how many of its properties are hidden.
     """
 
