@@ -439,27 +439,35 @@ def test_a_guess_comes_before_the_answer(visit):
         tab.keyboard.press("Home")
 
 
+def pull(tab, grip, left, up, touch):
+    """Drag a grip with a finger or the mouse, so many pixels; where it was taken."""
+    grip.scroll_into_view_if_needed()
+    box = grip.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    if touch:
+        send = tab.context.new_cdp_session(tab).send
+        event = "Input.dispatchTouchEvent"
+        send(event, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        for part in np.linspace(0, 1, 16):
+            there = {"x": x - part * left, "y": y - part * up}
+            send(event, {"type": "touchMove", "touchPoints": [there]})
+        send(event, {"type": "touchEnd", "touchPoints": []})
+    else:
+        tab.mouse.move(x, y)
+        tab.mouse.down()
+        tab.mouse.move(x - left, y - up, steps=12)
+        tab.mouse.up()
+    return x, y
+
+
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
 def test_the_level_is_dragged(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("mean", viewport=size, has_touch=touch, is_mobile=touch)
     tab.get_by_role("button", name="about 3").click()
     grip = tab.locator(".explore-grip circle")
-    grip.scroll_into_view_if_needed()
-    box, before = grip.bounding_box(), number(r"Level ([\d.]+),", said(tab))
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    if touch:
-        send = tab.context.new_cdp_session(tab).send
-        event = "Input.dispatchTouchEvent"
-        send(event, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-        for k in range(0, 40, 4):
-            send(event, {"type": "touchMove", "touchPoints": [{"x": x, "y": y - k}]})
-        send(event, {"type": "touchEnd", "touchPoints": []})
-    else:
-        tab.mouse.move(x, y)
-        tab.mouse.down()
-        tab.mouse.move(x - 5, y - 36, steps=12)
-        tab.mouse.up()
+    before = number(r"Level ([\d.]+),", said(tab))
+    x, y = pull(tab, grip, 5, 36, touch)
     after = number(r"Level ([\d.]+),", said(tab))
     assert after > before + 1
     if not touch:
@@ -531,21 +539,7 @@ def test_a_point_is_dragged_and_the_fit_without_it_stays(visit, touch):
     assert "without Zoe 0.6." in before
     assert "Surprise -0.4 times pull 0.5 is the move, -0.2." in before
     grip = tab.locator(".explore-grip circle").nth(1)
-    grip.scroll_into_view_if_needed()
-    box = grip.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    if touch:
-        send = tab.context.new_cdp_session(tab).send
-        event = "Input.dispatchTouchEvent"
-        send(event, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-        for k in range(0, 60, 4):
-            send(event, {"type": "touchMove", "touchPoints": [{"x": x - 2 * k, "y": y - k}]})
-        send(event, {"type": "touchEnd", "touchPoints": []})
-    else:
-        tab.mouse.move(x, y)
-        tab.mouse.down()
-        tab.mouse.move(x - 120, y - 60, steps=12)
-        tab.mouse.up()
+    x, y = pull(tab, grip, 120, 60, touch)
     after = said(tab)
     at, label = (
         float(tab.get_by_role("slider", name=name).get_attribute("aria-valuetext"))

@@ -40,23 +40,7 @@ explore.budget = (() => {
     const height = 182, top = 16, foot = 50, left = 60, right = 16, high = height - top - foot;
     const to = (v) => top + high * (1 - v);
     const stage = svg("svg", { height, role: "img" }), holder = { stage };
-    const move = (event) => {
-      set((top + high - (event.clientY - stage.getBoundingClientRect().top)) / high);
-      event.preventDefault();
-    };
-    stage.addEventListener("pointerdown", (event) => {
-      if (!event.target.closest(".explore-grip")) return;
-      stage.setPointerCapture(event.pointerId);
-      stage.addEventListener("pointermove", move);
-    });
-    stage.addEventListener("touchstart", (event) => { // else the browser scrolls and cancels the drag
-      if (event.target.closest(".explore-grip")) event.preventDefault();
-    }, { passive: false });
-    for (const name of ["pointerup", "pointercancel"])
-      stage.addEventListener(name, (event) => {
-        if (stage.hasPointerCapture(event.pointerId)) done();
-        stage.removeEventListener("pointermove", move);
-      });
+    explore.drag(stage, (x, y) => set((top + high - y) / high), done);
     // Made once: a finger that drags must not lose what it touched.
     const area = svg("rect", { y: -18, height: 36, fill: "transparent" });
     const knob = svg("g", {}, svg("circle", { r: 11, fill: WARM }),

@@ -248,7 +248,30 @@ window.explore ??= (() => { // a page with several figures names this file once 
     }
   }
 
+  // Grips in a drawing follow the mouse or a finger: `to(x, y)` from its left upper corner on the way.
+  function drag(stage, to, done = () => {}) {
+    const move = (event) => {
+      const box = stage.getBoundingClientRect();
+      to(event.clientX - box.left, event.clientY - box.top);
+      event.preventDefault();
+    };
+    stage.addEventListener("pointerdown", (event) => {
+      if (!event.target.closest(".explore-grip")) return;
+      stage.setPointerCapture(event.pointerId);
+      stage.addEventListener("pointermove", move);
+    });
+    stage.addEventListener("touchstart", (event) => { // else the browser scrolls and cancels the drag
+      if (event.target.closest(".explore-grip")) event.preventDefault();
+    }, { passive: false });
+    for (const name of ["pointerup", "pointercancel"])
+      stage.addEventListener(name, (event) => {
+        if (stage.hasPointerCapture(event.pointerId)) done();
+        stage.removeEventListener("pointermove", move);
+      });
+  }
+
   return {
-    BLUE, VERMILION, GREEN, GRAY, INK, bell, chart, choice, guess, html, mount, ratios, short, slider, steps, svg,
+    BLUE, VERMILION, GREEN, GRAY, INK, bell, chart, choice, drag, guess, html, mount, ratios, short, slider, steps,
+    svg,
   };
 })();

@@ -30,24 +30,7 @@ explore.ridge = (() => {
     const stage = svg("svg", { height, role: "img" }), holder = { stage };
     let wide = 1;
     const at = (u) => left + wide * u / RIGHT;
-    const move = (event) => {
-      const box = stage.getBoundingClientRect();
-      set((event.clientX - box.left - left) * RIGHT / wide, back(event.clientY - box.top));
-      event.preventDefault();
-    };
-    stage.addEventListener("pointerdown", (event) => {
-      if (!event.target.closest(".explore-grip")) return;
-      stage.setPointerCapture(event.pointerId);
-      stage.addEventListener("pointermove", move);
-    });
-    stage.addEventListener("touchstart", (event) => { // else the browser scrolls and cancels the drag
-      if (event.target.closest(".explore-grip")) event.preventDefault();
-    }, { passive: false });
-    for (const name of ["pointerup", "pointercancel"])
-      stage.addEventListener(name, (event) => {
-        if (stage.hasPointerCapture(event.pointerId)) done();
-        stage.removeEventListener("pointermove", move);
-      });
+    explore.drag(stage, (x, y) => set((x - left) * RIGHT / wide, back(y)), done);
     const clip = svg("svg", { x: left, y: top, height: high }), drawing = svg("g");
     const grip = svg("g", { class: "explore-grip" },
       svg("circle", { r: 20, fill: "transparent" }), svg("circle", { r: 9, fill: WARM }),
