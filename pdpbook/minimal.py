@@ -90,6 +90,17 @@ def l2_laplace_eps0(epsilon, delta, d):  # thm-profile-calibration: the largest 
         lambda eps0: l2_laplace_profile(epsilon, d, eps0) - delta,
         epsilon, 2 * epsilon + 20, xtol=1e-14)
 
+# foundations/audits ----------------------------------------------------------
+
+def certified_epsilon(one, two, alarm):  # prop-audit-bound
+    train, test = [(one[k::2], two[k::2]) for k in (0, 1)]
+    gap = [np.mean(train[0] >= t) - np.mean(train[1] >= t)
+           for t in train[0]]
+    t = train[0][np.argmax(gap)]  # from one half
+    p, q = [stats.binomtest(int(np.sum(z >= t)), len(z))
+            .proportion_ci(1 - alarm) for z in test]
+    return np.log(p.low / q.high)
+
 # personalized/pdp_op ---------------------------------------------------------
 
 def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op
