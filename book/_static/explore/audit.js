@@ -136,7 +136,7 @@ explore.audit = (() => {
         const lines = chart({ width, height: 230, left: 54,
           label: open ? "A curve over the number of runs, from near 0 up: the chance that an audit notices."
             : "Empty axes: the chance that an audit notices, over the number of runs.",
-          x: { low: 10, high: 1e5, log: true, ticks: [10, 100, 1000, 1e4, 1e5], name: "runs in each case" },
+          x: { low: 10, high: 1e5, log: true, ticks: [10, 100, 1000, 1e4], name: "runs in each case" },
           y: { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], name: "chance to notice" } });
         const found = noticed(data, now.n, now.c, now.e), [p, q] = chances(now.e);
         const hits = Math.round(now.n * p), others = Math.round(now.n * q);
