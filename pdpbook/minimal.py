@@ -93,12 +93,12 @@ def l2_laplace_eps0(epsilon, delta, d):  # thm-profile-calibration: the largest 
 # foundations/audits ----------------------------------------------------------
 
 def certified_epsilon(one, two, alarm):  # prop-audit-bound
-    train, test = [(one[k::2], two[k::2]) for k in (0, 1)]
-    gap = [np.mean(train[0] >= t) - np.mean(train[1] >= t)
-           for t in train[0]]
-    t = train[0][np.argmax(gap)]  # from one half
-    p, q = [stats.binomtest(int(np.sum(z >= t)), len(z))
-            .proportion_ci(1 - alarm) for z in test]
+    a, b = one[::2], two[::2]  # choose on one half
+    gap = [np.mean(a >= t) - np.mean(b >= t) for t in a]
+    t = a[np.argmax(gap)]
+    p, q = [stats.binomtest(int(sum(z[1::2] >= t)),
+                            len(z[1::2])) for z in (one, two)]
+    p, q = [k.proportion_ci(1 - alarm) for k in (p, q)]
     return np.log(p.low / q.high)
 
 # personalized/pdp_op ---------------------------------------------------------
