@@ -94,12 +94,14 @@ def l2_laplace_eps0(epsilon, delta, d):  # thm-profile-calibration: the largest 
 
 def certified_epsilon(one, two, alarm):  # prop-audit-bound
     a, b = one[::2], two[::2]  # choose on one half
-    gap = [np.mean(a >= t) - np.mean(b >= t) for t in a]
-    t = a[np.argmax(gap)]
-    p, q = [stats.binomtest(int(sum(z[1::2] >= t)),
-                            len(z[1::2])) for z in (one, two)]
-    p, q = [k.proportion_ci(1 - alarm) for k in (p, q)]
-    return np.log(p.low / q.high)
+    gap = [np.mean(a >= t) - np.mean(b >= t)
+           for t in a]
+    t, bounds = a[np.argmax(gap)], []
+    for z in (one[1::2], two[1::2]):  # the other
+        hits = int(np.sum(z >= t))
+        test = stats.binomtest(hits, len(z))
+        bounds.append(test.proportion_ci(1 - alarm))
+    return np.log(bounds[0].low / bounds[1].high)
 
 # personalized/pdp_op ---------------------------------------------------------
 

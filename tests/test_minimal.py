@@ -577,8 +577,8 @@ def quantiles(m, seed):
 
 def certificate_of_counts(m, seed):
     """The event from one half of the releases; its counts on the other half, by hand."""
-    one, two = np.random.default_rng(seed).normal([[0.5], [0]], 1, (2, 301)).round(1)
-    even = np.arange(301) % 2 == 0
+    one, two = np.random.default_rng(seed).normal([[0.5], [0]], 1, (2, 300)).round(1)
+    even = np.arange(300) % 2 == 0
     gaps = [np.mean(one[even] >= t) - np.mean(two[even] >= t) for t in one[even]]
     t = one[even][int(np.argmax(gaps))]
     a, b = ((part[~even] >= t).sum() for part in (one, two))
