@@ -25,6 +25,13 @@ def survey_share(reports, epsilon):  # thm-rr-weights
     share = 0.5 + (reports - 0.5) @ t / (t @ t)
     return share, 0.5 / np.sqrt(t @ t)
 
+# foundations/promises --------------------------------------------------------
+
+def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
+    step = np.exp(-rate)  # one step further
+    up, down = rng.geometric(1 - step, (2, size))
+    return np.dot(weights, answers) + up - down
+
 # foundations/ridge -----------------------------------------------------------
 
 def absences(X, y, lam, w):  # lem-leave-one-out
@@ -35,13 +42,6 @@ def absences(X, y, lam, w):  # lem-leave-one-out
     h = (X * P).sum(axis=1)       # leverages
     r = (y - X @ theta) / (1 - h)  # surprises
     return theta, h, r, r[:, None] * P
-
-# foundations/promises --------------------------------------------------------
-
-def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
-    step = np.exp(-rate)  # one step further
-    up, down = rng.geometric(1 - step, (2, size))
-    return np.dot(weights, answers) + up - down
 
 # foundations/noise -----------------------------------------------------------
 
