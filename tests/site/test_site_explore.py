@@ -413,7 +413,7 @@ def test_a_guess_shows_the_parts_of_the_error(visit):
     tab.get_by_role("button", name="listening less").click()
     assert said(tab).startswith(
         "Not quite: the noise adds 0.02 to the mean square error, "
-        "listening less to the careful 0.000158."
+        "listening less to the careful 0.00016."
     )
     assert bar.locator("rect").count() == 5
     assert number(r"typical error is ([\d.]+) minutes", said(tab)) == 0.19

@@ -45,7 +45,8 @@ explore.errors = (() => {
     return { stage };
   }
 
-  const percent = (share) => `${Number((100 * share).toPrecision(2))} %`;
+  const plain = (v) => String(Number(v.toPrecision(2)));
+  const percent = (share) => `${plain(100 * share)} %`;
   const counted = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
   function curves(data, now, width, open) {
@@ -55,7 +56,7 @@ explore.errors = (() => {
       label: open ? "Four parts of the error against the number of members, both on logarithmic scales, and the "
         + "whole error above them. A vertical line marks the chosen number." : "Empty axes. The curves are drawn after your guess.",
       x: { low: 400, high: 1e6, ticks: [1e3, 1e4, 1e5], name: "members", log: true },
-      y: { low: 1e-3, high: 3, ticks: [0.001, 0.01, 0.1, 1], name: "error (minutes)", log: true },
+      y: { low: 3e-4, high: 3, ticks: [0.001, 0.01, 0.1, 1], name: "error (minutes)", log: true },
     });
     if (!open) return drawn;
     const points = ratios(400, 1e6, 60).map((members) => [members, solve(data, { ...now, members })]);
@@ -87,8 +88,8 @@ explore.errors = (() => {
         return {
           charts: [bar(now, width, open), curves(data, at, width, open)],
           text: !open ? `For ${counted(data.members)} members: which part of the mean square error is larger?` :
-            ask.verdict(data.right, `the noise adds ${short(first.noise)} to the mean square error, ` +
-              `listening less to the careful ${short(first.less)}`) +
+            ask.verdict(data.right, `the noise adds ${plain(first.noise)} to the mean square error, ` +
+              `listening less to the careful ${plain(first.less)}`) +
             `With ${counted(at.members)} members and penalty ${at.lam === data.lam ? "1/9" : at.lam} the typical error is ` +
             `${root(now.all)} minutes. Of its square the penalty makes ${percent(now.penalty / now.all)}, the noise ` +
             `${percent(now.noise / now.all)}, luck ${percent(now.equal / now.all)} if all counted the same, and ` +
