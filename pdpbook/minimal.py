@@ -117,6 +117,18 @@ def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op
     R = rng.gamma(d, 1 / eta)
     return center + R * U / np.linalg.norm(U)
 
+# personalized/accuracy -------------------------------------------------------
+
+def error_parts(X, lam, w, eta, theta, sigma):  # thm-sharp-accuracy
+    n, d = X.shape
+    H = (X.T * w) @ X + lam * np.eye(d)
+    M = np.linalg.solve(H, X.T * w)
+    pull = lam * np.linalg.solve(H, theta)
+    penalty = pull @ pull
+    noise = d * (d + 1) / eta**2
+    luck = sigma**2 * np.sum(M**2)
+    return penalty, noise, luck
+
 # personalized/sampling -------------------------------------------------------
 
 def sampled_ridge(X, y, lam, epsilon, t, rng):  # alg-jorgensen

@@ -26,7 +26,7 @@ from pdpbook.datasets import make_ridge_data, sample_budgets
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.guarantees import PureDP
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities
+from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities, mean_square_error
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
 from pdpbook.ridge import leave_one_out
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
@@ -526,6 +526,13 @@ def ridge_without_each(m, seed):
     )
 
 
+def parts_of_an_error(m, seed):
+    X, _, lam, weights = cube(seed)
+    theta = np.random.default_rng(seed).normal(size=X.shape[1])
+    exact = mean_square_error(X, lam, weights, 0.7, theta=theta, sigma=0.3)
+    return close(m.error_parts(X, lam, weights, 0.7, theta, 0.3), list(vars(exact).values()))
+
+
 def randomized_response(m, seed):
     """The promise as the package knows it: an event may change by as much as a coin says truth."""
     epsilon, (one, two) = cube(seed)[3] + 0.5, twins(seed)
@@ -588,6 +595,7 @@ def certificate_of_counts(m, seed):
 
 FUNCTIONS_OF_THE_PACKAGE = [
     ridge_without_each,
+    parts_of_an_error,
     randomized_response,
     noises,
     whole_numbers,

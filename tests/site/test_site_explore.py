@@ -18,7 +18,7 @@ from pdpbook import minimal
 from pdpbook.guarantees import PureDP
 from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
-from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
+from pdpbook.personalized import PDPRidge, mean_square_error, pdp_weights, threshold_budgets
 from pdpbook.ridge import leave_one_out
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
@@ -26,6 +26,7 @@ SCRIPTS = ROOT / "book" / "_static" / "explore"
 PAGES = {
     "coin": "book/foundations/coins",
     "budget": "book/personalized/pdp_op",
+    "errors": "book/personalized/accuracy",
     "profile": "book/per_instance/ops",
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
@@ -144,6 +145,25 @@ def test_noise_weights_and_slopes_are_those_of_the_package(ask, own):
         np.testing.assert_allclose(rule["used"], used[::360], rtol=EXACT)
         shares = pdp_weights(used).reshape(5, 360).sum(axis=1)
         np.testing.assert_allclose(rule["shares"], shares, rtol=EXACT)
+
+
+@pytest.mark.parametrize("lam", [0.01, 1 / 9, 2.0])
+@pytest.mark.parametrize(("members", "factor"), [(1800, 1), (400, 0.1), (12_000, 5)])
+def test_parts_of_the_error_are_those_of_the_package(ask, members, factor, lam):
+    data = data_of("errors")
+    own = [e * factor if k in data["careful"] else e for k, e in enumerate(data["budgets"])]
+    [found] = ask("errors.solve", [[data, {"members": members, "lam": lam, "factor": factor}]])
+    x = np.sqrt(np.full((members, 1), data["second"]))  # only the mean of the squares counts
+    budgets = np.repeat(own, members // 5)
+    eta = PDPRidge(lam, proof="published").output_law(x, x[:, 0], epsilon=budgets).eta
+    known = {"theta": [data["theta"]], "sigma": data["sigma"]}
+    exact = mean_square_error(x, lam, pdp_weights(budgets), eta, **known)
+    equal = mean_square_error(x, lam, None, eta, **known).label_noise
+    assert found["penalty"] == pytest.approx(exact.bias, rel=EXACT)
+    assert found["noise"] == pytest.approx(exact.privacy_noise, rel=EXACT)
+    assert found["equal"] == pytest.approx(equal, rel=EXACT)
+    assert found["less"] == pytest.approx(exact.label_noise - equal, abs=EXACT * equal)
+    assert found["all"] == pytest.approx(exact.total, rel=EXACT)
 
 
 CROWDS = [
@@ -415,6 +435,25 @@ def test_a_guess_shows_the_wedges_and_how_long_the_noise_is(visit):
     assert "5 percent longer" in said(tab)
     assert "10 times as long" in said(tab)
     assert "leaves out Ben, Chi and Dora" in said(tab)
+
+
+def test_a_guess_shows_the_parts_of_the_error(visit):
+    tab = visit("errors")
+    bar = tab.locator(".explore svg[role=img]").first
+    slider = tab.get_by_role("slider", name="Members")
+    assert bar.locator("rect").count() == 1
+    assert not slider.is_visible()
+    tab.get_by_role("button", name="listening less").click()
+    assert said(tab).startswith(
+        "Not quite: the noise adds 0.02 to the mean square error, "
+        "listening less to the careful 0.00016."
+    )
+    assert bar.locator("rect").count() == 5
+    assert number(r"typical error is ([\d.]+) minutes", said(tab)) == 0.19
+    slider.focus()
+    tab.keyboard.press("End")
+    assert number(r"typical error is ([\d.]+) minutes", said(tab)) == 0.125
+    assert "the penalty makes 100 %" in said(tab)
 
 
 def test_a_budget_dragged_by_mouse(visit):
