@@ -526,6 +526,24 @@ def ridge_without_each(m, seed):
     )
 
 
+def moves_without_each(m, seed):
+    X, y, lam, _ = cube(seed)
+    ones = np.ones((len(y), 1))
+    means = np.abs(leave_one_out(ones, y, 0.0).move[:, 0])
+
+    def fit(data):
+        A, b = data[:, :-1], data[:, -1]
+        return np.linalg.solve(A.T @ A + lam * np.eye(A.shape[1]), A.T @ b)
+
+    moves = leave_one_out(X, y, lam, np.ones(len(y))).move
+    return max(
+        close(m.instance_sensitivity(np.mean, y), means),
+        close(
+            m.instance_sensitivity(fit, np.column_stack([X, y])), np.linalg.norm(moves, axis=1)
+        ),
+    )
+
+
 def randomized_response(m, seed):
     """The promise as the package knows it: an event may change by as much as a coin says truth."""
     epsilon, (one, two) = cube(seed)[3] + 0.5, twins(seed)
@@ -577,6 +595,7 @@ def quantiles(m, seed):
 
 FUNCTIONS_OF_THE_PACKAGE = [
     ridge_without_each,
+    moves_without_each,
     randomized_response,
     noises,
     whole_numbers,
