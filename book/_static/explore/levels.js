@@ -13,7 +13,7 @@ explore.levels = (() => {
   }
 
   const { BLUE, GREEN, VERMILION: WARM } = explore;
-  const LEFT = 48, RIGHT = 16, ROW = 26;
+  const LEFT = 48, RIGHT = 16, ROW = 24;
 
   const word = (text, x, y, anchor = "middle", more = {}) =>
     explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
@@ -54,8 +54,7 @@ explore.levels = (() => {
         ticks: [0, 1, 2, 3, 4, 5], name: "answer (hours)" });
       stage.setAttribute("aria-label", `Five answers in hours: ${data.names.map((n, k) =>
         `${n} ${short(answers[k])}, the others' mean ${short(now.people[k].others)}`).join("; ")}.`);
-      marks.push(named("mean of the four others", at(2.5), 14, GREEN), named("|", at(2.5), 26, GREEN));
-      marks.pop();
+      marks.push(named("mean of the four others", at((data.low + data.high) / 2), 14, GREEN));
       answers.forEach((v, k) => {
         const y = row(top, k), { others } = now.people[k];
         marks.push(path(`M${at(others)},${y}H${at(v)}`, BLUE, 4),
