@@ -538,9 +538,7 @@ def moves_without_each(m, seed):
     moves = leave_one_out(X, y, lam, np.ones(len(y))).move
     return max(
         close(m.instance_sensitivity(np.mean, y), means),
-        close(
-            m.instance_sensitivity(fit, np.column_stack([X, y])), np.linalg.norm(moves, axis=1)
-        ),
+        close(m.instance_sensitivity(fit, np.column_stack([X, y])), np.linalg.norm(moves, axis=1)),
     )
 
 

@@ -252,7 +252,9 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
     for k in range(5):
         rest = np.delete(answers, k)
         assert mine["others"][k] == pytest.approx(rest.mean(), rel=EXACT)
-        any_answer = [losses(np.r_[rest, v])[-1] for v in np.linspace(data["low"], data["high"], 51)]
+        any_answer = [
+            losses(np.r_[rest, v])[-1] for v in np.linspace(data["low"], data["high"], 51)
+        ]
         assert mine["bound"][k] == pytest.approx(max(any_answer), rel=EXACT)
     corners = itertools.product([data["low"], data["high"]], repeat=5)
     worst = max(losses(np.array(corner, dtype=float)).max() for corner in corners)
@@ -597,9 +599,7 @@ def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
     grip = tab.locator(".explore-grip circle").nth(1)
     x, y = pull(tab, grip, -60, 0, touch)
     text = said(tab)
-    own = float(
-        tab.get_by_role("slider", name="Answer (hours)").get_attribute("aria-valuetext")
-    )
+    own = float(tab.get_by_role("slider", name="Answer (hours)").get_attribute("aria-valuetext"))
     assert own > 2.3
     answers = np.array(data_of("levels")["answers"])
     answers[2] = own
