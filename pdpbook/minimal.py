@@ -32,6 +32,15 @@ def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
     up, down = rng.geometric(1 - step, (2, size))
     return np.dot(weights, answers) + up - down
 
+# per_instance/definitions ----------------------------------------------------
+
+def instance_sensitivity(f, data):  # def-instance-sensitivity
+    full = f(data)
+    absent = [f(np.delete(data, i, axis=0))
+              for i in range(len(data))]
+    return np.array([np.linalg.norm(full - one)
+                     for one in absent])
+
 # foundations/ridge -----------------------------------------------------------
 
 def absences(X, y, lam, w):  # lem-leave-one-out

@@ -533,6 +533,22 @@ def parts_of_an_error(m, seed):
     return close(m.error_parts(X, lam, weights, 0.7, theta, 0.3), list(vars(exact).values()))
 
 
+def moves_without_each(m, seed):
+    X, y, lam, _ = cube(seed)
+    ones = np.ones((len(y), 1))
+    means = np.abs(leave_one_out(ones, y, 0.0).move[:, 0])
+
+    def fit(data):
+        A, b = data[:, :-1], data[:, -1]
+        return np.linalg.solve(A.T @ A + lam * np.eye(A.shape[1]), A.T @ b)
+
+    moves = leave_one_out(X, y, lam, np.ones(len(y))).move
+    return max(
+        close(m.instance_sensitivity(np.mean, y), means),
+        close(m.instance_sensitivity(fit, np.column_stack([X, y])), np.linalg.norm(moves, axis=1)),
+    )
+
+
 def randomized_response(m, seed):
     """The promise as the package knows it: an event may change by as much as a coin says truth."""
     epsilon, (one, two) = cube(seed)[3] + 0.5, twins(seed)
@@ -596,6 +612,7 @@ def certificate_of_counts(m, seed):
 FUNCTIONS_OF_THE_PACKAGE = [
     ridge_without_each,
     parts_of_an_error,
+    moves_without_each,
     randomized_response,
     noises,
     whole_numbers,

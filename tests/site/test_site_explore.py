@@ -33,6 +33,7 @@ PAGES = {
     "ridge": "book/foundations/ridge",
     "odds": "book/foundations/promises",
     "audit": "book/foundations/audits",
+    "levels": "book/per_instance/definitions",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -283,6 +284,34 @@ def test_chances_that_an_audit_notices_are_sums_over_all_counts(ask, claimed, sp
     [least] = ask("audit.certified", [[data, 200, 110, 40]])
     low, high = beta.ppf(0.025, 110, 91), beta.ppf(0.975, 41, 160)
     assert least == pytest.approx(np.log(low / high), rel=1e-9)
+
+
+@pytest.mark.parametrize("who", range(5))
+@pytest.mark.parametrize("own", [0.0, 1.7, 5.0])
+def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
+    data = data_of("levels")
+    answers = np.array(data["answers"])
+    answers[who] = own
+    [found] = ask("levels.solve", [[answers.tolist(), data]])
+
+    def losses(given):
+        fit = leave_one_out(np.ones((len(given), 1)), given, lam=0)
+        return np.abs(fit.move[:, 0]) / data["noise"]
+
+    mine = {key: [one[key] for one in found["people"]] for key in ("others", "loss", "bound")}
+    np.testing.assert_allclose(mine["loss"], losses(answers), rtol=EXACT, atol=1e-15)
+    slow = minimal.instance_sensitivity(np.mean, answers) / data["noise"]
+    np.testing.assert_allclose(mine["loss"], slow, rtol=EXACT, atol=1e-15)
+    for k in range(5):
+        rest = np.delete(answers, k)
+        assert mine["others"][k] == pytest.approx(rest.mean(), rel=EXACT)
+        any_answer = [
+            losses(np.r_[rest, v])[-1] for v in np.linspace(data["low"], data["high"], 51)
+        ]
+        assert mine["bound"][k] == pytest.approx(max(any_answer), rel=EXACT)
+    corners = itertools.product([data["low"], data["high"]], repeat=5)
+    worst = max(losses(np.array(corner, dtype=float)).max() for corner in corners)
+    assert found["promise"] == pytest.approx(worst, rel=EXACT)
 
 
 def test_small_scripts_that_ask_nobody():
@@ -628,6 +657,31 @@ def test_a_point_is_dragged_and_the_fit_without_it_stays(visit, touch):
     if not touch:
         tab.mouse.move(x, y)  # let go: the point stays
         assert said(tab) == after
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("levels", viewport=size, has_touch=touch, is_mobile=touch)
+    assert not tab.get_by_label("Member", exact=True).is_visible()
+    tab.get_by_role("button", name="only Chi's").click()
+    assert said(tab).startswith(
+        "Not quite: everyone's, Chi's own from 0.5 to 0.1 and Ben's from 0 to 0.1."
+    )
+    grip = tab.locator(".explore-grip circle").nth(1)
+    x, y = pull(tab, grip, -60, 0, touch)
+    text = said(tab)
+    own = float(tab.get_by_role("slider", name="Answer (hours)").get_attribute("aria-valuetext"))
+    assert own > 2.3
+    answers = np.array(data_of("levels")["answers"])
+    answers[2] = own
+    loss = minimal.instance_sensitivity(np.mean, answers)[2]
+    assert number(r"= ([\d.]+)\. With these others", text) == float(f"{loss:.3g}")
+    assert number(r"at most ([\d.]+), whatever Chi answers", text) == 0.5
+    assert text.endswith("Promised: at most 1, with any others.")
+    if not touch:
+        tab.mouse.move(x, y)  # let go: the answer stays
+        assert said(tab) == text
 
 
 def test_another_crowd_has_other_limits(visit):
