@@ -90,6 +90,13 @@ def l2_laplace_eps0(epsilon, delta, d):  # thm-profile-calibration: the largest 
         lambda eps0: l2_laplace_profile(epsilon, d, eps0) - delta,
         epsilon, 2 * epsilon + 20, xtol=1e-14)
 
+# personalized/sensitivity ----------------------------------------------------
+
+def farthest_move(w, lam, d):  # thm-sensitivity
+    B = min(1 / lam**0.5, d**0.5 / lam)
+    C = 2 * d**0.5 / lam * (1 + d**0.5 * B)
+    return w * C
+
 # personalized/pdp_op ---------------------------------------------------------
 
 def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op

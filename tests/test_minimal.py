@@ -29,6 +29,7 @@ from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
 from pdpbook.ridge import leave_one_out
+from pdpbook.sensitivity import ridge_constant
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
@@ -526,6 +527,14 @@ def ridge_without_each(m, seed):
     )
 
 
+def bound_on_a_move(m, seed):
+    w, d = cube(seed)[3], seed + 2
+    return max(
+        close(m.farthest_move(w, lam, d), w * ridge_constant(lam, d, "published"))
+        for lam in (0.01, 0.5, 30.0)  # below and above d
+    )
+
+
 def randomized_response(m, seed):
     """The promise as the package knows it: an event may change by as much as a coin says truth."""
     epsilon, (one, two) = cube(seed)[3] + 0.5, twins(seed)
@@ -577,6 +586,7 @@ def quantiles(m, seed):
 
 FUNCTIONS_OF_THE_PACKAGE = [
     ridge_without_each,
+    bound_on_a_move,
     randomized_response,
     noises,
     whole_numbers,

@@ -19,7 +19,8 @@ from pdpbook.guarantees import PureDP
 from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
-from pdpbook.ridge import leave_one_out
+from pdpbook.ridge import leave_one_out, weighted_ridge
+from pdpbook.sensitivity import ridge_constant
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
@@ -30,6 +31,7 @@ PAGES = {
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
     "ridge": "book/foundations/ridge",
+    "replace": "book/personalized/sensitivity",
     "odds": "book/foundations/promises",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
@@ -211,6 +213,25 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
     }.items():
         mine = [one[name] for one in found["people"]]
         np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
+
+
+@pytest.mark.parametrize("crowd", range(3))
+@pytest.mark.parametrize("record", [(0.0, 1.0), (0.55, -0.2), (1.0, -1.0)])
+def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record):
+    data = data_of("replace")
+    assert data["published"] == ridge_constant(data["lam"], 1, "published") / data["people"]
+    assert data["smallest"] == ridge_constant(data["lam"], 1) / data["people"]
+    kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
+    x, y = kinds
+    x = [x, 0 * x, 0 * x + 1][crowd]
+    slopes = [
+        weighted_ridge(np.append(x, u)[:, None], np.append(y, v), data["lam"])[0]
+        for u, v in (data["old"], record)
+    ]
+    [found] = ask("replace.solve", [[data, crowd, *record]])
+    assert [found["before"], found["after"]] == pytest.approx(slopes, rel=EXACT)
+    assert found["move"] == pytest.approx(abs(slopes[1] - slopes[0]), rel=EXACT)
+    assert found["move"] <= data["smallest"]
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 10.0])
@@ -556,6 +577,24 @@ def test_a_point_is_dragged_and_the_fit_without_it_stays(visit, touch):
     if not touch:
         tab.mouse.move(x, y)  # let go: the point stays
         assert said(tab) == after
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("replace", viewport=size, has_touch=touch, is_mobile=touch)
+    assert "after your guess" in said(tab)
+    assert not tab.get_by_label("The others train", exact=True).is_visible()
+    tab.get_by_role("button", name="about 0.3").click()
+    assert said(tab).startswith("Right: the farthest move that we know is 0.338,")
+    tab.get_by_label("The others train", exact=True).select_option(index=1)
+    grip = tab.locator(".explore-grip circle").nth(1)
+    pull(tab, grip, -10, -200, touch)  # beyond the corner: it stays in the square
+    assert tab.get_by_role("slider", name="New record, y").get_attribute("aria-valuetext") == "-1"
+    assert number(r"moves by ([\d.]+):", said(tab)) == 0.333
+    tab.get_by_label("The others train", exact=True).select_option(index=2)
+    assert number(r"moves by ([\d.]+):", said(tab)) == 0.04
+    assert number(r"moved it so far is ([\d.]+)\.", said(tab)) == 0.333
 
 
 def test_another_crowd_has_other_limits(visit):
