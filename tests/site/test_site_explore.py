@@ -20,7 +20,7 @@ from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
 from pdpbook.ridge import leave_one_out, weighted_ridge
-from pdpbook.sensitivity import ridge_constant
+from pdpbook.sensitivity import capped_sensitivity, ridge_constant
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
@@ -220,7 +220,7 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
 def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record):
     data = data_of("replace")
     assert data["published"] == ridge_constant(data["lam"], 1, "published") / data["people"]
-    assert data["smallest"] == ridge_constant(data["lam"], 1) / data["people"]
+    assert data["smallest"] == capped_sensitivity(1 / data["people"], data["lam"], 1)
     kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
     x, y = kinds
     x = [x, 0 * x, 0 * x + 1][crowd]
@@ -589,7 +589,7 @@ def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
     assert said(tab).startswith("Right: the farthest move that we know is 0.338,")
     tab.get_by_label("The others train", exact=True).select_option(index=1)
     grip = tab.locator(".explore-grip circle").nth(1)
-    pull(tab, grip, -10, -200, touch)  # beyond the corner: it stays in the square
+    pull(tab, grip, -200, -200, touch)  # beyond the corner: it stays in the square
     assert tab.get_by_role("slider", name="New record, y").get_attribute("aria-valuetext") == "-1"
     assert number(r"moves by ([\d.]+):", said(tab)) == 0.333
     tab.get_by_label("The others train", exact=True).select_option(index=2)
