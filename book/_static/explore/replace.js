@@ -119,8 +119,7 @@ explore.replace = (() => {
             ask.verdict(data.right, data.answer) +
             `Here the slope goes from ${short(now.before)} to ${short(now.after)}, so it moves by ${short(now.move)}: ` +
             `${percent(data.smallest)} the smallest bound that this book proves for all data, ` +
-            `${percent(data.published)} the bound of the first proof. ` +
-            `The farthest that you moved it so far is ${short(farthest)}.`,
+            `${percent(data.published)} the bound of the first proof.`,
           table: {
             caption: `The new record at ${short(u)} and ${short(v)}: slope before, after, and the move`,
             head: ["the others train", "before", "after", "move"],
