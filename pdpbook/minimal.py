@@ -112,6 +112,13 @@ def certified_epsilon(one, two, alarm):  # prop-audit-bound
         bounds.append(test.proportion_ci(1 - alarm))
     return np.log(bounds[0].low / bounds[1].high)
 
+# personalized/sensitivity ----------------------------------------------------
+
+def farthest_move(w, lam, d):  # thm-sensitivity
+    B = min(1 / lam**0.5, d**0.5 / lam)
+    C = 2 * d**0.5 / lam * (1 + d**0.5 * B)
+    return w * C
+
 # personalized/pdp_op ---------------------------------------------------------
 
 def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op

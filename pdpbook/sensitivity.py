@@ -53,7 +53,8 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     Notes
     -----
     Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
-    ``lem-exact-norm`` and ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+    chapter *personalized/sensitivity*; ``lem-exact-norm`` and ``prop-row-norm`` (ours), on the
+    page below it, *personalized/constants*.
 
     Examples
     --------
@@ -111,8 +112,9 @@ def ridge_constant(
 
     Notes
     -----
-    Statements ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), ``thm-tight-sensitivity``,
-    ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
+    *personalized/sensitivity*; ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` and
+    ``prop-row-norm`` (ours), on the page below it, *personalized/constants*.
 
     Examples
     --------
@@ -160,7 +162,7 @@ def huber_constant(
 
     Notes
     -----
-    Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/constants*.
 
     Examples
     --------
@@ -195,7 +197,7 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
 
     Notes
     -----
-    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/constants*.
 
     Examples
     --------
@@ -245,7 +247,7 @@ def capped_sensitivity(
     Notes
     -----
     Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
-    *personalized/sensitivity*.
+    *personalized/constants*.
 
     Examples
     --------
@@ -283,7 +285,7 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
 
     Notes
     -----
-    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/sensitivity*. A single
+    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/constants*. A single
     minimizer is off by at most half of it; two neighbors make the whole.
 
     Examples

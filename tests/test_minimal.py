@@ -29,6 +29,7 @@ from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities, mean_square_error
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
 from pdpbook.ridge import leave_one_out
+from pdpbook.sensitivity import ridge_constant
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
@@ -546,6 +547,13 @@ def moves_without_each(m, seed):
     return max(
         close(m.instance_sensitivity(np.mean, y), means),
         close(m.instance_sensitivity(fit, np.column_stack([X, y])), np.linalg.norm(moves, axis=1)),
+
+
+def bound_on_a_move(m, seed):
+    w, d = cube(seed)[3], seed + 2
+    return max(
+        close(m.farthest_move(w, lam, d), w * ridge_constant(lam, d, "published"))
+        for lam in (0.01, 0.5, 30.0)  # below and above d
     )
 
 
@@ -613,6 +621,7 @@ FUNCTIONS_OF_THE_PACKAGE = [
     ridge_without_each,
     parts_of_an_error,
     moves_without_each,
+    bound_on_a_move,
     randomized_response,
     noises,
     whole_numbers,

@@ -20,6 +20,9 @@ from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.personalized import PDPRidge, mean_square_error, pdp_weights, threshold_budgets
 from pdpbook.ridge import leave_one_out
+from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
+from pdpbook.ridge import leave_one_out, weighted_ridge
+from pdpbook.sensitivity import capped_sensitivity, ridge_constant
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
@@ -31,6 +34,7 @@ PAGES = {
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
     "ridge": "book/foundations/ridge",
+    "replace": "book/personalized/sensitivity",
     "odds": "book/foundations/promises",
     "audit": "book/foundations/audits",
     "levels": "book/per_instance/definitions",
@@ -233,6 +237,25 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
     }.items():
         mine = [one[name] for one in found["people"]]
         np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
+
+
+@pytest.mark.parametrize("crowd", range(3))
+@pytest.mark.parametrize("record", [(0.0, 1.0), (0.55, -0.2), (1.0, -1.0)])
+def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record):
+    data = data_of("replace")
+    assert data["published"] == ridge_constant(data["lam"], 1, "published") / data["people"]
+    assert data["smallest"] == capped_sensitivity(1 / data["people"], data["lam"], 1)
+    kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
+    x, y = kinds
+    x = [x, 0 * x, 0 * x + 1][crowd]
+    slopes = [
+        weighted_ridge(np.append(x, u)[:, None], np.append(y, v), data["lam"])[0]
+        for u, v in (data["old"], record)
+    ]
+    [found] = ask("replace.solve", [[data, crowd, *record]])
+    assert [found["before"], found["after"]] == pytest.approx(slopes, rel=EXACT)
+    assert found["move"] == pytest.approx(abs(slopes[1] - slopes[0]), rel=EXACT)
+    assert found["move"] <= data["smallest"]
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 10.0])
@@ -682,6 +705,23 @@ def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
     if not touch:
         tab.mouse.move(x, y)  # let go: the answer stays
         assert said(tab) == text
+
+
+def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("replace", viewport=size, has_touch=touch, is_mobile=touch)
+    assert "after your guess" in said(tab)
+    assert not tab.get_by_label("The others train", exact=True).is_visible()
+    tab.get_by_role("button", name="about 0.3").click()
+    assert said(tab).startswith("Right: the farthest move that we know is 0.338,")
+    tab.get_by_label("The others train", exact=True).select_option(index=1)
+    grip = tab.locator(".explore-grip circle").nth(1)
+    pull(tab, grip, -200, -200, touch)  # beyond the corner: it stays in the square
+    assert tab.get_by_role("slider", name="New record, y").get_attribute("aria-valuetext") == "-1"
+    assert number(r"moves by ([\d.]+):", said(tab)) == 0.333
+    tab.get_by_label("The others train", exact=True).select_option(index=2)
+    assert number(r"moves by ([\d.]+):", said(tab)) == 0.04
+    assert tab.locator(".explore svg text").get_by_text("0.333", exact=True).count() == 1  # so far
 
 
 def test_another_crowd_has_other_limits(visit):
