@@ -83,7 +83,7 @@ explore.shapes = (() => {
       show({ ask: given, d: chosen }, width) {
         const open = given >= 0, d = open ? chosen : data.start, now = lengths(data, d);
         const growth = chart({
-          width, height: 230, left: 44,
+          width, height: 200, left: 44,
           label: open ? "Three curves over the number of published numbers: the typical length of Laplace noise on each number, "
             + "of round noise below it, and of Gaussian noise, which starts highest and ends lowest."
             : "Empty axes. The curves are drawn after your guess.",
