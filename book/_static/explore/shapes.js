@@ -94,7 +94,7 @@ explore.shapes = (() => {
           growth.upright(d, { color: GRAY, width: 1 });
           for (const [kind, name, color] of KINDS) {
             growth.line(all.map((k) => [k, lengths(data, k)[kind]]), { color, width: 2.5 });
-            growth.name(name, 40.8, lengths(data, MOST)[kind] - 1.5, { color });
+            growth.name(name.split(" ")[0], 40.8, lengths(data, MOST)[kind] - 1.5, { color });
             growth.mark(d, now[kind], { color, shape: "circle" });
           }
         } else {
