@@ -50,7 +50,7 @@ explore.shapes = (() => {
   const REACH = 16; // of the axes of the clouds
 
   function clouds(data, d, width) {
-    const { svg } = explore, gap = 10, top = 24, side = Math.min((width - 2 * gap) / 3, 220), height = top + side + 30;
+    const { svg } = explore, gap = 10, top = 24, side = Math.min((width - 2 * gap) / 3, 190), height = top + side + 30;
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `Three clouds of ${COUNT} dots: the first two of ${d} numbers of noise. Laplace noise on each ` +
         "number has arms along the axes, round and Gaussian noise are round. The sentence has the lengths." });
@@ -83,7 +83,7 @@ explore.shapes = (() => {
       show({ ask: given, d: chosen }, width) {
         const open = given >= 0, d = open ? chosen : data.start, now = lengths(data, d);
         const growth = chart({
-          width, height: 200, left: 44,
+          width, height: 190, left: 44,
           label: open ? "Three curves over the number of published numbers: the typical length of Laplace noise on each number, "
             + "of round noise below it, and of Gaussian noise, which starts highest and ends lowest."
             : "Empty axes. The curves are drawn after your guess.",
