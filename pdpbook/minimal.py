@@ -62,6 +62,8 @@ def sample_l2_laplace(d, eta, size=(), *, rng):  # lem-gamma-radius
     U = U / np.linalg.norm(U, axis=-1, keepdims=True)
     return rng.gamma(d, 1 / eta, (*size, 1)) * U
 
+# foundations/profiles --------------------------------------------------------
+
 def l2_laplace_density(angle, d, eps0, terms=(1, 1)):  # thm-l2-laplace-profile
     s = eps0 / 2  # nu = sin(angle); d at least 2
     p = np.array([(d - 1) / 2, (d - 3) / 2])

@@ -547,6 +547,7 @@ def moves_without_each(m, seed):
     return max(
         close(m.instance_sensitivity(np.mean, y), means),
         close(m.instance_sensitivity(fit, np.column_stack([X, y])), np.linalg.norm(moves, axis=1)),
+    )
 
 
 def bound_on_a_move(m, seed):

@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 from scipy.stats import beta, binom, dlaplace
+from scipy.stats import dlaplace, ks_2samp
 from support import ROOT
 
-from pdpbook import minimal
+from pdpbook import minimal, noise
 from pdpbook.guarantees import PureDP
 from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.personalized import PDPRidge, mean_square_error, pdp_weights, threshold_budgets
-from pdpbook.ridge import leave_one_out
-from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
 from pdpbook.ridge import leave_one_out, weighted_ridge
 from pdpbook.sensitivity import capped_sensitivity, ridge_constant
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
@@ -38,6 +37,7 @@ PAGES = {
     "odds": "book/foundations/promises",
     "audit": "book/foundations/audits",
     "levels": "book/per_instance/definitions",
+    "shapes": "book/foundations/noise",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -337,6 +337,32 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
     assert found["promise"] == pytest.approx(worst, rel=EXACT)
 
 
+@pytest.mark.parametrize("d", [1, 2, 10, 40])
+def test_lengths_and_clouds_are_those_of_the_noises(ask, d):
+    data, rng = data_of("shapes"), np.random.default_rng(1)
+    assert data["sigma"] == pytest.approx(1 / noise.gaussian_mu(1.0, 1e-6), rel=EXACT)
+    radius = noise.l2_laplace_radius(d, data["epsilon"])
+    [found] = ask("shapes.lengths", [[data, d]])
+    assert found["round"] == pytest.approx(np.sqrt(radius.moment(2)), rel=EXACT)
+    scale = np.sqrt(d) / data["epsilon"]  # a move of length 1 has an l1 length of at most root d
+    assert found["laplace"] == pytest.approx(np.sqrt(2 * d) * scale, rel=EXACT)
+    assert found["gauss"] == pytest.approx(data["sigma"] * np.sqrt(d), rel=EXACT)
+    [clouds] = ask("shapes.draws", [[data, d]])
+    exact = {
+        "laplace": rng.laplace(scale=scale, size=(20_000, d)),
+        "round": noise.sample_l2_laplace(d, data["epsilon"], 20_000, rng=rng),
+        "gauss": rng.normal(scale=data["sigma"], size=(20_000, d)),
+    }
+    for name, theirs in exact.items():
+        mine = np.array(clouds[name])
+        for k in range(min(d, 2)):  # false alarms: 21 tests at one in a million
+            assert ks_2samp(mine[:, k], theirs[:, k]).pvalue > 1e-6
+            assert ks_2samp(1.6 * mine[:, k], theirs[:, k]).pvalue < 0.05
+        assert d > 1 or not mine[:, 1].any()
+    if d == 10:
+        assert data["guesses"][data["right"]] == f"about {found['round']:.0f}"
+
+
 def test_small_scripts_that_ask_nobody():
     for name in ["panel", *PAGES]:
         text = (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
@@ -619,6 +645,29 @@ def test_a_result_is_clicked_and_moves_the_belief(visit):
     tab.get_by_role("slider", name="Belief before").focus()
     tab.keyboard.press("Home")
     assert re.search(AFTER, said(tab))[1] == "0.1"
+
+
+LENGTHS = (
+    r"is ([\d.]+) for Laplace noise on each number, ([\d.]+) for round noise, and ([\d.]+) for"
+)
+
+
+def test_more_numbers_need_longer_noise(visit):
+    tab = visit("shapes")
+    curves = tab.locator(".explore svg[role=img]").nth(1).locator("svg path[stroke-width='2.5']")
+    slider = tab.get_by_role("slider", name="Published numbers")
+    assert "typical length of 2.45." in said(tab)
+    assert curves.count() == 0
+    assert not slider.is_visible()
+    tab.get_by_role("button", name="about 100").click()
+    assert said(tab).startswith("Not quite: with 10 numbers it is 10.5. With d = 10 ")
+    assert curves.count() == 3
+    assert re.search(LENGTHS, said(tab)).groups() == ("14.1", "10.5", "13.4")
+    slider.focus()
+    tab.keyboard.press("Home")
+    assert re.search(LENGTHS, said(tab)).groups() == ("1.41", "1.41", "4.22")
+    tab.keyboard.press("End")
+    assert re.search(LENGTHS, said(tab)).groups() == ("56.6", "40.5", "26.7")
 
 
 STRUCK = """() => {
