@@ -138,7 +138,7 @@ def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op
 # personalized/accuracy -------------------------------------------------------
 
 def error_parts(X, lam, w, eta, theta, sigma):  # thm-sharp-accuracy
-    n, d = X.shape
+    d = X.shape[1]
     H = (X.T * w) @ X + lam * np.eye(d)
     M = np.linalg.solve(H, X.T * w)
     pull = lam * np.linalg.solve(H, theta)

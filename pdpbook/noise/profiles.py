@@ -44,8 +44,8 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
 
     Notes
     -----
-    Statement ``thm-l2-laplace-profile`` (ours), chapter *foundations/profiles*. Absolute error below
-    1e-13 for `d` up to 300 and `eps0` up to 500 (measured against 30-digit arithmetic).
+    Statement ``thm-l2-laplace-profile`` (ours), chapter *foundations/profiles*. Absolute error
+    below 1e-13 for `d` up to 300 and `eps0` up to 500 (measured against 30-digit arithmetic).
 
     Examples
     --------

@@ -11,8 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import beta, binom, dlaplace
-from scipy.stats import dlaplace, ks_2samp
+from scipy.stats import beta, binom, dlaplace, ks_2samp
 from support import ROOT
 
 from pdpbook import minimal, noise
