@@ -186,7 +186,7 @@ class ProductLaw:
 
     Notes
     -----
-    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/beyond*. Not
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/sums*. Not
     private: it holds the center.
 
     Examples
