@@ -10,17 +10,25 @@ import re
 import nbformat
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import expit, logit
-from scipy.stats import beta, binom, dlaplace, ks_2samp
+from scipy.stats import beta, binom, dlaplace, ks_2samp, laplace
 from support import ROOT
 
 from pdpbook import minimal, noise
 from pdpbook.guarantees import PureDP
 from pdpbook.pac import epsilon_to_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
-from pdpbook.personalized import PDPRidge, mean_square_error, pdp_weights, threshold_budgets
+from pdpbook.personalized import (
+    PDPRidge,
+    PersonalizedMean,
+    mean_square_error,
+    pdp_weights,
+    threshold_budgets,
+)
 from pdpbook.ridge import leave_one_out, weighted_ridge
 from pdpbook.sensitivity import capped_sensitivity, ridge_constant
+from pdpbook.sufficient_statistics import SufficientStatisticsRidge
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
@@ -37,6 +45,7 @@ PAGES = {
     "audit": "book/foundations/audits",
     "levels": "book/per_instance/definitions",
     "shapes": "book/foundations/noise",
+    "sums": "book/personalized/sums",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -360,6 +369,69 @@ def test_lengths_and_clouds_are_those_of_the_noises(ask, d):
         assert d > 1 or not mine[:, 1].any()
     if d == 10:
         assert data["guesses"][data["right"]] == f"about {found['round']:.0f}"
+
+
+def club(data, lam, members):
+    """Releases of 90 members, all budgets times a factor: noise on the fit, on the sums, a mean."""
+    x = np.tile(np.arange(0.5, 18) / 18, 5)
+    y = data["truth"] * x + np.random.default_rng(1).uniform(-0.2, 0.2, 90)
+    budgets = np.repeat([0.5, 0.2, 0.1, 0.2, 1.0], 18) * members / 90
+    models = PDPRidge(lam), SufficientStatisticsRidge(lam), PersonalizedMean()
+    return [model.output_law(x[:, None], y, epsilon=budgets) for model in models]
+
+
+def over_noise(of, S, lam, beta):
+    """The mean of a function of max(S + N, 0) + lam, N of the Laplace distribution."""
+    noise = laplace(scale=beta)
+    grid = np.geomspace(1e-3, 45, 40) * beta
+    pieces = sorted({-S, 0.0, *grid, *(-grid[grid < S])})
+    total = noise.cdf(-S) * of(lam)
+    for low, high in itertools.pairwise(pieces):
+        total += quad(lambda N: noise.pdf(N) * of(S + N + lam), low, high, epsabs=1e-13)[0]
+    return total
+
+
+@pytest.mark.parametrize("members", [45, 90, 900, 9000])
+@pytest.mark.parametrize("place", [0, 12, 20, 33, 40])
+def test_noise_on_fit_and_sums_is_that_of_the_package(ask, members, place):
+    data = data_of("sums")
+    lam, truth = data["lams"][place], data["truth"]
+    fit, sums, mean = club(data, lam, members)
+    [found] = ask("sums.solve", [[data, lam, members]])
+    assert found["slope"] == pytest.approx(fit.center[0], rel=EXACT)
+    assert found["fit"]["noise"] == pytest.approx(1 / fit.eta, rel=EXACT)
+    square = (fit.center[0] - truth) ** 2 + 2 / fit.eta**2
+    assert found["fit"]["miss"] == pytest.approx(np.sqrt(square / 3), rel=EXACT)
+    (S, b), [beta, other] = sums.center, sums.scale
+    assert found["sums"]["scale"] == pytest.approx(beta, rel=EXACT)
+    assert other == beta
+    exact = over_noise(
+        lambda D: ((b**2 + 2 * beta**2) / D**2 - 2 * truth * b / D + truth**2) / 3, S, lam, beta
+    )
+    assert found["sums"]["miss"] == pytest.approx(np.sqrt(exact), rel=1e-8)
+
+    def length(D):
+        off = abs(b - fit.center[0] * D)
+        return (off + beta * np.exp(-off / beta)) / D
+
+    assert found["sums"]["noise"] == pytest.approx(over_noise(length, S, lam, beta), rel=1e-8)
+    draws = sums.sample(400_000, rng=np.random.default_rng(3))
+    slopes = draws[:, 1] / (np.maximum(draws[:, 0], 0) + lam)
+    off = np.abs(slopes - fit.center[0])
+    assert abs(off.mean() - found["sums"]["noise"]) < 5 * off.std() / np.sqrt(len(off))
+    [low, high] = ask("sums.quantile", [[data, lam, members, p] for p in (0.1, 0.9)])
+    for value, p in ((low, 0.1), (high, 0.9)):
+        assert np.mean(slopes < value) == pytest.approx(p, abs=0.0025)  # five standard errors
+    assert found["constant"]["noise"] == pytest.approx(1 / mean.eta, rel=EXACT)
+    level = truth**2 / 12 + (mean.center[0] - truth / 2) ** 2 + 2 / mean.eta**2
+    assert found["constant"]["miss"] == pytest.approx(np.sqrt(level), rel=EXACT)
+
+
+def test_the_guess_about_the_sums_has_the_right_answer(ask):
+    data = data_of("sums")
+    [found] = ask("sums.solve", [[data, data["lam"], data["members"]]])
+    assert data["guesses"][data["right"]] == "less than a third as long"
+    assert 0.25 < found["sums"]["noise"] / found["fit"]["noise"] < 1 / 3
 
 
 def test_small_scripts_that_ask_nobody():
