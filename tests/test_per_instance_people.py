@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from lab.chapters import replace_one_profile
 from pdpbook.per_instance import (
     composed_profile,
     explain,
@@ -20,7 +21,6 @@ from pdpbook.per_instance import (
     outsider_epsilon,
     people,
     per_instance_epsilon,
-    replace_one_profile,
     stream_per_instance,
 )
 from pdpbook.ridge import leave_one_out

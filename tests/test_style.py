@@ -492,7 +492,7 @@ def public_things(name):
 
 
 FOLDERS = [name for name in MODULES if name.count(".") == 1]
-FOLDERS += ["lab.comparison", "lab.experiments"]
+FOLDERS += ["lab.chapters", "lab.comparison", "lab.experiments"]
 
 
 def test_defaults_are_those_of_the_docstring():

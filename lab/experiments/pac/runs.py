@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lab.chapters import PrintedMoments, printed_noise
 from pdpbook import Floats, check, datasets
 from pdpbook.pac import (
     CalibratedRelease,
     Pool,
-    PrintedMoments,
     conditional_success_rate,
-    printed_noise,
     success_rate_to_snr,
     whitener,
 )
