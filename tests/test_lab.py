@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {
     "per_instance/smooth",
     "per_instance/ops",
+    "per_instance/guarantees",
+    "user_level/erm",
     "pac/noise",
     "personalized/reproduction",
     "user_level/experiments",

@@ -12,9 +12,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from lab.chapters import replace_one_profile
+from lab.chapters import composed_profile, replace_one_profile
 from pdpbook.per_instance import (
-    composed_profile,
     explain,
     ops_epsilon,
     ops_profile,

@@ -1,9 +1,17 @@
-"""What one page computes and no mechanism needs: refits, replaced records, the noise as printed.
+"""What one page or long runs compute and no mechanism needs: refits, replaced records, bounds.
 
 Every function refuses what is no number, not finite, out of range or of a wrong shape, with a
 TypeError or ValueError that names the argument, the rule and the value.
 """
 
+from lab.chapters.composition import composed_profile
+from lab.chapters.gwa_blocks import RowWeights, gwa_rows
+from lab.chapters.levels import (
+    exponential_mechanism_level,
+    isotropic_for_all,
+    isotropic_sensitivity,
+)
+from lab.chapters.pools import pac_design
 from lab.chapters.printed_noise import (
     PrintedMoments,
     PrintedNoise,
@@ -26,3 +34,4 @@ from lab.chapters.smooth import (
     release_intervals,
     stationary_shift,
 )
+from lab.chapters.user_bounds import descent_bound, user_volume

@@ -3,9 +3,7 @@
 from pdpbook.user_level.erm.bounds import (
     calibrate_rho,
     convergence_constant,
-    descent_bound,
     erm_tradeoff,
-    user_volume,
 )
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.estimator import WeightedERM
