@@ -356,7 +356,9 @@ def test_two_stage_density_by_hand():
     by_hand += -np.abs(second - first - law.final.weights @ residual).sum() / b - 3 * np.log(2 * b)
     assert_allclose(law.logpdf(point), by_hand, rtol=1e-12)
     draws = law.sample(4000, rng=np.random.default_rng(SEED))
-    assert_allclose(draws[:, :3].mean(axis=0), law.pilot.weights @ y, atol=6 * a * (2 / 4000) ** 0.5)
+    assert_allclose(
+        draws[:, :3].mean(axis=0), law.pilot.weights @ y, atol=6 * a * (2 / 4000) ** 0.5
+    )
     spread = 6 * (2 * b**2 / 4000) ** 0.5 + 1e-2  # clipping may bias a little
     assert_allclose(draws[:, 3:].mean(axis=0), law.final.weights @ y, atol=spread)
 

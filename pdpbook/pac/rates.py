@@ -5,8 +5,6 @@ the data. `prior` is the success rate of a blind guess, the larger of q and 1 - 
 the data with probability q. Information is in nats. Moments of the data live elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

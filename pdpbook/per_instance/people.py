@@ -6,8 +6,6 @@ Every result depends on the data: a report for the curator, not a promise. Repla
 several releases, are in `pairs`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Regression and logistic regression in which every user spends one budget, whatever they own."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -3,8 +3,6 @@
 Nothing here releases several quantiles at once: their budgets add up.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
