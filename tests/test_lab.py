@@ -22,6 +22,7 @@ ALLOWED = {
     "per_instance/ops",
     "per_instance/guarantees",
     "user_level/erm",
+    "user_level/quantiles",
     "pac/noise",
     "personalized/reproduction",
     "user_level/experiments",

@@ -4,6 +4,7 @@ Every function refuses what is no number, not finite, out of range or of a wrong
 TypeError or ValueError that names the argument, the rule and the value.
 """
 
+from lab.chapters.bisection import bisection_law, quantile_by_bisection
 from lab.chapters.composition import composed_profile
 from lab.chapters.gwa_blocks import RowWeights, gwa_rows
 from lab.chapters.levels import (
