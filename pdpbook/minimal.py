@@ -25,6 +25,13 @@ def survey_share(reports, epsilon):  # thm-rr-weights
     share = 0.5 + (reports - 0.5) @ t / (t @ t)
     return share, 0.5 / np.sqrt(t @ t)
 
+# foundations/promises --------------------------------------------------------
+
+def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
+    step = np.exp(-rate)  # one step further
+    up, down = rng.geometric(1 - step, (2, size))
+    return np.dot(weights, answers) + up - down
+
 # foundations/ridge -----------------------------------------------------------
 
 def absences(X, y, lam, w):  # lem-leave-one-out
@@ -35,13 +42,6 @@ def absences(X, y, lam, w):  # lem-leave-one-out
     h = (X * P).sum(axis=1)       # leverages
     r = (y - X @ theta) / (1 - h)  # surprises
     return theta, h, r, r[:, None] * P
-
-# foundations/promises --------------------------------------------------------
-
-def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
-    step = np.exp(-rate)  # one step further
-    up, down = rng.geometric(1 - step, (2, size))
-    return np.dot(weights, answers) + up - down
 
 # foundations/noise -----------------------------------------------------------
 
@@ -89,6 +89,19 @@ def l2_laplace_eps0(epsilon, delta, d):  # thm-profile-calibration: the largest 
     return optimize.brentq(
         lambda eps0: l2_laplace_profile(epsilon, d, eps0) - delta,
         epsilon, 2 * epsilon + 20, xtol=1e-14)
+
+# foundations/audits ----------------------------------------------------------
+
+def certified_epsilon(one, two, alarm):  # prop-audit-bound
+    a, b = one[::2], two[::2]  # choose on one half
+    gap = [np.mean(a >= t) - np.mean(b >= t)
+           for t in a]
+    t, bounds = a[np.argmax(gap)], []
+    for z in (one[1::2], two[1::2]):  # the other
+        hits = int(np.sum(z >= t))
+        test = stats.binomtest(hits, len(z))
+        bounds.append(test.proportion_ci(1 - alarm))
+    return np.log(bounds[0].low / bounds[1].high)
 
 # personalized/pdp_op ---------------------------------------------------------
 

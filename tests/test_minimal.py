@@ -575,11 +575,23 @@ def quantiles(m, seed):
     return max(found)
 
 
+def certificate_of_counts(m, seed):
+    """The event from one half of the releases; its counts on the other half, by hand."""
+    one, two = np.random.default_rng(seed).normal([[0.5], [0]], 1, (2, 300)).round(1)
+    even = np.arange(300) % 2 == 0
+    gaps = [np.mean(one[even] >= t) - np.mean(two[even] >= t) for t in one[even]]
+    t = one[even][int(np.argmax(gaps))]
+    a, b = ((part[~even] >= t).sum() for part in (one, two))
+    low, high = stats.beta.ppf(0.05, a, 151 - a), stats.beta.ppf(0.95, b + 1, 150 - b)
+    return close(m.certified_epsilon(one, two, 0.1), np.log(low / high), rtol=1e-7)
+
+
 FUNCTIONS_OF_THE_PACKAGE = [
     ridge_without_each,
     randomized_response,
     noises,
     whole_numbers,
+    certificate_of_counts,
     losses_of_ops,
     quantiles,
 ]

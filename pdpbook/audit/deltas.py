@@ -74,7 +74,7 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
 
     Notes
     -----
-    Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter *foundations/audits*. Each of
+    Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter *foundations/bugs*. Each of
     the two bounds gets half of the false alarms.
 
     Examples

@@ -11,7 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import dlaplace
+from scipy.stats import beta, binom, dlaplace
 from support import ROOT
 
 from pdpbook import minimal
@@ -31,6 +31,7 @@ PAGES = {
     "mean": "book/user_level/mean",
     "ridge": "book/foundations/ridge",
     "odds": "book/foundations/promises",
+    "audit": "book/foundations/audits",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -230,6 +231,38 @@ def test_clouds_and_beliefs_are_those_of_the_noise(ask, epsilon):
         np.testing.assert_allclose(found, expit(logit(prior) + np.log(times)), rtol=EXACT)
     [most] = ask("odds.belief", [[0.5, max(times)]])
     assert most == pytest.approx(epsilon_to_success_rate(epsilon, 0.0), rel=EXACT)
+
+
+@pytest.mark.parametrize("n", [10, 100, 1000, 100_000])
+def test_bounds_are_those_of_clopper_and_pearson(ask, n):
+    hits = np.unique([0, 1, n // 100, n // 5, n // 2, n - 1, n])
+    with np.errstate(invalid="ignore"):
+        low, high = beta.ppf(0.025, hits, n - hits + 1), beta.ppf(0.975, hits + 1, n - hits)
+    each = [[n, int(k), 0.025, data_of("audit")["z"]] for k in hits]
+    np.testing.assert_allclose(ask("audit.lower", each), np.where(hits > 0, low, 0), rtol=1e-9)
+    np.testing.assert_allclose(ask("audit.upper", each), np.where(hits < n, high, 1), rtol=1e-9)
+
+
+BUDGETS = [(0.5, 1), (0.5, 0.6), (0.1, 0.4), (2, 2), (1, 0.5)]  # claimed and actual
+
+
+@pytest.mark.parametrize(("claimed", "spent"), BUDGETS)
+def test_chances_that_an_audit_notices_are_sums_over_all_counts(ask, claimed, spent):
+    data, noise = data_of("audit"), dlaplace(spent / 5)
+    p, q = ask("audit.chances", [[spent]])[0]
+    np.testing.assert_allclose([p, q], noise.sf([-1, 4]), rtol=EXACT)  # 11 or more, at 11 and at 6
+    for n in (10, 100, 300, 1000):
+        k = np.arange(n + 1)
+        low = np.r_[0, beta.ppf(data["alarm"] / 2, k[1:], n - k[1:] + 1)]
+        high = np.r_[beta.ppf(1 - data["alarm"] / 2, k[:-1] + 1, n - k[:-1]), 1]
+        refuted = low[:, None] > np.exp(claimed) * high
+        exact = binom(n, p).pmf(k) @ refuted @ binom(n, q).pmf(k)
+        [found] = ask("audit.noticed", [[data, n, claimed, spent]])
+        assert found == pytest.approx(exact, rel=1e-9, abs=1e-12)
+        assert exact <= data["alarm"] or spent > claimed
+    [least] = ask("audit.certified", [[data, 200, 110, 40]])
+    low, high = beta.ppf(0.025, 110, 91), beta.ppf(0.975, 41, 160)
+    assert least == pytest.approx(np.log(low / high), rel=1e-9)
 
 
 def test_small_scripts_that_ask_nobody():
@@ -571,3 +604,21 @@ def test_another_crowd_has_other_limits(visit):
         tab.keyboard.press("Home")
     assert tab.get_by_role("slider", name="Limit h").get_attribute("max") == str(max(crowd) - 1)
     assert tab.locator(".explore tbody tr").count() == len(crowd)
+
+
+def test_a_guess_says_how_many_runs_an_audit_takes(visit):
+    tab = visit("audit")
+    assert not tab.get_by_role("slider", name="Runs in each case").is_visible()
+    assert "notice" not in said(tab)
+    tab.get_by_role("button", name="3,000", exact=True).click()
+    assert "Not quite: with 300 runs in each case 93.5 percent of all audits notice" in said(tab)
+    runs = tab.get_by_role("slider", name="Runs in each case")
+    runs.focus()
+    while runs.get_attribute("aria-valuetext") != "200":
+        tab.keyboard.press("ArrowRight")
+    assert "typically occurs 110 and 40 times" in said(tab)
+    assert "at least 0.601. Claimed was 0.5." in said(tab)
+    assert "notices with a probability of 75.4 percent" in said(tab)
+    tab.get_by_role("slider", name="Claimed budget").focus()
+    tab.keyboard.press("End")
+    assert "The claim is true" in said(tab)
