@@ -66,8 +66,6 @@ def huber_ridge(
 
     Raises
     ------
-    ValueError
-        If an argument is not finite, out of range or has a wrong shape.
     RuntimeError
         If the gradient norm is not reached: then nothing may be released.
 

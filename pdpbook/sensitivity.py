@@ -139,10 +139,8 @@ def huber_constant(
 
     Parameters
     ----------
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of losses.
-    d : int
-        Number of features, a constant one included.
+    lam, d
+        As in `norm_bound`, the penalty against the weighted mean of losses.
     threshold : float, default 1.0
         Where the loss turns linear, :math:`c>0`. From :math:`1+RB_\star` on it is plain ridge, and
         `ridge_constant` is smaller.
