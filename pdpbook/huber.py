@@ -72,7 +72,7 @@ def huber_ridge(
     Notes
     -----
     Statements ``thm-huber-sensitivity`` and ``prop-solver-tolerance`` (ours), chapter
-    *personalized/sensitivity*.
+    *personalized/constants*.
 
     Examples
     --------

@@ -51,7 +51,8 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     Notes
     -----
     Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
-    ``lem-exact-norm`` and ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+    chapter *personalized/sensitivity*; ``lem-exact-norm`` and ``prop-row-norm`` (ours), on the
+    page below it, *personalized/constants*.
 
     Examples
     --------
@@ -107,8 +108,9 @@ def ridge_constant(
 
     Notes
     -----
-    Statements ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), ``thm-tight-sensitivity``,
-    ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
+    *personalized/sensitivity*; ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` and
+    ``prop-row-norm`` (ours), on the page below it, *personalized/constants*.
 
     Examples
     --------
@@ -154,7 +156,7 @@ def huber_constant(
 
     Notes
     -----
-    Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/constants*.
 
     Examples
     --------
@@ -185,7 +187,7 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
 
     Notes
     -----
-    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/constants*.
 
     Examples
     --------
@@ -231,7 +233,7 @@ def capped_sensitivity(
     Notes
     -----
     Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
-    *personalized/sensitivity*.
+    *personalized/constants*.
 
     Examples
     --------
@@ -269,7 +271,7 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
 
     Notes
     -----
-    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/sensitivity*. A single
+    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/constants*. A single
     minimizer is off by at most half of it; two neighbors make the whole.
 
     Examples

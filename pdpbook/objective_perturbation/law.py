@@ -53,7 +53,7 @@ class ObjectiveLaw:
 
     Notes
     -----
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/beyond*.
+    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*.
     """
 
     X: Floats

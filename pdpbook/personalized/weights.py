@@ -82,7 +82,7 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
     Notes
     -----
     Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
-    *personalized/beyond*. Between two budgets the left side is linear in m: sorting and cumulative
+    *personalized/steps*. Between two budgets the left side is linear in m: sorting and cumulative
     sums of positive terms give the root exactly.
 
     Examples

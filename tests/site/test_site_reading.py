@@ -115,5 +115,5 @@ def test_search_finds_a_function_and_its_statement(browser, address):
     with browser.new_context() as context:
         tab = context.new_page()
         tab.goto(address + "search.html?q=l2_laplace_profile")
-        tab.wait_for_selector("#search-results li a[href$='noise.html#thm-l2-laplace-profile']")
+        tab.wait_for_selector("#search-results li a[href$='profiles.html#thm-l2-laplace-profile']")
         tab.wait_for_selector("#search-results li a[href$='#pdpbook.noise.l2_laplace_profile']")
