@@ -1,7 +1,5 @@
 """From the user's units to the domain of the theorems and back: shapes, public bounds, settings."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A solver for ridge with the Huber loss that states how exact its answer is. Not private."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,8 +66,6 @@ def huber_ridge(
 
     Raises
     ------
-    ValueError
-        If an argument is not finite, out of range or has a wrong shape.
     RuntimeError
         If the gradient norm is not reached: then nothing may be released.
 

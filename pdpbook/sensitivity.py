@@ -9,8 +9,6 @@ A constant :math:`C` here means: replacing the record of person :math:`i` moves
 `ridge.leave_one_out`; the noise that hides the move is in `noise`.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import Any
@@ -90,10 +88,8 @@ def ridge_constant(
 
     Parameters
     ----------
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of squares.
-    d : int
-        Number of features, a constant one included.
+    lam, d
+        As in `norm_bound`.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem. Each is valid; a later one is never larger. For a person who comes or goes,
         half of each but the last is valid, too.
@@ -145,10 +141,8 @@ def huber_constant(
 
     Parameters
     ----------
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of losses.
-    d : int
-        Number of features, a constant one included.
+    lam, d
+        As in `norm_bound`, the penalty against the weighted mean of losses.
     threshold : float, default 1.0
         Where the loss turns linear, :math:`c>0`. From :math:`1+RB_\star` on it is plain ridge, and
         `ridge_constant` is smaller.
@@ -183,12 +177,8 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     ----------
     weights : float or array_like
         Weight of a person, at least 0; of each person, in any shape.
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of squares.
-    d : int
-        Number of features, a constant one included.
-    row_norm : float, optional
-        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+    lam, d, row_norm
+        As in `ridge_constant`.
 
     Returns
     -------
@@ -232,12 +222,8 @@ def capped_sensitivity(
     ----------
     weights : float or array_like
         Weight of a person, in [0, 1], out of a total of 1; of each person, in any shape.
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of squares.
-    d : int
-        Number of features, a constant one included.
-    row_norm : float, optional
-        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+    lam, d, row_norm
+        As in `ridge_constant`.
 
     Returns
     -------

@@ -201,7 +201,7 @@ def test_planted_loose_code_is_noticed(source):
 
 
 LONGEST = 400  # lines of a module; `minimal` is made from the pages, and grows with them
-CODE, ALL = 12_000, 24_100  # lines of the package today; the aim is 10,500 and 18,500
+CODE, ALL = 11_260, 22_410  # lines of the package today; the aim is 10,500 and 18,500
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 SHEETS = sorted((ROOT / "course").rglob("*.py"))
 
@@ -492,7 +492,7 @@ def public_things(name):
 
 
 FOLDERS = [name for name in MODULES if name.count(".") == 1]
-FOLDERS += ["lab.comparison", "lab.experiments"]
+FOLDERS += ["lab.chapters", "lab.comparison", "lab.experiments"]
 
 
 def test_defaults_are_those_of_the_docstring():

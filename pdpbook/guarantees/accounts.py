@@ -3,8 +3,6 @@
 Every refusal says which theorem is missing.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable, Mapping

@@ -3,8 +3,6 @@
 `certificate` puts both ends together.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ single mixture of people, so every mixture is a lower bound. How :math:`C_i` is 
 `differences`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

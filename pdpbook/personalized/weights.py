@@ -1,7 +1,5 @@
 """Weights that turn budgets into influence: in proportion, capped, or all that a bound allows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -217,12 +215,8 @@ def sensitivity_weights(
     ----------
     epsilon : array_like, shape (n,)
         Budgets in nats, finite and at least 0, above 0 for somebody.
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of squares.
-    d : int
-        Number of features, a constant one included.
-    row_norm : float, optional
-        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+    lam, d, row_norm
+        As in `capped_sensitivity`.
 
     Returns
     -------

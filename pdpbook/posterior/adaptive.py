@@ -1,7 +1,5 @@
 """One posterior sample whose sharpness follows released bounds on the data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How sharp a posterior may be: inverse temperatures that keep a promise on every data set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -125,10 +123,8 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     ----------
     lam : float
         Penalty against the sum of squares, at least 1.
-    epsilon : float
-        Budget in nats, above 0.
-    delta : float
-        In (0, 1).
+    epsilon, delta
+        As in `largest_scaled_residual`.
     n_max : int
         Public bound on the number of rows.
 
@@ -139,9 +135,9 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is out of range, or no inverse temperature keeps the budget: a draw reveals
-        its covariance too, and only a larger penalty lowers that.
+    ValueError
+        If no inverse temperature keeps the budget: a draw reveals its covariance too, and only a
+        larger penalty lowers that.
 
     Notes
     -----
@@ -214,10 +210,8 @@ class AdaptivePlan:
 
     Parameters
     ----------
-    epsilon : float
-        Budget in nats, above 0.
-    delta : float
-        In (0, 1).
+    epsilon, delta
+        As in `largest_scaled_residual`.
     d : int
         Dimension of the coefficients.
     n_max : int

@@ -1,7 +1,5 @@
 """One draw from a posterior as a release, and what participants may say of their own loss."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 

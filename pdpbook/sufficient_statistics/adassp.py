@@ -1,7 +1,5 @@
 """Ridge from noisy sums, with a penalty that follows a noisy smallest eigenvalue: AdaSSP."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

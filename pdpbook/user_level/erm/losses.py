@@ -1,7 +1,5 @@
 """The two losses of weighted fits, and a minimizer on a ball that states how exact it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -116,8 +114,6 @@ def ball_minimizer(
 
     Raises
     ------
-    ValueError
-        If an argument is not finite, out of range or has a wrong shape.
     RuntimeError
         If the gradient norm is not reached: then nothing may be released.
 
