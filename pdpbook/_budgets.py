@@ -9,6 +9,8 @@ several would change with whoever is the most careful, and the noise would tell 
 there.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

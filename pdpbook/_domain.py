@@ -1,5 +1,7 @@
 """From the user's units to the domain of the theorems and back: shapes, public bounds, settings."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

@@ -4,6 +4,8 @@ Both are maxima over one number, and both multiply noise: what is returned is th
 bracket, never below the maximum.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

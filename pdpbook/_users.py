@@ -5,6 +5,8 @@ position. A mapping, or a Series of another length whose index is exactly the se
 value a user. What can be read in two ways that differ is refused.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple

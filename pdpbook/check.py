@@ -4,6 +4,8 @@ Every privacy parameter passes here before data are touched. Conditions are writ
 fails them, booleans are never numbers, and nothing is clipped unless the caller asks.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """A solver for ridge with the Huber loss that states how exact its answer is. Not private."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,6 +4,8 @@ Nothing here is private: these functions see the data and return exact values. M
 noise (`personalized` and kin); kernels live in `per_instance`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -9,6 +9,8 @@ A constant :math:`C` here means: replacing the record of person :math:`i` moves
 `ridge.leave_one_out`; the noise that hides the move is in `noise`.
 """
 
+from __future__ import annotations
+
 import math
 from functools import lru_cache
 from typing import Any
@@ -88,8 +90,10 @@ def ridge_constant(
 
     Parameters
     ----------
-    lam, d
-        As in `norm_bound`.
+    lam : float
+        Ridge penalty, above 0, against the weighted mean of squares.
+    d : int
+        Number of features, a constant one included.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem. Each is valid; a later one is never larger. For a person who comes or goes,
         half of each but the last is valid, too.
@@ -177,8 +181,12 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     ----------
     weights : float or array_like
         Weight of a person, at least 0; of each person, in any shape.
-    lam, d, row_norm
-        As in `ridge_constant`.
+    lam : float
+        Ridge penalty, above 0, against the weighted mean of squares.
+    d : int
+        Number of features, a constant one included.
+    row_norm : float, optional
+        Public and enforced bound on the norm of a row of X, see `norm_bound`.
 
     Returns
     -------
@@ -222,8 +230,12 @@ def capped_sensitivity(
     ----------
     weights : float or array_like
         Weight of a person, in [0, 1], out of a total of 1; of each person, in any shape.
-    lam, d, row_norm
-        As in `ridge_constant`.
+    lam : float
+        Ridge penalty, above 0, against the weighted mean of squares.
+    d : int
+        Number of features, a constant one included.
+    row_norm : float, optional
+        Public and enforced bound on the norm of a row of X, see `norm_bound`.
 
     Returns
     -------

@@ -1,5 +1,7 @@
 """The delta of two laws at given epsilons: exactly, by quadrature, or certified from draws."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

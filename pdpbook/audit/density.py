@@ -5,6 +5,8 @@ set than under its neighbor. Where a mechanism can state the law of its output, 
 here point by point, without sampling error. Passing is no proof; failing is a refutation.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice

@@ -4,6 +4,8 @@ The promise is read off the fitted object, so a mechanism that promises too much
 one that adds too little noise. PAC privacy speaks of no neighbors: its audit is an attack.
 """
 
+from __future__ import annotations
+
 import inspect
 from functools import partial
 from typing import Any

@@ -5,6 +5,8 @@ knows who else is in. What they reach is a lower bound on what the best adversar
 attack can refute a ceiling, never prove it. The ceilings are `pdpbook.pac`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -5,6 +5,8 @@ the second half needs no correction for the choice. `density` needs no samples w
 known; `membership` plays the game of PAC privacy.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product

@@ -3,6 +3,8 @@
 Each has `select`, `each` and `map`, which `Rows` documents.
 """
 
+from __future__ import annotations
+
 import asyncio
 import sys
 import warnings

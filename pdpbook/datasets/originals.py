@@ -3,6 +3,8 @@
 Where the tables are from stands in ``data/README.md``.
 """
 
+from __future__ import annotations
+
 import os
 from importlib import resources
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Generated data: regressions without label noise, budgets in three groups, Zipf users."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -3,6 +3,8 @@
 A schema never reads a bound or a category from a table; what does not fit is refused.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

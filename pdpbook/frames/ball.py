@@ -1,5 +1,7 @@
 """The frames of one promise for all: in general, and of regressions in the unit ball."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The frame of regressions on the unit cube, each person with a budget of their own."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,5 +1,7 @@
 """The frame of all mechanisms: settings, data, one law, one promise, one draw, one report."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self

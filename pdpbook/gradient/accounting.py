@@ -6,6 +6,8 @@ dp-accounting, through privacy-loss distributions or Renyi divergences. One step
 `subsampled_gaussian_profile`; the training itself lives in `dpsgd`.
 """
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

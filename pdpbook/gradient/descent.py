@@ -5,6 +5,8 @@ minimizer has to be reached and every iterate may be seen. Noise added once, to 
 objective, lives in `personalized` and `objective_perturbation`.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import partial

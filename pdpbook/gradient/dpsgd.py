@@ -4,6 +4,8 @@ One promise for everybody, kept by what a person can add to a sum of gradients. 
 own live in `descent`; how much noise a promise takes, in `accounting`.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -3,6 +3,8 @@
 Every refusal says which theorem is missing.
 """
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,7 @@
 """What the label-private regressions share: public data, a public plan, one noisy release."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Certificates of weight matrices, from the matrix and any multipliers."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -3,6 +3,8 @@
 `certificate` puts both ends together.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -9,6 +9,8 @@ bounds u_a above |z v_a| with slacks g = u -+ z v and multipliers lam, and the s
 u_a below tau_l t with the multiplier nu = lam[0] + lam[1]. L is the multiplier of C X = A.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

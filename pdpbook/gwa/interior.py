@@ -1,5 +1,7 @@
 """Primal-dual interior point for the l1 problem: every step is one system in k d unknowns."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

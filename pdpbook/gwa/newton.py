@@ -6,6 +6,8 @@ steps, 7 seconds and 1 GB (`gwa_solvers.csv` in `lab/benchmarks`). Where noise d
 entries than unknowns carry weight near least squares, its system has no full rank, and it fails.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from pdpbook import Floats

@@ -1,5 +1,7 @@
 """The convex program as the chapter writes it, for any solver that cvxpy knows."""
 
+from __future__ import annotations
+
 import threading
 import warnings
 from dataclasses import replace

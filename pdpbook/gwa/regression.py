@@ -4,6 +4,8 @@ Both release a public matrix times the labels, plus noise. Their promises protec
 labels of a user at once; rows and ownership are public.
 """
 
+from __future__ import annotations
+
 import warnings
 from contextlib import suppress
 from functools import partial

@@ -1,5 +1,7 @@
 """Exact l1 sensitivity of linear estimates to the labels of one user, by sign vectors."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

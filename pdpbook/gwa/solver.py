@@ -1,5 +1,7 @@
 """Optimal weights of a private linear estimate, with a certificate of their optimality."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A pilot first, then the residuals: two-stage regression with labels private per user."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Any
 

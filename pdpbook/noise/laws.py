@@ -3,6 +3,8 @@
 What this noise promises lives in `profiles`, noise on a grid in `grid`.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,6 +4,8 @@ A profile takes the ratio of sensitivity to noise and returns the smallest delta
 The laws live in `laws`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -229,8 +231,10 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    epsilon, delta
-        As in `l2_laplace_eps0`.
+    epsilon : array_like
+        Budgets in nats, at least 0.
+    delta : array_like
+        Failure probabilities in (0, 1); broadcasts against `epsilon`.
 
     Returns
     -------

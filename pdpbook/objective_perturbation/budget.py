@@ -1,5 +1,7 @@
 """How a budget is split between a random tilt of the objective and the change of volume."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

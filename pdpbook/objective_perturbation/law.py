@@ -1,5 +1,7 @@
 """The exact law of a minimizer whose objective was tilted at random. Not private."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

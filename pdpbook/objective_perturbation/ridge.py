@@ -1,5 +1,7 @@
 """Ridge regression whose objective is tilted at random, as an estimator."""
 
+from __future__ import annotations
+
 from functools import lru_cache, partial
 from typing import Any
 

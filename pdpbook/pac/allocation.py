@@ -5,6 +5,8 @@ Everybody's :math:`C_i = \mathbb{E}\Delta_i\Delta_i^\top` comes from `difference
 moments promise nothing: `certificate` measures fresh halves.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

@@ -7,6 +7,8 @@ the weights are clipped before noise gives one, for every model, and clipping ne
 difference.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self

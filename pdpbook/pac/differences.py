@@ -5,6 +5,8 @@ A a Poisson sample of the pool: by rank-one formulas one factorization serves ev
 hides the differences is `allocation`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -4,6 +4,8 @@ What one person does to a release with Gaussian noise, given who else is in. The
 average over who else is in live in `rates`.
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
 from typing import Any
 

@@ -6,6 +6,8 @@ single mixture of people, so every mixture is a lower bound. How :math:`C_i` is 
 `differences`.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,6 +4,8 @@ One factorization of a subset serves everybody in the pool, inside it or outside
 random subsets are in `differences`.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn, Self

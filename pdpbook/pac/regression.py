@@ -4,6 +4,8 @@ Everybody in the pool and every setting is public, and so is the calibration, wh
 halves only. The half is the secret, and nothing that depends on it stays without noise.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self

@@ -4,6 +4,8 @@ Both are differences of masses that may be nearly equal, or below the smallest f
 are flat arrays of one length, the leverages above 0; who calls sets `np.errstate`.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 

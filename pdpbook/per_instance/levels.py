@@ -5,6 +5,8 @@ too, is the worst one of the domain: rows and labels in the unit ball, neighbors
 a row, and `lam` against the *sum* of squares. Mechanisms that use these numbers live elsewhere.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

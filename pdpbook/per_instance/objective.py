@@ -5,6 +5,8 @@ of a person is a quadratic of two normal numbers. Noise that does not look at th
 `lab.chapters`, the mechanism with a promise for everybody in `objective_perturbation`.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

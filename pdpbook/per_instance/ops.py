@@ -4,6 +4,8 @@ Everything is a function of two numbers: the leverage of the person against the 
 and their scaled residual. Where the two come from is in `people`; worst cases are in `levels`.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

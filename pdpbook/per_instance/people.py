@@ -5,6 +5,8 @@ factors of its blocks; the second has everybody's leverage and residual, hence t
 Every result depends on the data: a report for the curator, not a promise.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial

@@ -5,6 +5,8 @@ public or generated data, and for checks. What is known before any record is see
 the moments of a test loss are `ridge.loss_moments`.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any

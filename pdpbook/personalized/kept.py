@@ -1,5 +1,7 @@
 """Who is kept of a crowd: budgets into chances, and the law of a release from a random sample."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The personalized mean: the line that a private regression has to beat."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

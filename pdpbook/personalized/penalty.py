@@ -1,5 +1,7 @@
 """A ridge penalty chosen before any record is seen, and what it guarantees."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """Personalized ridge regression: the estimator of output perturbation."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Weights that turn budgets into influence: in proportion, capped, or all that a bound allows."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple

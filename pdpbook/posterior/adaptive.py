@@ -1,5 +1,7 @@
 """One posterior sample whose sharpness follows released bounds on the data."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How sharp a posterior may be: inverse temperatures that keep a promise on every data set."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -123,8 +125,10 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     ----------
     lam : float
         Penalty against the sum of squares, at least 1.
-    epsilon, delta
-        As in `largest_scaled_residual`.
+    epsilon : float
+        Budget in nats, above 0.
+    delta : float
+        In (0, 1).
     n_max : int
         Public bound on the number of rows.
 

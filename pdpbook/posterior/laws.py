@@ -1,5 +1,7 @@
 """Laws of posterior releases: densities, samples, and the exact profile of a whole AdaOPS run."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,5 +1,7 @@
 """One draw from a posterior as a release, and what participants may say of their own loss."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 from typing import Any, NamedTuple
 

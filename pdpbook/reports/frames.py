@@ -1,5 +1,7 @@
 """Rows of the user on the domain of a theorem, and what noise there does in the user's units."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

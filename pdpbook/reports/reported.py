@@ -1,5 +1,7 @@
 """The method `report` of every estimator, and the warning at the end of a fit."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

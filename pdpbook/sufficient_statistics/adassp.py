@@ -1,5 +1,7 @@
 """Ridge from noisy sums, with a penalty that follows a noisy smallest eigenvalue: AdaSSP."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

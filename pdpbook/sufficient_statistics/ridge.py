@@ -1,5 +1,7 @@
 """Ridge regression from noisy sums of products, and how far one record moves these sums."""
 
+from __future__ import annotations
+
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 

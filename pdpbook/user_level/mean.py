@@ -4,6 +4,8 @@ Both protect all rows of a person at once and keep a budget of their own for eve
 which row is public. The weights come from `weights`, which has never seen a label.
 """
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

@@ -4,6 +4,8 @@ Nothing here looks at labels: sizes, budgets and the trade-off are public. The e
 the weights are in `mean`.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction

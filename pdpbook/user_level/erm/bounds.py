@@ -3,6 +3,8 @@
 Then what they fix before the data are seen: weights, noise, and a price of noise on minimizers.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The law of all noisy gradients of a projected descent, clipped user by user. Not private."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 

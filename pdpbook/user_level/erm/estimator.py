@@ -1,5 +1,7 @@
 """Regression and logistic regression in which every user spends one budget, whatever they own."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

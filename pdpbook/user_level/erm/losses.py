@@ -1,5 +1,7 @@
 """The two losses of weighted fits, and a minimizer on a ball that states how exact it is."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """How far a private quantile can be from the true one, and what that asks of the weights."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

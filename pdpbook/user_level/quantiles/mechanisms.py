@@ -3,6 +3,8 @@
 Nothing here releases several quantiles at once: their budgets add up.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
