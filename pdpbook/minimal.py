@@ -244,15 +244,19 @@ def personalized_mean(y, epsilon, rng):  # thm-pdp-op
 # per_instance/ops ------------------------------------------------------------
 
 def ops_exact(eps, leverage, residual):  # thm-ops-exact: add, remove
-    s_in, l_in = residual / (1 + leverage), leverage / (1 + leverage)
+    r, h = np.array([residual, leverage]) / (1 + leverage)
     P = stats.norm(residual, np.sqrt(leverage))
-    Q = stats.norm(s_in, np.sqrt(l_in))
-    K = np.log1p(leverage) + residual * s_in
+    Q = stats.norm(r, np.sqrt(h))
+    K = np.log1p(leverage) + residual * r
     w = np.sqrt(np.maximum(K + 2 * eps, 0))
-    add = P.sf(w) + P.cdf(-w) - np.exp(eps) * (Q.sf(w) + Q.cdf(-w))
+    add = P.sf(w) + P.cdf(-w)
+    add -= np.exp(eps) * (Q.sf(w) + Q.cdf(-w))
     w = np.sqrt(np.maximum(K - 2 * eps, 0))
     remove = Q.cdf(w) - Q.cdf(-w)
-    return add, remove - np.exp(eps) * (P.cdf(w) - P.cdf(-w))
+    remove -= np.exp(eps) * (P.cdf(w) - P.cdf(-w))
+    return add, remove
+
+# per_instance/ops_curve ------------------------------------------------------
 
 def ops_numbers(X, y, lam, gamma):  # prop-one-factorization: leverage, scaled residual
     H = X.T @ X + lam * np.eye(X.shape[1])
