@@ -56,7 +56,7 @@ explore.posterior = (() => {
   // Points and two bundles of lines; at the place of one member the two distributions of the height.
   function picture(data, set, done) {
     const { svg, short } = explore;
-    const height = 350, top = 12, foot = 44, left = 48, right = 8, high = height - top - foot;
+    const height = 310, top = 12, foot = 44, left = 48, right = 8, high = height - top - foot;
     const to = (v) => top + high * (HIGH - v) / (HIGH - LOW);
     const back = (v) => HIGH - (v - top) * (HIGH - LOW) / high;
     const stage = svg("svg", { height, role: "img" }), holder = { stage };
@@ -125,7 +125,7 @@ explore.posterior = (() => {
   // A bar of loss for each member: what the row alone costs, and what the label adds.
   function bars(data, losses, alone, who, open, width) {
     const { svg, short } = explore;
-    const END = 20, left = 48, right = 48, step = 24, top = 24, height = top + 5 * step + 40;
+    const END = 20, left = 48, right = 48, step = 21, top = 24, height = top + 5 * step + 40;
     const wide = width - left - right, at = (v) => left + wide * Math.min(v, END) / END;
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `Losses: ${data.names.map((n, k) => `${n} ${short(losses[k])}`).join(", ")}.` });
@@ -155,7 +155,7 @@ explore.posterior = (() => {
     who.input.selectedIndex = data.who;
     const across = slider({ label: "Attended, x", values: () => X, start: x[data.who], text: (v) => String(v) });
     const up = slider({ label: "Faster, y", values: () => Y, start: y[data.who], text: (v) => String(v) });
-    const sharp = slider({ label: "Sharpness γ of the posterior", values: () => [1, 2, 4, 9, 16, 25, 36, 64, 100],
+    const sharp = slider({ label: "Sharpness γ", values: () => [1, 2, 4, 9, 16, 25, 36, 64, 100],
       start: data.gamma, text: (v) => String(v) });
     const near = (list, v) => list.reduce((best, one, k) =>
       Math.abs(one - v) < Math.abs(list[best] - v) ? k : best, 0);
