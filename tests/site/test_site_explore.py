@@ -18,7 +18,7 @@ from support import ROOT
 from pdpbook import minimal, noise
 from pdpbook.guarantees import PureDP
 from pdpbook.pac import epsilon_to_success_rate
-from pdpbook.per_instance import ops_epsilon, ops_profile
+from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
 from pdpbook.personalized import (
     PDPRidge,
     PersonalizedMean,
@@ -265,6 +265,31 @@ def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record)
     assert [found["before"], found["after"]] == pytest.approx(slopes, rel=EXACT)
     assert found["move"] == pytest.approx(abs(slopes[1] - slopes[0]), rel=EXACT)
     assert found["move"] <= data["smallest"]
+
+
+@pytest.mark.parametrize("gamma", [1, 25, 100])
+@pytest.mark.parametrize(("who", "point"), [(4, (1.0, 0.2)), (4, (0.0, 0.7)), (1, (0.9, -0.2))])
+def test_posterior_losses_are_those_of_the_package(ask, gamma, who, point):
+    data = data_of("posterior")
+    x, y = np.array(data["x"]), np.array(data["y"])
+    x[who], y[who] = point
+    exact = per_instance_epsilon(x[:, None], y, data["lam"], gamma, data["delta"])
+    [found] = ask("posterior.solve", [[x.tolist(), y.tolist(), data["lam"], gamma]])
+    assert found["slope"] == pytest.approx(exact.theta[0], rel=EXACT)
+    assert found["precision"] == pytest.approx(gamma * (x @ x + data["lam"]), rel=EXACT)
+    mine = [[one["leverage"], one["residual"]] for one in found["people"]]
+    theirs = np.transpose([exact.leverage, exact.scaled_residual])
+    np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
+    losses = ask("posterior.loss", [[data["delta"], *one] for one in mine])
+    np.testing.assert_allclose(losses, exact.epsilon, rtol=1e-6)
+
+
+def test_curves_of_the_drawn_line_are_those_of_the_package(ask):
+    points = profile_grid()
+    found = np.array(ask("posterior.add", points.tolist()))
+    exact = ops_profile(*points.T).add
+    seen = exact > 1e-30
+    np.testing.assert_allclose(found[seen], exact[seen], rtol=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 10.0])
@@ -843,6 +868,34 @@ def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
     tab.get_by_label("The others train", exact=True).select_option(index=2)
     assert number(r"moves by ([\d.]+):", said(tab)) == 0.04
     assert tab.locator(".explore svg text").get_by_text("0.333", exact=True).count() == 1  # so far
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_record_is_dragged_and_every_loss_moves(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("posterior", viewport=size, has_touch=touch, is_mobile=touch)
+    assert said(tab) == "Zoe's loss is 10.8. What if Zoe were on the line of the others?"
+    assert not tab.get_by_label("Member", exact=True).is_visible()
+    tab.get_by_role("button", name="about 4").click()
+    before = said(tab)
+    assert before.startswith("Right: with y = 0.6 Zoe's loss is 4.39. The others predict 0.6 ")
+    assert "Zoe's loss is 4.39, and the row alone costs 4.39." in before
+    pull(tab, tab.locator(".explore-grip circle").nth(1), 100, -40, touch)
+    at, label, sharp = (
+        float(tab.get_by_role("slider", name=name).get_attribute("aria-valuetext"))
+        for name in ("Attended, x", "Faster, y", "Sharpness γ")
+    )
+    assert at < 0.95
+    assert label != 0.6
+    data = data_of("posterior")
+    u, v = np.array([*data["x"][:4], at]), np.array([*data["y"][:4], label])
+    exact = per_instance_epsilon(u[:, None], v, data["lam"], sharp, data["delta"])
+    assert number(r"Zoe's loss is ([\d.]+), and", said(tab)) == float(f"{exact.epsilon[4]:.3g}")
+    if not touch:
+        rows = tab.locator(".explore tbody tr td:nth-child(4)").all_text_contents()
+        assert rows == [f"{loss:.2f}" for loss in exact.epsilon]
+        tab.get_by_label("Member", exact=True).select_option("Ana")
+        assert "Ana's loss is 0: at x = 0 all lines agree." in said(tab)
 
 
 def test_another_crowd_has_other_limits(visit):

@@ -141,7 +141,7 @@ explore.posterior = (() => {
     stage.append(svg("path", { d: `M${left},${top - 4}V${top + 5 * step}H${left + wide}`, class: "explore-axis" }));
     for (const v of [0, 5, 10, 15, 20]) stage.append(word(String(v), at(v), top + 5 * step + 16));
     stage.append(word(`loss, at delta = ${data.delta}`, left + wide / 2, height - 6));
-    if (open) stage.append(word("dark: the row alone; light: what the label adds", left, 13, "start"));
+    if (open) stage.append(word("dark: row alone; light: added by the label", left, 13, "start"));
     return { stage };
   }
 
