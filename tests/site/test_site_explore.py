@@ -827,6 +827,7 @@ def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
         assert said(tab) == text
 
 
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
 def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("replace", viewport=size, has_touch=touch, is_mobile=touch)
