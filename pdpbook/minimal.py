@@ -32,6 +32,18 @@ def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
     up, down = rng.geometric(1 - step, (2, size))
     return np.dot(weights, answers) + up - down
 
+# pac/membership --------------------------------------------------------------
+
+def noise_for_ceiling(publish, i, n, ceiling):  # prop-tv-calibration
+    rows = np.arange(2**n)[:, None]
+    groups = rows >> np.arange(n) & 1  # all 2**n
+    others = groups[groups[:, i] == 0]
+    joined = others + (np.arange(n) == i)
+    moves = [np.sum((publish(a) - publish(b))**2)
+             for a, b in zip(joined, others)]
+    most = 4 * stats.norm.ppf(ceiling)**2
+    return np.sqrt(np.mean(moves) / most)
+
 # foundations/ridge -----------------------------------------------------------
 
 def absences(X, y, lam, w):  # lem-leave-one-out
