@@ -690,7 +690,7 @@ def test_a_round_is_played_and_the_score_stands_beside_the_best_rate(visit):
     assert "more than 75.1 percent" in said(tab)
     assert "more than 77.3" in said(tab)
     assert tab.get_by_role("button", name="Not in it", exact=True).is_disabled()
-    tab.get_by_role("button", name="Let the best guesser play").click()
+    tab.get_by_role("button", name="Best guesser plays").click()
     assert re.search(r"The best guesser was right in \d+ of 1,000 rounds", said(tab))
     tab.get_by_role("button", name="Play again").click()
     assert "Round 1: the total" in said(tab)

@@ -84,7 +84,7 @@ explore.member = (() => {
     const { INK, chart, choice, guess, html, slider } = explore, games = new Map();
     const ask = guess({ label: "Right about Ana:", options: data.guesses });
     const who = choice({ label: "Guess about", options: data.names });
-    const noise = slider({ label: "Noise (standard deviation)", values: () => data.levels, start: data.noise,
+    const noise = slider({ label: "Size of the noise", values: () => data.levels, start: data.noise,
       text: (v) => (v ? `${v} notes` : "none") });
     let game;
     const press = (name, act) => {
@@ -106,7 +106,7 @@ explore.member = (() => {
     });
     const fresh = (person, level) => ({ who: person, noise: level, past: [], told: "", now: round(data, level) });
     const again = press("Play again", () => games.set(`${game.who} ${game.noise}`, fresh(game.who, game.noise)));
-    const thousand = press("Let the best guesser play 1,000 rounds", () => {
+    const thousand = press("Best guesser plays 1,000 rounds", () => {
       game.told = `The best guesser was right in ${machine(data, game.who, game.noise, 1000)} of 1,000 rounds. `;
     });
     const buttons = [answer(true), answer(false)];
