@@ -41,7 +41,7 @@ def tight_factor(kappa: ArrayLike) -> Any:
 
     Notes
     -----
-    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/sensitivity*. With
+    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/constants*. With
     :math:`\tau=\cos^2\phi` the maximum is where :math:`\sqrt\kappa\cos3\phi=2\sin\phi`.
 
     Examples
@@ -81,7 +81,7 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     Notes
     -----
     Statements ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter
-    *personalized/sensitivity*.
+    *personalized/constants*.
 
     Examples
     --------

@@ -68,15 +68,13 @@ def huber_ridge(
 
     Raises
     ------
-    ValueError
-        If an argument is not finite, out of range or has a wrong shape.
     RuntimeError
         If the gradient norm is not reached: then nothing may be released.
 
     Notes
     -----
     Statements ``thm-huber-sensitivity`` and ``prop-solver-tolerance`` (ours), chapter
-    *personalized/sensitivity*.
+    *personalized/constants*.
 
     Examples
     --------

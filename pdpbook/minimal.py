@@ -32,6 +32,15 @@ def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
     up, down = rng.geometric(1 - step, (2, size))
     return np.dot(weights, answers) + up - down
 
+# per_instance/definitions ----------------------------------------------------
+
+def instance_sensitivity(f, data):  # def-instance-sensitivity
+    full = f(data)
+    absent = [f(np.delete(data, i, axis=0))
+              for i in range(len(data))]
+    return np.array([np.linalg.norm(full - one)
+                     for one in absent])
+
 # pac/membership --------------------------------------------------------------
 
 def noise_for_ceiling(publish, i, n, ceiling):  # prop-tv-calibration
@@ -64,6 +73,8 @@ def sample_l2_laplace(d, eta, size=(), *, rng):  # lem-gamma-radius
     U = rng.standard_normal((*size, d))  # a direction, then a length
     U = U / np.linalg.norm(U, axis=-1, keepdims=True)
     return rng.gamma(d, 1 / eta, (*size, 1)) * U
+
+# foundations/profiles --------------------------------------------------------
 
 def l2_laplace_density(angle, d, eps0, terms=(1, 1)):  # thm-l2-laplace-profile
     s = eps0 / 2  # nu = sin(angle); d at least 2
@@ -115,6 +126,13 @@ def certified_epsilon(one, two, alarm):  # prop-audit-bound
         bounds.append(test.proportion_ci(1 - alarm))
     return np.log(bounds[0].low / bounds[1].high)
 
+# personalized/sensitivity ----------------------------------------------------
+
+def farthest_move(w, lam, d):  # thm-sensitivity
+    B = min(1 / lam**0.5, d**0.5 / lam)
+    C = 2 * d**0.5 / lam * (1 + d**0.5 * B)
+    return w * C
+
 # personalized/pdp_op ---------------------------------------------------------
 
 def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op
@@ -128,6 +146,18 @@ def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op
     U = rng.standard_normal(d)
     R = rng.gamma(d, 1 / eta)
     return center + R * U / np.linalg.norm(U)
+
+# personalized/accuracy -------------------------------------------------------
+
+def error_parts(X, lam, w, eta, theta, sigma):  # thm-sharp-accuracy
+    d = X.shape[1]
+    H = (X.T * w) @ X + lam * np.eye(d)
+    M = np.linalg.solve(H, X.T * w)
+    pull = lam * np.linalg.solve(H, theta)
+    penalty = pull @ pull
+    noise = d * (d + 1) / eta**2
+    luck = sigma**2 * np.sum(M**2)
+    return penalty, noise, luck
 
 # personalized/sampling -------------------------------------------------------
 
@@ -144,31 +174,25 @@ def sampled_ridge(X, y, lam, epsilon, t, rng):  # alg-jorgensen
                              Q.T @ labels / n_bar)
     return center + sample_l2_laplace(d, eta, rng=rng)
 
-# personalized/beyond ---------------------------------------------------------
+# personalized/sums -----------------------------------------------------------
 
 def pssp_laplace(X, y, epsilon, rng):  # thm-pssp-laplace
     d, total = X.shape[1], epsilon.sum()
     w, s = epsilon / total, max(1, d / 4)
-    scale = d * (d + 1 + s) ** 2 / (2 * (d + 1)) / total
+    noise = d * (d + 1 + s)**2 / (2*d + 2) / total
     j, k = np.triu_indices(d)
     S = (X.T * w) @ X
-    S[j, k] += rng.laplace(0, scale, len(j))
+    S[j, k] += rng.laplace(0, noise, len(j))
     S[k, j] = S[j, k]
-    return S, X.T @ (w * y) + rng.laplace(0, scale / s, d)
+    n = rng.laplace(0, noise / s, d)
+    return S, X.T @ (w * y) + n
 
 def ridge_of_sums(S, b, lam):  # thm-pssp-laplace
-    values, vectors = np.linalg.eigh(S)
-    return vectors @ (vectors.T @ b / (np.maximum(values, 0) + lam))
+    values, V = np.linalg.eigh(S)
+    gain = np.maximum(values, 0) + lam
+    return V @ (V.T @ b / gain)
 
-def pssp_gaussian(X, y, epsilon, delta, rng):  # thm-pssp-gaussian
-    d, mu = X.shape[1], gaussian_mu(epsilon, delta)
-    w, s = mu / mu.sum(), np.sqrt(d / 3)
-    scale = np.sqrt(d**2 + s**2 * d + 2.25 * s**4) / mu.sum()
-    j, k = np.triu_indices(d)
-    S = (X.T * w) @ X
-    S[j, k] += rng.normal(0, np.where(j < k, scale / 2**0.5, scale))
-    S[k, j] = S[j, k]
-    return S, X.T @ (w * y) + rng.normal(0, scale / s, d)
+# personalized/objective ------------------------------------------------------
 
 def weights_and_rate(epsilon, kappa):  # thm-objective-perturbation: equality for everybody
     low, high = epsilon.sum() - kappa, epsilon.sum()
@@ -196,6 +220,8 @@ def objective_perturbation(X, y, lam, epsilon, rng, c=1.0):  # thm-objective-per
     tilt = sample_l2_laplace(d, beta, rng=rng)
     return huber_fit(X, y, w, lam, c, tilt)
 
+# personalized/steps ----------------------------------------------------------
+
 def noisy_descent(X, y, lam, epsilon, delta, steps, rng):  # prop-gradient-descent
     d, mu = X.shape[1], gaussian_mu(epsilon, delta)
     w, G = mu / mu.sum(), 2 * np.sqrt(d)  # Huber, with c = 1
@@ -205,6 +231,16 @@ def noisy_descent(X, y, lam, epsilon, delta, steps, rng):  # prop-gradient-desce
         gradient = -2 * X.T @ (w * residual) + 2 * lam * theta
         theta = theta - (gradient + sigma * noise) / (2 * lam + d)
     return theta
+
+def pssp_gaussian(X, y, epsilon, delta, rng):  # thm-pssp-gaussian
+    d, mu = X.shape[1], gaussian_mu(epsilon, delta)
+    w, s = mu / mu.sum(), np.sqrt(d / 3)
+    scale = np.sqrt(d**2 + s**2 * d + 2.25 * s**4) / mu.sum()
+    j, k = np.triu_indices(d)
+    S = (X.T * w) @ X
+    S[j, k] += rng.normal(0, np.where(j < k, scale / 2**0.5, scale))
+    S[k, j] = S[j, k]
+    return S, X.T @ (w * y) + rng.normal(0, scale / s, d)
 
 def pdp_op_huber(X, y, lam, epsilon, delta, rng, c=1.0):  # thm-profile-calibration
     d = X.shape[1]

@@ -45,11 +45,6 @@ def table(paper: str) -> pd.DataFrame:
         `data`, `row_param`, `row_value`, `method`, `metric`, `printed` (as in the paper),
         `note`. Numbers: `value` and `likely_value` (NaN where there is none). Booleans: `flag`,
         True where the printed number is probably wrong.
-
-    Raises
-    ------
-    ValueError
-        If `paper` is not one of the three.
     """
     return _read(paper)
 

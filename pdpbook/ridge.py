@@ -202,7 +202,7 @@ def loss_moments(
 
     Notes
     -----
-    Statement ``thm-loss-moments`` (ours), chapter *personalized/accuracy*.
+    Statement ``thm-loss-moments`` (ours), chapter *personalized/accuracy_bounds*.
 
     Examples
     --------

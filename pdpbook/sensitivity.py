@@ -53,7 +53,8 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     Notes
     -----
     Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
-    ``lem-exact-norm`` and ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+    chapter *personalized/sensitivity*; ``lem-exact-norm`` and ``prop-row-norm`` (ours), on the
+    page below it, *personalized/constants*.
 
     Examples
     --------
@@ -111,8 +112,9 @@ def ridge_constant(
 
     Notes
     -----
-    Statements ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), ``thm-tight-sensitivity``,
-    ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
+    *personalized/sensitivity*; ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` and
+    ``prop-row-norm`` (ours), on the page below it, *personalized/constants*.
 
     Examples
     --------
@@ -143,10 +145,8 @@ def huber_constant(
 
     Parameters
     ----------
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of losses.
-    d : int
-        Number of features, a constant one included.
+    lam, d
+        As in `norm_bound`, the penalty against the weighted mean of losses.
     threshold : float, default 1.0
         Where the loss turns linear, :math:`c>0`. From :math:`1+RB_\star` on it is plain ridge, and
         `ridge_constant` is smaller.
@@ -160,7 +160,7 @@ def huber_constant(
 
     Notes
     -----
-    Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/constants*.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
 
     Notes
     -----
-    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/sensitivity*.
+    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/constants*.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def capped_sensitivity(
     Notes
     -----
     Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
-    *personalized/sensitivity*.
+    *personalized/constants*.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
 
     Notes
     -----
-    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/sensitivity*. A single
+    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/constants*. A single
     minimizer is off by at most half of it; two neighbors make the whole.
 
     Examples

@@ -14,14 +14,14 @@ from mechanisms import IN_MEMORY, every, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from lab.chapters import gwa_rows
+from lab.chapters.gwa_blocks import design_of, first_rows, price, problem_of
 from pdpbook.blocks import Rows, several_passes, sources
 from pdpbook.gwa import (
     ConvergenceError,
     certify,
-    gwa_rows,
     gwa_weights,
 )
-from pdpbook.gwa.rows import design_of, first_rows, price, problem_of
 from pdpbook.pac import Pool
 from pdpbook.per_instance import (
     explain,

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from lab.chapters import gwa_rows
 from pdpbook.blocks import Rows
-from pdpbook.gwa import gwa_rows
 from pdpbook.per_instance import per_instance_epsilon, stream_per_instance
 from pdpbook.personalized import PDPRidge
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from course.autograder import _wheel
+from lab import chapters
 from pdpbook import datasets
 from pdpbook.datasets import originals
 
@@ -212,8 +213,6 @@ print(d.__file__)
 for name in {PACKAGED}:
     text = d.load(name).to_csv(index=False, lineterminator="\\n")
     print(name, hashlib.sha256(text.encode()).hexdigest())
-for name in {PACKAGED[1:]}:
-    d.pac_design(name)
 d.medical_cost_design(d.load("medical-cost"))
 print([m for m in ("sklearn", "requests") if m in sys.modules])
 """
@@ -414,7 +413,7 @@ def test_same_generator_same_draws():
 )
 def test_pac_designs_are_standardized(name, shape, rmse):
     """In-sample errors of least squares as the data notes have them, to four digits."""
-    X, y = datasets.pac_design(name)
+    X, y = chapters.pac_design(name)
     assert X.shape == shape
     assert_allclose(X.mean(), 0, atol=1e-12)
     assert_allclose(X.std(ddof=0), 1)
@@ -425,7 +424,7 @@ def test_pac_designs_are_standardized(name, shape, rmse):
 
 
 def test_words_of_the_automobiles_are_numbers():
-    X, _ = datasets.pac_design("automobile")
+    X, _ = chapters.pac_design("automobile")
     assert X.num_of_cylinders.nunique() == 7
     assert X.num_of_doors.nunique() == 3  # two, four, and the mean of the known ones
     assert X.notna().all().all()
@@ -433,4 +432,4 @@ def test_words_of_the_automobiles_are_numbers():
 
 def test_no_design_for_other_tables():
     with pytest.raises(ValueError, match="name must be one of 'lenses', 'concrete-slump'"):
-        datasets.pac_design("druglib")
+        chapters.pac_design("druglib")

@@ -1,5 +1,7 @@
 """Label-private regressions: limits by hand, exact laws, audits at user level, planted bugs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,7 +64,7 @@ def realized(model, X, users, user, *, draws=200):
     """Largest log-ratio of two densities that was found, for the worst labels of a user."""
     owners, _ = owned(users)
     plan = model.plan(X, owners, np.full(len(owners.labels), model.epsilon))
-    p, q = (model.output_law(X, y, users=users) for y in adversarial(plan.C, users, user))
+    p, q = (model.output_law(X, y, users=users) for y in adversarial(plan.weights, users, user))
     rng = np.random.default_rng(SEED)
     span = p.center - q.center
     far = [p.center + t * np.sign(span) * np.abs(span).max() for t in (0, 1, 3, 9)]
@@ -178,14 +180,14 @@ class CountsRecords(SampleLimitedRegression):
 
     def plan(self, X, users, epsilon):
         plan = super().plan(X, users, epsilon)
-        scale = self.width() * np.abs(plan.C).sum(axis=0).max() / epsilon.min()
-        return type(plan)(plan.C, plan.back, scale, plan.noise, plan.exposure, plan.public)
+        scale = self.width() * np.abs(plan.weights).sum(axis=0).max() / epsilon.min()
+        return replace(plan, scale=scale)
 
 
 class ForgetsTheWidth(GWARegression):
     def plan(self, X, users, epsilon):
         plan = super().plan(X, users, epsilon)
-        return type(plan)(plan.C, plan.back, plan.scale / 2, plan.noise, plan.exposure, plan.public)
+        return replace(plan, scale=plan.scale / 2)
 
 
 class SpendsTwice(TwoStageGWARegression):
@@ -193,14 +195,7 @@ class SpendsTwice(TwoStageGWARegression):
 
     def stages(self, X, users, epsilon):
         pilot, final = super().stages(X, users, epsilon)
-        return pilot, type(final)(
-            final.C,
-            final.back,
-            final.scale * (1 - self.share),
-            final.noise,
-            final.exposure,
-            final.public,
-        )
+        return pilot, replace(final, scale=final.scale * (1 - self.share))
 
 
 @pytest.mark.parametrize(
@@ -255,10 +250,10 @@ def test_sample_limiting_is_never_better(limited):
     X, _, users = people(m=8)
     model = SampleLimitedRegression(**SETTINGS, max_rows=limited)
     plan = model.plan(X, *owned(users))
-    variance = 0.02 * (plan.C**2).sum() + 2 * 3 * plan.scale**2
+    variance = 0.02 * (plan.weights**2).sum() + 2 * 3 * plan.scale**2
     found = gwa_weights(X, users, sigma2=0.02, epsilon=1.0, width=WIDTH)
     assert variance >= found.lower_bound
-    assert_allclose(plan.C @ X, np.eye(3), atol=1e-9)
+    assert_allclose(plan.weights @ X, np.eye(3), atol=1e-9)
 
 
 def test_best_is_the_best_of_all_thresholds():
@@ -267,7 +262,7 @@ def test_best_is_the_best_of_all_thresholds():
     for h in range(1, np.bincount(users).max() + 1):
         model = SampleLimitedRegression(**SETTINGS, max_rows=h)
         plan = model.plan(X, *owned(users))
-        variance[h] = 0.02 * (plan.C**2).sum() + 6 * plan.scale**2
+        variance[h] = 0.02 * (plan.weights**2).sum() + 6 * plan.scale**2
     best = SampleLimitedRegression(**SETTINGS).fit(X, y, users=users)
     assert best.max_rows_ == min(variance, key=variance.get)
 
@@ -279,7 +274,7 @@ def test_exact_noise_is_smaller_and_exact():
         for kind in ("entrywise", "exact")
     )
     assert exact.noise_.scale < loose.noise_.scale
-    C = SampleLimitedRegression(**SETTINGS, max_rows=4).plan(X, *owned(users)).C
+    C = SampleLimitedRegression(**SETTINGS, max_rows=4).plan(X, *owned(users)).weights
     assert_allclose(exact.noise_.scale, exact_sensitivity(C, users, width=WIDTH).max(), rtol=1e-12)
 
 
@@ -308,7 +303,7 @@ def test_variance_of_theorem_six():
     rng = np.random.default_rng(SEED)
     plan = GWARegression(**SETTINGS).plan(X, *owned(users))
     labels = X @ beta + np.sqrt(0.02) * rng.choice([-1.0, 1.0], (3000, 80))
-    errors = labels @ plan.C.T - beta + rng.laplace(0, plan.scale, (3000, 3))
+    errors = labels @ plan.weights.T - beta + rng.laplace(0, plan.scale, (3000, 3))
     squares = (errors**2).sum(axis=1)
     found = gwa_weights(X, users, sigma2=0.02, epsilon=1.0, width=WIDTH)
     assert abs(squares.mean() - found.objective) < 5 * squares.std() / np.sqrt(3000)
@@ -324,7 +319,7 @@ def test_prediction_objective_pays_for_predictions():
     def error(objective):
         plan = GWARegression(**SETTINGS, objective=objective).plan(X, *owned(users))
         moments = X.T @ X / len(X)
-        L = plan.back @ plan.C
+        L = plan.back @ plan.weights
         return 0.02 * np.trace(moments @ L @ L.T) + 2 * plan.scale**2 * np.trace(
             plan.back.T @ moments @ plan.back
         )
@@ -357,13 +352,15 @@ def test_two_stage_density_by_hand():
     first, second = point[:3], point[3:]
     residual = np.clip(y - X @ first, -law.reach, law.reach)
     a, b = law.pilot.scale, law.final.scale
-    by_hand = -np.abs(first - law.pilot.C @ y).sum() / a - 3 * np.log(2 * a)
-    by_hand += -np.abs(second - first - law.final.C @ residual).sum() / b - 3 * np.log(2 * b)
+    by_hand = -np.abs(first - law.pilot.weights @ y).sum() / a - 3 * np.log(2 * a)
+    by_hand += -np.abs(second - first - law.final.weights @ residual).sum() / b - 3 * np.log(2 * b)
     assert_allclose(law.logpdf(point), by_hand, rtol=1e-12)
     draws = law.sample(4000, rng=np.random.default_rng(SEED))
-    assert_allclose(draws[:, :3].mean(axis=0), law.pilot.C @ y, atol=6 * a * (2 / 4000) ** 0.5)
+    assert_allclose(
+        draws[:, :3].mean(axis=0), law.pilot.weights @ y, atol=6 * a * (2 / 4000) ** 0.5
+    )
     spread = 6 * (2 * b**2 / 4000) ** 0.5 + 1e-2  # clipping may bias a little
-    assert_allclose(draws[:, 3:].mean(axis=0), law.final.C @ y, atol=spread)
+    assert_allclose(draws[:, 3:].mean(axis=0), law.final.weights @ y, atol=spread)
 
 
 def test_every_number_of_the_second_stage_has_noise_of_its_own():

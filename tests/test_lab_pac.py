@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from lab import experiments
+from lab import chapters, experiments
 from lab.experiments import pac as runs
 from lab.experiments.pac import readings
 from pdpbook import pac
@@ -154,9 +154,9 @@ def test_released_weights_have_the_law_of_the_release(pool):
 def test_printed_noise_leaves_weights_bare(pool):
     X, y = pool
     ours = pac.Pool(X, y, "ols", 0.0)
-    moments = pac.printed_moments(ours, reset=True, absolute=True, every=10, rng=rng(10))
+    moments = chapters.printed_moments(ours, reset=True, absolute=True, every=10, rng=rng(10))
     weights, halves = runs.printed_weights(ours, moments, [0.75], repeats=4, rng=rng(11))
-    bare = pac.printed_noise(moments.second, moments.basis, 0.75, read_as="deviation").bare
+    bare = chapters.printed_noise(moments.second, moments.basis, 0.75, read_as="deviation").bare
     refits = np.array([ours.refit(h) for h in halves])
     assert_allclose(weights[0][:, bare], refits[:, bare], atol=1e-12)
     assert np.all(weights[0][:, ~bare] != refits[:, ~bare])
@@ -165,11 +165,11 @@ def test_printed_noise_leaves_weights_bare(pool):
 def test_who_trains_on_everybody_hides_nobody(pool):
     X, y = pool
     ours = pac.Pool(X, y, "ridge", 1.0)
-    moments = pac.printed_moments(ours, reset=True, rng=rng(10))
+    moments = chapters.printed_moments(ours, reset=True, rng=rng(10))
     weights, who = runs.printed_weights(
         ours, moments, [0.75], trained_on="pool", repeats=4, rng=rng(11)
     )
-    bare = pac.printed_noise(moments.second, moments.basis, 0.75, read_as="deviation").bare
+    bare = chapters.printed_noise(moments.second, moments.basis, 0.75, read_as="deviation").bare
     everybody = ours.refit(np.ones(30, dtype=bool))
     assert who.all()
     assert bare.any()
@@ -211,7 +211,7 @@ def test_everybodys_loop_estimates_what_the_printed_loop_does(pool, model, alpha
         same = [part.second.sum(axis=1) for part in found.values()]
         assert_allclose(*same, rtol=1e-9)  # the same pairs, rotated
         ours.append(found["unit"].second.mean(axis=0))
-        one = pac.printed_moments(
+        one = chapters.printed_moments(
             pac.Pool(X, y, model, alpha), basis="unit", eta=1e-12, every=10, reset=True,
             absolute=True, max_draws=30, rng=rng(100 + seed),
         )  # fmt: skip
@@ -224,7 +224,7 @@ def test_everybodys_loop_estimates_what_the_printed_loop_does(pool, model, alpha
 def test_the_loop_ends_where_the_mean_stands_still(pool):
     X, y = pool
     ours = readings._loop(pac.Pool(X, y, "ridge", 1.0), rng(15))
-    theirs = pac.printed_moments(
+    theirs = chapters.printed_moments(
         pac.Pool(X, y), basis=ours["svd"].basis, every=10, reset=True, absolute=True, rng=rng(16)
     )
     assert (ours["svd"].draws >= 20).all()

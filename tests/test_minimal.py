@@ -26,9 +26,10 @@ from pdpbook.datasets import make_ridge_data, sample_budgets
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.guarantees import PureDP
 from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities
+from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities, mean_square_error
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residual
 from pdpbook.ridge import leave_one_out
+from pdpbook.sensitivity import ridge_constant
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
@@ -526,6 +527,37 @@ def ridge_without_each(m, seed):
     )
 
 
+def parts_of_an_error(m, seed):
+    X, _, lam, weights = cube(seed)
+    theta = np.random.default_rng(seed).normal(size=X.shape[1])
+    exact = mean_square_error(X, lam, weights, 0.7, theta=theta, sigma=0.3)
+    return close(m.error_parts(X, lam, weights, 0.7, theta, 0.3), list(vars(exact).values()))
+
+
+def moves_without_each(m, seed):
+    X, y, lam, _ = cube(seed)
+    ones = np.ones((len(y), 1))
+    means = np.abs(leave_one_out(ones, y, 0.0).move[:, 0])
+
+    def fit(data):
+        A, b = data[:, :-1], data[:, -1]
+        return np.linalg.solve(A.T @ A + lam * np.eye(A.shape[1]), A.T @ b)
+
+    moves = leave_one_out(X, y, lam, np.ones(len(y))).move
+    return max(
+        close(m.instance_sensitivity(np.mean, y), means),
+        close(m.instance_sensitivity(fit, np.column_stack([X, y])), np.linalg.norm(moves, axis=1)),
+    )
+
+
+def bound_on_a_move(m, seed):
+    w, d = cube(seed)[3], seed + 2
+    return max(
+        close(m.farthest_move(w, lam, d), w * ridge_constant(lam, d, "published"))
+        for lam in (0.01, 0.5, 30.0)  # below and above d
+    )
+
+
 def randomized_response(m, seed):
     """The promise as the package knows it: an event may change by as much as a coin says truth."""
     epsilon, (one, two) = cube(seed)[3] + 0.5, twins(seed)
@@ -604,6 +636,9 @@ def noise_of_a_ceiling(m, seed):
 
 FUNCTIONS_OF_THE_PACKAGE = [
     ridge_without_each,
+    parts_of_an_error,
+    moves_without_each,
+    bound_on_a_move,
     randomized_response,
     noises,
     whole_numbers,

@@ -9,6 +9,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
+from lab import chapters
 from pdpbook import pac
 from pdpbook.pac import (
     PACRegression,
@@ -584,11 +585,11 @@ def test_many_draws_of_one_calibration():
 
 def test_the_printed_loop_draws_nothing_after_the_first_person():
     X, y = pool_of()
-    got = pac.printed_moments(pac.Pool(X, y, "ols", 0.0), rng=np.random.default_rng(20))
+    got = chapters.printed_moments(pac.Pool(X, y, "ols", 0.0), rng=np.random.default_rng(20))
     assert got.draws[0] >= 2
     assert_array_equal(got.draws[1:], 0)
     assert_array_equal(got.second, np.tile(got.second[0], (len(y), 1)))
-    fixed = pac.printed_moments(
+    fixed = chapters.printed_moments(
         pac.Pool(X, y, "ols", 0.0),
         rng=np.random.default_rng(20),
         reset=True,
@@ -602,7 +603,7 @@ def test_the_printed_loop_with_its_repairs_draws_everybodys_differences():
     X, y = pool_of(6, 1)
     codes = (np.arange(64)[:, None] >> np.arange(6)) % 2 == 1
     squares = Pool(X, y, "ridge", 0.5).differences(codes)[1] ** 2  # the same, in the half or not
-    got = pac.printed_moments(
+    got = chapters.printed_moments(
         pac.Pool(X, y, "ridge", 0.5),
         basis="unit",
         eta=1e-15,
@@ -619,26 +620,26 @@ def test_the_printed_loop_with_its_repairs_draws_everybodys_differences():
 def test_the_printed_loop_has_no_penalty_of_its_own():
     X, y = pool_of()
     with pytest.raises(ValueError, match="alpha must be finite and above 0; got 0"):
-        pac.printed_moments(pac.Pool(X, y, "ridge", 0.0), rng=np.random.default_rng(20))
+        chapters.printed_moments(pac.Pool(X, y, "ridge", 0.0), rng=np.random.default_rng(20))
 
 
 def test_the_printed_back_projection_leaves_weights_bare():
     angle = 2.0  # cosine below 0
     V = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     v = np.array([[1.0, 0.2]])
-    got = pac.printed_noise(v, V, 0.75)
+    got = chapters.printed_noise(v, V, 0.75)
     assert got.bare.all()
     C = (V * v[0]) @ V.T
     assert np.isinf(exposure(got.covariance, C))
-    right = pac.printed_noise(v, V, 0.75, back="rotated")
+    right = chapters.printed_noise(v, V, 0.75, back="rotated")
     target = 4 * pac.success_rate_to_mi(0.75)
     assert_allclose(exposure(right.covariance, C), target)
-    diagonal = pac.printed_noise(v, V, 0.75, back="diagonal")
+    diagonal = chapters.printed_noise(v, V, 0.75, back="diagonal")
     assert exposure(diagonal.covariance, C) > target
     each = lagrange_variances(v, target)[0]  # its diagonal, once the basis is turned back
     by_hand = np.diag((V * each) @ V.T)
     assert_allclose(np.diag(diagonal.covariance), by_hand)
-    flipped = pac.printed_noise(v, -V, 0.75)  # the same basis
+    flipped = chapters.printed_noise(v, -V, 0.75)  # the same basis
     assert not flipped.bare.any()
 
 
@@ -646,14 +647,14 @@ def test_the_printed_back_projection_leaves_weights_bare():
 def test_everybody_gets_the_largest_noise_that_anybody_asks_for(back):
     rng = np.random.default_rng(23)
     V, v = np.linalg.qr(rng.standard_normal((3, 3)))[0], rng.random((5, 3))
-    alone = [pac.printed_noise(row, V, 0.75, back=back).scale for row in v]
-    assert_allclose(pac.printed_noise(v, V, 0.75, back=back).scale, np.max(alone, axis=0))
+    alone = [chapters.printed_noise(row, V, 0.75, back=back).scale for row in v]
+    assert_allclose(chapters.printed_noise(v, V, 0.75, back=back).scale, np.max(alone, axis=0))
 
 
 def test_a_variance_read_as_a_deviation():
     v, V = np.array([[1e-4, 1e-4]]), np.eye(2)
-    right = pac.printed_noise(v, V, 0.75)
-    wrong = pac.printed_noise(v, V, 0.75, read_as="deviation")
+    right = chapters.printed_noise(v, V, 0.75)
+    wrong = chapters.printed_noise(v, V, 0.75, read_as="deviation")
     assert_allclose(np.diag(wrong.covariance), np.diag(right.covariance) ** 2)
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 
+from lab import chapters as ch
 from pdpbook.per_instance import levels
 from pdpbook.per_instance.ops import ops_epsilon, ops_profile
 
@@ -184,7 +185,7 @@ def test_isotropic_sensitivity_is_attained_in_one_dimension():
         move(np.full((n, 1), np.sqrt(S / n)), np.ones(n), lam, np.ones(1), -1.0)
         for S in np.linspace(0, 1, 101)
     ]
-    sensitivity = levels.isotropic_sensitivity(n, lam)
+    sensitivity = ch.isotropic_sensitivity(n, lam)
     assert max(moves) <= sensitivity
     assert_allclose(max(moves), sensitivity, rtol=1e-3)  # a grid of 101 points
     assert f"{sensitivity:.4g}" == "6.38"
@@ -200,7 +201,10 @@ def test_isotropic_sensitivity_is_attained_in_one_dimension():
 def test_no_target_moves_the_fit_further(n, d, lam, spread, seed):
     rng = np.random.default_rng(seed)
     X, y = unit_ball(n, d, rng, spread=spread)
-    reach, everywhere = levels.isotropic_for_all(X, y, lam), levels.isotropic_sensitivity(n, lam)
+    reach, everywhere = (
+        ch.isotropic_for_all(X, y, lam),
+        ch.isotropic_sensitivity(n, lam),
+    )
     for x in rng.normal(size=(20, d)):
         x *= rng.uniform() ** 0.2 / np.linalg.norm(x)
         moved = move(X, y, lam, x, float(rng.choice([-1, 1])))
@@ -216,7 +220,7 @@ def test_a_short_target_moves_no_more_than_the_proof_says(n, lam):
     q = length / (n + lam)
     assert_allclose(moves, q * (1 + n * q) / (1 + (n + lam) * q**2), rtol=1e-9)
     assert np.all(np.diff(moves) > 0)
-    assert moves[-1] <= levels.isotropic_sensitivity(n, lam)
+    assert moves[-1] <= ch.isotropic_sensitivity(n, lam)
 
 
 # ------------------------------------------------------------------ exponential mechanism
@@ -226,7 +230,7 @@ def test_exponential_mechanism_on_a_grid_of_parameters():
     # one dimension: the posterior on [-r, r], tabulated, with and without the worst target
     n, lam, gamma = 20, 5.0, 0.7
     theta = np.linspace(-1, 1, 2001) * np.sqrt(n / lam) / 2
-    level = levels.exponential_mechanism_level(n, lam, gamma)
+    level = ch.exponential_mechanism_level(n, lam, gamma)
     for S in np.linspace(0.1, n, 40):
         x = np.sqrt(S / n)
         score = -gamma / 2 * (n * (1 - x * theta) ** 2 + lam * theta**2)
@@ -260,11 +264,11 @@ def test_kinds():
     with pytest.raises(TypeError, match="n must be a whole number"):
         levels.ops_dp_level(10.0, 1.0, 1.0, 1e-6)
     with pytest.raises(TypeError, match="gamma must be a number"):
-        levels.exponential_mechanism_level(10, 1.0, True)
+        ch.exponential_mechanism_level(10, 1.0, True)
     with pytest.raises(TypeError, match=r"^n must be a whole number"):
-        levels.exponential_mechanism_level(10.0, 1.0, 1.0)
+        ch.exponential_mechanism_level(10.0, 1.0, 1.0)
     with pytest.raises(ValueError, match=r"^lam must be a single number"):
-        levels.isotropic_for_all([[1.0, 0.0]], [0.0], [1.0, 2.0])
+        ch.isotropic_for_all([[1.0, 0.0]], [0.0], [1.0, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -281,11 +285,11 @@ def test_data_outside_the_domain(X, y, lam, message):
     with pytest.raises(ValueError, match=message):
         levels.ops_for_all(X, y, lam, 1.0, 1e-6)
     with pytest.raises(ValueError, match=message):
-        levels.isotropic_for_all(X, y, lam)
+        ch.isotropic_for_all(X, y, lam)
 
 
 def test_isotropic_sensitivity_refuses():
     with pytest.raises(ValueError, match="lam must be at least 1"):
-        levels.isotropic_sensitivity(10, 0.5)
+        ch.isotropic_sensitivity(10, 0.5)
     with pytest.raises(ValueError, match="n must be at least 2"):
-        levels.isotropic_sensitivity(1, 1.0)
+        ch.isotropic_sensitivity(1, 1.0)

@@ -12,15 +12,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from lab.chapters import composed_profile, replace_one_profile
 from pdpbook.per_instance import (
-    composed_profile,
     explain,
     ops_epsilon,
     ops_profile,
     outsider_epsilon,
     people,
     per_instance_epsilon,
-    replace_one_profile,
     stream_per_instance,
 )
 from pdpbook.ridge import leave_one_out

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import optimize, special, stats
 from sklearn.linear_model import LogisticRegression
 
+from lab import chapters as ch
 from pdpbook import per_instance as pi
 from pdpbook.noise import gaussian_profile
 from pdpbook.ridge import leave_one_out, weighted_ridge
@@ -44,24 +45,24 @@ def logistic_pieces(X, y, lam):
 
 
 def test_constant_hessian_by_hand():
-    shift = pi.stationary_shift(lambda theta: np.array([[2.0]]), [3.0], [5.0], [1.0])
+    shift = ch.stationary_shift(lambda theta: np.array([[2.0]]), [3.0], [5.0], [1.0])
     assert_allclose(shift, [1.5], rtol=1e-14)
 
 
 def test_identity_both_ways_for_logistic(votes):
     X, y = votes
-    full, rest = pi.logistic_ridge(X, y, 1.0), pi.logistic_ridge(X[1:], y[1:], 1.0)
+    full, rest = ch.logistic_ridge(X, y, 1.0), ch.logistic_ridge(X[1:], y[1:], 1.0)
     with_person, score = logistic_pieces(X, y, 1.0)
     without, _ = logistic_pieces(X[1:], y[1:], 1.0)
     # both fits have gradients below 6e-10, against a smallest curvature of 1
     for hessian, at in [(with_person, rest), (without, full)]:
-        shift = pi.stationary_shift(hessian, score(at, 0), rest, full)
+        shift = ch.stationary_shift(hessian, score(at, 0), rest, full)
         assert_allclose(shift, rest - full, rtol=0, atol=2e-9)
 
 
 def test_no_single_hessian_will_do(votes):
     X, y = votes
-    full, rest = pi.logistic_ridge(X, y, 1.0), pi.logistic_ridge(X[1:], y[1:], 1.0)
+    full, rest = ch.logistic_ridge(X, y, 1.0), ch.logistic_ridge(X[1:], y[1:], 1.0)
     hessian, score = logistic_pieces(X, y, 1.0)
     share = np.linspace(0, 1, 2001)
     miss = [
@@ -75,10 +76,10 @@ def test_no_single_hessian_will_do(votes):
 
 def test_logistic_ridge_is_sklearn_and_a_minimum(votes):
     X, y = votes
-    theta = pi.logistic_ridge(X, y, 2.0)
+    theta = ch.logistic_ridge(X, y, 2.0)
     other = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-12, max_iter=10_000).fit(X, y)
     assert_allclose(theta, other.coef_[0], atol=1e-6)
-    far = pi.logistic_ridge(1e3 * X, y, 1e-3)  # nearly separable, steps must be halved
+    far = ch.logistic_ridge(1e3 * X, y, 1e-3)  # nearly separable, steps must be halved
     p = special.expit(1e3 * X @ far)
     assert np.linalg.norm(1e3 * (p - y) @ X + 1e-3 * far) < 1e-9
 
@@ -88,8 +89,8 @@ def test_logistic_ridge_is_sklearn_and_a_minimum(votes):
 def test_logistic_ridge_in_other_units(votes, size, lam):
     """Rows so long that the rounding of the gradient is above any fixed stop."""
     X, y = votes
-    far = pi.logistic_ridge(size * X, y, size**2 * lam)
-    assert_allclose(size * far, pi.logistic_ridge(X, y, lam), rtol=1e-9)
+    far = ch.logistic_ridge(size * X, y, size**2 * lam)
+    assert_allclose(size * far, ch.logistic_ridge(X, y, lam), rtol=1e-9)
 
 
 # --- one Newton step -----------------------------------------------------------------------------
@@ -98,9 +99,9 @@ def test_logistic_ridge_in_other_units(votes, size, lam):
 @pytest.mark.parametrize("lam", [0.05, 1.0, 30.0])
 def test_the_newton_error_is_below_its_certificate_and_not_far(votes, lam):
     X, y = votes
-    fit = pi.logistic_leave_one_out(X, y, lam)
+    fit = ch.logistic_leave_one_out(X, y, lam)
     theta = fit.theta
-    refits = [pi.logistic_ridge(np.delete(X, i, 0), np.delete(y, i), lam) for i in range(60)]
+    refits = [ch.logistic_ridge(np.delete(X, i, 0), np.delete(y, i), lam) for i in range(60)]
     error = np.linalg.norm(theta - refits - fit.move, axis=1)
     assert np.all(error <= fit.error)
     assert np.median(error / fit.error) > 0.5
@@ -123,7 +124,7 @@ def test_the_certificate_holds_where_everybody_agrees(size, lam, label):
 
     n = 5
     X, y = np.full((n, 1), size), np.full(n, label)
-    got = pi.logistic_leave_one_out(X, y, lam)
+    got = ch.logistic_leave_one_out(X, y, lam)
     theta, move = fit(n), fit(n) - fit(n - 1)
     assert abs(got.theta[0] - theta) <= 1e-9 * abs(theta)
     assert np.all(np.abs(got.move - move) <= got.error[:, None] + 1e-13 * abs(theta))
@@ -132,7 +133,7 @@ def test_the_certificate_holds_where_everybody_agrees(size, lam, label):
 @pytest.mark.parametrize("lam", [1.0, 100.0])
 def test_the_certificate_is_the_stated_formula(votes, lam):
     X, y = votes
-    fit, longest = pi.logistic_leave_one_out(X, y, lam), []
+    fit, longest = ch.logistic_leave_one_out(X, y, lam), []
     for i in [0, 7, 30]:
         rest, labels = np.delete(X, i, 0), np.delete(y, i)
         candidate = fit.theta - fit.move[i]
@@ -149,8 +150,8 @@ def test_the_certificate_is_the_stated_formula(votes, lam):
 
 def test_where_the_certificate_fails_it_says_infinite():
     X, y = np.array([[50.0], [0.3], [-0.4]]), np.array([0.0, 1.0, 0.0])
-    fit = pi.logistic_leave_one_out(X, y, 1e-3)
-    refit = pi.logistic_ridge(X[1:], y[1:], 1e-3)
+    fit = ch.logistic_leave_one_out(X, y, 1e-3)
+    refit = ch.logistic_ridge(X[1:], y[1:], 1e-3)
     assert np.isinf(fit.error[0])
     assert np.abs(fit.theta - refit - fit.move[0]) > 1
 
@@ -163,7 +164,7 @@ def test_output_losses_are_those_of_refits():
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
     root = rng.normal(size=(3, 3))
     A = root @ root.T + np.eye(3)
-    losses = pi.output_perturbation_losses(leave_one_out(X, y, 2.0, np.ones(40)).move, 3.0, 1e-5, A)
+    losses = ch.output_perturbation_losses(leave_one_out(X, y, 2.0, np.ones(40)).move, 3.0, 1e-5, A)
     full = ridge_sum(X, y, 2.0)
     for i in [0, 7, 39]:
         v = full - ridge_sum(np.delete(X, i, 0), np.delete(y, i), 2.0)
@@ -186,12 +187,12 @@ def test_three_metrics_have_the_closed_forms_of_the_table():
         (H + np.outer(x, x), abs(fit.residual[i]) * np.sqrt(fit.leverage_in[i])),
     ]
     for A, length in wanted:
-        losses = pi.output_perturbation_losses(fit.move, 1.0, 1e-3, A)
+        losses = ch.output_perturbation_losses(fit.move, 1.0, 1e-3, A)
         assert_allclose(losses.mu[i], length, rtol=1e-9)
 
 
 def test_zero_infinite_and_uncertain_moves():
-    losses = pi.output_perturbation_losses([[0.0], [np.inf], [1.0]], 4.0, 1e-3, error=[0, 0, 0.5])
+    losses = ch.output_perturbation_losses([[0.0], [np.inf], [1.0]], 4.0, 1e-3, error=[0, 0, 0.5])
     assert losses.epsilon[0] == 0
     assert losses.epsilon[1] == np.inf
     assert_allclose(losses.mu, [0, np.inf, 3], rtol=1e-14)
@@ -204,7 +205,10 @@ def test_zero_infinite_and_uncertain_moves():
 def test_linear_kernel_is_ridge(lam, d):
     rng = np.random.default_rng(SEED)
     X, y = rng.normal(size=(12, d)), rng.normal(size=12)
-    fit, ridge = pi.kernel_leave_one_out(X @ X.T, y, lam), leave_one_out(X, y, lam, np.ones(12))
+    fit, ridge = (
+        ch.kernel_leave_one_out(X @ X.T, y, lam),
+        leave_one_out(X, y, lam, np.ones(12)),
+    )
     for name in ["leverage", "leverage_in", "residual", "residual_in"]:
         assert_allclose(getattr(fit, name), getattr(ridge, name), rtol=1e-8, atol=1e-12)
 
@@ -217,7 +221,7 @@ def test_outsider_of_the_rest_is_the_participant():
     rng = np.random.default_rng(SEED)
     Z, y = rng.normal(size=(20, 2)), rng.normal(size=20)
     K = rbf(Z, Z)
-    fit = pi.kernel_leave_one_out(K, y, 0.3)
+    fit = ch.kernel_leave_one_out(K, y, 0.3)
     for i in [0, 11]:
         keep = np.arange(20) != i
         rest = K[np.ix_(keep, keep)]
@@ -229,7 +233,7 @@ def test_outsider_of_the_rest_is_the_participant():
 
 def test_small_leverages_keep_their_digits():
     K = np.full((2, 2), 1e-14)
-    assert_allclose(pi.kernel_leave_one_out(K, [1.0, 2.0], 1.0).leverage, 1e-14, rtol=1e-9)
+    assert_allclose(ch.kernel_leave_one_out(K, [1.0, 2.0], 1.0).leverage, 1e-14, rtol=1e-9)
 
 
 # --- objective perturbation ----------------------------------------------------------------------
@@ -349,7 +353,7 @@ def test_losses_from_one_factorization_are_those_of_refits():
     rng = np.random.default_rng(SEED)
     X, y = rng.normal(size=(15, 3)), rng.normal(size=15)
     X[3] = 0
-    losses = pi.objective_perturbation_losses(X, y, 0.5, 2.0, 1e-4)
+    losses = ch.objective_perturbation_losses(X, y, 0.5, 2.0, 1e-4)
     assert losses.epsilon[3] == 0
     for i in [0, 9]:
         rest, labels = np.delete(X, i, 0), np.delete(y, i)
@@ -398,7 +402,7 @@ def coverage(variance, *, degrees=None, claimed=2.0, releases=2000, level=0.9):
     gram, hits = np.kron(np.eye(block), G), 0
     for some in released.reshape(-1, block * 2):
         used = variance if degrees is None else variance * rng.chisquare(degrees) / degrees
-        low, high = pi.release_intervals(some, gram, claimed, used, level, degrees).T
+        low, high = ch.release_intervals(some, gram, claimed, used, level, degrees).T
         hits += ((low <= np.tile(theta, block)) & (np.tile(theta, block) <= high)).sum()
     return hits / (2 * releases)
 
@@ -415,7 +419,7 @@ def test_an_estimated_variance_costs_no_coverage(degrees, gamma):
     """Exact: the estimate integrated out. With the normal quantile the interval is too short."""
 
     def missed(square, told=degrees):
-        high = pi.release_intervals([0.0], [[1.0]], gamma, square / degrees, 0.9, told)[0, 1]
+        high = ch.release_intervals([0.0], [[1.0]], gamma, square / degrees, 0.9, told)[0, 1]
         return 2 * stats.norm.sf(high / np.sqrt(1 + 1 / gamma))
 
     student = stats.chi2(degrees).expect(missed)
@@ -435,34 +439,82 @@ ONE = np.ones((2, 1))
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: pi.logistic_ridge(ONE, [0.0, 2.0], 1.0), ValueError, r"y must lie in \[0, 1\]"),
-        (lambda: pi.logistic_ridge(ONE, [0.0, 1.0], 0.0), ValueError, "lam must be finite and"),
-        (lambda: pi.logistic_ridge(ONE, [0.0, np.nan], 1), ValueError, "y must be finite"),
         (
-            lambda: pi.logistic_ridge(1e8 * np.ones((4, 2)), [0, 1, 0, 0], 1e-12),
+            lambda: ch.logistic_ridge(ONE, [0.0, 2.0], 1.0),
+            ValueError,
+            r"y must lie in \[0, 1\]",
+        ),
+        (
+            lambda: ch.logistic_ridge(ONE, [0.0, 1.0], 0.0),
+            ValueError,
+            "lam must be finite and",
+        ),
+        (lambda: ch.logistic_ridge(ONE, [0.0, np.nan], 1), ValueError, "y must be finite"),
+        (
+            lambda: ch.logistic_ridge(1e8 * np.ones((4, 2)), [0, 1, 0, 0], 1e-12),
             ValueError,
             "lam must be large enough for Newton's method",
         ),
-        (lambda: pi.kernel_leave_one_out(ONE, [1.0, 1.0], 1), ValueError, "K must have shape"),
-        (lambda: pi.kernel_leave_one_out([[np.inf]], [1], 1), ValueError, r"^K must be finite"),
-        (lambda: pi.kernel_leave_one_out([[0, 1], [2, 0]], [1, 1], 1), ValueError, "K must be sym"),
-        (lambda: pi.kernel_leave_one_out([[0, 1], [1, 0]], [1, 1], 1), ValueError, "K must be pos"),
-        (lambda: pi.kernel_leave_one_out(np.eye(2), [1, 1], 0), ValueError, "lam must be finite"),
-        (lambda: pi.output_perturbation_losses([1.0], 1, 0.1), ValueError, "move must have shape"),
         (
-            lambda: pi.output_perturbation_losses([[0], [np.nan]], 1, 0.1),
+            lambda: ch.kernel_leave_one_out(ONE, [1.0, 1.0], 1),
+            ValueError,
+            "K must have shape",
+        ),
+        (
+            lambda: ch.kernel_leave_one_out([[np.inf]], [1], 1),
+            ValueError,
+            r"^K must be finite",
+        ),
+        (
+            lambda: ch.kernel_leave_one_out([[0, 1], [2, 0]], [1, 1], 1),
+            ValueError,
+            "K must be sym",
+        ),
+        (
+            lambda: ch.kernel_leave_one_out([[0, 1], [1, 0]], [1, 1], 1),
+            ValueError,
+            "K must be pos",
+        ),
+        (
+            lambda: ch.kernel_leave_one_out(np.eye(2), [1, 1], 0),
+            ValueError,
+            "lam must be finite",
+        ),
+        (
+            lambda: ch.output_perturbation_losses([1.0], 1, 0.1),
+            ValueError,
+            "move must have shape",
+        ),
+        (
+            lambda: ch.output_perturbation_losses([[0], [np.nan]], 1, 0.1),
             ValueError,
             "got it in row 1",
         ),
-        (lambda: pi.output_perturbation_losses(ONE, 0, 0.1), ValueError, "gamma must be finite"),
-        (lambda: pi.output_perturbation_losses(ONE, 1, 1.0), ValueError, "delta must be above 0"),
-        (lambda: pi.output_perturbation_losses(ONE, 1, 0.1, [[-1]]), ValueError, "metric must be"),
         (
-            lambda: pi.output_perturbation_losses(np.ones((1, 2)), 1, 0.1, [[2, 0.1], [0.05, 1]]),
+            lambda: ch.output_perturbation_losses(ONE, 0, 0.1),
+            ValueError,
+            "gamma must be finite",
+        ),
+        (
+            lambda: ch.output_perturbation_losses(ONE, 1, 1.0),
+            ValueError,
+            "delta must be above 0",
+        ),
+        (
+            lambda: ch.output_perturbation_losses(ONE, 1, 0.1, [[-1]]),
+            ValueError,
+            "metric must be",
+        ),
+        (
+            lambda: ch.output_perturbation_losses(np.ones((1, 2)), 1, 0.1, [[2, 0.1], [0.05, 1]]),
             ValueError,
             "metric must be symmetric",
         ),
-        (lambda: pi.output_perturbation_losses(ONE, 1, 0.1, error=-1), ValueError, "error must be"),
+        (
+            lambda: ch.output_perturbation_losses(ONE, 1, 0.1, error=-1),
+            ValueError,
+            "error must be",
+        ),
         (lambda: pi.objective_perturbation_profile(1, 0.2, 1, 0.1), ValueError, "spread must be"),
         (lambda: pi.objective_perturbation_profile(-1, 0.1, 1, 1), ValueError, "epsilon must be"),
         (lambda: pi.objective_perturbation_profile(1, True, 1, 1), TypeError, "leverage must be"),
@@ -473,41 +525,53 @@ ONE = np.ones((2, 1))
             r"epsilon or delta and .*\(2,\), \(\), \(3,\), \(\)",
         ),
         (
-            lambda: pi.objective_perturbation_losses(ONE, [1, 1], 1, -2, 0.1),
+            lambda: ch.objective_perturbation_losses(ONE, [1, 1], 1, -2, 0.1),
             ValueError,
             "sigma must be",
         ),
-        (lambda: pi.release_intervals([1], [[0]], 1, 1), ValueError, "gram must be positive"),
-        (lambda: pi.release_intervals([1], [[1]], np.inf, 1), ValueError, "gamma must be finite"),
-        (lambda: pi.release_intervals([1], [[1]], [1], 1), ValueError, "^gamma must be a single"),
-        (lambda: pi.release_intervals([1], [[1]], 1, 1, [0.5]), ValueError, "^level must be a sin"),
+        (lambda: ch.release_intervals([1], [[0]], 1, 1), ValueError, "gram must be positive"),
         (
-            lambda: pi.release_intervals([1], [[1]], 1, 1, degrees=0),
+            lambda: ch.release_intervals([1], [[1]], np.inf, 1),
+            ValueError,
+            "gamma must be finite",
+        ),
+        (
+            lambda: ch.release_intervals([1], [[1]], [1], 1),
+            ValueError,
+            "^gamma must be a single",
+        ),
+        (
+            lambda: ch.release_intervals([1], [[1]], 1, 1, [0.5]),
+            ValueError,
+            "^level must be a sin",
+        ),
+        (
+            lambda: ch.release_intervals([1], [[1]], 1, 1, degrees=0),
             ValueError,
             "^degrees must be finite",
         ),
         (
-            lambda: pi.release_intervals([1], [[1]], 1, 1, degrees=[3]),
+            lambda: ch.release_intervals([1], [[1]], 1, 1, degrees=[3]),
             ValueError,
             "^degrees must be a single",
         ),
         (
-            lambda: pi.release_intervals([1], [1], 1, 1),
+            lambda: ch.release_intervals([1], [1], 1, 1),
             ValueError,
             r"gram must have shape \(d, d\)",
         ),
         (
-            lambda: pi.stationary_shift(lambda t: np.zeros((1, 1)), [1.0], [0.0], [1.0]),
+            lambda: ch.stationary_shift(lambda t: np.zeros((1, 1)), [1.0], [0.0], [1.0]),
             ValueError,
             "hessian must have an inv",
         ),
         (
-            lambda: pi.stationary_shift(lambda t: np.eye(1), [1.0], [0.0, 1.0], [1.0]),
+            lambda: ch.stationary_shift(lambda t: np.eye(1), [1.0], [0.0, 1.0], [1.0]),
             ValueError,
             "score, start and end",
         ),
         (
-            lambda: pi.stationary_shift(lambda t: np.eye(1), [1.0], [0.0], [1.0], nodes=0),
+            lambda: ch.stationary_shift(lambda t: np.eye(1), [1.0], [0.0], [1.0], nodes=0),
             ValueError,
             "^nodes must be at least 1",
         ),

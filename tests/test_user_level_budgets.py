@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from lab.chapters import bisection_law, quantile_by_bisection
 from pdpbook.gwa import (
     GWARegression,
     SampleLimitedRegression,
@@ -22,9 +23,7 @@ from pdpbook.user_level import (
     SampleLimitedMean,
     WeightedERM,
     WeightedMean,
-    bisection_law,
     private_quantile,
-    quantile_by_bisection,
     quantile_law,
 )
 from pdpbook.user_level.erm import estimator as erm_estimator

@@ -14,6 +14,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
+from lab.chapters import descent_bound, user_volume
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.user_level import (
@@ -22,11 +23,9 @@ from pdpbook.user_level import (
     ball_minimizer,
     calibrate_rho,
     convergence_constant,
-    descent_bound,
     erm_tradeoff,
     limit_rows,
     tradeoff_weights,
-    user_volume,
 )
 from pdpbook.user_level.erm import descent
 

@@ -241,8 +241,8 @@ class KeepsTheLargest(SampleLimitedMean):
         plan, labels = people.plan, people.y
         order = np.lexsort([-labels, USERS])
         best = np.zeros(len(labels))
-        best[order] = plan.row_weights[np.lexsort([-plan.row_weights, USERS])]
-        people.plan = dataclasses.replace(plan, row_weights=best)
+        best[order] = plan.weights[np.lexsort([-plan.weights, USERS])]
+        people.plan = dataclasses.replace(plan, weights=best)
         return super().law(people)
 
 

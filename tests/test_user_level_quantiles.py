@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
+from lab.chapters import bisection_law, quantile_by_bisection
 from pdpbook.datasets import sample_zipf_users
 from pdpbook.user_level import (
     GridLaw,
     QuantileLaw,
-    bisection_law,
     private_quantile,
-    quantile_by_bisection,
     quantile_error_bound,
     quantile_law,
     quantile_rate,

@@ -27,7 +27,7 @@ from pdp_docstrings import exported
 # Their docstrings name labels, and carry out none.
 ABOUT_LABELS = ("pdpbook.statements", "pdpbook.exercises")
 # Beside the package: their functions are listed, and have no page.
-LAB = ("lab.comparison", "lab.experiments")
+LAB = ("lab.chapters", "lab.comparison", "lab.experiments")
 
 
 def modules() -> list[str]:

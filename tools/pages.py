@@ -196,11 +196,11 @@ CHOICE = {
         "PersonalizedMean",
         "personalized/pdp_op",
     ),
-    "people with one row and a budget each": ("ObjectivePerturbation", "personalized/beyond"),
+    "people with one row and a budget each": ("ObjectivePerturbation", "personalized/objective"),
     "the same, with noise that is known exactly": ("PDPRidge", "personalized/pdp_op"),
     "the same, and a small chance of failure, or penalties to try afterwards": (
         "SufficientStatisticsRidge GradientDescentRidge",
-        "personalized/beyond",
+        "personalized/sums",
     ),
     "one promise for all, and who takes part is secret, too": (
         "AdaSSP AdaOPS",

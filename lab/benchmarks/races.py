@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from lab import experiments
+from lab import chapters, experiments
 from lab.benchmarks import naive, programs
 from lab.experiments.splits import Split, split_of
 from pdpbook import datasets, pac
@@ -269,7 +269,7 @@ def losses() -> Iterator[Race]:
 def halves() -> Iterator[Race]:
     """PAC noise for all people of Concrete."""
     try:
-        X, y = (part.to_numpy() for part in datasets.pac_design("concrete-slump"))
+        X, y = (part.to_numpy() for part in chapters.pac_design("concrete-slump"))
     except FileNotFoundError:
         return
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,16 +22,17 @@ from pdpbook.reports.noise import Crowd
 from pdpbook.reports.reported import refuse_others
 
 
-class Plan(Protocol):
-    """What public things alone fix, before a label is looked at: weights, noise, exposures."""
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What public things alone fix, before a label is looked at."""
 
-    @property
-    def each(self) -> dict[str, Floats]:
-        """Public attributes of the fitted estimator with one number a user who takes part."""
-
-    @property
-    def public(self) -> dict[str, Any]:
-        """All its other public attributes."""
+    weights: Any  #: as the law reads them: of rows, of users and their rows, or a matrix (k, n)
+    scale: float  #: of the noise
+    exposure: Floats  #: shape (m,), the largest loss of each user, in the unit of the promise
+    each: dict[str, Floats] = field(default_factory=dict)  #: other attributes, one number a user
+    public: dict[str, Any] = field(default_factory=dict)  #: attributes of another kind
+    back: Any = None  #: shape (p, k), from the release to the coefficients, where they differ
+    pilot: Plan | None = None  #: of an earlier release
 
 
 class PeopleWithRows:
@@ -77,7 +79,7 @@ class PeopleWithRows:
         self.X, y = rules.to_domain(rows[self.part.rows], self.given)
         self.origin = rules.origin() if fitting else 0.0
         self.y = y - self.origin
-        self.plan: Any = rules.planned(public)
+        self.plan = rules.planned(public)
         self.crowd = public._replace(plan=self.plan)
 
 
@@ -186,7 +188,7 @@ class UserEstimator(PrivateEstimator):
         """Return the budgets, 0 for those that are not worth their price for all the others."""
         return epsilon
 
-    def planned(self, crowd: Crowd) -> Any:
+    def planned(self, crowd: Crowd) -> Plan:
         """Return the plan for public people: `plan` of what the mechanism needs of them."""
         raise NotImplementedError
 
@@ -196,7 +198,7 @@ class UserEstimator(PrivateEstimator):
 
     def release(self, draw: Any, law: Any, people: PeopleWithRows) -> None:
         self.users_ = people.users.labels
-        for name, values in people.plan.each.items():
+        for name, values in {"exposure_": people.plan.exposure, **people.plan.each}.items():
             setattr(self, name, people.part.everybody(values))
         for name, value in people.plan.public.items():
             setattr(self, name, value)

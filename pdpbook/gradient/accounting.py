@@ -156,10 +156,8 @@ def calibrate_noise_multiplier(
         Budget in nats, above 0, under add-remove neighbors.
     delta : float
         Failure probability in (0, 1).
-    sample_rate : float
-        Probability with which a person is in a batch, above 0 and at most 1.
-    steps : int
-        Number of steps.
+    sample_rate, steps
+        As in `dpsgd_profile`.
     accountant : {"pld", "rdp"}, default "pld"
         As in `dpsgd_epsilon`.
 
@@ -316,12 +314,8 @@ def subsampled_gaussian_profile(
 
     Parameters
     ----------
-    epsilon : array_like
-        Where to evaluate, in nats; any shape, every entry at least 0.
-    noise_multiplier : float
-        Standard deviation of the noise over the clipping norm, :math:`\sigma`, above 0.
-    sample_rate : float
-        Probability q with which a person is in the batch, above 0 and at most 1.
+    epsilon, noise_multiplier, sample_rate
+        As in `dpsgd_profile`; the multiplier is :math:`\sigma`, the rate q, and none is too small.
 
     Returns
     -------

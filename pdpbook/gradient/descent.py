@@ -62,7 +62,7 @@ class DescentLaw:
 
     Notes
     -----
-    Statement ``prop-gradient-descent`` (ours), chapter *personalized/beyond*.
+    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*.
     """
 
     X: Floats
@@ -175,7 +175,7 @@ class GradientDescentRidge(CubeRegressor):
 
     Notes
     -----
-    Statement ``prop-gradient-descent`` (ours), chapter *personalized/beyond*. Nothing without
+    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*. Nothing without
     noise stays on the fitted object.
 
     Examples

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from pdpbook._budgets import where_above_zero
 from pdpbook._domain import labels_of, predictions, table_of
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.frames.settings import mechanism, setting
-from pdpbook.frames.users import PeopleWithRows, UserRegressor
+from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor
 from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.reports.frames import table_frame
@@ -20,29 +19,6 @@ from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import refuse_others
 
 NEGLIGIBLE = 1e-7  # a budget below this share of the largest counts as 0, and is promised 0
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A linear release fixed by public things alone: `C` of shape (k, n) and its noise."""
-
-    C: Floats
-    back: Floats  #: shape (p, k), from the release to the coefficients
-    scale: float  #: of the noise on every entry: Laplace scale or standard deviation
-    noise: str
-    exposure: Floats  #: (m,), the largest loss of each user: nats, or mu for Gaussian noise
-    public: dict[str, Any]  #: other public attributes of the fitted estimator
-    pilot: Plan | None = None  #: of an earlier release
-
-    @property
-    def each(self) -> dict[str, Floats]:
-        """Attributes of the fitted estimator, one number a user."""
-        return {"exposure_": self.exposure}
-
-    @property
-    def variance(self) -> float:
-        """Of the noise on every entry."""
-        return self.scale**2 * (2 if self.noise == "laplace" else 1)
 
 
 @mechanism
@@ -79,8 +55,17 @@ class LabelPrivateRegression(UserRegressor):
     delta = 0.0  # a setting where noise may be Gaussian
 
     def law(self, people: PeopleWithRows) -> Any:
-        plan = people.plan
-        return ProductLaw(plan.C @ people.y, np.full(len(plan.C), plan.scale), plan.noise)
+        C, scale = people.plan.weights, people.plan.scale
+        return ProductLaw(C @ people.y, np.full(len(C), scale), self.noise)
+
+    @property
+    def noise(self) -> str:
+        """Which noise keeps the promise."""
+        return "gaussian" if self.delta > 0 else "laplace"
+
+    def variance(self, plan: Plan) -> float:
+        """Return the variance of the noise on every entry of a release."""
+        return plan.scale**2 * (2 if self.noise == "laplace" else 1)
 
     def promise(self, people: PeopleWithRows) -> PureDP | GaussianDP:
         if self.delta == 0:
@@ -113,7 +98,7 @@ class LabelPrivateRegression(UserRegressor):
     def release(self, draw: Floats, law: Any, people: PeopleWithRows) -> None:
         super().release(draw, law, people)
         plan, d = people.plan, people.crowd.d
-        self.release_ = draw[-len(plan.C) :]
+        self.release_ = draw[-len(plan.weights) :]
         theta = plan.back @ self.release_
         self.coef_, self.intercept_ = theta[:d], float(theta[d]) if len(theta) > d else 0.0
 
@@ -128,7 +113,7 @@ class LabelPrivateRegression(UserRegressor):
         """Exact: independent noise on every entry of the release, through a public matrix."""
         last = crowd.plan or self.planned(crowd)
         frame = table_frame(crowd.X, self.fit_intercept)
-        spread = last.variance * last.back @ last.back.T
+        spread = self.variance(last) * last.back @ last.back.T
         width = self.width()
         return Noise.of(crowd, frame, spread, exact=True, width=width, scale=last.scale)
 

@@ -18,8 +18,8 @@ from pdpbook import Floats, check
 from pdpbook._domain import ULP
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
-from pdpbook.frames.users import limit_on_rows
-from pdpbook.gwa._release import LabelPrivateRegression, Plan
+from pdpbook.frames.users import Plan, limit_on_rows
+from pdpbook.gwa._release import LabelPrivateRegression
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.noise import gaussian_mu
@@ -132,7 +132,7 @@ class GWARegression(LabelPrivateRegression):
         tau = np.asarray(gaussian_mu(epsilon, self.delta)) if gaussian else epsilon
         moves = contributions(found.C, users, noise, self.sensitivity)
         known = {"gap_": float(found.gap), "rank_": rank}
-        plan = plan_release(found.C, back, moves, tau, width, noise, **known)
+        plan = plan_release(found.C, back, moves, tau, width, **known)
         return plan, float(found.objective)
 
 
@@ -163,11 +163,11 @@ def contributions(C: Floats, users: Users, noise: str, sensitivity: str = "entry
 
 
 def plan_release(
-    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, noise: str, **report: Any
+    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, **public: Any
 ) -> Plan:
     """Noise from the returned matrix: scale = width * max_l moves_l / tau_l."""
     scale = float(width * np.max(moves / tau))
-    return Plan(C, back, scale, noise, width * moves / scale, report)
+    return Plan(C, scale, width * moves / scale, public=public, back=back)
 
 
 def prediction_root(X: ArrayLike) -> Floats:
@@ -266,18 +266,19 @@ class SampleLimitedRegression(LabelPrivateRegression):
             C = kept_least_squares(rows, place < h, h)
             moves = contributions(C, users, "laplace", self.sensitivity)
             known = {"max_rows_": int(h), "rank_": d}
-            return plan_release(C, basis, moves, epsilon, self.width(), "laplace", **known)
+            return plan_release(C, basis, moves, epsilon, self.width(), **known)
 
         most = largest if self.max_rows in ("best", "max") else int(self.max_rows)
         best = limited(min(most, largest))
         for h in candidates(largest)[:-1] if self.max_rows == "best" else ():
             with suppress(RankLost):  # no unbiased estimate from so few rows
-                best = min(best, limited(h), key=self.variance)
+                best = min(best, limited(h), key=self.total_variance)
         return best
 
-    def variance(self, plan: Plan) -> float:
+    def total_variance(self, plan: Plan) -> float:
         """Return the sum of variances of a release, for the guessed variance of labels."""
-        return float(self.label_variance() * (plan.C**2).sum() + 2 * len(plan.C) * plan.scale**2)
+        C = plan.weights
+        return float(self.label_variance() * (C**2).sum() + 2 * len(C) * plan.scale**2)
 
 
 def kept_least_squares(X: Floats, kept: NDArray[np.bool_], h: int) -> Floats:

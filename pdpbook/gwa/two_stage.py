@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from pdpbook import Floats, check
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, setting, single
-from pdpbook.frames.users import PeopleWithRows
-from pdpbook.gwa._release import LabelPrivateRegression, Plan
+from pdpbook.frames.users import PeopleWithRows, Plan
+from pdpbook.gwa._release import LabelPrivateRegression
 from pdpbook.gwa.regression import GWARegression
 from pdpbook.noise import ProductLaw
 from pdpbook.reports.frames import table_frame
@@ -32,28 +32,29 @@ class TwoStageLaw:
     @property
     def center(self) -> Floats:
         """Both releases if no noise fell: where an audit looks first."""
-        first = self.pilot.C @ self.y
+        first = self.pilot.weights @ self.y
         return np.concatenate([first, self._second(first)])
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., 2k); returns shape (...)."""
         points = np.asarray(check.finite(points, "points"))
         first, second = np.split(points, 2, axis=-1)
-        tails = np.abs(first - self.pilot.C @ self.y).sum(axis=-1) / self.pilot.scale
+        tails = np.abs(first - self.pilot.weights @ self.y).sum(axis=-1) / self.pilot.scale
         tails = tails + np.abs(second - self._second(first)).sum(axis=-1) / self.final.scale
         k = first.shape[-1]
         return np.asarray(-tails - k * np.log(4 * self.pilot.scale * self.final.scale))[()]
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw both: shape (2k,), or (size, 2k)."""
-        law = ProductLaw(self.pilot.C @ self.y, np.full(len(self.pilot.C), self.pilot.scale))
+        mean = self.pilot.weights @ self.y
+        law = ProductLaw(mean, np.full(len(mean), self.pilot.scale))
         first = law.sample(size, rng=rng)
         second = self._second(first) + rng.laplace(0.0, self.final.scale, first.shape)
         return np.concatenate([first, second], axis=-1)
 
     def _second(self, first: Floats) -> Floats:
         residuals = np.clip(self.y - first @ self.X.T, -self.reach, self.reach)
-        return np.asarray(first + residuals @ self.final.C.T)
+        return np.asarray(first + residuals @ self.final.weights.T)
 
 
 @mechanism
@@ -162,9 +163,10 @@ class TwoStageGWARegression(LabelPrivateRegression):
         if final.pilot is None:
             return super()._noise(crowd)
         frame = table_frame(crowd.X, self.fit_intercept)
-        spread, through = final.variance * final.back @ final.back.T, final.back @ final.C
+        back, through = final.back, final.back @ final.weights
+        spread = self.variance(final) * back @ back.T
         moves = self.with_constant(crowd.X[crowd.part.rows]) @ final.pilot.back
-        moved = final.pilot.variance * (moves**2).sum()
+        moved = self.variance(final.pilot) * (moves**2).sum()
         most = spread + moved * through @ through.T
         width = self.width()
         return Noise.of(crowd, frame, spread, most, width=width, scale=final.scale)
@@ -172,6 +174,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
 
 def _spread(X: Floats, pilot: Plan, sigma2: float) -> float:
     """Mean over rows of the variance of the prediction of a pilot."""
-    covariance = sigma2 * pilot.C @ pilot.C.T + 2 * pilot.scale**2 * np.eye(len(pilot.C))
+    C = pilot.weights
+    covariance = sigma2 * C @ C.T + 2 * pilot.scale**2 * np.eye(len(C))
     rows = X @ pilot.back
     return float(np.vdot(covariance, rows.T @ rows) / len(X))

@@ -153,9 +153,9 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
 
     Notes
     -----
-    Chapter *foundations/noise*, pitfalls: the floats that noise can produce depend on what it is
-    added to (Mironov, 2012). Rounding hides that pattern; it is a mitigation, not a proof. For a
-    release with a proof see `grid_laplace`, chapter *synthesis/in_practice*.
+    Chapter *foundations/noise*, when it does not help: the floats that noise can produce depend on
+    what it is added to (Mironov, 2012). Rounding hides that pattern; it is a mitigation, not a
+    proof. For a release with a proof see `grid_laplace`, chapter *synthesis/in_practice*.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class ProductLaw:
 
     Notes
     -----
-    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/beyond*. Not
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/sums*. Not
     private: it holds the center.
 
     Examples

@@ -44,8 +44,8 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
 
     Notes
     -----
-    Statement ``thm-l2-laplace-profile`` (ours), chapter *foundations/noise*. Absolute error below
-    1e-13 for `d` up to 300 and `eps0` up to 500 (measured against 30-digit arithmetic).
+    Statement ``thm-l2-laplace-profile`` (ours), chapter *foundations/profiles*. Absolute error
+    below 1e-13 for `d` up to 300 and `eps0` up to 500 (measured against 30-digit arithmetic).
 
     Examples
     --------
@@ -130,7 +130,7 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
     Notes
     -----
     Statements ``thm-l2-laplace-profile`` and ``lem-largest-shift`` (ours), chapter
-    *foundations/noise*. Of the last bracket, the end whose computed delta is not above `delta`.
+    *foundations/profiles*. Of the last bracket, the end whose computed delta is not above `delta`.
 
     Examples
     --------

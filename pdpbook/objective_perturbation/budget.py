@@ -68,7 +68,7 @@ def split_budget(
 
     Notes
     -----
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/beyond*. The equations
+    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. The equations
     have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums of budgets
     up to :math:`\kappa`, where hardly anything would be left for the tilt.
 

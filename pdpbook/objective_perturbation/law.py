@@ -55,7 +55,7 @@ class ObjectiveLaw:
 
     Notes
     -----
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/beyond*.
+    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*.
     """
 
     X: Floats

@@ -75,7 +75,7 @@ class ObjectivePerturbation(CubeRegressor):
 
     Notes
     -----
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/beyond*. Kifer, Smith
+    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. Kifer, Smith
     and Thakurta (2012) perturb objectives for one budget; the square loss needs a bound on the
     norm there, because its gradient has none.
     How far from the truth this ends, under a linear model, is `objective_error`.

@@ -19,7 +19,6 @@ from pdpbook.pac.differences import BASES, DifferenceMoments, difference_moments
 from pdpbook.pac.gaussian import gaussian_mutual_information, gaussian_success_rate
 from pdpbook.pac.mixture import JointNoise, joint_covariance, joint_variances, lagrange_variances
 from pdpbook.pac.pool import MODELS, Pool
-from pdpbook.pac.printed import PrintedMoments, PrintedNoise, printed_moments, printed_noise
 from pdpbook.pac.rates import (
     CALIBRATIONS,
     epsilon_to_success_rate,

@@ -231,10 +231,8 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
     ----------
     snr : array_like
         Mean of the squared distance :math:`\|\Delta\|^2_{\Sigma^{-1}}`, at least 0; any shape.
-    calibration : {"mi", "tv"}, default "mi"
-        By mutual information, or by total variation, which is lower.
-    prior : float, default 0.5
-        Success rate of a blind guess, at least 0.5 and below 1.
+    calibration, prior
+        As in `success_rate_to_snr`; by total variation the ceiling is lower.
 
     Returns
     -------

@@ -95,23 +95,10 @@ def calibrate_release(
     ----------
     pool : Pool
         Public pool and model.
-    success_rate : float, default 0.75
-        Ceiling on how often anybody guesses a membership right, the chance that the simulation
-        fails counted: see `conditional_success_rate`.
-    calibration : {"mi", "tv"}, default "mi"
-        By mutual information or by total variation.
-    basis : {"difference", "svd", "unit"} or array_like, default "difference"
-        Coordinates in which the noise is independent.
-    combine : {"minimax", "max"}, default "minimax"
-        One noise for everybody.
-    task : {"weights", "loss"}, default "weights"
-        What the noise is to disturb least: the weights, or predictions on the pool.
+    success_rate, calibration, basis, combine, task, tol, confidence
+        As in `PACRegression`; `basis` may also be given as orthonormal columns.
     sample_rate : float, default 0.5
         Chance of being in the secret half.
-    tol : float, default 0.1
-        Relative standard error at which the estimate of the moments stops.
-    confidence : float, default 0.99
-        That everybody's bound holds, over the simulation.
     draws : int, default 20000
         Fresh halves for the certificate, and at most for the moments.
     rng : numpy.random.Generator

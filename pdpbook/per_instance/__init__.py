@@ -5,21 +5,12 @@ nats. Every function refuses what is no number, not finite, out of range or of a
 a TypeError or ValueError that names the argument, the rule and the value.
 """
 
-from pdpbook.per_instance.levels import (
-    exponential_mechanism_level,
-    isotropic_for_all,
-    isotropic_sensitivity,
-    ops_dp_level,
-    ops_for_all,
-)
+from pdpbook.per_instance.levels import ops_dp_level, ops_for_all
 from pdpbook.per_instance.objective import (
-    ObjectiveLosses,
     objective_perturbation_epsilon,
-    objective_perturbation_losses,
     objective_perturbation_profile,
 )
 from pdpbook.per_instance.ops import Profile, ops_bound, ops_epsilon, ops_profile, ops_renyi
-from pdpbook.per_instance.pairs import ReplaceOneProfile, composed_profile, replace_one_profile
 from pdpbook.per_instance.people import (
     Explanation,
     PerInstanceReport,
@@ -29,17 +20,4 @@ from pdpbook.per_instance.people import (
     per_instance_epsilon,
     per_instance_losses,
     stream_per_instance,
-)
-from pdpbook.per_instance.refits import (
-    KernelLeaveOneOut,
-    NewtonLeaveOneOut,
-    kernel_leave_one_out,
-    logistic_leave_one_out,
-    logistic_ridge,
-)
-from pdpbook.per_instance.smooth import (
-    OutputLosses,
-    output_perturbation_losses,
-    release_intervals,
-    stationary_shift,
 )

@@ -2,12 +2,11 @@
 
 The covariance of the minimizer carries information too, so no Gaussian formula applies; the loss
 of a person is a quadratic of two normal numbers. Noise that does not look at the data is in
-`smooth`, the mechanism with a promise for everybody in `objective_perturbation`.
+`lab.chapters`, the mechanism with a promise for everybody in `objective_perturbation`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from scipy.optimize import elementwise
 from pdpbook import Floats, check
 from pdpbook.noise.profiles import places
 from pdpbook.per_instance.ops import Profile
-from pdpbook.ridge import leave_one_out
 
 REACH = 10.0  # standard deviations kept; what is left has probability below 1e-22
 NODES, WEIGHTS = (np.polynomial.legendre.leggauss(12) + np.array([[1.0], [0.0]])) / 2  # a panel
@@ -127,65 +125,6 @@ def _excess(epsilon: Floats, delta: Floats, mu: Floats, rho: Floats, tau: Floats
     found = np.maximum(*objective_perturbation_profile(epsilon, mu, rho, tau))
     # 1e-12 for the rounding of logarithms: what is kept is kept without them too
     return np.asarray(np.log(np.maximum(found, 1e-300)) - np.log(delta) + 1e-12)
-
-
-@dataclass(frozen=True)
-class ObjectiveLosses:
-    """Everybody's loss under objective perturbation; depends on the data, and is no promise."""
-
-    leverage: Floats  #: shape (n,), against the fit without the person
-    scaled_residual: Floats  #: shape (n,), norm of x times the residual, in noise units
-    spread: Floats  #: shape (n,), norm of x times the norm of its image under the inverse Hessian
-    epsilon: Floats  #: shape (n,), at the given delta, the worse direction
-
-
-def objective_perturbation_losses(
-    X: ArrayLike, y: ArrayLike, lam: float, sigma: float, delta: float
-) -> ObjectiveLosses:
-    r"""Every participant's per-instance loss under objective perturbation, from one factorization.
-
-    Parameters
-    ----------
-    X : array_like, shape (n, d)
-        One row a person.
-    y : array_like, shape (n,)
-        Labels.
-    lam : float
-        Penalty, above 0, against the *sum* of squares.
-    sigma : float
-        Standard deviation of the tilt, :math:`\varsigma`.
-    delta : float
-        Failure probability in (0, 1).
-
-    Returns
-    -------
-    ObjectiveLosses
-        A report about these data, not a promise.
-
-    Notes
-    -----
-    Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. A row of zeros
-    changes nothing, and loses nothing.
-
-    Examples
-    --------
-    >>> X, y = [[1.0], [0.5], [-1.0]], [1.0, 0.0, 0.5]
-    >>> objective_perturbation_losses(X, y, lam=1.0, sigma=2.0, delta=1e-3).epsilon.round(2)
-    array([7.  , 0.56, 6.32])
-    """
-    X, y = check.design(X, y)
-    lam, sigma, delta = check.number(lam, "lam"), check.number(sigma, "sigma"), check.delta(delta)
-    fit = leave_one_out(X, y, lam, np.ones(len(y)))
-    inverse = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T).T
-    length = np.linalg.norm(X, axis=1)
-    spread = length * np.linalg.norm(inverse, axis=1) * (1 + fit.leverage)
-    rho = length * np.abs(fit.residual) / sigma
-    present = length > 0
-    epsilon = np.zeros(len(y))
-    epsilon[present] = objective_perturbation_epsilon(
-        delta, fit.leverage[present], rho[present], spread[present]
-    )
-    return ObjectiveLosses(fit.leverage, rho, spread, epsilon)
 
 
 def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> list[Floats]:

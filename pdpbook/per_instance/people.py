@@ -2,8 +2,7 @@
 
 Two passes over blocks of people: the first makes one triangular factor of the design, by QR of the
 factors of its blocks; the second has everybody's leverage and residual, hence their loss, by `ops`.
-Every result depends on the data: a report for the curator, not a promise. Replacing a person, and
-several releases, are in `pairs`.
+Every result depends on the data: a report for the curator, not a promise.
 """
 
 from __future__ import annotations

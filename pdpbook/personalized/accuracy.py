@@ -276,7 +276,7 @@ def objective_error(
 
     Notes
     -----
-    Statement ``thm-objective-accuracy`` (ours), chapter *personalized/accuracy*. NOT private.
+    Statement ``thm-objective-accuracy`` (ours), page *personalized/accuracy_bounds*. NOT private.
 
     Examples
     --------

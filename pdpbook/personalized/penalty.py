@@ -71,7 +71,7 @@ def prediction_error_bound(
 
     Notes
     -----
-    Statement ``prop-public-prediction-error`` (ours), chapter *personalized/accuracy*. No record
+    Statement ``prop-public-prediction-error`` (ours), page *personalized/penalty*. No record
     enters.
 
     Examples
@@ -118,7 +118,7 @@ def public_penalty(
 
     Notes
     -----
-    Statement ``prop-public-prediction-error`` (ours), chapter *personalized/accuracy*. The choice
+    Statement ``prop-public-prediction-error`` (ours), page *personalized/penalty*. The choice
     costs no budget: it is a function of public numbers.
 
     Examples

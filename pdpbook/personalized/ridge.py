@@ -84,7 +84,7 @@ class PDPRidge(CubeRegressor):
     ``thm-joint-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
     ``prop-solver-tolerance``, chapter *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours),
     chapter *personalized/pdp_op_data*; ``thm-profile-calibration`` (ours) for `delta`, chapter
-    *personalized/beyond*.
+    *personalized/steps*.
 
     The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
     which is charged: :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less

@@ -84,7 +84,7 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
     Notes
     -----
     Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
-    *personalized/beyond*. Between two budgets the left side is linear in m: sorting and cumulative
+    *personalized/steps*. Between two budgets the left side is linear in m: sorting and cumulative
     sums of positive terms give the root exactly.
 
     Examples
@@ -217,12 +217,8 @@ def sensitivity_weights(
     ----------
     epsilon : array_like, shape (n,)
         Budgets in nats, finite and at least 0, above 0 for somebody.
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of squares.
-    d : int
-        Number of features, a constant one included.
-    row_norm : float, optional
-        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+    lam, d, row_norm
+        As in `capped_sensitivity`.
 
     Returns
     -------

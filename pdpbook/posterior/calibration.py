@@ -139,9 +139,9 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is out of range, or no inverse temperature keeps the budget: a draw reveals
-        its covariance too, and only a larger penalty lowers that.
+    ValueError
+        If no inverse temperature keeps the budget: a draw reveals its covariance too, and only a
+        larger penalty lowers that.
 
     Notes
     -----
@@ -214,10 +214,8 @@ class AdaptivePlan:
 
     Parameters
     ----------
-    epsilon : float
-        Budget in nats, above 0.
-    delta : float
-        In (0, 1).
+    epsilon, delta
+        As in `largest_scaled_residual`.
     d : int
         Dimension of the coefficients.
     n_max : int

@@ -57,9 +57,12 @@ class Frame:
         """Root mean squares for second moments V, or for a bound on their trace."""
         d = len(self.step)
         axes = [_root(law, np.outer(e, e)) for e in np.eye(self.order)[:d]]
-        places = self.moments(np.zeros((1, d))), self.moments(at)
-        ends = (self.half * _root(law, moments) for moments in places)
+        ends = (self.prediction(law, rows) for rows in (np.zeros((1, d)), at))
         return Sizes(np.asarray(self.half * self.step * axes, dtype=float), *ends)
+
+    def prediction(self, law: Any, at: Floats | None = None) -> float:
+        """The same of predictions alone."""
+        return self.half * _root(law, self.moments(at))
 
 
 def _joined(rows: Floats, constant: float | None) -> Floats:

@@ -86,7 +86,7 @@ class Reported:
         if one and not isinstance(crowd.epsilon, str):  # whether anybody is left out is not said
             level = f"{np.max(crowd.epsilon):g} nats, 0 for whoever takes no part"
             self.noise_ = replace(self.noise_, budget=level)
-        moved = self.noise_.frame.sizes(self.noise_.covariance, None).prediction
+        moved = self.noise_.frame.prediction(self.noise_.covariance)
         width = self.noise_.width
         if width is not None and not moved <= width:
             advise(

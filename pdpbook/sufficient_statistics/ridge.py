@@ -63,7 +63,7 @@ def statistics_constant(
 
     Notes
     -----
-    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/beyond*.
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/sums*.
     Both :math:`D_1` are attained. :math:`D_2^2` is attained where :math:`\frac32s^2` is a whole
     number or at least d (centered: for even d), and is at most 1/4 (1/8) too large elsewhere.
 
@@ -160,7 +160,7 @@ class SufficientStatisticsRidge(CubeRegressor):
     Notes
     -----
     Statements ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter
-    *personalized/beyond*.
+    *personalized/sums*.
 
     Examples
     --------

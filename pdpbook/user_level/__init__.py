@@ -1,12 +1,6 @@
 """Means, quantiles and fits that protect a person with all of their records."""
 
-from pdpbook.user_level.erm.bounds import (
-    calibrate_rho,
-    convergence_constant,
-    descent_bound,
-    erm_tradeoff,
-    user_volume,
-)
+from pdpbook.user_level.erm.bounds import calibrate_rho, convergence_constant, erm_tradeoff
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.estimator import WeightedERM
 from pdpbook.user_level.erm.losses import ball_minimizer
@@ -18,12 +12,7 @@ from pdpbook.user_level.quantiles.accuracy import (
     weighted_dkw,
 )
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw
-from pdpbook.user_level.quantiles.mechanisms import (
-    bisection_law,
-    private_quantile,
-    quantile_by_bisection,
-    quantile_law,
-)
+from pdpbook.user_level.quantiles.mechanisms import private_quantile, quantile_law
 from pdpbook.user_level.weights import (
     SampleLimit,
     TradeoffWeights,

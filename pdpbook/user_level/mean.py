@@ -6,7 +6,6 @@ which row is public. The weights come from `weights`, which has never seen a lab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,22 +17,12 @@ from pdpbook import Floats, check
 from pdpbook._domain import labels_of, refuse_few, row_count
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, setting
-from pdpbook.frames.users import PeopleWithRows, UserRegressor, limit_on_rows
+from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor, limit_on_rows
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import ProductLaw
 from pdpbook.reports.frames import mean_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.user_level.weights import limit_rows, sample_limit, tradeoff_weights
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What is fixed before a label is looked at."""
-
-    row_weights: Floats  #: shape (n,), one a row of those who take part, summing to 1
-    scale: float  #: of the Laplace noise
-    each: dict[str, Floats]  #: attributes of the fitted estimator, one number a user
-    public: dict[str, Any]  #: the others
 
 
 @mechanism
@@ -58,7 +47,7 @@ class UserMean(UserRegressor):
 
     def law(self, people: PeopleWithRows) -> ProductLaw:
         plan = people.plan
-        return ProductLaw(np.array([plan.row_weights @ people.y]), np.array([plan.scale]))
+        return ProductLaw(np.array([plan.weights @ people.y]), np.array([plan.scale]))
 
     def promise(self, people: PeopleWithRows) -> PureDP:
         return PureDP(people.promised, neighbors="user")
@@ -68,12 +57,12 @@ class UserMean(UserRegressor):
         raise NotImplementedError
 
     def weighing(
-        self, row_weights: Floats, users: Users, budgets: Floats, each: Any = (), **report: Any
+        self, row_weights: Floats, users: Users, budgets: Floats, **attributes: Any
     ) -> Plan:
         """Return the plan with these weights of rows: the noise follows."""
         scale = self.noise_scale(row_weights, users, budgets)
         exposure = self.width() * self.contributions(row_weights, users) / scale
-        return Plan(row_weights, scale, {"exposure_": exposure, **dict(each)}, report)
+        return Plan(row_weights, scale, exposure, **attributes)
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
@@ -168,7 +157,7 @@ class WeightedMean(UserMean):
         top = float(budgets.max())
         best = tradeoff_weights(users.sizes, self.tradeoff(top), budgets / top)
         rows, each = best.row_weights[users.codes], {"weights_": best.weights}
-        return self.weighing(rows, users, budgets, each, h_=best.h)
+        return self.weighing(rows, users, budgets, each=each, public={"h_": best.h})
 
 
 @mechanism
@@ -222,4 +211,4 @@ class SampleLimitedMean(UserMean):
             most = min(most, int(self.max_rows))
         rng = np.random.default_rng(self.selection_seed)
         kept = limit_rows(users.codes, most, rng=rng)
-        return self.weighing(kept / kept.sum(), users, budgets, max_rows_=most)
+        return self.weighing(kept / kept.sum(), users, budgets, public={"max_rows_": most})

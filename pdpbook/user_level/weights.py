@@ -173,10 +173,8 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
 
     Parameters
     ----------
-    sizes : array_like, shape (m,)
-        Rows of each user: whole numbers, at least 1.
-    tradeoff : float
-        As in `tradeoff_weights`; ``inf`` keeps everything.
+    sizes, tradeoff
+        As in `tradeoff_weights`; a trade-off of ``inf`` keeps everything.
     integer : bool, default True
         Whether the threshold must be whole, as it must when rows are kept or not; otherwise the
         minimum over all real thresholds between the smallest and the largest size.

@@ -94,7 +94,7 @@ class ColumnForUser(SampleLimitedRegression):
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
         plan = super().plan(X, users, epsilon)
-        scale = self.width() * np.abs(plan.C).sum(axis=0).max() / epsilon.min()
+        scale = self.width() * np.abs(plan.weights).sum(axis=0).max() / epsilon.min()
         return replace(plan, scale=float(scale))
 
 

@@ -10,30 +10,44 @@ import re
 import nbformat
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import expit, logit
-from scipy.stats import beta, binom, dlaplace, norm
+from scipy.stats import beta, binom, dlaplace, ks_2samp, laplace, norm
 from support import ROOT
 
-from pdpbook import minimal
+from pdpbook import minimal, noise
 from pdpbook.guarantees import PureDP
 from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile
-from pdpbook.personalized import PDPRidge, pdp_weights, threshold_budgets
-from pdpbook.ridge import leave_one_out
+from pdpbook.personalized import (
+    PDPRidge,
+    PersonalizedMean,
+    mean_square_error,
+    pdp_weights,
+    threshold_budgets,
+)
+from pdpbook.ridge import leave_one_out, weighted_ridge
+from pdpbook.sensitivity import capped_sensitivity, ridge_constant
+from pdpbook.sufficient_statistics import SufficientStatisticsRidge
 from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
 PAGES = {
     "coin": "book/foundations/coins",
     "budget": "book/personalized/pdp_op",
+    "errors": "book/personalized/accuracy",
     "profile": "book/per_instance/ops",
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
     "ridge": "book/foundations/ridge",
+    "replace": "book/personalized/sensitivity",
     "odds": "book/foundations/promises",
     "audit": "book/foundations/audits",
     "member": "book/pac/membership",
+    "levels": "book/per_instance/definitions",
+    "shapes": "book/foundations/noise",
+    "sums": "book/personalized/sums",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -148,6 +162,25 @@ def test_noise_weights_and_slopes_are_those_of_the_package(ask, own):
         np.testing.assert_allclose(rule["shares"], shares, rtol=EXACT)
 
 
+@pytest.mark.parametrize("lam", [0.01, 1 / 9, 2.0])
+@pytest.mark.parametrize(("members", "factor"), [(1800, 1), (400, 0.1), (12_000, 5)])
+def test_parts_of_the_error_are_those_of_the_package(ask, members, factor, lam):
+    data = data_of("errors")
+    own = [e * factor if k in data["careful"] else e for k, e in enumerate(data["budgets"])]
+    [found] = ask("errors.solve", [[data, {"members": members, "lam": lam, "factor": factor}]])
+    x = np.sqrt(np.full((members, 1), data["second"]))  # only the mean of the squares counts
+    budgets = np.repeat(own, members // 5)
+    eta = PDPRidge(lam, proof="published").output_law(x, x[:, 0], epsilon=budgets).eta
+    known = {"theta": [data["theta"]], "sigma": data["sigma"]}
+    exact = mean_square_error(x, lam, pdp_weights(budgets), eta, **known)
+    equal = mean_square_error(x, lam, None, eta, **known).label_noise
+    assert found["penalty"] == pytest.approx(exact.bias, rel=EXACT)
+    assert found["noise"] == pytest.approx(exact.privacy_noise, rel=EXACT)
+    assert found["equal"] == pytest.approx(equal, rel=EXACT)
+    assert found["less"] == pytest.approx(exact.label_noise - equal, abs=EXACT * equal)
+    assert found["all"] == pytest.approx(exact.total, rel=EXACT)
+
+
 CROWDS = [
     [1, 2, 10],
     [5],
@@ -216,6 +249,25 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
         np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
 
 
+@pytest.mark.parametrize("crowd", range(3))
+@pytest.mark.parametrize("record", [(0.0, 1.0), (0.55, -0.2), (1.0, -1.0)])
+def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record):
+    data = data_of("replace")
+    assert data["published"] == ridge_constant(data["lam"], 1, "published") / data["people"]
+    assert data["smallest"] == capped_sensitivity(1 / data["people"], data["lam"], 1)
+    kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
+    x, y = kinds
+    x = [x, 0 * x, 0 * x + 1][crowd]
+    slopes = [
+        weighted_ridge(np.append(x, u)[:, None], np.append(y, v), data["lam"])[0]
+        for u, v in (data["old"], record)
+    ]
+    [found] = ask("replace.solve", [[data, crowd, *record]])
+    assert [found["before"], found["after"]] == pytest.approx(slopes, rel=EXACT)
+    assert found["move"] == pytest.approx(abs(slopes[1] - slopes[0]), rel=EXACT)
+    assert found["move"] <= data["smallest"]
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 10.0])
 def test_clouds_and_beliefs_are_those_of_the_noise(ask, epsilon):
     data = data_of("odds")
@@ -267,45 +319,162 @@ def test_chances_that_an_audit_notices_are_sums_over_all_counts(ask, claimed, sp
     assert least == pytest.approx(np.log(low / high), rel=1e-9)
 
 
-def best_rates(notes, who, noise):
-    """The best guess from the total, by crossings of the two densities; without noise by counting."""
+def best_rates(notes, who, size):
+    """The best guess from the total, by crossings of two densities; without noise by counting."""
     groups = np.array(list(itertools.product([0, 1], repeat=len(notes))))
     at = [groups[groups[:, who] == k] @ np.array(notes) for k in (0, 1)]
-    if not noise:
+    if not size:
         both = [np.bincount(one, minlength=sum(notes) + 1) for one in at]
         return np.maximum(*both).sum() / len(groups), 1
 
     def gap(x):
-        return np.subtract(*[norm.pdf(x, one[:, None], noise).mean(axis=0) for one in at])
+        return np.subtract(*[norm.pdf(x, one[:, None], size).mean(axis=0) for one in at])
 
-    grid = np.linspace(-9 * noise, sum(notes) + 9 * noise, 20_001)
+    grid = np.linspace(-9 * size, sum(notes) + 9 * size, 20_001)
     turns = np.flatnonzero(np.diff(np.sign(gap(grid))))
     cuts = [brentq(lambda x: gap(np.array([x]))[0], *grid[k : k + 2], xtol=1e-13) for k in turns]
     edges = np.r_[-np.inf, cuts, np.inf]
-    mass = [np.diff(norm.cdf(edges, one[:, None], noise).mean(axis=0)) for one in at]
-    return np.maximum(*mass).sum() / 2, gaussian_success_rate(notes[who] / noise)
+    mass = [np.diff(norm.cdf(edges, one[:, None], size).mean(axis=0)) for one in at]
+    return np.maximum(*mass).sum() / 2, gaussian_success_rate(notes[who] / size)
 
 
 @pytest.mark.parametrize("who", range(5))
 def test_best_rates_of_members_are_those_of_the_listed_groups(ask, who):
     data = data_of("member")
-    for noise in data["levels"]:
-        [found] = ask("member.rates", [[data, who, noise]])
-        board, informed = best_rates(data["notes"], who, noise)
+    for size in data["levels"]:
+        [found] = ask("member.rates", [[data, who, size]])
+        board, informed = best_rates(data["notes"], who, size)
         np.testing.assert_allclose([found["board"], found["all"]], [board, informed], atol=2e-6)
     [right] = ask("member.rates", [[data, 0, 0]])
     assert data["guesses"][data["right"]] == "80 %"
     assert f"{100 * right['board']:.0f} percent" in data["answer"]
 
 
-@pytest.mark.parametrize(("who", "noise"), [(0, 0), (3, 4), (4, 24)])
-def test_the_best_guesser_of_a_thousand_rounds_has_the_best_rate(ask, who, noise):
+@pytest.mark.parametrize(("who", "size"), [(0, 0), (3, 4), (4, 24)])
+def test_the_best_guesser_of_a_thousand_rounds_has_the_best_rate(ask, who, size):
     data, rounds = data_of("member"), 20_000
     [[rate], [right]] = (
-        ask(f"member.{name}", [[data, who, noise, *more]])
+        ask(f"member.{name}", [[data, who, size, *more]])
         for name, more in (("rates", []), ("machine", [rounds]))
     )
     assert abs(right / rounds - rate["board"]) < 5 * np.sqrt(0.25 / rounds)  # once in two million
+
+
+@pytest.mark.parametrize("who", range(5))
+@pytest.mark.parametrize("own", [0.0, 1.7, 5.0])
+def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
+    data = data_of("levels")
+    answers = np.array(data["answers"])
+    answers[who] = own
+    [found] = ask("levels.solve", [[answers.tolist(), data]])
+
+    def losses(given):
+        fit = leave_one_out(np.ones((len(given), 1)), given, lam=0)
+        return np.abs(fit.move[:, 0]) / data["noise"]
+
+    mine = {key: [one[key] for one in found["people"]] for key in ("others", "loss", "bound")}
+    np.testing.assert_allclose(mine["loss"], losses(answers), rtol=EXACT, atol=1e-15)
+    slow = minimal.instance_sensitivity(np.mean, answers) / data["noise"]
+    np.testing.assert_allclose(mine["loss"], slow, rtol=EXACT, atol=1e-15)
+    for k in range(5):
+        rest = np.delete(answers, k)
+        assert mine["others"][k] == pytest.approx(rest.mean(), rel=EXACT)
+        any_answer = [
+            losses(np.r_[rest, v])[-1] for v in np.linspace(data["low"], data["high"], 51)
+        ]
+        assert mine["bound"][k] == pytest.approx(max(any_answer), rel=EXACT)
+    corners = itertools.product([data["low"], data["high"]], repeat=5)
+    worst = max(losses(np.array(corner, dtype=float)).max() for corner in corners)
+    assert found["promise"] == pytest.approx(worst, rel=EXACT)
+
+
+@pytest.mark.parametrize("d", [1, 2, 10, 40])
+def test_lengths_and_clouds_are_those_of_the_noises(ask, d):
+    data, rng = data_of("shapes"), np.random.default_rng(1)
+    assert data["sigma"] == pytest.approx(1 / noise.gaussian_mu(1.0, 1e-6), rel=EXACT)
+    radius = noise.l2_laplace_radius(d, data["epsilon"])
+    [found] = ask("shapes.lengths", [[data, d]])
+    assert found["round"] == pytest.approx(np.sqrt(radius.moment(2)), rel=EXACT)
+    scale = np.sqrt(d) / data["epsilon"]  # a move of length 1 has an l1 length of at most root d
+    assert found["laplace"] == pytest.approx(np.sqrt(2 * d) * scale, rel=EXACT)
+    assert found["gauss"] == pytest.approx(data["sigma"] * np.sqrt(d), rel=EXACT)
+    [clouds] = ask("shapes.draws", [[data, d]])
+    exact = {
+        "laplace": rng.laplace(scale=scale, size=(20_000, d)),
+        "round": noise.sample_l2_laplace(d, data["epsilon"], 20_000, rng=rng),
+        "gauss": rng.normal(scale=data["sigma"], size=(20_000, d)),
+    }
+    for name, theirs in exact.items():
+        mine = np.array(clouds[name])
+        for k in range(min(d, 2)):  # false alarms: 21 tests at one in a million
+            assert ks_2samp(mine[:, k], theirs[:, k]).pvalue > 1e-6
+            assert ks_2samp(1.6 * mine[:, k], theirs[:, k]).pvalue < 0.05
+        assert d > 1 or not mine[:, 1].any()
+    if d == 10:
+        assert data["guesses"][data["right"]] == f"about {found['round']:.0f}"
+
+
+def club(data, lam, members):
+    """Releases of 90 members, all budgets times a factor: noise on the fit, on the sums, a mean."""
+    x = np.tile(np.arange(0.5, 18) / 18, 5)
+    y = data["truth"] * x + np.random.default_rng(1).uniform(-0.2, 0.2, 90)
+    budgets = np.repeat([0.5, 0.2, 0.1, 0.2, 1.0], 18) * members / 90
+    models = PDPRidge(lam), SufficientStatisticsRidge(lam), PersonalizedMean()
+    return [model.output_law(x[:, None], y, epsilon=budgets) for model in models]
+
+
+def over_noise(of, S, lam, beta):
+    """The mean of a function of max(S + N, 0) + lam, N of the Laplace distribution."""
+    noise = laplace(scale=beta)
+    grid = np.geomspace(1e-3, 45, 40) * beta
+    pieces = sorted({-S, 0.0, *grid, *(-grid[grid < S])})
+    total = noise.cdf(-S) * of(lam)
+    for low, high in itertools.pairwise(pieces):
+        total += quad(lambda N: noise.pdf(N) * of(S + N + lam), low, high, epsabs=1e-13)[0]
+    return total
+
+
+@pytest.mark.parametrize("members", [45, 90, 900, 9000])
+@pytest.mark.parametrize("place", [0, 12, 20, 33, 40])
+def test_noise_on_fit_and_sums_is_that_of_the_package(ask, members, place):
+    data = data_of("sums")
+    lam, truth = data["lams"][place], data["truth"]
+    fit, sums, mean = club(data, lam, members)
+    [found] = ask("sums.solve", [[data, lam, members]])
+    assert found["slope"] == pytest.approx(fit.center[0], rel=EXACT)
+    assert found["fit"]["noise"] == pytest.approx(1 / fit.eta, rel=EXACT)
+    square = (fit.center[0] - truth) ** 2 + 2 / fit.eta**2
+    assert found["fit"]["miss"] == pytest.approx(np.sqrt(square / 3), rel=EXACT)
+    (S, b), [beta, other] = sums.center, sums.scale
+    assert found["sums"]["scale"] == pytest.approx(beta, rel=EXACT)
+    assert other == beta
+    exact = over_noise(
+        lambda D: ((b**2 + 2 * beta**2) / D**2 - 2 * truth * b / D + truth**2) / 3, S, lam, beta
+    )
+    assert found["sums"]["miss"] == pytest.approx(np.sqrt(exact), rel=1e-8)
+
+    def length(D):
+        off = abs(b - fit.center[0] * D)
+        return (off + beta * np.exp(-off / beta)) / D
+
+    assert found["sums"]["noise"] == pytest.approx(over_noise(length, S, lam, beta), rel=1e-8)
+    draws = sums.sample(400_000, rng=np.random.default_rng(3))
+    slopes = draws[:, 1] / (np.maximum(draws[:, 0], 0) + lam)
+    off = np.abs(slopes - fit.center[0])
+    assert abs(off.mean() - found["sums"]["noise"]) < 5 * off.std() / np.sqrt(len(off))
+    [low, high] = ask("sums.quantile", [[data, lam, members, p] for p in (0.1, 0.9)])
+    for value, p in ((low, 0.1), (high, 0.9)):
+        assert np.mean(slopes < value) == pytest.approx(p, abs=0.0025)  # five standard errors
+    assert found["constant"]["noise"] == pytest.approx(1 / mean.eta, rel=EXACT)
+    level = truth**2 / 12 + (mean.center[0] - truth / 2) ** 2 + 2 / mean.eta**2
+    assert found["constant"]["miss"] == pytest.approx(np.sqrt(level), rel=EXACT)
+
+
+def test_the_guess_about_the_sums_has_the_right_answer(ask):
+    data = data_of("sums")
+    [found] = ask("sums.solve", [[data, data["lam"], data["members"]]])
+    assert data["guesses"][data["right"]] == "less than a third as long"
+    assert 0.25 < found["sums"]["noise"] / found["fit"]["noise"] < 1 / 3
 
 
 def test_small_scripts_that_ask_nobody():
@@ -460,6 +629,25 @@ def test_a_guess_shows_the_wedges_and_how_long_the_noise_is(visit):
     assert "leaves out Ben, Chi and Dora" in said(tab)
 
 
+def test_a_guess_shows_the_parts_of_the_error(visit):
+    tab = visit("errors")
+    bar = tab.locator(".explore svg[role=img]").first
+    slider = tab.get_by_role("slider", name="Members")
+    assert bar.locator("rect").count() == 1
+    assert not slider.is_visible()
+    tab.get_by_role("button", name="listening less").click()
+    assert said(tab).startswith(
+        "Not quite: the noise adds 0.02 to the mean square error, "
+        "listening less to the careful 0.00016."
+    )
+    assert bar.locator("rect").count() == 5
+    assert number(r"typical error is ([\d.]+) minutes", said(tab)) == 0.19
+    slider.focus()
+    tab.keyboard.press("End")
+    assert number(r"typical error is ([\d.]+) minutes", said(tab)) == 0.125
+    assert "the penalty makes 100 %" in said(tab)
+
+
 def test_a_budget_dragged_by_mouse(visit):
     tab = visit("budget")
     slider = tab.get_by_role("slider", name="Chi's budget")
@@ -573,6 +761,29 @@ def test_a_result_is_clicked_and_moves_the_belief(visit):
     assert re.search(AFTER, said(tab))[1] == "0.1"
 
 
+LENGTHS = (
+    r"is ([\d.]+) for Laplace noise on each number, ([\d.]+) for round noise, and ([\d.]+) for"
+)
+
+
+def test_more_numbers_need_longer_noise(visit):
+    tab = visit("shapes")
+    curves = tab.locator(".explore svg[role=img]").nth(1).locator("svg path[stroke-width='2.5']")
+    slider = tab.get_by_role("slider", name="Published numbers")
+    assert "typical length of 2.45." in said(tab)
+    assert curves.count() == 0
+    assert not slider.is_visible()
+    tab.get_by_role("button", name="about 100").click()
+    assert said(tab).startswith("Not quite: with 10 numbers it is 10.5. With d = 10 ")
+    assert curves.count() == 3
+    assert re.search(LENGTHS, said(tab)).groups() == ("14.1", "10.5", "13.4")
+    slider.focus()
+    tab.keyboard.press("Home")
+    assert re.search(LENGTHS, said(tab)).groups() == ("1.41", "1.41", "4.22")
+    tab.keyboard.press("End")
+    assert re.search(LENGTHS, said(tab)).groups() == ("56.6", "40.5", "26.7")
+
+
 STRUCK = """() => {
   const found = [], range = document.querySelectorAll(".explore input[type=range]")[1];
   for (range.value = 0; ; range.value = +range.value + 1) {
@@ -632,6 +843,49 @@ def test_a_point_is_dragged_and_the_fit_without_it_stays(visit, touch):
     if not touch:
         tab.mouse.move(x, y)  # let go: the point stays
         assert said(tab) == after
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("levels", viewport=size, has_touch=touch, is_mobile=touch)
+    assert not tab.get_by_label("Member", exact=True).is_visible()
+    tab.get_by_role("button", name="only Chi's").click()
+    assert said(tab).startswith(
+        "Not quite: everyone's, Chi's own from 0.5 to 0.1 and Ben's from 0 to 0.1."
+    )
+    grip = tab.locator(".explore-grip circle").nth(1)
+    x, y = pull(tab, grip, -60, 0, touch)
+    text = said(tab)
+    own = float(tab.get_by_role("slider", name="Answer (hours)").get_attribute("aria-valuetext"))
+    assert own > 2.3
+    answers = np.array(data_of("levels")["answers"])
+    answers[2] = own
+    loss = minimal.instance_sensitivity(np.mean, answers)[2]
+    assert number(r"= ([\d.]+)\. With these others", text) == float(f"{loss:.3g}")
+    assert number(r"at most ([\d.]+), whatever Chi answers", text) == 0.5
+    assert text.endswith("Promised: at most 1, with any others.")
+    if not touch:
+        tab.mouse.move(x, y)  # let go: the answer stays
+        assert said(tab) == text
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("replace", viewport=size, has_touch=touch, is_mobile=touch)
+    assert "after your guess" in said(tab)
+    assert not tab.get_by_label("The others train", exact=True).is_visible()
+    tab.get_by_role("button", name="about 0.3").click()
+    assert said(tab).startswith("Right: the farthest move that we know is 0.338,")
+    tab.get_by_label("The others train", exact=True).select_option(index=1)
+    grip = tab.locator(".explore-grip circle").nth(1)
+    pull(tab, grip, -200, -200, touch)  # beyond the corner: it stays in the square
+    assert tab.get_by_role("slider", name="New record, y").get_attribute("aria-valuetext") == "-1"
+    assert number(r"moves by ([\d.]+):", said(tab)) == 0.333
+    tab.get_by_label("The others train", exact=True).select_option(index=2)
+    assert number(r"moves by ([\d.]+):", said(tab)) == 0.04
+    assert tab.locator(".explore svg text").get_by_text("0.333", exact=True).count() == 1  # so far
 
 
 def test_another_crowd_has_other_limits(visit):

@@ -1,8 +1,12 @@
-"""What is drawn, what is folded, and what is left of a page without scripts."""
+"""What is drawn and folded, where one goes next, and what is left of a page without scripts."""
+
+import itertools
 
 import pytest
+import yaml
+from bs4 import BeautifulSoup
 from drive import TYPESET
-from support import serving
+from support import ROOT, serving
 
 
 def test_every_icon_is_drawn(browser, address):
@@ -115,5 +119,29 @@ def test_search_finds_a_function_and_its_statement(browser, address):
     with browser.new_context() as context:
         tab = context.new_page()
         tab.goto(address + "search.html?q=l2_laplace_profile")
-        tab.wait_for_selector("#search-results li a[href$='noise.html#thm-l2-laplace-profile']")
+        tab.wait_for_selector("#search-results li a[href$='profiles.html#thm-l2-laplace-profile']")
         tab.wait_for_selector("#search-results li a[href$='#pdpbook.noise.l2_laplace_profile']")
+
+
+# --- from page to page ---------------------------------------------------------------------------
+
+
+def test_previous_and_next_lead_from_chapter_to_chapter(folder):
+    """A page below a chapter leads back to it, and on to what comes after it."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    chapters = [one for part in toc["parts"] for one in part["chapters"]]
+
+    def ways(page):
+        soup = BeautifulSoup((folder / f"{page}.html").read_text("utf-8"), "html.parser")
+        found = [
+            soup.select_one(f".prev-next-area a.{side}") for side in ("left-prev", "right-next")
+        ]
+        return [(folder / page).parent.joinpath(a["href"]).resolve() if a else None for a in found]
+
+    pages = {one["file"]: (folder / f"{one['file']}.html").resolve() for one in chapters}
+    for one, two in itertools.pairwise(chapters):
+        assert ways(one["file"])[1] == pages[two["file"]]
+        assert ways(two["file"])[0] == pages[one["file"]]
+        below = [page["file"] for page in one.get("sections", ())]
+        after = [*((folder / f"{page}.html").resolve() for page in below), pages[two["file"]]][1:]
+        assert [ways(page) for page in below] == [[pages[one["file"]], page] for page in after]

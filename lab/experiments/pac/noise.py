@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from lab.chapters import PrintedMoments, printed_moments
 from lab.experiments.pac.cells import (
     COLUMNS,
     FOLDS,
@@ -29,13 +30,7 @@ from lab.experiments.pac.cells import (
 )
 from lab.experiments.pac.runs import pac_weights, printed_weights, rescaled, scores
 from pdpbook import Floats
-from pdpbook.pac import (
-    CalibratedRelease,
-    Pool,
-    PrintedMoments,
-    calibrate_release,
-    printed_moments,
-)
+from pdpbook.pac import CalibratedRelease, Pool, calibrate_release
 
 ALPHAS = tuple(2.0**k for k in range(-10, 11, 2))  #: every second penalty of Table III
 HALVES = 20_000  # simulated for a calibration

@@ -11,10 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from lab.chapters import PrintedMoments
 from lab.experiments.pac.cells import TARGET, Row, bar, own_rng, start
 from lab.experiments.pac.runs import printed_weights, scores
 from pdpbook import Floats, check
-from pdpbook.pac import Pool, PrintedMoments
+from pdpbook.pac import Pool
 
 Masks = NDArray[np.bool_]
 
@@ -154,7 +155,7 @@ def _read(
 
 
 def _loop(pool: Pool, rng: np.random.Generator) -> dict[str, PrintedMoments]:
-    """`pac.printed_moments` in two bases from the same pairs, everybody's at once."""
+    """`chapters.printed_moments` in two bases from the same pairs, everybody's at once."""
     weights = _fits(pool, pool.sample(HALVES, 0.5, rng))
     turned = np.linalg.svd(weights - weights.mean(axis=0), full_matrices=False)[2].T
     bases = {"unit": np.eye(pool.p), "svd": turned}

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lab.chapters import PrintedMoments, pac_design, printed_noise
 from pdpbook import Floats, check, datasets
 from pdpbook.pac import (
     CalibratedRelease,
     Pool,
-    PrintedMoments,
     conditional_success_rate,
-    printed_noise,
     success_rate_to_snr,
     whitener,
 )
@@ -40,7 +39,7 @@ def pool_of(name: str, *, raw: bool = False) -> tuple[Floats, Floats]:
     Parameters
     ----------
     name : {"lenses", "concrete-slump", "automobile"}
-        As for `datasets.pac_design`.
+        As for `chapters.pac_design`.
     raw : bool, default False
         Whether to leave the columns in their own units; by default each has mean 0 and deviation
         1. Not for automobile, where the paper has no such numbers.
@@ -57,7 +56,7 @@ def pool_of(name: str, *, raw: bool = False) -> tuple[Floats, Floats]:
     ValueError
         If `name` is unknown, or `raw` for automobile.
     """
-    X, y = datasets.pac_design(check.choice(name, "name", DATA))
+    X, y = pac_design(check.choice(name, "name", DATA))
     if not raw:
         return X.to_numpy(), y.to_numpy()
     if name == "automobile":

@@ -26,15 +26,15 @@ from pdpbook._domain import (
 from pdpbook._users import Users
 from pdpbook.blocks import in_memory
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
-from pdpbook.frames.users import PeopleWithRows, UserEstimator
+from pdpbook.frames.users import PeopleWithRows, Plan, UserEstimator
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace, gaussian_mu
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
-from pdpbook.user_level.erm.bounds import Plan, calibrate_rho, erm_tradeoff, output_price
+from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff, output_price
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
-from pdpbook.user_level.weights import tradeoff_weights
+from pdpbook.user_level.weights import TradeoffWeights, tradeoff_weights
 
 UNDERFLOW = 1e-150  # the rho of a smaller budget is no float
 DELTA = 1e-6  # of noisy gradients, where none is given
@@ -44,6 +44,10 @@ SOLVER = 1e-11  # gradient norm of a minimizer, in units of the Lipschitz consta
 
 def _logistic(model: Any) -> bool:
     return bool(model.loss == "logistic")
+
+
+def _plan(weights: TradeoffWeights, scale: float, spent: Floats, steps: int) -> Plan:
+    return Plan(weights, scale, spent, {"weights_": weights.weights}, {"steps_": steps})
 
 
 def _price(value: Any, name: str) -> None:
@@ -177,11 +181,11 @@ class WeightedERM(UserEstimator):
         rows = np.argsort(owners.codes, kind="stable")  # all rows of a user together
         starts = np.cumsum(owners.sizes) - owners.sizes
         clips, eta = self.lipschitz() * plan.weights.weights, self.step(plan, X.shape[1])
-        rows_of_users = X[rows], y[rows], c[rows], starts
-        return GradientTranscript(*rows_of_users, clips, self.loss, R, eta, plan.steps, plan.scale)
+        rows_of_users, T = (X[rows], y[rows], c[rows], starts), plan.public["steps_"]
+        return GradientTranscript(*rows_of_users, clips, self.loss, R, eta, T, plan.scale)
 
     def promise(self, people: PeopleWithRows) -> ZeroConcentratedDP | GaussianDP | PureDP:
-        parameter = people.part.everybody(people.plan.promised)
+        parameter = people.part.everybody(self.promised(people.part.epsilon))
         if self.optimizer == "output":
             return PureDP(parameter, neighbors="user")
         kind = ZeroConcentratedDP if self.accounting == "zcdp" else GaussianDP
@@ -191,14 +195,8 @@ class WeightedERM(UserEstimator):
         """Choose weights and noise: what each user may weigh is the square root of their rho."""
         if self.optimizer == "output":  # as computed, and as much again for rounding
             return self.plan_output(budgets, sizes, d, 2 * self.gradient_norm())
-        zcdp, delta = self.accounting == "zcdp", self._delta()
-        if zcdp:
-            promised = calibrate_rho(budgets, delta)
-            tau = np.sqrt(promised)
-        else:
-            values, at = np.unique(budgets, return_inverse=True)
-            promised = np.atleast_1d(gaussian_mu(values, delta))[at]
-            tau = promised / np.sqrt(2)
+        zcdp, promised = self.accounting == "zcdp", self.promised(budgets)
+        tau = np.sqrt(promised) if zcdp else promised / np.sqrt(2)
         A = erm_tradeoff(int(sizes.sum()), d) if self.tradeoff is None else float(self.tradeoff)
         weights = tradeoff_weights(sizes, A, tau)
         t = float(np.max(weights.weights / tau))
@@ -206,7 +204,16 @@ class WeightedERM(UserEstimator):
         T = few if self.steps is None else int(self.steps)
         share = np.minimum(weights.weights / (t * tau), 1.0)
         spent = promised * (share**2 if zcdp else share)
-        return Plan(weights, promised, spent, T, float(self.lipschitz() * t * np.sqrt(2 * T)))
+        return _plan(weights, float(self.lipschitz() * t * np.sqrt(2 * T)), spent, T)
+
+    def promised(self, budgets: Floats) -> Any:
+        """Return the parameter of the promise that budgets are turned into: rho, mu or epsilon."""
+        if self.optimizer == "output":
+            return budgets
+        if self.accounting == "zcdp":
+            return calibrate_rho(budgets, self._delta())
+        values, at = np.unique(budgets, return_inverse=True)
+        return np.atleast_1d(gaussian_mu(values, self._delta()))[at]
 
     def plan_output(
         self, budgets: Floats, sizes: NDArray[np.intp], d: int, gradient_norm: float
@@ -219,7 +226,7 @@ class WeightedERM(UserEstimator):
         weights = tradeoff_weights(sizes, float(A), budgets)
         moves = 2 * (L * weights.weights + gradient_norm) / lam
         scale = float(np.max(moves / budgets))
-        return Plan(weights, budgets, np.minimum(moves / scale, budgets), 0, scale)
+        return _plan(weights, scale, np.minimum(moves / scale, budgets), 0)
 
     def lipschitz(self) -> float:
         """Return the longest gradient per unit weight: of the loss, or what it is clipped to."""
@@ -236,7 +243,7 @@ class WeightedERM(UserEstimator):
         if self.step_size is not None:
             return float(self.step_size)
         squares = self.lipschitz() ** 2 + d * plan.scale**2
-        return float(self.radius / np.sqrt((plan.steps + 1) * squares))
+        return float(self.radius / np.sqrt((plan.public["steps_"] + 1) * squares))
 
     def heard(self, epsilon: Floats, users: Users, d: int) -> Floats:
         """Return the budgets, 0 for those whose charge for the solver costs the others most."""
@@ -342,7 +349,7 @@ class WeightedERM(UserEstimator):
         width = None if _logistic(self) else 2 * frame.half
         d = frame.order
         known = crowd.plan or self.planned(crowd)
-        scale, T = known.scale, known.steps
+        scale, T = known.scale, int(known.public["steps_"])
         if self.optimizer == "output":
             loud: dict[str, Any] = {"rate": 1 / scale, "scale": scale}
             return Noise.of(crowd, frame, (d + 1) * scale**2, exact=True, width=width, **loud)
@@ -355,7 +362,7 @@ class WeightedERM(UserEstimator):
 
         def gain(values: Floats) -> Floats:
             left = (1 - step * smoothness * values[:, None]) ** (steps - 1)
-            return added * np.asarray((left.cumsum(axis=1) ** 2).sum(axis=1)) / (T + 1) ** 2
+            return np.asarray(added * (left.cumsum(axis=1) ** 2).sum(axis=1) / (T + 1) ** 2)
 
         spread = through(frame.kept, gain)
         spread *= min(1.0, most / np.trace(spread))

@@ -116,8 +116,6 @@ def ball_minimizer(
 
     Raises
     ------
-    ValueError
-        If an argument is not finite, out of range or has a wrong shape.
     RuntimeError
         If the gradient norm is not reached: then nothing may be released.
 

@@ -1,8 +1,7 @@
 """Fits without each person, from the fit to everybody: kernel ridge exactly, logistic by Newton.
 
 Kernel ridge works from the kernel matrix, so the features may have any dimension, or infinitely
-many. `lam` is against the *sum* of losses. What leverages and residuals mean is computed in `ops`,
-what a move reveals in `smooth`.
+many. `lam` is against the *sum* of losses.
 """
 
 from __future__ import annotations

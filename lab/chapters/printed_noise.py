@@ -1,7 +1,7 @@
 r"""The printed noise procedure, as printed: for falsifiers and comparisons, never for a release.
 
-Algorithm 2 of Yang (2024) and its public code, written anew with its defects as arguments. What
-it must read is in `differences`, `allocation` and `regression`.
+Algorithm 2 of Yang (2024) and its public code, written anew with its defects as arguments.
+What it must read is in `pdpbook.pac`.
 """
 
 from __future__ import annotations

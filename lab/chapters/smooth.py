@@ -1,7 +1,6 @@
 """What one person moves in a smooth fit, and what Gaussian noise of a fixed shape then reveals.
 
-Stationary points, and intervals from a release. The covariance is fixed here: noise inside the
-objective is in `objective`, posterior sampling in `ops`; fits without a person are in `refits`.
+Stationary points, and intervals from a release; fits without a person are in `refits`.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ from scipy import stats
 
 from pdpbook import Floats, check
 from pdpbook.noise import gaussian_epsilon
+from pdpbook.per_instance import objective_perturbation_epsilon
+from pdpbook.ridge import leave_one_out
 
 
 def stationary_shift(
@@ -213,3 +214,62 @@ def release_intervals(
     quantile = law.ppf((1 + level) / 2)
     reach = quantile * np.sqrt((variance + 1 / gamma) * np.diag(np.linalg.inv(G)))
     return np.stack([release - reach, release + reach], axis=1)
+
+
+@dataclass(frozen=True)
+class ObjectiveLosses:
+    """Everybody's loss under objective perturbation; depends on the data, and is no promise."""
+
+    leverage: Floats  #: shape (n,), against the fit without the person
+    scaled_residual: Floats  #: shape (n,), norm of x times the residual, in noise units
+    spread: Floats  #: shape (n,), norm of x times the norm of its image under the inverse Hessian
+    epsilon: Floats  #: shape (n,), at the given delta, the worse direction
+
+
+def objective_perturbation_losses(
+    X: ArrayLike, y: ArrayLike, lam: float, sigma: float, delta: float
+) -> ObjectiveLosses:
+    r"""Every participant's per-instance loss under objective perturbation, from one factorization.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        One row a person.
+    y : array_like, shape (n,)
+        Labels.
+    lam : float
+        Penalty, above 0, against the *sum* of squares.
+    sigma : float
+        Standard deviation of the tilt, :math:`\varsigma`.
+    delta : float
+        Failure probability in (0, 1).
+
+    Returns
+    -------
+    ObjectiveLosses
+        A report about these data, not a promise.
+
+    Notes
+    -----
+    Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. A row of zeros
+    changes nothing, and loses nothing.
+
+    Examples
+    --------
+    >>> X, y = [[1.0], [0.5], [-1.0]], [1.0, 0.0, 0.5]
+    >>> objective_perturbation_losses(X, y, lam=1.0, sigma=2.0, delta=1e-3).epsilon.round(2)
+    array([7.  , 0.56, 6.32])
+    """
+    X, y = check.design(X, y)
+    lam, sigma, delta = check.number(lam, "lam"), check.number(sigma, "sigma"), check.delta(delta)
+    fit = leave_one_out(X, y, lam, np.ones(len(y)))
+    inverse = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T).T
+    length = np.linalg.norm(X, axis=1)
+    spread = length * np.linalg.norm(inverse, axis=1) * (1 + fit.leverage)
+    rho = length * np.abs(fit.residual) / sigma
+    present = length > 0
+    epsilon = np.zeros(len(y))
+    epsilon[present] = objective_perturbation_epsilon(
+        delta, fit.leverage[present], rho[present], spread[present]
+    )
+    return ObjectiveLosses(fit.leverage, rho, spread, epsilon)
