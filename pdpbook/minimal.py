@@ -41,6 +41,18 @@ def instance_sensitivity(f, data):  # def-instance-sensitivity
     return np.array([np.linalg.norm(full - one)
                      for one in absent])
 
+# pac/membership --------------------------------------------------------------
+
+def noise_for_ceiling(publish, i, n, ceiling):  # prop-tv-calibration
+    rows = np.arange(2**n)[:, None]
+    groups = rows >> np.arange(n) & 1  # all 2**n
+    others = groups[groups[:, i] == 0]
+    joined = others + (np.arange(n) == i)
+    moves = [np.sum((publish(a) - publish(b))**2)
+             for a, b in zip(joined, others)]
+    most = 4 * stats.norm.ppf(ceiling)**2
+    return np.sqrt(np.mean(moves) / most)
+
 # foundations/ridge -----------------------------------------------------------
 
 def absences(X, y, lam, w):  # lem-leave-one-out

@@ -11,13 +11,14 @@ import nbformat
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.special import expit, logit
-from scipy.stats import beta, binom, dlaplace, ks_2samp, laplace
+from scipy.stats import beta, binom, dlaplace, ks_2samp, laplace, norm
 from support import ROOT
 
 from pdpbook import minimal, noise
 from pdpbook.guarantees import PureDP
-from pdpbook.pac import epsilon_to_success_rate
+from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
 from pdpbook.personalized import (
     PDPRidge,
@@ -44,6 +45,7 @@ PAGES = {
     "replace": "book/personalized/sensitivity",
     "odds": "book/foundations/promises",
     "audit": "book/foundations/audits",
+    "member": "book/pac/membership",
     "levels": "book/per_instance/definitions",
     "shapes": "book/foundations/noise",
     "sums": "book/personalized/sums",
@@ -341,6 +343,47 @@ def test_chances_that_an_audit_notices_are_sums_over_all_counts(ask, claimed, sp
     [least] = ask("audit.certified", [[data, 200, 110, 40]])
     low, high = beta.ppf(0.025, 110, 91), beta.ppf(0.975, 41, 160)
     assert least == pytest.approx(np.log(low / high), rel=1e-9)
+
+
+def best_rates(notes, who, size):
+    """The best guess from the total, by crossings of two densities; without noise by counting."""
+    groups = np.array(list(itertools.product([0, 1], repeat=len(notes))))
+    at = [groups[groups[:, who] == k] @ np.array(notes) for k in (0, 1)]
+    if not size:
+        both = [np.bincount(one, minlength=sum(notes) + 1) for one in at]
+        return np.maximum(*both).sum() / len(groups), 1
+
+    def gap(x):
+        return np.subtract(*[norm.pdf(x, one[:, None], size).mean(axis=0) for one in at])
+
+    grid = np.linspace(-9 * size, sum(notes) + 9 * size, 20_001)
+    turns = np.flatnonzero(np.diff(np.sign(gap(grid))))
+    cuts = [brentq(lambda x: gap(np.array([x]))[0], *grid[k : k + 2], xtol=1e-13) for k in turns]
+    edges = np.r_[-np.inf, cuts, np.inf]
+    mass = [np.diff(norm.cdf(edges, one[:, None], size).mean(axis=0)) for one in at]
+    return np.maximum(*mass).sum() / 2, gaussian_success_rate(notes[who] / size)
+
+
+@pytest.mark.parametrize("who", range(5))
+def test_best_rates_of_members_are_those_of_the_listed_groups(ask, who):
+    data = data_of("member")
+    for size in data["levels"]:
+        [found] = ask("member.rates", [[data, who, size]])
+        board, informed = best_rates(data["notes"], who, size)
+        np.testing.assert_allclose([found["board"], found["all"]], [board, informed], atol=2e-6)
+    [right] = ask("member.rates", [[data, 0, 0]])
+    assert data["guesses"][data["right"]] == "80 %"
+    assert f"{100 * right['board']:.0f} percent" in data["answer"]
+
+
+@pytest.mark.parametrize(("who", "size"), [(0, 0), (3, 4), (4, 24)])
+def test_the_best_guesser_of_a_thousand_rounds_has_the_best_rate(ask, who, size):
+    data, rounds = data_of("member"), 20_000
+    [[rate], [right]] = (
+        ask(f"member.{name}", [[data, who, size, *more]])
+        for name, more in (("rates", []), ("machine", [rounds]))
+    )
+    assert abs(right / rounds - rate["board"]) < 5 * np.sqrt(0.25 / rounds)  # once in two million
 
 
 @pytest.mark.parametrize("who", range(5))
@@ -930,3 +973,32 @@ def test_a_guess_says_how_many_runs_an_audit_takes(visit):
     tab.get_by_role("slider", name="Claimed budget").focus()
     tab.keyboard.press("End")
     assert "The claim is true" in said(tab)
+
+
+def test_a_round_is_played_and_the_score_stands_beside_the_best_rate(visit):
+    tab = visit("member")
+    assert not tab.get_by_role("button", name="In it", exact=True).is_visible()
+    tab.get_by_role("button", name="100 %", exact=True).click()
+    assert "Not quite: the best guesser is right about Ana in 81 percent of rounds" in said(tab)
+    tab.get_by_label("Guess about").select_option("Dora")
+    published = int(number(r"exactly, is (\d+)\.", said(tab)))
+    tab.get_by_role("button", name="In it", exact=True).click()
+    inside = "Dora" in re.search(r"the group was ([^.]*)\.|nobody was drawn", said(tab))[0]
+    assert ("Round 1: right" in said(tab)) == inside
+    assert published % 40 == 6 or inside == (published % 40 > 6)
+    assert "more than 93.8 percent" in said(tab)
+    noise = tab.get_by_role("slider", name="Noise")
+    noise.focus()
+    while noise.get_attribute("aria-valuetext") != "4 notes":
+        tab.keyboard.press("ArrowRight")
+    assert "Round 1: the total, published with noise of standard deviation 4" in said(tab)
+    for _ in range(20):
+        tab.get_by_role("button", name="Not in it", exact=True).click()
+    assert re.search(r"You were right in \d+ of 20\. Nobody who knows the board only", said(tab))
+    assert "more than 75.1 percent" in said(tab)
+    assert "more than 77.3" in said(tab)
+    assert tab.get_by_role("button", name="Not in it", exact=True).is_disabled()
+    tab.get_by_role("button", name="Best guesser plays").click()
+    assert re.search(r"The best guesser was right in \d+ of 1,000 rounds", said(tab))
+    tab.get_by_role("button", name="Play again").click()
+    assert "Round 1: the total" in said(tab)
