@@ -582,16 +582,20 @@ def test_every_control_answers_to_the_keyboard_and_has_a_name(visit, name):
         assert slider.evaluate("one => one.labels.length") == 1
         slider.focus()
         before, text = said(tab), slider.get_attribute("aria-valuetext")
-        tab.keyboard.press("ArrowRight")
+        there, back = "ArrowRight", "ArrowLeft"
+        at_end = slider.evaluate("one => one.value === one.max")
+        if at_end:
+            there, back = back, there
+        tab.keyboard.press(there)
         assert said(tab) != before
         assert slider.get_attribute("aria-valuetext") != text
-        tab.keyboard.press("ArrowLeft")
+        tab.keyboard.press(back)
         assert said(tab) == before
         assert slider.get_attribute("aria-valuetext") == text
         tab.keyboard.press("Home")
         first = said(tab)
         tab.keyboard.press("End")
-        assert said(tab) not in {first, before}
+        assert said(tab) not in ({first} if at_end else {first, before})
     assert tab.locator(".explore output").get_attribute("aria-live") == "polite"
 
 
