@@ -48,8 +48,9 @@ def noise_for_ceiling(publish, i, n, ceiling):  # prop-tv-calibration
     groups = rows >> np.arange(n) & 1  # all 2**n
     others = groups[groups[:, i] == 0]
     joined = others + (np.arange(n) == i)
+    pairs = zip(joined, others, strict=True)
     moves = [np.sum((publish(a) - publish(b))**2)
-             for a, b in zip(joined, others)]
+             for a, b in pairs]
     most = 4 * stats.norm.ppf(ceiling)**2
     return np.sqrt(np.mean(moves) / most)
 
