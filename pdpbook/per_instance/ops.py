@@ -104,7 +104,7 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
 
     Notes
     -----
-    Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and *ops_curve*.
+    Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it.
     The roots of parabolas through the logarithm of the profile, bracketed by 0 and `ops_bound`;
     what is returned was evaluated, about the third point for most people.
 
