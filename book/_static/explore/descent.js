@@ -25,7 +25,7 @@ explore.descent = (() => {
         const open = given >= 0, noise = open ? sigma : data.sigma, now = solve(data, noise, steps);
         const lines = chart({
           width, height: 290, keys: open ? [lot, all] : [],
-          x: { low: 1, high: 1000, ticks: [1, 10, 100, 1000], log: true, name: "steps" },
+          x: { low: 1, high: 1400, ticks: [1, 10, 100, 1000], log: true, name: "steps" },
           y: { low: 50, high: 100, ticks: [50, 60, 70, 80, 90, 100], name: "right guesses of 100" },
           label: open ? "Two curves that rise with the number of steps. The sentence has the numbers."
             : "One point, for one step. The curve is drawn after your guess.",
@@ -39,7 +39,7 @@ explore.descent = (() => {
           lines.mark(steps, now.all, { ...all, shape: "square" });
         } else {
           lines.mark(1, one.lot, { ...lot, shape: "circle" });
-          lines.name("after one step", 1.3, one.lot + 2, lot);
+          lines.name("after one step", 1.25, one.lot + 2, lot);
         }
         const count = steps === 1 ? "1 step" : `${steps} steps`;
         return {
