@@ -17,6 +17,7 @@ from scipy.stats import beta, binom, dlaplace, ks_2samp, laplace, norm
 from support import ROOT
 
 from pdpbook import minimal, noise
+from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
 from pdpbook.guarantees import PureDP
 from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
@@ -49,6 +50,7 @@ PAGES = {
     "levels": "book/per_instance/definitions",
     "shapes": "book/foundations/noise",
     "sums": "book/personalized/sums",
+    "descent": "book/pac/dpsgd",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -501,6 +503,23 @@ def test_the_guess_about_the_sums_has_the_right_answer(ask):
     [found] = ask("sums.solve", [[data, data["lam"], data["members"]]])
     assert data["guesses"][data["right"]] == "less than a third as long"
     assert 0.25 < found["sums"]["noise"] / found["fit"]["noise"] < 1 / 3
+
+
+def test_guesses_after_many_steps_are_those_of_the_accountant(ask):
+    data = data_of("descent")
+    for sigma, steps in itertools.product(data["sigmas"], [1, 10, 100, 1000]):
+        [found] = ask("descent.solve", [[data, sigma, steps]])
+        spread = dpsgd_total_variation(sigma, 0.1, steps)
+        assert found["lot"] == pytest.approx(50 + 50 * spread, rel=1e-6)
+        every = noise.gaussian_profile(0.0, steps**0.5 / sigma)
+        assert found["all"] == pytest.approx(50 + 50 * float(every), rel=EXACT)
+        spent = dpsgd_epsilon(sigma, 0.1, steps, 1e-5)
+        assert found["epsilon"] == pytest.approx(spent, rel=1e-6)
+        if steps == 1:  # by the formula of the proposition
+            exact = float(subsampled_gaussian_profile(0.0, sigma, 0.1))
+            assert found["lot"] == pytest.approx(50 + 50 * exact, abs=0.01)
+    [asked] = ask("descent.solve", [[data, data["sigma"], data["count"]]])
+    assert data["guesses"][data["right"]] == f"{asked['lot']:.0f} cases"
 
 
 def test_small_scripts_that_ask_nobody():
