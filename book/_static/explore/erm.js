@@ -31,7 +31,7 @@ explore.erm = (() => {
       values: () => [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40] });
     const epsilon = slider({ label: "Privacy budget ε", start: data.epsilon, text: (v) => `ε = ${v}`,
       values: () => [0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5] });
-    const LOW = 0.01, HIGH = 3000, TOP = 0.8, most = Math.max(...data.sizes);
+    const LOW = 0.01, HIGH = 3000, TOP = 0.6, most = Math.max(...data.sizes);
     return {
       title: "What a step promises each member, and what it costs",
       controls: { ask, rule, level, epsilon },
@@ -60,7 +60,7 @@ explore.erm = (() => {
           width, height: 220, left: 58,
           label: "Curves: the bound on the loss against the level, and its two parts. The sentence has the numbers.",
           x: { low: 1, high: most, log: true, ticks: [1, 2, 3, 6, 12, 20, 40], name: "level h (records)" },
-          y: { low: 0, high: TOP, ticks: [0, 0.2, 0.4, 0.6, 0.8], name: "bound on the loss" },
+          y: { low: 0, high: TOP, ticks: [0, 0.2, 0.4, 0.6], name: "bound on the loss" },
         });
         const at = (part) => ratios(1, most, 100)
           .map((g) => [g, solve(data, { level: g, epsilon: e, record: false })[part]]);
@@ -70,9 +70,10 @@ explore.erm = (() => {
         lines.line(at("noise"), warm);
         lines.line(at("bound"), total);
         const start = solve(data, { level: 1, epsilon: e, record: false });
-        lines.name("bound", 1.06, Math.min(start.bound + 0.045, 0.75), total);
-        lines.name("from sampling", 12, solve(data, { level: 12, epsilon: e }).luck + 0.025, soft);
-        lines.name("from the noise", 1.06, start.noise > 0.1 ? start.noise - 0.07 : start.noise + 0.03, warm);
+        lines.name("bound", 1.06, Math.min(start.bound + 0.03, 0.55), total);
+        if (start.noise < 0.12) lines.name("from sampling", 1.06, start.luck - 0.105, soft);
+        else lines.name("from sampling", most, solve(data, { level: most, epsilon: e }).luck - 0.06, soft, "end");
+        lines.name("from the noise", 1.06, start.noise > 0.1 ? start.noise - 0.065 : start.noise + 0.035, warm);
         const least = solve(data, { level: now.best, epsilon: e });
         lines.mark(now.best, least.bound, total, true);
         if (!record) lines.mark(h, now.bound, total);
