@@ -705,7 +705,7 @@ def test_a_person_is_hidden_after_the_guess(visit):
     tab.get_by_role("button", name="40", exact=True).click()
     assert said(tab).startswith("Not quite: ")
     assert number(r"Zoe is promised ε = ([\d.]+)\.", said(tab)) == 67.3
-    tab.get_by_role("combobox").select_option("each person")
+    tab.locator(".explore select").select_option("each person")
     assert number(r"and the bound is ([\d.]+) ", said(tab)) == 0.316
     tab.get_by_role("slider", name="Level h").focus()
     tab.keyboard.press("Home")
