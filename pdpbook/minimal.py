@@ -41,6 +41,19 @@ def instance_sensitivity(f, data):  # def-instance-sensitivity
     return np.array([np.linalg.norm(full - one)
                      for one in absent])
 
+# pac/membership --------------------------------------------------------------
+
+def noise_for_ceiling(publish, i, n, ceiling):  # prop-tv-calibration
+    rows = np.arange(2**n)[:, None]
+    groups = rows >> np.arange(n) & 1  # all 2**n
+    others = groups[groups[:, i] == 0]
+    joined = others + (np.arange(n) == i)
+    pairs = zip(joined, others, strict=True)
+    moves = [np.sum((publish(a) - publish(b))**2)
+             for a, b in pairs]
+    most = 4 * stats.norm.ppf(ceiling)**2
+    return np.sqrt(np.mean(moves) / most)
+
 # foundations/ridge -----------------------------------------------------------
 
 def absences(X, y, lam, w):  # lem-leave-one-out
@@ -244,15 +257,19 @@ def personalized_mean(y, epsilon, rng):  # thm-pdp-op
 # per_instance/ops ------------------------------------------------------------
 
 def ops_exact(eps, leverage, residual):  # thm-ops-exact: add, remove
-    s_in, l_in = residual / (1 + leverage), leverage / (1 + leverage)
+    r, h = np.array([residual, leverage]) / (1 + leverage)
     P = stats.norm(residual, np.sqrt(leverage))
-    Q = stats.norm(s_in, np.sqrt(l_in))
-    K = np.log1p(leverage) + residual * s_in
+    Q = stats.norm(r, np.sqrt(h))
+    K = np.log1p(leverage) + residual * r
     w = np.sqrt(np.maximum(K + 2 * eps, 0))
-    add = P.sf(w) + P.cdf(-w) - np.exp(eps) * (Q.sf(w) + Q.cdf(-w))
+    add = P.sf(w) + P.cdf(-w)
+    add -= np.exp(eps) * (Q.sf(w) + Q.cdf(-w))
     w = np.sqrt(np.maximum(K - 2 * eps, 0))
     remove = Q.cdf(w) - Q.cdf(-w)
-    return add, remove - np.exp(eps) * (P.cdf(w) - P.cdf(-w))
+    remove -= np.exp(eps) * (P.cdf(w) - P.cdf(-w))
+    return add, remove
+
+# per_instance/ops_curve ------------------------------------------------------
 
 def ops_numbers(X, y, lam, gamma):  # prop-one-factorization: leverage, scaled residual
     H = X.T @ X + lam * np.eye(X.shape[1])

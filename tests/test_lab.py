@@ -19,7 +19,7 @@ from lab.experiments import FOLDERS
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {
     "per_instance/smooth",
-    "per_instance/ops",
+    "per_instance/ops_curve",
     "per_instance/guarantees",
     "user_level/erm_bounds",
     "user_level/quantiles",

@@ -618,6 +618,22 @@ def certificate_of_counts(m, seed):
     return close(m.certified_epsilon(one, two, 0.1), np.log(low / high), rtol=1e-7)
 
 
+def noise_of_a_ceiling(m, seed):
+    """An average of two numbers a person, in units of the noise that the page computes."""
+    table = np.random.default_rng(seed).normal(size=(5, 2))
+
+    def average(group):
+        return group @ table / (1 + group.sum())
+
+    def square(group):
+        return np.sum((average(group + (np.arange(5) == seed)) - average(group)) ** 2)
+
+    others = [np.array(g) for g in np.ndindex(*[2] * 5) if not g[seed]]
+    noise = m.noise_for_ceiling(average, seed, 5, 0.65 + seed / 10)
+    reached = np.mean([square(group) for group in others]) / noise**2
+    return close(pac.snr_to_success_rate(reached, "tv"), 0.65 + seed / 10)
+
+
 FUNCTIONS_OF_THE_PACKAGE = [
     ridge_without_each,
     parts_of_an_error,
@@ -627,6 +643,7 @@ FUNCTIONS_OF_THE_PACKAGE = [
     noises,
     whole_numbers,
     certificate_of_counts,
+    noise_of_a_ceiling,
     losses_of_ops,
     quantiles,
 ]

@@ -45,7 +45,7 @@ def composed_profile(
 
     Notes
     -----
-    Statement ``prop-ops-composition`` (ours), chapter *per_instance/ops*; the convolution is by
+    Statement ``prop-ops-composition`` (ours), page *per_instance/ops_curve*; the convolution is by
     dp-accounting. Mass of at most 1e-13 in all is moved to infinite loss.
 
     Examples

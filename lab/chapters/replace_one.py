@@ -58,7 +58,7 @@ def replace_one_profile(
 
     Notes
     -----
-    Statement ``prop-replace-one`` (ours), chapter *per_instance/ops*. Absolute error below 1e-10.
+    Statement ``prop-replace-one`` (ours), page *per_instance/ops_curve*. Absolute error below 1e-10.
 
     Examples
     --------

@@ -104,7 +104,7 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
 
     Notes
     -----
-    Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), chapter *per_instance/ops*.
+    Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it.
     The roots of parabolas through the logarithm of the profile, bracketed by 0 and `ops_bound`;
     what is returned was evaluated, about the third point for most people.
 
@@ -206,7 +206,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
 
     Notes
     -----
-    Statement ``prop-ops-renyi`` (ours), chapter *per_instance/ops*.
+    Statement ``prop-ops-renyi`` (ours), chapter *per_instance/ops_curve*.
 
     Examples
     --------

@@ -11,14 +11,15 @@ import nbformat
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.special import expit, logit
-from scipy.stats import beta, binom, dlaplace, ks_2samp, laplace
+from scipy.stats import beta, binom, dlaplace, ks_2samp, laplace, norm
 from support import ROOT
 
 from pdpbook import minimal, noise
 from pdpbook.guarantees import GaussianDP, PureDP
-from pdpbook.pac import epsilon_to_success_rate
-from pdpbook.per_instance import ops_epsilon, ops_profile
+from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate
+from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
 from pdpbook.personalized import (
     PDPRidge,
     PersonalizedMean,
@@ -44,7 +45,8 @@ PAGES = {
     "coin": "book/foundations/coins",
     "budget": "book/personalized/pdp_op",
     "errors": "book/personalized/accuracy",
-    "profile": "book/per_instance/ops",
+    "profile": "book/per_instance/ops_curve",
+    "posterior": "book/per_instance/ops",
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
     "erm": "book/user_level/erm",
@@ -52,6 +54,7 @@ PAGES = {
     "replace": "book/personalized/sensitivity",
     "odds": "book/foundations/promises",
     "audit": "book/foundations/audits",
+    "member": "book/pac/membership",
     "levels": "book/per_instance/definitions",
     "shapes": "book/foundations/noise",
     "sums": "book/personalized/sums",
@@ -304,6 +307,31 @@ def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record)
     assert found["move"] <= data["smallest"]
 
 
+@pytest.mark.parametrize("gamma", [1, 25, 100])
+@pytest.mark.parametrize(("who", "point"), [(4, (1.0, 0.2)), (4, (0.0, 0.7)), (1, (0.9, -0.2))])
+def test_posterior_losses_are_those_of_the_package(ask, gamma, who, point):
+    data = data_of("posterior")
+    x, y = np.array(data["x"]), np.array(data["y"])
+    x[who], y[who] = point
+    exact = per_instance_epsilon(x[:, None], y, data["lam"], gamma, data["delta"])
+    [found] = ask("posterior.solve", [[x.tolist(), y.tolist(), data["lam"], gamma]])
+    assert found["slope"] == pytest.approx(exact.theta[0], rel=EXACT)
+    assert found["precision"] == pytest.approx(gamma * (x @ x + data["lam"]), rel=EXACT)
+    mine = [[one["leverage"], one["residual"]] for one in found["people"]]
+    theirs = np.transpose([exact.leverage, exact.scaled_residual])
+    np.testing.assert_allclose(mine, theirs, rtol=EXACT, atol=1e-12)
+    losses = ask("posterior.loss", [[data["delta"], *one] for one in mine])
+    np.testing.assert_allclose(losses, exact.epsilon, rtol=1e-6)
+
+
+def test_curves_of_the_drawn_line_are_those_of_the_package(ask):
+    points = profile_grid()
+    found = np.array(ask("posterior.add", points.tolist()))
+    exact = ops_profile(*points.T).add
+    seen = exact > 1e-30
+    np.testing.assert_allclose(found[seen], exact[seen], rtol=1e-5)
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0, 10.0])
 def test_clouds_and_beliefs_are_those_of_the_noise(ask, epsilon):
     data = data_of("odds")
@@ -353,6 +381,47 @@ def test_chances_that_an_audit_notices_are_sums_over_all_counts(ask, claimed, sp
     [least] = ask("audit.certified", [[data, 200, 110, 40]])
     low, high = beta.ppf(0.025, 110, 91), beta.ppf(0.975, 41, 160)
     assert least == pytest.approx(np.log(low / high), rel=1e-9)
+
+
+def best_rates(notes, who, size):
+    """The best guess from the total, by crossings of two densities; without noise by counting."""
+    groups = np.array(list(itertools.product([0, 1], repeat=len(notes))))
+    at = [groups[groups[:, who] == k] @ np.array(notes) for k in (0, 1)]
+    if not size:
+        both = [np.bincount(one, minlength=sum(notes) + 1) for one in at]
+        return np.maximum(*both).sum() / len(groups), 1
+
+    def gap(x):
+        return np.subtract(*[norm.pdf(x, one[:, None], size).mean(axis=0) for one in at])
+
+    grid = np.linspace(-9 * size, sum(notes) + 9 * size, 20_001)
+    turns = np.flatnonzero(np.diff(np.sign(gap(grid))))
+    cuts = [brentq(lambda x: gap(np.array([x]))[0], *grid[k : k + 2], xtol=1e-13) for k in turns]
+    edges = np.r_[-np.inf, cuts, np.inf]
+    mass = [np.diff(norm.cdf(edges, one[:, None], size).mean(axis=0)) for one in at]
+    return np.maximum(*mass).sum() / 2, gaussian_success_rate(notes[who] / size)
+
+
+@pytest.mark.parametrize("who", range(5))
+def test_best_rates_of_members_are_those_of_the_listed_groups(ask, who):
+    data = data_of("member")
+    for size in data["levels"]:
+        [found] = ask("member.rates", [[data, who, size]])
+        board, informed = best_rates(data["notes"], who, size)
+        np.testing.assert_allclose([found["board"], found["all"]], [board, informed], atol=2e-6)
+    [right] = ask("member.rates", [[data, 0, 0]])
+    assert data["guesses"][data["right"]] == "80 %"
+    assert f"{100 * right['board']:.0f} percent" in data["answer"]
+
+
+@pytest.mark.parametrize(("who", "size"), [(0, 0), (3, 4), (4, 24)])
+def test_the_best_guesser_of_a_thousand_rounds_has_the_best_rate(ask, who, size):
+    data, rounds = data_of("member"), 20_000
+    [[rate], [right]] = (
+        ask(f"member.{name}", [[data, who, size, *more]])
+        for name, more in (("rates", []), ("machine", [rounds]))
+    )
+    assert abs(right / rounds - rate["board"]) < 5 * np.sqrt(0.25 / rounds)  # once in two million
 
 
 @pytest.mark.parametrize("who", range(5))
@@ -551,16 +620,20 @@ def test_every_control_answers_to_the_keyboard_and_has_a_name(visit, name):
         assert slider.evaluate("one => one.labels.length") == 1
         slider.focus()
         before, text = said(tab), slider.get_attribute("aria-valuetext")
-        tab.keyboard.press("ArrowRight")
+        there, back = "ArrowRight", "ArrowLeft"
+        at_end = slider.evaluate("one => one.value === one.max")
+        if at_end:
+            there, back = back, there
+        tab.keyboard.press(there)
         assert said(tab) != before
         assert slider.get_attribute("aria-valuetext") != text
-        tab.keyboard.press("ArrowLeft")
+        tab.keyboard.press(back)
         assert said(tab) == before
         assert slider.get_attribute("aria-valuetext") == text
         tab.keyboard.press("Home")
         first = said(tab)
         tab.keyboard.press("End")
-        assert said(tab) not in {first, before}
+        assert said(tab) not in ({first} if at_end else {first, before})
     assert tab.locator(".explore output").get_attribute("aria-live") == "polite"
 
 
@@ -879,6 +952,7 @@ def test_an_answer_is_dragged_and_the_promise_stays(visit, touch):
         assert said(tab) == text
 
 
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
 def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
     size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
     tab = visit("replace", viewport=size, has_touch=touch, is_mobile=touch)
@@ -894,6 +968,34 @@ def test_a_record_is_dragged_to_the_corner_of_the_square(visit, touch):
     tab.get_by_label("The others train", exact=True).select_option(index=2)
     assert number(r"moves by ([\d.]+):", said(tab)) == 0.04
     assert tab.locator(".explore svg text").get_by_text("0.333", exact=True).count() == 1  # so far
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_record_is_dragged_and_every_loss_moves(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("posterior", viewport=size, has_touch=touch, is_mobile=touch)
+    assert said(tab) == "Zoe's loss is 10.8. What if Zoe were on the line of the others?"
+    assert not tab.get_by_label("Member", exact=True).is_visible()
+    tab.get_by_role("button", name="about 4").click()
+    before = said(tab)
+    assert before.startswith("Right: with y = 0.6 Zoe's loss is 4.39. The others predict 0.6 ")
+    assert "Zoe's loss is 4.39, and the row alone costs 4.39." in before
+    pull(tab, tab.locator(".explore-grip circle").nth(1), 100, -40, touch)
+    at, label, sharp = (
+        float(tab.get_by_role("slider", name=name).get_attribute("aria-valuetext"))
+        for name in ("Attended, x", "Faster, y", "Sharpness γ")
+    )
+    assert at < 0.95
+    assert label != 0.6
+    data = data_of("posterior")
+    u, v = np.array([*data["x"][:4], at]), np.array([*data["y"][:4], label])
+    exact = per_instance_epsilon(u[:, None], v, data["lam"], sharp, data["delta"])
+    assert number(r"Zoe's loss is ([\d.]+), and", said(tab)) == float(f"{exact.epsilon[4]:.3g}")
+    if not touch:
+        rows = tab.locator(".explore tbody tr td:nth-child(4)").all_text_contents()
+        assert rows == [f"{loss:.2f}" for loss in exact.epsilon]
+        tab.get_by_label("Member", exact=True).select_option("Ana")
+        assert "Ana's loss is 0: at x = 0 all lines agree." in said(tab)
 
 
 def test_another_crowd_has_other_limits(visit):
@@ -927,3 +1029,32 @@ def test_a_guess_says_how_many_runs_an_audit_takes(visit):
     tab.get_by_role("slider", name="Claimed budget").focus()
     tab.keyboard.press("End")
     assert "The claim is true" in said(tab)
+
+
+def test_a_round_is_played_and_the_score_stands_beside_the_best_rate(visit):
+    tab = visit("member")
+    assert not tab.get_by_role("button", name="In it", exact=True).is_visible()
+    tab.get_by_role("button", name="100 %", exact=True).click()
+    assert "Not quite: the best guesser is right about Ana in 81 percent of rounds" in said(tab)
+    tab.get_by_label("Guess about").select_option("Dora")
+    published = int(number(r"exactly, is (\d+)\.", said(tab)))
+    tab.get_by_role("button", name="In it", exact=True).click()
+    inside = "Dora" in re.search(r"the group was ([^.]*)\.|nobody was drawn", said(tab))[0]
+    assert ("Round 1: right" in said(tab)) == inside
+    assert published % 40 == 6 or inside == (published % 40 > 6)
+    assert "more than 93.8 percent" in said(tab)
+    noise = tab.get_by_role("slider", name="Noise")
+    noise.focus()
+    while noise.get_attribute("aria-valuetext") != "4 notes":
+        tab.keyboard.press("ArrowRight")
+    assert "Round 1: the total, published with noise of standard deviation 4" in said(tab)
+    for _ in range(20):
+        tab.get_by_role("button", name="Not in it", exact=True).click()
+    assert re.search(r"You were right in \d+ of 20\. Nobody who knows the board only", said(tab))
+    assert "more than 75.1 percent" in said(tab)
+    assert "more than 77.3" in said(tab)
+    assert tab.get_by_role("button", name="Not in it", exact=True).is_disabled()
+    tab.get_by_role("button", name="Best guesser plays").click()
+    assert re.search(r"The best guesser was right in \d+ of 1,000 rounds", said(tab))
+    tab.get_by_role("button", name="Play again").click()
+    assert "Round 1: the total" in said(tab)

@@ -143,5 +143,5 @@ def test_previous_and_next_lead_from_chapter_to_chapter(folder):
         assert ways(one["file"])[1] == pages[two["file"]]
         assert ways(two["file"])[0] == pages[one["file"]]
         below = [page["file"] for page in one.get("sections", ())]
-        after = [*((folder / f"{page}.html").resolve() for page in below[1:]), pages[two["file"]]]
+        after = [*((folder / f"{page}.html").resolve() for page in below), pages[two["file"]]][1:]
         assert [ways(page) for page in below] == [[pages[one["file"]], page] for page in after]

@@ -144,6 +144,8 @@ explore.audit = (() => {
         if (open) {
           lines.line(curve(data, now.c, now.e), { color: INK.warm });
           lines.mark(now.n, found, { color: INK.warm, shape: "circle" });
+        } else {
+          lines.name("Guess first, then the curve appears.", 13, 0.5, { color: explore.GRAY });
         }
         const most = [1, 2, 4].find((m) => m >= 1.05 * Math.max(now.c, now.e)) ?? 4;
         const truth = now.e > now.c ? `An audit notices with a probability of ${percent(found)}.`

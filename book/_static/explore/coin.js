@@ -44,7 +44,7 @@ explore.coin = (() => {
     const { size } = data;
     const budgets = Array.from({ length: 121 }, (_, k) => Number((k * 0.05).toFixed(2)));
     const curve = budgets.map((e) => [e, solve(e)]);
-    const ask = guess({ label: "As much as open answers of:", options: data.guesses });
+    const ask = guess({ label: "As good as this many open answers:", options: data.guesses });
     const budget = slider({ label: "Your budget", values: () => budgets, start: data.start,
       text: (v) => `ε = ${v}` });
     return {

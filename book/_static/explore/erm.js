@@ -83,11 +83,11 @@ explore.erm = (() => {
         return {
           charts: [bars, lines],
           text: verdict + (record
-            ? `Cut by record, the budget ε = ${e} holds for Ana; Zoe is promised ε = ${short(worst)}.`
-            : `Cut by person at level ${h}, all have ε = ${e} or less, and the bound is ${short(now.bound)} ` +
-              `(noise ${short(now.noise)}, sampling ${short(now.luck)}). ` +
-              `The level of the theorem, ${short(now.best)}, has ${short(least.bound)}; ` +
-              `the lowest point of the curve is ${short(Math.min(...at("bound").map(([, v]) => v)))}.`),
+            ? `Cut by record, the budget ε = ${e} holds for Ana; Zoe is promised ε = ${short(worst)}. ` : "") +
+            `Cut by person at level ${short(h)}, all have ε = ${e} or less, and the bound is ${short(now.bound)} ` +
+            `(noise ${short(now.noise)}, sampling ${short(now.luck)}). ` +
+            `The level of the theorem, ${short(now.best)}, has ${short(least.bound)}; ` +
+            `the lowest point of the curve is ${short(Math.min(...at("bound").map(([, v]) => v)))}.`,
           table: {
             caption: "Each group: records of one member, how many they count for, and the promised ε",
             head: ["group", "records", "count for", "promised ε"],

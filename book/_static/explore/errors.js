@@ -27,7 +27,8 @@ explore.errors = (() => {
   // One bar, the mean square error: its parts, with their names in the colors of the curves.
   function bar(now, width, open) {
     const { svg } = explore;
-    const columns = width > 520 ? 4 : 2, step = width / columns, rows = PARTS.length / columns;
+    const columns = width > 520 ? 4 : 2, rows = PARTS.length / columns;
+    const step = columns === 4 ? width / 4 : 0.42 * width; // the longest name is in the last column
     const height = 34 + 20 * rows;
     const stage = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": open ? "A bar, the mean square error, in four parts. The sentence has the numbers."
