@@ -378,10 +378,22 @@ def private_quantile(y, level, users, epsilon, weights, rng):  # prop-quantile-p
 # user_level/erm --------------------------------------------------------------
 
 def users_gradient(theta, X, y, users, w):  # alg-weighted-erm: logistic loss, L = 1
-    slope = -y / (1 + np.exp(y * (X @ theta)))
-    row = (w / np.bincount(users))[users] * slope
-    g = np.array([row[users == u] @ X[users == u] for u in range(len(w))])
+    r = -y * (w / np.bincount(users))[users] / (1 + np.exp(X @ theta * y))
+    g = np.array([r[users == u] @ X[users == u] for u in range(len(w))])
     return np.minimum(1, w / np.linalg.norm(g, axis=1)) @ g
+
+def weighted_erm(X, y, users, epsilon, delta, R, T, rng):  # alg-weighted-erm
+    w, t = weights_for_erm(np.bincount(users), epsilon, delta, X.shape[1])
+    sigma, theta, total = t * np.sqrt(2 * T), *np.zeros((2, X.shape[1]))
+    eta = R / np.sqrt((T + 1) * (1 + len(theta) * sigma**2))
+    for noise in rng.standard_normal((T, len(theta))):
+        g = users_gradient(theta, X, y, users, w) + sigma * noise
+        theta = theta - eta * g
+        theta *= R / max(R, np.linalg.norm(theta))
+        total += theta
+    return total / (T + 1)
+
+# user_level/erm_bounds -------------------------------------------------------
 
 def weights_for_erm(sizes, epsilon, delta, d):  # thm-weighted-erm: and the noise per step
     tail = np.log(1 / delta)
@@ -390,18 +402,6 @@ def weights_for_erm(sizes, epsilon, delta, d):  # thm-weighted-erm: and the nois
     level = best_level(sizes, K**2 / (4 * d), root)
     w = np.minimum(sizes, level * root)
     return w / w.sum(), max(w / w.sum() / root)
-
-def weighted_erm(X, y, users, epsilon, delta, R, T, rng):  # alg-weighted-erm
-    sizes, d = np.bincount(users), X.shape[1]
-    w, t = weights_for_erm(sizes, epsilon, delta, d)
-    sigma, theta, total = t * np.sqrt(2 * T), np.zeros(d), np.zeros(d)
-    eta = R / np.sqrt((T + 1) * (1 + d * sigma**2))
-    for noise in rng.standard_normal((T, d)):
-        g = users_gradient(theta, X, y, users, w) + sigma * noise
-        theta = theta - eta * g
-        theta *= R / max(R, np.linalg.norm(theta))
-        total += theta
-    return total / (T + 1)
 
 # user_level/gwa --------------------------------------------------------------
 

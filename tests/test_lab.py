@@ -21,7 +21,7 @@ ALLOWED = {
     "per_instance/smooth",
     "per_instance/ops_curve",
     "per_instance/guarantees",
-    "user_level/erm",
+    "user_level/erm_bounds",
     "user_level/quantiles",
     "pac/noise",
     "personalized/reproduction",

@@ -76,7 +76,7 @@ def user_volume(weight: float, lam: float, rank: int, *, smoothness: float = 1.0
 
     Notes
     -----
-    Statement ``prop-logistic`` (ours), chapter *user_level/erm*.
+    Statement ``prop-logistic`` (ours), chapter *user_level/erm_bounds*.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from support import ROOT
 
 from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
-from pdpbook.guarantees import PureDP
+from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate
 from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
 from pdpbook.personalized import (
@@ -31,7 +31,15 @@ from pdpbook.personalized import (
 from pdpbook.ridge import leave_one_out, weighted_ridge
 from pdpbook.sensitivity import capped_sensitivity, ridge_constant
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
-from pdpbook.user_level import sample_limit, sample_limit_value, tradeoff_value, tradeoff_weights
+from pdpbook.user_level import (
+    calibrate_rho,
+    convergence_constant,
+    erm_tradeoff,
+    sample_limit,
+    sample_limit_value,
+    tradeoff_value,
+    tradeoff_weights,
+)
 
 SCRIPTS = ROOT / "book" / "_static" / "explore"
 PAGES = {
@@ -42,6 +50,7 @@ PAGES = {
     "posterior": "book/per_instance/ops",
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
+    "erm": "book/user_level/erm",
     "ridge": "book/foundations/ridge",
     "replace": "book/personalized/sensitivity",
     "odds": "book/foundations/promises",
@@ -231,6 +240,35 @@ def test_levels_and_errors_are_those_of_the_package(ask, epsilon):
         assert errors["noise"] ** 2 == pytest.approx(kappa * weights.max() ** 2, rel=EXACT)
         both = kappa * tradeoff_value(weights, sizes, data["sigma2"] / kappa)
         assert errors["both"] ** 2 == pytest.approx(both, rel=EXACT)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])
+def test_bounds_of_weighted_fits_are_those_of_the_package(ask, epsilon):
+    data = data_of("erm")
+    sizes, d, reach = np.repeat(data["sizes"], data["copies"]), data["d"], data["reach"]
+    n, rho = int(sizes.sum()), calibrate_rho(epsilon, data["delta"])
+    for level in (1, 6, 12.5, 40):
+        weights = np.minimum(sizes, level) / np.minimum(sizes, level).sum()
+        state = {"level": level, "epsilon": epsilon, "record": False}
+        [found] = ask("erm.solve", [[data, state]])
+        best = tradeoff_weights(sizes, erm_tradeoff(n, d, rho)).h
+        assert found["best"] == pytest.approx(best, rel=EXACT)
+        noise = 2 * reach * weights.max() * np.sqrt(d / rho)
+        luck = reach * convergence_constant(n, d) * np.sqrt(weights**2 @ (1 / sizes))
+        assert found["noise"] == pytest.approx(noise, rel=EXACT)
+        assert found["luck"] == pytest.approx(luck, rel=EXACT)
+        assert found["bound"] == pytest.approx(noise + luck, rel=EXACT)
+        back = calibrate_rho(found["promised"], data["delta"])  # of what is promised
+        shares = weights[:: data["copies"]] / weights.max()
+        np.testing.assert_allclose(back, shares**2 * rho, rtol=EXACT)
+        [rows] = ask("erm.solve", [[data, {**state, "record": True}]])
+        back = calibrate_rho(rows["promised"], data["delta"])
+        np.testing.assert_allclose(back, np.square(data["sizes"]) * rho, rtol=EXACT)
+    assert data["guesses"][data["right"]] == "more than 60"
+    [asked] = ask("erm.solve", [[data, {"level": 1, "epsilon": 1, "record": True}]])
+    least = GaussianDP(40 * np.sqrt(2 * calibrate_rho(1, data["delta"])), neighbors="user")
+    assert asked["promised"][-1] > 60
+    assert least.profile(60.0) > data["delta"]
 
 
 @pytest.mark.parametrize("who", range(5))
@@ -750,6 +788,20 @@ def test_a_guess_comes_before_the_answer(visit):
         assert "yours is the same, or almost" in said(tab)
         tab.get_by_role("slider", name="Privacy budget").focus()
         tab.keyboard.press("Home")
+
+
+def test_a_person_is_hidden_after_the_guess(visit):
+    tab = visit("erm")
+    assert "Which ε has Zoe?" in said(tab)
+    assert not tab.get_by_role("slider", name="Level h").is_visible()
+    tab.get_by_role("button", name="40", exact=True).click()
+    assert said(tab).startswith("Not quite: ")
+    assert number(r"Zoe is promised ε = ([\d.]+)\.", said(tab)) == 67.3
+    tab.locator(".explore select").select_option("each person")
+    assert number(r"and the bound is ([\d.]+) ", said(tab)) == 0.316
+    tab.get_by_role("slider", name="Level h").focus()
+    tab.keyboard.press("Home")
+    assert number(r"and the bound is ([\d.]+) ", said(tab)) == 0.369
 
 
 def pull(tab, grip, left, up, touch):

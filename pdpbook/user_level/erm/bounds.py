@@ -41,7 +41,7 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
 
     Notes
     -----
-    Statement ``thm-uniform-convergence``, chapter *user_level/erm*; Epasto et al. (2020),
+    Statement ``thm-uniform-convergence``, chapter *user_level/erm_bounds*; Epasto et al. (2020),
     Theorem 5, with a product of logarithms and no constant.
 
     Examples

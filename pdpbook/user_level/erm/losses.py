@@ -121,7 +121,7 @@ def ball_minimizer(
 
     Notes
     -----
-    Statement ``prop-logistic``, chapter *user_level/erm*.
+    Statement ``prop-logistic``, chapter *user_level/erm_bounds*.
 
     Examples
     --------
