@@ -171,8 +171,8 @@ def sampled_ridge(X, y, lam, epsilon, t, rng):  # alg-jorgensen
     eta = t * n_bar * lam / (2 * np.sqrt(d) * (1 + np.sqrt(d) * B))
     kept = rng.random(n) < share
     Q, labels = X[kept], y[kept]
-    center = np.linalg.solve(Q.T @ Q / n_bar + lam * np.eye(d),
-                             Q.T @ labels / n_bar)
+    H = Q.T @ Q / n_bar + lam * np.eye(d)
+    center = np.linalg.solve(H, Q.T @ labels / n_bar)
     return center + sample_l2_laplace(d, eta, rng=rng)
 
 # personalized/sums -----------------------------------------------------------
