@@ -29,7 +29,7 @@ explore.belief = (() => {
       show({ ask: given, epsilon: e, count: k, before: p, accepted: most }, width) {
         const open = given >= 0, total = e * k, one = after(p, e), all = after(p, total);
         const axes = chart({
-          width, height: Math.min(300, 0.55 * width + 90),
+          width, height: Math.min(300, 0.55 * width + 90), left: 58,
           label: open ? "Curves above a diagonal: the belief after one publication and after all of them, by the belief before."
             : "A diagonal: without a publication the belief stays as it was. The curves come after your guess.",
           x: { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], name: "belief before" },
@@ -38,7 +38,7 @@ explore.belief = (() => {
         const soft = { color: INK.soft, dash: "5 4" }, warm = { color: INK.warm, width: 3, shape: "circle" };
         const blue = { color: INK.blue, shape: "circle" };
         axes.line([[0, 0], [1, 1]], soft);
-        axes.name("no publication", 0.98, 0.83, soft, "end");
+        axes.name("no publication", 0.99, 0.62, soft, "end");
         if (!open)
           return { charts: [axes], table: { caption: "", head: [], rows: [] },
             text: `Somebody thinks that ${data.who} has asthma with a probability of ${percent(data.before)}. Ten tables come ` +
