@@ -21,7 +21,7 @@ explore.belief = (() => {
     const before = slider({ label: "Belief before", start: data.before, text: percent,
       values: () => [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7] });
     const accepted = slider({ label: "Accepted after", start: data.accepted, text: percent,
-      values: ({ before: low }) => [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95].filter((v) => v > low) });
+      values: () => [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95] });
     const shares = Array.from({ length: 201 }, (_, k) => 0.0005 + 0.999 * k / 200);
     return {
       title: "What somebody may come to believe",
@@ -55,8 +55,10 @@ explore.belief = (() => {
           charts: [axes],
           text: verdict + `With ε = ${e} in each of ${k === 1 ? "1 publication" : `${k} publications`}, ` +
             `ε = ${short(total)} in all, ${percent(p)} can become ${percent(all)} (orange); after one it is at most ` +
-            `${percent(one)} (blue). To keep it at ${percent(most)} (dotted), take ε = ${short(limit)} for all together` +
-            (k === 1 ? "." : `, or ${short(limit / k)} for each.`),
+            `${percent(one)} (blue). ` + (limit > 1e-9
+            ? `To keep it at ${percent(most)} (dotted), take ε = ${short(limit)} for all together` +
+              (k === 1 ? "." : `, or ${short(limit / k)} for each.`)
+            : `It was not below ${percent(most)} before, so no budget keeps it there.`),
           table: {
             caption: "What a belief can become, at most",
             head: ["before", "after one", `after ${k}`],
