@@ -38,7 +38,7 @@ explore.belief = (() => {
         const soft = { color: INK.soft, dash: "5 4" }, warm = { color: INK.warm, width: 3, shape: "circle" };
         const blue = { color: INK.blue, shape: "circle" };
         axes.line([[0, 0], [1, 1]], soft);
-        axes.name("no publication", 0.99, 0.62, soft, "end");
+        axes.name("no publication", 0.99, 0.45, soft, "end");
         if (!open)
           return { charts: [axes], table: { caption: "", head: [], rows: [] },
             text: `Somebody thinks that ${data.who} has asthma with a probability of ${percent(data.before)}. Ten tables come ` +
