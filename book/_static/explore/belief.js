@@ -22,7 +22,7 @@ explore.belief = (() => {
       values: () => [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7] });
     const accepted = slider({ label: "Accepted after", start: data.accepted, text: percent,
       values: () => [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95] });
-    const shares = Array.from({ length: 201 }, (_, k) => 0.0005 + 0.999 * k / 200);
+    const shares = [0, ...Array.from({ length: 201 }, (_, k) => 0.0005 + 0.999 * k / 200), 1];
     return {
       title: "What somebody may come to believe",
       controls: { ask, epsilon, count, before, accepted },
