@@ -473,3 +473,10 @@ def dpsgd(X, y, q, b, C, learning_rate, steps, sigma, rng):  # alg-dpsgd
         total += sigma * C * rng.standard_normal(X.shape[1])
         theta = theta - learning_rate * total / b
     return theta
+
+# synthesis/in_practice -------------------------------------------------------
+
+def on_a_grid(f, S, epsilon, g):  # prop-grid-noise
+    steps = np.ceil(S / g) + len(f) - 1
+    r = np.min(epsilon / steps)
+    return np.floor(f / g + 0.5), r  # F and r

@@ -60,6 +60,7 @@ PAGES = {
     "shapes": "book/foundations/noise",
     "sums": "book/personalized/sums",
     "descent": "book/pac/dpsgd",
+    "belief": "book/synthesis/in_practice",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -269,6 +270,18 @@ def test_bounds_of_weighted_fits_are_those_of_the_package(ask, epsilon):
     least = GaussianDP(40 * np.sqrt(2 * calibrate_rho(1, data["delta"])), neighbors="user")
     assert asked["promised"][-1] > 60
     assert least.profile(60.0) > data["delta"]
+
+
+@pytest.mark.parametrize("total", [0.01, 0.8, 10.0])
+def test_beliefs_are_those_of_bayes_rule_at_the_largest_ratio(ask, total):
+    data, before = data_of("belief"), [0.01, 0.1, 0.5, 0.7]
+    found = np.array(ask("belief.after", [[p, total] for p in before]))
+    np.testing.assert_allclose(found, expit(logit(before) + total), rtol=EXACT)
+    back = ask("belief.budget", [[p, one] for p, one in zip(before, found.tolist(), strict=True)])
+    np.testing.assert_allclose(back, total, rtol=1e-8)  # a difference of logarithms
+    [end] = ask("belief.after", [[data["before"], data["epsilon"] * data["count"]]])
+    assert data["guesses"][data["right"]] == "more than 99 %"
+    assert end > 0.995
 
 
 @pytest.mark.parametrize("who", range(5))
@@ -802,6 +815,25 @@ def test_a_person_is_hidden_after_the_guess(visit):
     tab.get_by_role("slider", name="Level h").focus()
     tab.keyboard.press("Home")
     assert number(r"and the bound is ([\d.]+) ", said(tab)) == 0.369
+
+
+def test_a_suspicion_becomes_a_budget(visit):
+    tab = visit("belief")
+    assert "How sure can they be now, at most?" in said(tab)
+    assert not tab.get_by_role("slider", name="Belief before").is_visible()
+    tab.get_by_role("button", name="about 73 %", exact=True).click()
+    assert said(tab).startswith("Not quite: ")
+    assert number(r"take ε = ([\d.]+) for all", said(tab)) == float(f"{np.log(2.25):.3g}")
+    assert number(r"or ([\d.]+) for each", said(tab)) == float(f"{np.log(2.25) / 10:.3g}")
+    tab.get_by_role("slider", name="Publications").focus()
+    tab.keyboard.press("Home")
+    assert "for each" not in said(tab)
+    assert number(r"10 % can become ([\d.]+) %", said(tab)) == 23.2
+    tab.get_by_role("slider", name="Belief before").focus()
+    tab.keyboard.press("End")
+    tab.get_by_role("slider", name="Accepted after").focus()
+    tab.keyboard.press("Home")
+    assert "no budget keeps it there" in said(tab)
 
 
 def pull(tab, grip, left, up, touch):
