@@ -455,6 +455,8 @@ def all_differences(X, y, half, alpha, leaving=-1, intercept_alpha=0):  # prop-r
     sign = np.where(half, leaving, 1)
     return ((y - Z @ beta) / (1 + sign * h))[:, None] * U
 
+# pac/printed -----------------------------------------------------------------
+
 def pac_release(X, y, half, alpha, Sigma, center, radius, rng):  # alg-pac-release
     away = ridge_of_half(X, y, half, alpha)[2] - center
     length = np.sqrt(away @ np.linalg.solve(Sigma, away))

@@ -23,7 +23,7 @@ ALLOWED = {
     "per_instance/guarantees",
     "user_level/erm_bounds",
     "user_level/quantiles",
-    "pac/noise",
+    "pac/printed",
     "personalized/reproduction",
     "user_level/experiments",
     "pac/experiments",
