@@ -57,7 +57,7 @@ explore.tilt = (() => {
       title: "The shape of the noise",
       controls: { ask, turn, along, across, best: { row: best, input: best, read: () => 0 } },
       show({ ask: given, turn: t, along: a, across: b }, width) {
-        const wide = Math.min(width, 460), high = wide - 8, bound = 11.5, sum = a + b;
+        const wide = Math.min(width, 370), high = wide - 8, bound = 11.5, sum = a + b;
         const ticks = [-10, -5, 0, 5, 10];
         const plane = chart({ width: wide, height: high, left: 48,
           x: { low: -bound, high: bound, ticks, name: "mornings" }, y: { low: -bound, high: bound, ticks, name: "evenings" },
@@ -71,12 +71,12 @@ explore.tilt = (() => {
           plane.mark(u, v, { shape: "circle", color });
           plane.name(name, u + x, v + y, { color }, anchor);
         });
-        const curve = chart({ width: Math.min(width, 460), height: 170, left: 48,
+        const curve = chart({ width: wide, height: 170, left: 48,
           x: { low: 0, high: 90, ticks: [0, 15, 30, 45, 60, 75, 90], name: "tilt of the first axis (degrees)" },
           y: { low: 60, high: 112, ticks: [60, 80, 100], name: "total" },
           label: `The least total variance against the tilt: ${least[0][1].toFixed(0)} at 0, ${low.toFixed(0)} at 45 degrees.` });
         curve.line(least, { color: INK.soft });
-        curve.name("cheapest for each tilt", 4, 84, { color: INK.soft });
+        curve.name("cheapest for each tilt", 2, 64, { color: INK.soft });
         curve.mark(t, Math.min(sum, 111), { shape: "circle", color: INK.blue });
         curve.name("yours", t + (t > 70 ? -3 : 3), Math.min(sum, 106) + 1, { color: INK.blue }, t > 70 ? "end" : "start");
         const worst = rates.indexOf(Math.max(...rates));
@@ -88,7 +88,7 @@ explore.tilt = (() => {
               `Total variance ${a} + ${b} = ${sum}. ` + (out.length
               ? `Outside the ellipse: ${out.join(" and ")}. About ${names[worst]} the best guess is right with probability ` +
                 `${rate(rates[worst]).toFixed(3)}, above the ceiling of ${rate(1).toFixed(3)}.`
-              : `Nobody is outside: everybody is hidden. With this tilt ${(least[turns.indexOf(t)][1]).toFixed(1)} is enough.`),
+              : `Nobody is outside: everybody is hidden. The least with this tilt is ${(least[turns.indexOf(t)][1]).toFixed(1)}.`),
           table: {
             caption: "Each member's step, squared in units of the noise, and the best rate of whoever knows all others",
             head: ["member", "step", "squared", "best rate"],
