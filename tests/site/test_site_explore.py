@@ -1104,7 +1104,7 @@ def test_noise_is_tilted_until_the_least_of_it_hides_everybody(visit):
     assert "72" not in said(tab)
     tab.get_by_role("button", name="90", exact=True).click()
     assert "Not quite: noise tilted by 45 degrees" in said(tab)
-    assert "Total variance 52 + 52 = 104. Nobody is outside" in said(tab)
+    assert "Tilt 0 degrees, total variance 52 + 52 = 104. Nobody is outside" in said(tab)
     across = tab.get_by_role("slider", name="Variance across")
     across.focus()
     tab.keyboard.press("ArrowLeft")
@@ -1117,4 +1117,4 @@ def test_noise_is_tilted_until_the_least_of_it_hides_everybody(visit):
     tab.get_by_role("button", name="Cheapest for this tilt").click()
     assert tilt.get_attribute("aria-valuetext") == "45 degrees"
     assert across.get_attribute("aria-valuetext") == "12"
-    assert "Total variance 60 + 12 = 72. Nobody is outside" in said(tab)
+    assert "Tilt 45 degrees, total variance 60 + 12 = 72. Nobody is outside" in said(tab)

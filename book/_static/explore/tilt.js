@@ -85,7 +85,7 @@ explore.tilt = (() => {
           text: given < 0 ? `Round noise with variance ${data.round} in each direction, ${2 * data.round} together, hides everybody. ` +
             "How little can noise of another shape need?"
             : ask.verdict(data.right, data.answer) +
-              `Total variance ${a} + ${b} = ${sum}. ` + (out.length
+              `Tilt ${t} degrees, total variance ${a} + ${b} = ${sum}. ` + (out.length
               ? `Outside the ellipse: ${out.join(" and ")}. About ${names[worst]} the best guess is right with probability ` +
                 `${rate(rates[worst]).toFixed(3)}, above the ceiling of ${rate(1).toFixed(3)}.`
               : `Nobody is outside: everybody is hidden. The least with this tilt is ${(least[turns.indexOf(t)][1]).toFixed(1)}.`),
