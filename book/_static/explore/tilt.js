@@ -57,7 +57,7 @@ explore.tilt = (() => {
       title: "The shape of the noise",
       controls: { ask, turn, along, across, best: { row: best, input: best, read: () => 0 } },
       show({ ask: given, turn: t, along: a, across: b }, width) {
-        const wide = Math.min(width, 370), high = wide - 8, bound = 11.5, sum = a + b;
+        const wide = Math.min(width, 340), high = wide - 8, bound = 11.5, sum = a + b;
         const ticks = [-10, -5, 0, 5, 10];
         const plane = chart({ width: wide, height: high, left: 48,
           x: { low: -bound, high: bound, ticks, name: "mornings" }, y: { low: -bound, high: bound, ticks, name: "evenings" },
