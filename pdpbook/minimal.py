@@ -437,25 +437,28 @@ def two_stage_gwa(X, y, users, sigma2, B, eps, share, reach, rng):  # prop-two-s
 
 # pac/noise -------------------------------------------------------------------
 
+def all_differences(X, y, half, alpha, leaving=-1, intercept_alpha=0):  # prop-rank-one
+    Z = np.column_stack([X, np.ones(len(X))])
+    P = alpha * np.diag([1.0] * X.shape[1] + [intercept_alpha])
+    G = Z[half].T @ Z[half] + P
+    r = y - Z @ np.linalg.solve(G, Z[half].T @ y[half])
+    U = np.linalg.solve(G, Z.T).T
+    sign = np.where(half, leaving, 1)
+    return (r / (1 + sign * (U * Z).sum(axis=1)))[:, None] * U
+
 def anisotropic_noise(v, V, tau):  # prop-anisotropic: v of everybody, (n, p), or of one
     e = np.sqrt(v) * np.sqrt(v).sum(axis=-1, keepdims=True) / tau
     return V * np.atleast_2d(e).max(axis=0) @ V.T
 
-def ridge_of_half(X, y, half, alpha, intercept_alpha=0):  # prop-rank-one
-    Z = np.column_stack([X, np.ones(len(X))])
-    P = alpha * np.diag([1.0] * X.shape[1] + [intercept_alpha])
-    G = Z[half].T @ Z[half] + P
-    return Z, G, np.linalg.solve(G, Z[half].T @ y[half])
+# pac/printed -----------------------------------------------------------------
 
-def all_differences(X, y, half, alpha, leaving=-1, intercept_alpha=0):  # prop-rank-one
-    Z, G, beta = ridge_of_half(X, y, half, alpha, intercept_alpha)
-    U = np.linalg.solve(G, Z.T).T
-    h = (U * Z).sum(axis=1)
-    sign = np.where(half, leaving, 1)
-    return ((y - Z @ beta) / (1 + sign * h))[:, None] * U
+def ridge_of_half(X, y, half, alpha):  # alg-pac-release
+    Z = np.column_stack([X, np.ones(len(X))])
+    G = Z[half].T @ Z[half] + alpha * np.diag([1.0] * X.shape[1] + [0])
+    return np.linalg.solve(G, Z[half].T @ y[half])
 
 def pac_release(X, y, half, alpha, Sigma, center, radius, rng):  # alg-pac-release
-    away = ridge_of_half(X, y, half, alpha)[2] - center
+    away = ridge_of_half(X, y, half, alpha) - center
     length = np.sqrt(away @ np.linalg.solve(Sigma, away))
     noise = np.linalg.cholesky(Sigma) @ rng.standard_normal(len(away))
     return center + away * min(1, radius / length) + noise

@@ -22,7 +22,7 @@ ALLOWED = {
     "per_instance/ops_curve",
     "per_instance/guarantees",
     "user_level/erm_bounds",
-    "pac/noise",
+    "pac/printed",
     "personalized/reproduction",
     "user_level/experiments",
     "pac/experiments",
