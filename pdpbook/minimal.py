@@ -424,6 +424,8 @@ def limited_regression(X, y, users, kept, tau, rng):  # prop-sample-limit-regres
     C[:, kept] = np.linalg.pinv(X[kept])
     return gwa_release(C, y, users, tau, rng)
 
+# user_level/gwa_variants -----------------------------------------------------
+
 def two_stage_gwa(X, y, users, sigma2, B, eps, share, reach, rng):  # prop-two-stage
     tau = share * eps / B
     P = gwa(X, users, sigma2, tau)
