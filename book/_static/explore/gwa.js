@@ -194,7 +194,7 @@ explore.gwa = (() => {
           `(records ${root(now.records)}, noise ${root(now.noise)})`;
         return {
           charts: [picture.draw(now, width), error(now, found.variance, open, width)],
-          text: !open ? `These are the weights of least squares. ${facts}.`
+          text: !open ? `${weights === least ? "These are the weights of least squares. " : ""}${facts}.`
             : ask.verdict(right, "at the budget 1 the best weights use only her evenings of two hours") +
               `${facts}; the least possible is ${root(found.variance)}` +
               (more < 0.0005 ? ", and this is it, or almost." : `. Yours is ${(100 * more).toPrecision(2)} percent larger.`),
