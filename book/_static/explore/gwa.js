@@ -94,7 +94,7 @@ explore.gwa = (() => {
           if (own.length > 1) {
             marks.push(svg("rect", { x: from - wide / 2 - 4, y: to(moves[l]), width: end - from + wide + 8,
               height: to(0) - to(moves[l]), fill: "none", stroke: color, "stroke-dasharray": "3 3" }),
-            word("together", (from + end) / 2, to(moves[l]) - 6, "middle", { style: `fill:${color}` }));
+            word("together", (from + end) / 2, to(moves[l]) - (step > 60 ? 6 : 14), "middle", { style: `fill:${color}` }));
           }
           for (const k of own) {
             marks.push(svg("rect", { x: mid(k) - wide / 2, y: to(now[k]), width: wide, height: to(0) - to(now[k]),
