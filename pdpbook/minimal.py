@@ -171,8 +171,8 @@ def sampled_ridge(X, y, lam, epsilon, t, rng):  # alg-jorgensen
     eta = t * n_bar * lam / (2 * np.sqrt(d) * (1 + np.sqrt(d) * B))
     kept = rng.random(n) < share
     Q, labels = X[kept], y[kept]
-    center = np.linalg.solve(Q.T @ Q / n_bar + lam * np.eye(d),
-                             Q.T @ labels / n_bar)
+    H = Q.T @ Q / n_bar + lam * np.eye(d)
+    center = np.linalg.solve(H, Q.T @ labels / n_bar)
     return center + sample_l2_laplace(d, eta, rng=rng)
 
 # personalized/sums -----------------------------------------------------------
@@ -359,21 +359,20 @@ def limited_mean(y, owner, kept, B, eps, rng):  # claim-sample-limit
 # user_level/quantiles --------------------------------------------------------
 
 def quantile_masses(y, level, users, epsilon, weights):  # prop-quantile-privacy
-    c = weights / weights.sum()  # bounds 0 and 1
+    c, order = weights / weights.sum(), np.argsort(y)
     w = np.bincount(users, c)
-    reach = np.minimum(w, level) + np.minimum(w, 1 - level)
-    rate = 1 / max(reach / epsilon)
-    order = np.argsort(y)
-    edges = np.r_[0, y[order], 1]
-    left = np.r_[0, np.cumsum(c[order])]         # weighted share so far
-    log_mass = np.log(np.diff(edges)) - rate * np.abs(left - level)
+    r = np.minimum(w, level) + np.minimum(w, 1 - level)
+    rate = 1 / max(r / epsilon)
+    edges = np.r_[0, y[order], 1]  # bounds 0 and 1
+    left = np.r_[0, np.cumsum(c[order])]  # share so far
+    log_mass = np.log(np.diff(edges)) - rate * abs(left - level)
     mass = np.exp(log_mass - log_mass.max())
     return edges, mass / mass.sum()
 
 def private_quantile(y, level, users, epsilon, weights, rng):  # prop-quantile-privacy
     edges, mass = quantile_masses(y, level, users, epsilon, weights)
     k = rng.choice(len(mass), p=mass)
-    return edges[k] + (edges[k + 1] - edges[k]) * rng.random()
+    return rng.uniform(edges[k], edges[k + 1])
 
 # user_level/erm --------------------------------------------------------------
 

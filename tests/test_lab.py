@@ -22,7 +22,6 @@ ALLOWED = {
     "per_instance/ops_curve",
     "per_instance/guarantees",
     "user_level/erm_bounds",
-    "user_level/quantiles",
     "pac/noise",
     "personalized/reproduction",
     "user_level/experiments",
