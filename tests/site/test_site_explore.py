@@ -19,9 +19,8 @@ from support import ROOT
 from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
 from pdpbook.guarantees import GaussianDP, PureDP
-from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate, joint_variances
 from pdpbook.gwa import gwa_weights
-from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate
+from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate, joint_variances
 from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
 from pdpbook.personalized import (
     PDPRidge,
