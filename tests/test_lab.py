@@ -29,6 +29,7 @@ ALLOWED = {
     "pac/experiments",
     "synthesis/at_scale",
     "synthesis/one_dataset",
+    "synthesis/one_dataset_people",
 }
 
 
