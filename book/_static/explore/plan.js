@@ -23,7 +23,7 @@ explore.plan = (() => {
       title: "What a private regression explains, by the sum of all budgets",
       controls: {
         ask,
-        people: slider({ label: "People", values: () => steps(100, 1e6), start: data.people, text: (v) => v.toLocaleString("en") }),
+        people: slider({ label: "People", values: () => [...steps(100, 1e6), data.people].sort((one, other) => one - other), start: data.people, text: (v) => v.toLocaleString("en") }),
         budget: slider({ label: "Mean budget ε", values: () => [0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3], start: data.budget, text: (v) => `ε = ${v}` }),
         column: slider({ label: "Columns", values: () => data.columns, start: data.column, text: String }),
       },
