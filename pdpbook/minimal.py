@@ -481,9 +481,34 @@ def dpsgd(X, y, q, b, C, learning_rate, steps, sigma, rng):  # alg-dpsgd
         theta = theta - learning_rate * total / b
     return theta
 
+# synthesis/one_dataset -------------------------------------------------------
+
+def best_guess(p, q):  # prop-even-odds
+    return (1 + np.maximum(p - q, 0).sum()) / 2
+
+def for_replacing(epsilon, delta):  # prop-even-odds
+    # what to ask of an add-remove mechanism
+    half = epsilon / 2
+    return half, delta / (1 + np.exp(half))
+
 # synthesis/in_practice -------------------------------------------------------
 
 def on_a_grid(f, S, epsilon, g):  # prop-grid-noise
     steps = np.ceil(S / g) + len(f) - 1
     r = np.min(epsilon / steps)
     return np.floor(f / g + 0.5), r  # F and r
+
+# synthesis/your_data ---------------------------------------------------------
+
+def centered_sums(X, y, epsilon, rng):  # thm-pssp-laplace
+    d, total = X.shape[1], epsilon.sum()
+    w, s, x = epsilon / total, max(1 / 2, d / 8), X - 1 / 2
+    j, k = np.triu_indices(d)
+    sums = np.concatenate([w @ (x[:, j] * x[:, k]), w @ x,
+                           (w * y) @ x, [w @ y]])
+    parts = np.repeat([1, s, s * d / 2], [len(j), 2 * d, 1])
+    D = d * (d + 1) / 8 + 2 * s * d
+    sums += rng.laplace(0, D / total / parts)
+    S, m, b = np.zeros((d, d)), sums[-2*d-1:-d-1], sums[-d-1:-1]
+    S[j, k] = S[k, j] = sums[:len(j)]
+    return S + (m + m[:, None] + 1/2) / 2, b + sums[-1] / 2
