@@ -295,6 +295,13 @@ def posterior_sample(G, b, lam, gamma, rng):  # thm-ops
     noise = np.linalg.solve(root.T, rng.normal(size=len(b)))
     return np.linalg.solve(H, b) + noise
 
+def ops_gamma(lam, epsilon, delta, N):  # alg-pdp-to-dp: over all weights s of the data
+    s = np.append(0, np.geomspace(1e-4 * lam, max(N, lam), 2000))
+    fit = np.sqrt(N * s) / (s + lam)  # rises up to s = lam
+    most = np.maximum(fit[:-1], fit[1:])
+    rho = largest_residual(epsilon, delta, 1 / (s[:-1] + lam))
+    return min((rho / (1 + most)) ** 2)
+
 def adaops(G, b, epsilon, delta, N, kappa, rng):  # alg-adaops
     one = 1 / gaussian_mu(epsilon / 3, delta / 4)
     z = np.linalg.eigvalsh(G)[0] + one * rng.normal()
@@ -309,13 +316,6 @@ def adaops(G, b, epsilon, delta, N, kappa, rng):  # alg-adaops
     s = largest_residual(eps, left, 1 / h)
     gamma = (s / reach) ** 2
     return posterior_sample(G, b, lam, gamma, rng)
-
-def ops_gamma(lam, epsilon, delta, N):  # alg-pdp-to-dp: over all weights s of the data
-    s = np.append(0, np.geomspace(1e-4 * lam, max(N, lam), 2000))
-    fit = np.sqrt(N * s) / (s + lam)  # rises up to s = lam
-    most = np.maximum(fit[:-1], fit[1:])
-    rho = largest_residual(epsilon, delta, 1 / (s[:-1] + lam))
-    return min((rho / (1 + most)) ** 2)
 
 def adassp(X, y, epsilon, delta, failure, rng):  # prop-adassp
     d, G = X.shape[1], X.T @ X

@@ -51,7 +51,7 @@ explore.adaops = (() => {
       show({ ask: given, heavy: weight, budget: which }, width) {
         const open = given >= 0, one = data.budgets[which], now = at(data, which, weight);
         const lines = chart({
-          width, height: 270, left: 58,
+          width, height: 240, left: 58,
           label: open ? "Two falling curves of the error against the weight of the data. The table has the numbers."
             : "The error with one sharpness for all clubs falls slowly. The other curve is drawn after your guess.",
           x: { low: 0, high: TOP, ticks: [0, 150, 300, 450, 600], name: "weight of the data" },
@@ -70,7 +70,7 @@ explore.adaops = (() => {
             text: `At the weight ${weight} about ${short(now.bound)} is published. From which weight on does that pay?`,
             table: { caption: "", head: [], rows: [] } };
         lines.line(W.map((w, k) => [w, one.measured[k]]), first);
-        lines.name("measure first", 8, LOW * 1.5, first);
+        lines.name("measure first", 300, one.measured[W.indexOf(300)] * 0.5, first, "end");
         lines.mark(weight, now.measured, first);
         lines.mark(weight, now.fixed, fixed);
         const from = crossing(data, one), asked = crossing(data, data.budgets[data.which]);
@@ -80,8 +80,8 @@ explore.adaops = (() => {
             `The weight ${weight} is published as ${short(now.bound)} on average; after that ` +
             `${now.penalty > 0 ? `the penalty is ${short(now.penalty)}` : "no penalty is needed"} and the sharpness ` +
             `${short(now.gamma)}. Error of the slope: ${short(now.measured)} if one measures first, ` +
-            `${short(now.fixed)} with one sharpness for all clubs. With ε = ${one.epsilon} measuring is better from ` +
-            `about ${short(from)} on.`,
+            `${short(now.fixed)} with one sharpness for all clubs.` + (which === data.which ? "" :
+              ` With ε = ${one.epsilon} measuring is better from about ${short(from)} on.`),
           table: {
             caption: `Error of the slope at ε = ${one.epsilon}`,
             head: ["weight", "published", "measure first", "one for all"],
