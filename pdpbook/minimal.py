@@ -171,8 +171,8 @@ def sampled_ridge(X, y, lam, epsilon, t, rng):  # alg-jorgensen
     eta = t * n_bar * lam / (2 * np.sqrt(d) * (1 + np.sqrt(d) * B))
     kept = rng.random(n) < share
     Q, labels = X[kept], y[kept]
-    center = np.linalg.solve(Q.T @ Q / n_bar + lam * np.eye(d),
-                             Q.T @ labels / n_bar)
+    H = Q.T @ Q / n_bar + lam * np.eye(d)
+    center = np.linalg.solve(H, Q.T @ labels / n_bar)
     return center + sample_l2_laplace(d, eta, rng=rng)
 
 # personalized/sums -----------------------------------------------------------
@@ -362,21 +362,20 @@ def limited_mean(y, owner, kept, B, eps, rng):  # claim-sample-limit
 # user_level/quantiles --------------------------------------------------------
 
 def quantile_masses(y, level, users, epsilon, weights):  # prop-quantile-privacy
-    c = weights / weights.sum()  # bounds 0 and 1
+    c, order = weights / weights.sum(), np.argsort(y)
     w = np.bincount(users, c)
-    reach = np.minimum(w, level) + np.minimum(w, 1 - level)
-    rate = 1 / max(reach / epsilon)
-    order = np.argsort(y)
-    edges = np.r_[0, y[order], 1]
-    left = np.r_[0, np.cumsum(c[order])]         # weighted share so far
-    log_mass = np.log(np.diff(edges)) - rate * np.abs(left - level)
+    r = np.minimum(w, level) + np.minimum(w, 1 - level)
+    rate = 1 / max(r / epsilon)
+    edges = np.r_[0, y[order], 1]  # bounds 0 and 1
+    left = np.r_[0, np.cumsum(c[order])]  # share so far
+    log_mass = np.log(np.diff(edges)) - rate * abs(left - level)
     mass = np.exp(log_mass - log_mass.max())
     return edges, mass / mass.sum()
 
 def private_quantile(y, level, users, epsilon, weights, rng):  # prop-quantile-privacy
     edges, mass = quantile_masses(y, level, users, epsilon, weights)
     k = rng.choice(len(mass), p=mass)
-    return edges[k] + (edges[k + 1] - edges[k]) * rng.random()
+    return rng.uniform(edges[k], edges[k + 1])
 
 # user_level/erm --------------------------------------------------------------
 
@@ -441,25 +440,28 @@ def two_stage_gwa(X, y, users, sigma2, B, eps, share, reach, rng):  # prop-two-s
 
 # pac/noise -------------------------------------------------------------------
 
+def all_differences(X, y, half, alpha, leaving=-1, intercept_alpha=0):  # prop-rank-one
+    Z = np.column_stack([X, np.ones(len(X))])
+    P = alpha * np.diag([1.0] * X.shape[1] + [intercept_alpha])
+    G = Z[half].T @ Z[half] + P
+    r = y - Z @ np.linalg.solve(G, Z[half].T @ y[half])
+    U = np.linalg.solve(G, Z.T).T
+    sign = np.where(half, leaving, 1)
+    return (r / (1 + sign * (U * Z).sum(axis=1)))[:, None] * U
+
 def anisotropic_noise(v, V, tau):  # prop-anisotropic: v of everybody, (n, p), or of one
     e = np.sqrt(v) * np.sqrt(v).sum(axis=-1, keepdims=True) / tau
     return V * np.atleast_2d(e).max(axis=0) @ V.T
 
-def ridge_of_half(X, y, half, alpha, intercept_alpha=0):  # prop-rank-one
-    Z = np.column_stack([X, np.ones(len(X))])
-    P = alpha * np.diag([1.0] * X.shape[1] + [intercept_alpha])
-    G = Z[half].T @ Z[half] + P
-    return Z, G, np.linalg.solve(G, Z[half].T @ y[half])
+# pac/printed -----------------------------------------------------------------
 
-def all_differences(X, y, half, alpha, leaving=-1, intercept_alpha=0):  # prop-rank-one
-    Z, G, beta = ridge_of_half(X, y, half, alpha, intercept_alpha)
-    U = np.linalg.solve(G, Z.T).T
-    h = (U * Z).sum(axis=1)
-    sign = np.where(half, leaving, 1)
-    return ((y - Z @ beta) / (1 + sign * h))[:, None] * U
+def ridge_of_half(X, y, half, alpha):  # alg-pac-release
+    Z = np.column_stack([X, np.ones(len(X))])
+    G = Z[half].T @ Z[half] + alpha * np.diag([1.0] * X.shape[1] + [0])
+    return np.linalg.solve(G, Z[half].T @ y[half])
 
 def pac_release(X, y, half, alpha, Sigma, center, radius, rng):  # alg-pac-release
-    away = ridge_of_half(X, y, half, alpha)[2] - center
+    away = ridge_of_half(X, y, half, alpha) - center
     length = np.sqrt(away @ np.linalg.solve(Sigma, away))
     noise = np.linalg.cholesky(Sigma) @ rng.standard_normal(len(away))
     return center + away * min(1, radius / length) + noise
@@ -477,3 +479,10 @@ def dpsgd(X, y, q, b, C, learning_rate, steps, sigma, rng):  # alg-dpsgd
         total += sigma * C * rng.standard_normal(X.shape[1])
         theta = theta - learning_rate * total / b
     return theta
+
+# synthesis/in_practice -------------------------------------------------------
+
+def on_a_grid(f, S, epsilon, g):  # prop-grid-noise
+    steps = np.ceil(S / g) + len(f) - 1
+    r = np.min(epsilon / steps)
+    return np.floor(f / g + 0.5), r  # F and r

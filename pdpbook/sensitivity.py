@@ -160,7 +160,8 @@ def huber_constant(
 
     Notes
     -----
-    Statement ``thm-huber-sensitivity`` (ours), chapter *personalized/constants*.
+    Statement ``thm-huber-sensitivity`` (after Chaudhuri et al. 2011), chapter
+    *personalized/constants*.
 
     Examples
     --------

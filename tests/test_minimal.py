@@ -634,7 +634,19 @@ def noise_of_a_ceiling(m, seed):
     return close(pac.snr_to_success_rate(reached, "tv"), 0.65 + seed / 10)
 
 
+def steps_of_a_grid(m, seed):
+    """Values near ties, three coordinates, sensitivities that fill their steps or do not."""
+    _, _, lam, epsilon = cube(seed)
+    moves, found = np.r_[0.5, 0.26, 0.1 + 0.3 * lam, np.ones(len(epsilon) - 3) * 0.74], []
+    for value in ([0.374, -0.126, 3.0], [0.3749]):
+        law = noise.grid_laplace(value, step=0.25, epsilon=epsilon, sensitivity=moves)
+        near, rate = m.on_a_grid(np.array(value), moves, epsilon, 0.25)
+        found += [close(near, law.center), close(rate, float(law.rate))]
+    return max(found)
+
+
 FUNCTIONS_OF_THE_PACKAGE = [
+    steps_of_a_grid,
     ridge_without_each,
     parts_of_an_error,
     moves_without_each,

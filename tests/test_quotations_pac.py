@@ -29,7 +29,7 @@ def source(page, cell):
 def points():
     """The quotation of each of the eleven points, from lines ``- (a) place: "words"``."""
     found = re.findall(
-        r'^- \((\w)\) ([^:"]+):\s+"([^"]+)"', source("noise", "eleven-points"), flags=re.M
+        r'^- \((\w)\) ([^:"]+):\s+"([^"]+)"', source("printed", "eleven-points"), flags=re.M
     )
     return {name: (place, words) for name, place, words in found}
 

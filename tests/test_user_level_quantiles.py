@@ -5,7 +5,9 @@ Kolmogorov's law. Seeds are fixed; a correct simulation fails with probability b
 """
 
 import itertools
+from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -339,6 +341,19 @@ def test_search_is_exact_without_noise_and_draws_from_its_law():
     one = quantile_by_bisection(y, 0.5, epsilon=1.0, bounds=UNIT, rng=np.random.default_rng(9))
     same = bisection_law(y, 0.5, epsilon=1.0, bounds=UNIT)
     assert one == same.sample(rng=np.random.default_rng(9))
+
+
+def test_the_search_of_the_page_is_the_same():
+    path = Path(__file__).resolve().parent.parent / "book/user_level/quantiles.ipynb"
+    [cell] = [c for c in nbformat.read(path, as_version=4).cells if c.id == "search-law"]
+    page = {"np": np, "QuantileLaw": QuantileLaw}
+    exec(cell.source.partition("\n\n\n")[0], page)
+    users, y = zipf(60)
+    c, eps = np.random.default_rng(3).dirichlet(np.ones(60)), 0.5 + np.arange(users.max() + 1)
+    for steps in (1, 7):
+        given = {"users": users, "epsilon": eps[users], "bounds": UNIT, "weights": c}
+        law = bisection_law(y, 0.3, **given, steps=steps)
+        assert_allclose(page["search_law"](y, 0.3, users, eps, c, steps).masses, law.masses)
 
 
 def test_exponential_mechanism_beats_search():

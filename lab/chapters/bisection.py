@@ -1,4 +1,7 @@
-"""A private quantile by noisy binary search: the line that `private_quantile` has to beat."""
+"""A private quantile by noisy binary search: the line that `private_quantile` has to beat.
+
+The page writes its law in a dozen lines, without checks; a test holds them against these.
+"""
 
 from typing import Any
 

@@ -81,7 +81,7 @@ def printed_moments(
 
     Notes
     -----
-    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as printed; chapter *pac/noise*.
+    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as printed; chapter *pac/printed*.
     """
     check.rng(rng)
     eta, every = check.number(eta, "eta"), check.count(every, "every")
@@ -145,7 +145,7 @@ def printed_noise(
     Notes
     -----
     Statement ``prop-back-projection``, Yang (2024), Algorithms 2 and 3, as printed; chapter
-    *pac/noise*.
+    *pac/printed*.
     """
     check.choice(back, "back", BACK)
     check.choice(read_as, "read_as", ("variance", "deviation"))

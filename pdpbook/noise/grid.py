@@ -52,7 +52,7 @@ def sample_discrete_laplace(
 
     Notes
     -----
-    Chapter *synthesis/in_practice*.
+    Page *synthesis/grid*.
 
     Examples
     --------
@@ -252,7 +252,7 @@ class GridLaplace:
 
     Notes
     -----
-    Chapter *synthesis/in_practice*. Not private: it holds the center. Values beyond
+    Page *synthesis/grid*. Not private: it holds the center. Values beyond
     :math:`2^{53}` steps are cut off in draws, which is post-processing.
 
     Examples

@@ -66,7 +66,8 @@ def allocate_noise(
     Notes
     -----
     Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, ``prop-back-projection``,
-    ``prop-all-individuals`` and ``prop-task-noise`` (ours), chapter *pac/noise*.
+    ``prop-all-individuals`` and ``prop-task-noise`` (ours), chapters *pac/noise* and
+    *pac/printed*.
     """
     check.choice(combine, "combine", COMBINE)
     check.choice(shape, "shape", ("diagonal", "full"))
@@ -108,7 +109,7 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
 
     Notes
     -----
-    Statement ``prop-back-projection``, chapter *pac/noise*.
+    Statement ``prop-back-projection``, chapter *pac/printed*.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def loss_task(X: ArrayLike, *, fit_intercept: bool = True) -> Floats:
 
     Notes
     -----
-    Statement ``prop-task-noise`` (ours), chapter *pac/noise*.
+    Statement ``prop-task-noise`` (ours), chapter *pac/printed*.
     """
     rows = np.asarray(X, dtype=float)
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():

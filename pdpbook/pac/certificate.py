@@ -151,7 +151,7 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
 
     Notes
     -----
-    Statement ``prop-pac-ceiling`` (ours), chapter *pac/noise*. For calibration by mutual
+    Statement ``prop-pac-ceiling`` (ours), chapter *pac/printed*. For calibration by mutual
     information it asks for less noise than to count failures in the information.
 
     Examples
@@ -260,8 +260,8 @@ def certify_noise(
 
     Notes
     -----
-    Algorithm ``alg-pac-noise`` and statement ``prop-pac-ceiling`` (ours), chapter
-    *pac/noise*.
+    Algorithm ``alg-pac-noise`` and statement ``prop-pac-ceiling`` (ours), chapters
+    *pac/noise* and *pac/printed*.
     """
     check.rng(rng)
     q, rate = check.delta(sample_rate, "sample_rate"), check.delta(success_rate, "success_rate")

@@ -58,7 +58,7 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
     Notes
     -----
     Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, and ``prop-task-noise`` (ours),
-    chapter *pac/noise*.
+    chapters *pac/noise* and *pac/printed*.
 
     Examples
     --------
@@ -165,7 +165,8 @@ def joint_covariance(
 
     Notes
     -----
-    Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapter *pac/noise*.
+    Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters *pac/printed* and
+    *pac/noise*.
 
     Examples
     --------

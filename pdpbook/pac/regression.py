@@ -211,8 +211,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     Notes
     -----
     Algorithms ``alg-pac-noise`` and ``alg-pac-release``, Yang (2024), Algorithms 2 and 3, as they
-    must read; chapter *pac/noise*. A scaler fitted inside a pipeline sees the pool, which is
-    public, so it breaks nothing.
+    must read; chapters *pac/noise* and *pac/printed*. A scaler fitted inside a pipeline sees the
+    pool, which is public, so it breaks nothing.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from support import ROOT
 from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
 from pdpbook.guarantees import GaussianDP, PureDP
-from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate
+from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate, joint_variances
 from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
 from pdpbook.personalized import (
     PDPRidge,
@@ -57,11 +57,13 @@ PAGES = {
     "odds": "book/foundations/promises",
     "audit": "book/foundations/audits",
     "member": "book/pac/membership",
+    "tilt": "book/pac/noise",
     "levels": "book/per_instance/definitions",
     "shapes": "book/foundations/noise",
     "sums": "book/personalized/sums",
     "descent": "book/pac/dpsgd",
     "adaops": "book/per_instance/adaops",
+    "belief": "book/synthesis/in_practice",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -273,6 +275,18 @@ def test_bounds_of_weighted_fits_are_those_of_the_package(ask, epsilon):
     assert least.profile(60.0) > data["delta"]
 
 
+@pytest.mark.parametrize("total", [0.01, 0.8, 10.0])
+def test_beliefs_are_those_of_bayes_rule_at_the_largest_ratio(ask, total):
+    data, before = data_of("belief"), [0.01, 0.1, 0.5, 0.7]
+    found = np.array(ask("belief.after", [[p, total] for p in before]))
+    np.testing.assert_allclose(found, expit(logit(before) + total), rtol=EXACT)
+    back = ask("belief.budget", [[p, one] for p, one in zip(before, found.tolist(), strict=True)])
+    np.testing.assert_allclose(back, total, rtol=1e-8)  # a difference of logarithms
+    [end] = ask("belief.after", [[data["before"], data["epsilon"] * data["count"]]])
+    assert data["guesses"][data["right"]] == "more than 99 %"
+    assert end > 0.995
+
+
 @pytest.mark.parametrize("who", range(5))
 @pytest.mark.parametrize("point", [(0.0, 0.7), (0.45, -0.5), (1.0, 1.0)])
 def test_fits_without_each_are_those_of_the_package(ask, who, point):
@@ -426,6 +440,24 @@ def test_the_best_guesser_of_a_thousand_rounds_has_the_best_rate(ask, who, size)
         for name, more in (("rates", []), ("machine", [rounds]))
     )
     assert abs(right / rounds - rate["board"]) < 5 * np.sqrt(0.25 / rounds)  # once in two million
+
+
+@pytest.mark.parametrize("degrees", [0, 5, 30, 45, 70, 90])
+def test_steps_in_units_of_the_noise_and_the_cheapest_are_those_of_the_package(ask, degrees):
+    moves, t = np.array(data_of("tilt")["moves"]), np.deg2rad(degrees)
+    V = np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
+    for along, across in [(52, 52), (60, 12), (1, 120)]:
+        Sigma = V * [along, across] @ V.T
+        squares = np.einsum("ij,ij->i", moves, np.linalg.solve(Sigma, moves.T).T)
+        found = ask("tilt.exposure", [[m.tolist(), along, across, degrees] for m in moves])
+        np.testing.assert_allclose(found, squares, rtol=EXACT, atol=EXACT)
+        rates = ask("tilt.rate", [[square] for square in squares])
+        np.testing.assert_allclose(rates, gaussian_success_rate(np.sqrt(squares)), atol=1e-8)
+    [found] = ask("tilt.cheapest", [[moves.tolist(), degrees]])
+    best = joint_variances((moves @ V) ** 2, 1.0)
+    assert best.lower_bound - 1e-6 <= sum(found) <= best.value + 1e-6
+    if degrees == 45:
+        np.testing.assert_allclose(found, [60, 12], atol=1e-5)
 
 
 @pytest.mark.parametrize("who", range(5))
@@ -841,6 +873,25 @@ def test_a_person_is_hidden_after_the_guess(visit):
     assert number(r"and the bound is ([\d.]+) ", said(tab)) == 0.369
 
 
+def test_a_suspicion_becomes_a_budget(visit):
+    tab = visit("belief")
+    assert "How sure can they be now, at most?" in said(tab)
+    assert not tab.get_by_role("slider", name="Belief before").is_visible()
+    tab.get_by_role("button", name="about 73 %", exact=True).click()
+    assert said(tab).startswith("Not quite: ")
+    assert number(r"take ε = ([\d.]+) for all", said(tab)) == float(f"{np.log(2.25):.3g}")
+    assert number(r"or ([\d.]+) for each", said(tab)) == float(f"{np.log(2.25) / 10:.3g}")
+    tab.get_by_role("slider", name="Publications").focus()
+    tab.keyboard.press("Home")
+    assert "for each" not in said(tab)
+    assert number(r"10 % can become ([\d.]+) %", said(tab)) == 23.2
+    tab.get_by_role("slider", name="Belief before").focus()
+    tab.keyboard.press("End")
+    tab.get_by_role("slider", name="Accepted after").focus()
+    tab.keyboard.press("Home")
+    assert "no budget keeps it there" in said(tab)
+
+
 def pull(tab, grip, left, up, touch):
     """Drag a grip with a finger or the mouse, so many pixels; where it was taken."""
     grip.scroll_into_view_if_needed()
@@ -1114,3 +1165,25 @@ def test_a_round_is_played_and_the_score_stands_beside_the_best_rate(visit):
     assert re.search(r"The best guesser was right in \d+ of 1,000 rounds", said(tab))
     tab.get_by_role("button", name="Play again").click()
     assert "Round 1: the total" in said(tab)
+
+
+def test_noise_is_tilted_until_the_least_of_it_hides_everybody(visit):
+    tab = visit("tilt")
+    assert not tab.get_by_role("slider", name="Tilt").is_visible()
+    assert "72" not in said(tab)
+    tab.get_by_role("button", name="90", exact=True).click()
+    assert "Not quite: noise tilted by 45 degrees" in said(tab)
+    assert "Tilt 0 degrees, total variance 52 + 52 = 104. Nobody is outside" in said(tab)
+    across = tab.get_by_role("slider", name="Variance across")
+    across.focus()
+    tab.keyboard.press("ArrowLeft")
+    assert "Outside the ellipse: Chi" in said(tab)
+    assert "above the ceiling of 0.691" in said(tab)
+    tilt = tab.get_by_role("slider", name="Tilt")
+    tilt.focus()
+    for _ in range(9):
+        tab.keyboard.press("ArrowRight")
+    tab.get_by_role("button", name="Cheapest for this tilt").click()
+    assert tilt.get_attribute("aria-valuetext") == "45 degrees"
+    assert across.get_attribute("aria-valuetext") == "12"
+    assert "Tilt 45 degrees, total variance 60 + 12 = 72. Nobody is outside" in said(tab)

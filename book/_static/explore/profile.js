@@ -75,8 +75,8 @@ explore.profile = (() => {
 
   function view(data) {
     const { BLUE, VERMILION, GRAY, chart, ratios, short, slider, steps } = explore;
-    const add = { text: "add: without you, against with you", color: BLUE, shape: "circle" };
-    const remove = { text: "remove: with you, against without you", color: VERMILION, dash: "7 4",
+    const add = { text: "against presence (add)", color: BLUE, shape: "circle" };
+    const remove = { text: "for presence (remove)", color: VERMILION, dash: "7 4",
       shape: "square" };
     const target = { text: `delta of ${short(data.delta)}`, color: GRAY, dash: "2 4" };
     const grid = ratios(0.01, 100, 160);
