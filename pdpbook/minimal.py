@@ -421,10 +421,14 @@ def gwa_release(C, y, users, tau, rng):  # alg-gwa
     b = max(np.bincount(users, np.abs(C).sum(axis=0)) / tau)
     return C @ y + rng.laplace(0, b, len(C))
 
+# user_level/gwa_dual ---------------------------------------------------------
+
 def limited_regression(X, y, users, kept, tau, rng):  # prop-sample-limit-regression
     C = np.zeros(X.T.shape)
     C[:, kept] = np.linalg.pinv(X[kept])
     return gwa_release(C, y, users, tau, rng)
+
+# user_level/gwa_variants -----------------------------------------------------
 
 def two_stage_gwa(X, y, users, sigma2, B, eps, share, reach, rng):  # prop-two-stage
     tau = share * eps / B

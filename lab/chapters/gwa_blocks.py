@@ -63,9 +63,9 @@ def gwa_rows(
 
     Notes
     -----
-    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa*. A pass for the factor of X, one
-    for the first rows, and two for each evaluation of the dual; the memory of one block, of a few
-    rows a user, and of the rows whose multipliers come near the threshold of their user.
+    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa_dual*. A pass for the factor of X,
+    one for the first rows, and two for each evaluation of the dual; the memory of one block, of a
+    few rows a user, and of the rows whose multipliers come near the threshold of their user.
 
     Examples
     --------

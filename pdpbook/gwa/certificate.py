@@ -72,7 +72,7 @@ def certify(
 
     Notes
     -----
-    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa*.
+    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa_dual*.
     """
     exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
     problem, _ = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)

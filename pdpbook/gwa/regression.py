@@ -79,9 +79,9 @@ class GWARegression(LabelPrivateRegression):
 
     Notes
     -----
-    Statements ``thm-gwa`` (Epasto et al. 2020, Theorem 6), ``prop-gaussian-gwa``,
-    ``prop-prediction-gwa``, ``prop-ridge-gwa`` (ours), chapter *user_level/gwa*. Rounding of
-    floats is not covered by the promise.
+    Statement ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter *user_level/gwa*, and
+    ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa`` (ours), chapter
+    *user_level/gwa_variants*. Rounding of floats is not covered by the promise.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def prediction_root(X: ArrayLike) -> Floats:
 
     Notes
     -----
-    Statement ``prop-prediction-gwa`` (ours), chapter *user_level/gwa*.
+    Statement ``prop-prediction-gwa`` (ours), chapter *user_level/gwa_variants*.
 
     Examples
     --------
@@ -240,8 +240,8 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
     Notes
     -----
-    Statements ``prop-sample-limit-regression`` (Epasto et al. 2020, section 5.2),
-    ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa*.
+    Statement ``prop-sample-limit-regression`` (Epasto et al. 2020, section 5.2), chapter
+    *user_level/gwa*, and ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
 
     Examples
     --------

@@ -42,7 +42,7 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
 
     Notes
     -----
-    Statement ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa*.
+    Statement ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
 
     Examples
     --------

@@ -104,8 +104,8 @@ class TwoStageGWARegression(LabelPrivateRegression):
 
     Notes
     -----
-    Statement ``prop-two-stage`` (ours), chapter *user_level/gwa*. Both stages are charged to the
-    same users, by sequential composition.
+    Statement ``prop-two-stage`` (ours), chapter *user_level/gwa_variants*. Both stages are charged
+    to the same users, by sequential composition.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from support import ROOT
 from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
 from pdpbook.guarantees import GaussianDP, PureDP
+from pdpbook.gwa import gwa_weights
 from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate, joint_variances
 from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
 from pdpbook.personalized import (
@@ -52,6 +53,7 @@ PAGES = {
     "limit": "book/user_level/mean_limits",
     "mean": "book/user_level/mean",
     "erm": "book/user_level/erm",
+    "gwa": "book/user_level/gwa",
     "ridge": "book/foundations/ridge",
     "replace": "book/personalized/sensitivity",
     "odds": "book/foundations/promises",
@@ -285,6 +287,35 @@ def test_beliefs_are_those_of_bayes_rule_at_the_largest_ratio(ask, total):
     [end] = ask("belief.after", [[data["before"], data["epsilon"] * data["count"]]])
     assert data["guesses"][data["right"]] == "more than 99 %"
     assert end > 0.995
+
+
+def swimmers(kinds, copies):
+    """Hours and owner of every evening, and the column of its kind."""
+    kind = np.repeat(np.arange(len(kinds)), [one["s"] for one in kinds])
+    hours = np.array([one["x"] for one in kinds])[kind]
+    owner = np.array([one["who"] for one in kinds])[kind]
+    people = np.repeat(np.arange(copies), len(kind)) * (owner.max() + 1)
+    return np.tile(hours, copies), np.tile(owner, copies) + people, np.tile(kind, copies)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0, 10.0])
+def test_best_weights_of_a_regression_are_those_of_the_package(ask, epsilon):
+    data = data_of("gwa")
+    hours, owner, kind = swimmers(data["kinds"], data["copies"])
+    [found] = ask("gwa.best", [[data, epsilon]])
+    width = data["width"]
+    best = gwa_weights(hours[:, None], owner, sigma2=1, epsilon=epsilon, width=width, tol=1e-11)
+    assert found["variance"] == pytest.approx(best.objective, rel=1e-9)
+    of_kinds = np.bincount(kind, best.C[0]) / data["copies"]
+    np.testing.assert_allclose(found["u"], of_kinds, atol=1e-6 * of_kinds.max())
+    for weights in ([1, 2, 3, 6, 20, 40], [1, 1, 1, 1, 0.5, 0.5], [1, 2, 3, 4, 0, 5]):
+        [now] = ask("gwa.solve", [[data, weights, epsilon]])
+        c = (np.array(weights) / [one["s"] for one in data["kinds"]])[kind]
+        c = c / (c @ hours)
+        moves = width * np.bincount(owner, c)
+        assert now["records"] == pytest.approx(c @ c, rel=EXACT)
+        assert now["noise"] == pytest.approx(2 * (moves.max() / epsilon) ** 2, rel=EXACT)
+        np.testing.assert_allclose(now["moves"], moves[: data["members"]], rtol=EXACT)
 
 
 @pytest.mark.parametrize("who", range(5))
@@ -890,6 +921,37 @@ def test_a_suspicion_becomes_a_budget(visit):
     tab.get_by_role("slider", name="Accepted after").focus()
     tab.keyboard.press("Home")
     assert "no budget keeps it there" in said(tab)
+
+
+def test_weights_of_a_regression_are_moved_by_keys(visit):
+    tab = visit("gwa")
+    assert "These are the weights of least squares." in said(tab)
+    assert number(r"Typical error ([\d.]+) meters", said(tab)) == 27.9
+    assert not tab.get_by_role("slider", name="Privacy budget").is_visible()
+    tab.get_by_role("button", name="all the same").click()
+    assert said(tab).startswith("Not quite: ")
+    assert number(r"the least possible is ([\d.]+)\.", said(tab)) == 16.6
+    before = number(r"Typical error ([\d.]+) meters", said(tab))
+    short = tab.get_by_role("slider", name="Weight of Zoe, one hour")
+    short.focus()
+    tab.keyboard.press("Home")
+    assert short.get_attribute("aria-valuenow") == "0.00"
+    assert number(r"Typical error ([\d.]+) meters", said(tab)) < before
+    tab.get_by_role("button", name="Show the best weights").click()
+    assert "this is it, or almost" in said(tab)
+    assert number(r"Typical error ([\d.]+) meters", said(tab)) == 16.6
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])
+def test_a_weight_is_dragged(visit, touch):
+    size = {"width": 390, "height": 844} if touch else {"width": 1280, "height": 900}
+    tab = visit("gwa", viewport=size, has_touch=touch, is_mobile=touch)
+    tab.get_by_role("button", name="only long ones").click()
+    assert said(tab).startswith("Right: ")
+    grip = tab.get_by_role("slider", name="Weight of Zoe, two hours")
+    before = float(grip.get_attribute("aria-valuenow"))
+    pull(tab, grip.locator("circle"), 0, -40, touch)
+    assert float(grip.get_attribute("aria-valuenow")) < before - 3
 
 
 def pull(tab, grip, left, up, touch):
