@@ -30,6 +30,7 @@ from pdpbook.personalized import (
     pdp_weights,
     threshold_budgets,
 )
+from pdpbook.posterior import AdaptivePlan, worst_case_gamma
 from pdpbook.ridge import leave_one_out, weighted_ridge
 from pdpbook.sensitivity import capped_sensitivity, ridge_constant
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
@@ -64,6 +65,7 @@ PAGES = {
     "shapes": "book/foundations/noise",
     "sums": "book/personalized/sums",
     "descent": "book/pac/dpsgd",
+    "adaops": "book/per_instance/adaops",
     "belief": "book/synthesis/in_practice",
     "contest": "book/synthesis/one_dataset",
     "plan": "book/synthesis/your_data",
@@ -663,6 +665,41 @@ def test_guesses_after_many_steps_are_those_of_the_accountant(ask):
             assert found["lot"] == pytest.approx(50 + 50 * exact, abs=0.01)
     [asked] = ask("descent.solve", [[data, data["sigma"], data["count"]]])
     assert data["guesses"][data["right"]] == f"{asked['lot']:.0f} cases"
+
+
+@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("weight", [20, 100, 300, 600])
+def test_errors_after_measuring_are_those_of_the_package(ask, which, weight):
+    data = data_of("adaops")
+    [found] = ask("adaops.at", [[data, which, weight]])
+    epsilon = data["budgets"][which]["epsilon"]
+    plan = AdaptivePlan(epsilon, 1e-3, d=1, n_max=1100, calibration="simple")
+    middle = max(weight - plan.margin, 0)
+    assert (found["bound"], found["noise"]) == pytest.approx((middle, plan.scale), rel=EXACT)
+    lam = plan.penalty(middle)
+    digits = {"rel": 1e-3}  # four are handed over
+    assert found["penalty"] == pytest.approx(lam, **digits)
+    assert found["gamma"] == pytest.approx(float(plan.gamma(middle + lam, lam)), **digits)
+
+    def squared(lam, gamma):
+        return (data["slope"] * lam / (weight + lam)) ** 2 + 1 / (gamma * (weight + lam))
+
+    noises = norm.ppf((np.arange(400) + 0.5) / 400)
+    z = np.maximum(weight - plan.margin + plan.scale * noises, 0)
+    lams = np.array([plan.penalty(one) for one in z])
+    exact = np.sqrt(squared(lams, plan.gamma(z + lams, lams)).mean())
+    assert found["measured"] == pytest.approx(exact, rel=0.01)  # a mean over 100 quantiles
+    lams = np.geomspace(20, 200, 12)
+    best = min(squared(one, worst_case_gamma(one, epsilon, 1e-3, 1100)) for one in lams)
+    assert found["fixed"] == pytest.approx(np.sqrt(best), **digits)
+
+
+def test_the_guess_when_measuring_pays_has_the_right_answer(ask):
+    data = data_of("adaops")
+    crossings = [ask("adaops.crossing", [[data, one]])[0] for one in data["budgets"]]
+    assert crossings[1] == pytest.approx(130, rel=0.02)
+    assert data["guesses"][data["right"]] == "about 130"
+    assert crossings == sorted(crossings, reverse=True)
 
 
 def test_small_scripts_that_ask_nobody():
