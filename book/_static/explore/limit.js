@@ -94,10 +94,13 @@ explore.limit = (() => {
         // Pressing down is never below 1, so its name has room there. Discarding is named above both
         // curves, where they leave the most room: on the left, in the middle or on the right.
         lines.name("pressed down: all records count", 1, 0.66, weigh);
-        const wide = 175 / (width - 60), to = (part) => low * (high / low) ** part;
+        const wide = 140 / (width - 60), to = (part) => low * (high / low) ** part;
         const places = [[0.06, "start", 0.06], [0.5 - wide / 2, "middle", 0.5], [1 - wide, "end", 1]];
-        const tops = places.map(([from]) => Math.max(...curve.filter((g) => g >= to(from) && g <= to(from + wide))
-          .map((g) => Math.min(Math.max(ratio(limited, g), ratio(weighted, g)), HIGH))));
+        const tops = places.map(([from]) => {
+          const over = curve.filter((g) => g >= to(from) && g <= to(from + wide))
+            .flatMap((g) => [ratio(limited, g), ratio(weighted, g)]);
+          return over.every((v) => v > HIGH) ? 3.4 : Math.min(Math.max(...over), HIGH); // 3.4: no curve in sight
+        });
         const [, side, at] = places[tops.indexOf(Math.min(...tops))];
         lines.name("discarded above h", to(at), Math.min(Math.min(...tops) + 0.3, 3.75), cut, side);
         const variance = (of) => short(noise * top.value * of);
