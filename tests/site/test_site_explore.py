@@ -962,7 +962,7 @@ def test_a_suspicion_becomes_a_budget(visit):
     tab.keyboard.press("End")
     tab.get_by_role("slider", name="Accepted after").focus()
     tab.keyboard.press("Home")
-    assert "no budget keeps it there" in said(tab)
+    assert "no budget above 0 keeps it there" in said(tab)
 
 
 def test_weights_of_a_regression_are_moved_by_keys(visit):
@@ -1234,16 +1234,16 @@ def test_a_record_is_dragged_and_every_loss_moves(visit, touch):
 
 def test_another_crowd_has_other_limits(visit):
     tab = visit("limit")
-    assert number(r"weighting is ([\d.]+) rows", said(tab)) == 7.05
+    assert number(r"pressing down is ([\d.]+);", said(tab)) == 7.05
     assert number(r"for discarding it is (\d+)", said(tab)) == 11
     crowd = data_of("limit")["crowds"][1]["sizes"]
     tab.get_by_label("People", exact=True).select_option(index=1)
     for epsilon in (3.0, 0.1):
         exact = tradeoff_weights(crowd, epsilon**2 / 8).h
-        assert number(r"weighting is ([\d.]+) rows", said(tab)) == float(f"{exact:.3g}")
-        tab.get_by_role("slider", name="Budget of each user").focus()
+        assert number(r"pressing down is ([\d.]+);", said(tab)) == float(f"{exact:.3g}")
+        tab.get_by_role("slider", name="Budget of each person").focus()
         tab.keyboard.press("Home")
-    assert tab.get_by_role("slider", name="Limit h").get_attribute("max") == str(max(crowd) - 1)
+    assert tab.get_by_role("slider", name="Level h").get_attribute("max") == str(max(crowd) - 1)
     assert tab.locator(".explore tbody tr").count() == len(crowd)
 
 
