@@ -70,7 +70,7 @@ explore.contest = (() => {
           text: !open ? `Fourteen rows in the first two groups publish a regression. How many are clearly left of 100 at ε = ${data.budgets[data.budget]}?`
             : ask.verdict(data.right, `at ε = ${data.budgets[data.budget]} it is ${asked.wins} of ${asked.of}`) +
               `Of the ${now.of} regressions that hide a record (blue), ${now.wins} ${now.wins === 1 ? "is" : "are"} clearly better than the mean at ε = ${epsilon}. ` +
-              `The smallest error of all is ${short(now.best.errors[k])}, in the row “${now.best.name}” (${data.groups[now.best.group]}).`,
+              `The smallest error of all is ${short(now.best.errors[k])}, in the row "${now.best.name}" (${data.groups[now.best.group]}).`,
           table: {
             caption: "Error by budget, in percent of that of the mean",
             head: ["mechanism", ...data.budgets.map((v) => `ε = ${v}`)],
