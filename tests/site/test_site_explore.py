@@ -354,6 +354,9 @@ def test_plans_lie_between_those_that_were_rehearsed(ask, column):
         exact = [np.interp(np.log(total), logs, row) for row in rows]
         np.testing.assert_allclose(found["values"], exact, rtol=1e-9, atol=1e-12)
         assert found["best"] == int(np.argmax(exact))
+        nearest = np.abs(logs - np.log(np.clip(total, *data["totals"][:: len(logs) - 1]))).argmin()
+        mine = data["penalties"][data["columns"].index(column)]
+        assert found["penalty"] == mine[found["best"]][nearest]
     assert (np.diff(rows.max(axis=0)) > -0.01).all()  # more people explain more
     [asked] = ask("plan.solve", [[data, data]])
     assert data["guesses"][data["right"]] == "less than a fifth"
@@ -1005,7 +1008,7 @@ def test_dots_pass_the_mean_as_the_budget_grows(visit):
     assert tab.locator(".explore circle").count() == 21  # one is beyond the edge
     tab.get_by_role("slider", name="Budget").focus()
     tab.keyboard.press("End")
-    assert "At ε = 10 there are 13 of 14" in said(tab)
+    assert "(blue), 13 are clearly better than the mean at ε = 10." in said(tab)
 
 
 def test_a_plan_says_when_to_publish_the_mean(visit):
@@ -1014,9 +1017,10 @@ def test_a_plan_says_when_to_publish_the_mean(visit):
     tab.get_by_role("button", name="less than a fifth").click()
     assert said(tab).startswith("Right: the best of the four explains 0.11 of 0.50.")
     assert "980 people with a mean budget of 0.4 have a sum of 392." in said(tab)
+    assert "with a penalty near" in said(tab)
     tab.get_by_role("slider", name="Columns").focus()
     tab.keyboard.press("End")
-    assert "With 30 columns nothing beats the mean" in said(tab)
+    assert "With 30 columns the best of the four explains less than 0.05" in said(tab)
 
 
 def pull(tab, grip, left, up, touch):

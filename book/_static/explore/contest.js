@@ -28,8 +28,12 @@ explore.contest = (() => {
       y += ROW;
       return y - ROW / 2;
     });
-    const foot = y + 6, line = (v, dash, color) => marks.push(svg("path",
-      { d: `M${at(v)},${HEAD}V${foot}`, fill: "none", stroke: color, "stroke-dasharray": dash, "stroke-width": 1.5 }));
+    // A line runs through the rows of each group, and stops before the words above the next one.
+    const foot = y + 6, runs = data.groups.map((_, g) => places.filter((_, j) => data.rows[j].group === g))
+      .map((rows) => [rows[0] - ROW / 2, rows.at(-1) + ROW / 2]);
+    const line = (v, dash, color) => marks.push(svg("path", {
+      d: runs.map(([top, end]) => `M${at(v)},${top}V${end}`).join(""),
+      fill: "none", stroke: color, "stroke-dasharray": dash, "stroke-width": 1.5 }));
     line(100, "6 4", INK.soft);
     line(data.floor, "2 3", INK.soft);
     marks.push(svg("path", { d: `M${LEFT},${foot}H${width - RIGHT}`, class: "explore-axis" }));
@@ -65,8 +69,8 @@ explore.contest = (() => {
           charts: [dots(data, k, open, width)],
           text: !open ? `Fourteen rows in the first two groups publish a regression. How many are clearly left of 100 at ε = ${data.budgets[data.budget]}?`
             : ask.verdict(data.right, `at ε = ${data.budgets[data.budget]} it is ${asked.wins} of ${asked.of}`) +
-              `At ε = ${epsilon} there are ${now.wins} of ${now.of} that hide a record (blue) and are clearly better than the mean. ` +
-              `The smallest error of all is ${short(now.best.errors[k])}: ${data.groups[now.best.group]}, ${now.best.name}.`,
+              `Of the ${now.of} regressions that hide a record (blue), ${now.wins} ${now.wins === 1 ? "is" : "are"} clearly better than the mean at ε = ${epsilon}. ` +
+              `The smallest error of all is ${short(now.best.errors[k])}, in the row "${now.best.name}" (${data.groups[now.best.group]}).`,
           table: {
             caption: "Error by budget, in percent of that of the mean",
             head: ["mechanism", ...data.budgets.map((v) => `ε = ${v}`)],

@@ -3,13 +3,15 @@
 
 explore.plan = (() => {
   // Explained variance of each mechanism at a sum of budgets, between the sums that were rehearsed.
-  function solve({ totals, columns, explained }, { people, budget, column }) {
+  function solve({ totals, columns, explained, penalties }, { people, budget, column }) {
     const total = people * budget, end = totals.length - 1;
     const inside = Math.min(Math.max(total, totals[0]), totals[end]);
     const k = Math.min(totals.findLastIndex((v) => v <= inside), end - 1);
     const part = Math.log(inside / totals[k]) / Math.log(totals[k + 1] / totals[k]);
     const values = explained[columns.indexOf(column)].map((row) => row[k] + part * (row[k + 1] - row[k]));
-    return { total, values, best: values.indexOf(Math.max(...values)) };
+    const best = values.indexOf(Math.max(...values));
+    // The penalty that did best at the nearer of the two sums.
+    return { total, values, best, penalty: penalties[columns.indexOf(column)][best][part < 0.5 ? k : k + 1] };
   }
 
   function view(data) {
@@ -52,8 +54,8 @@ explore.plan = (() => {
             : ask.verdict(data.right, `the best of the four explains ${share(asked.values[asked.best])} of 0.50`) +
               `${people.toLocaleString("en")} people with a mean budget of ${budget} have a sum of ${Math.round(now.total).toLocaleString("en")}` +
               `${outside ? ", beyond the ends of what was rehearsed" : ""}. ` +
-              (value < 0.05 ? `With ${column} column${column > 1 ? "s" : ""} nothing beats the mean: publish that.`
-                : `With ${column} column${column > 1 ? "s" : ""} the best is ${data.names[now.best]}, which explains ${share(value)}.`),
+              (value < 0.05 ? `With ${column} column${column > 1 ? "s" : ""} the best of the four explains less than 0.05: publish the mean.`
+                : `With ${column} column${column > 1 ? "s" : ""} the best is ${data.names[now.best]}, which explains ${share(value)}, with a penalty near ${now.penalty}.`),
           table: {
             caption: `Explained variance with ${column} column${column > 1 ? "s" : ""}; 0.00 is that of the mean, or worse`,
             head: ["sum of budgets", ...data.kinds],
