@@ -277,14 +277,14 @@ def ops_numbers(X, y, lam, gamma):  # prop-one-factorization: leverage, scaled r
     h = (X * np.linalg.solve(H, X.T).T).sum(axis=1)
     return h / (1 - h), np.sqrt(gamma) * np.abs(error) / (1 - h)
 
-# per_instance/adaops ---------------------------------------------------------
+# per_instance/adaops_proofs --------------------------------------------------
 
 def largest_residual(eps, delta, leverage):  # alg-pdp-to-dp
     low, high = 0 * leverage, 1e4 + 0 * leverage
     for _ in range(80):
-        rho = (low + high) / 2
-        good = np.maximum(*ops_exact(eps, leverage, rho)) <= delta
-        low, high = np.where(good, rho, low), np.where(good, high, rho)
+        s = (low + high) / 2
+        good = np.maximum(*ops_exact(eps, leverage, s)) <= delta
+        low, high = np.where(good, s, low), np.where(good, high, s)
     return low
 
 def posterior_sample(G, b, lam, gamma, rng):  # thm-ops
@@ -293,20 +293,7 @@ def posterior_sample(G, b, lam, gamma, rng):  # thm-ops
     noise = np.linalg.solve(root.T, rng.normal(size=len(b)))
     return np.linalg.solve(H, b) + noise
 
-def adaops(G, b, epsilon, delta, N, kappa, rng):  # alg-adaops: budgets added
-    shift = 1 / gaussian_mu(epsilon / 3, delta / 4)
-    z = np.linalg.eigvalsh(G)[0] + shift * rng.normal()
-    z = max(0, z + shift * stats.norm.ppf(delta / 4) - 1)
-    lam = max(0, N / (kappa * len(b)) - z, 1 - z)
-    while max(ops_exact(2 * epsilon / 3, 1 / (z + lam), 0)) > delta / 2:
-        lam = max(1, 2 * lam)
-    h = z + lam
-    mu = min(1 / h, 1 / (2 * lam + 1e-300))
-    reach = 1 + np.sqrt(N * (mu - lam * mu**2))
-    rho = largest_residual(2 * epsilon / 3, delta / 2, 1 / h)
-    return posterior_sample(G, b, lam, (rho / reach) ** 2, rng)
-
-def ops_gamma(lam, epsilon, delta, N):  # alg-pdp-to-dp: over all weights s of the data
+def ops_gamma(lam, epsilon, delta, N):  # alg-pdp-to-dp: over all weights of the data
     s = np.append(0, np.geomspace(1e-4 * lam, max(N, lam), 2000))
     fit = np.sqrt(N * s) / (s + lam)  # rises up to s = lam
     most = np.maximum(fit[:-1], fit[1:])
@@ -316,13 +303,29 @@ def ops_gamma(lam, epsilon, delta, N):  # alg-pdp-to-dp: over all weights s of t
 def adassp(X, y, epsilon, delta, failure, rng):  # prop-adassp
     d, G = X.shape[1], X.T @ X
     sigma = np.sqrt(3) / gaussian_mu(epsilon, delta)
-    z = max(0, np.linalg.eigvalsh(G)[0] + sigma * (rng.normal() - 3))
+    z = np.linalg.eigvalsh(G)[0] + sigma * (rng.normal() - 3)
     j, k = np.triu_indices(d)
     G[j, k] += rng.normal(0, sigma, len(j))
     G[k, j] = G[j, k]
     b = X.T @ y + rng.normal(0, sigma, d)
-    most = sigma * np.sqrt(d * np.log(2 * d**2 / failure))
-    return np.linalg.solve(G + max(0, most - z) * np.eye(d), b)
+    tail = np.log(2 * d**2 / failure)
+    lam = max(0, sigma * np.sqrt(d * tail) - max(0, z))
+    return np.linalg.solve(G + lam * np.eye(d), b)
+
+# per_instance/adaops ---------------------------------------------------------
+
+def adaops(G, b, epsilon, delta, N, kappa, rng):  # alg-adaops
+    xi = rng.normal() + stats.norm.ppf(delta / 4)
+    xi /= gaussian_mu(epsilon / 3, delta / 4)
+    z = max(0, np.linalg.eigvalsh(G)[0] - 1 + xi)
+    eps, left = 2 * epsilon / 3, delta / 2
+    lam = max(0, N / (kappa * len(b)) - z, 1 - z)
+    while max(ops_exact(eps, 1 / (z + lam), 0)) > left:
+        lam = max(1, 2 * lam)
+    mu = min(1 / (z + lam), 1 / (2 * lam + 1e-300))
+    r = 1 + np.sqrt(N * (mu - lam * mu**2))
+    s = largest_residual(eps, left, 1 / (z + lam))
+    return posterior_sample(G, b, lam, (s / r) ** 2, rng)
 
 # user_level/mean -------------------------------------------------------------
 
@@ -481,9 +484,34 @@ def dpsgd(X, y, q, b, C, learning_rate, steps, sigma, rng):  # alg-dpsgd
         theta = theta - learning_rate * total / b
     return theta
 
+# synthesis/one_dataset -------------------------------------------------------
+
+def best_guess(p, q):  # prop-even-odds
+    return (1 + np.maximum(p - q, 0).sum()) / 2
+
+def for_replacing(epsilon, delta):  # prop-even-odds
+    # what to ask of an add-remove mechanism
+    half = epsilon / 2
+    return half, delta / (1 + np.exp(half))
+
 # synthesis/in_practice -------------------------------------------------------
 
 def on_a_grid(f, S, epsilon, g):  # prop-grid-noise
     steps = np.ceil(S / g) + len(f) - 1
     r = np.min(epsilon / steps)
     return np.floor(f / g + 0.5), r  # F and r
+
+# synthesis/your_data ---------------------------------------------------------
+
+def centered_sums(X, y, epsilon, rng):  # thm-pssp-laplace
+    d, total = X.shape[1], epsilon.sum()
+    w, s, x = epsilon / total, max(1 / 2, d / 8), X - 1 / 2
+    j, k = np.triu_indices(d)
+    sums = np.concatenate([w @ (x[:, j] * x[:, k]), w @ x,
+                           (w * y) @ x, [w @ y]])
+    parts = np.repeat([1, s, s * d / 2], [len(j), 2 * d, 1])
+    D = d * (d + 1) / 8 + 2 * s * d
+    sums += rng.laplace(0, D / total / parts)
+    S, m, b = np.zeros((d, d)), sums[-2*d-1:-d-1], sums[-d-1:-1]
+    S[j, k] = S[k, j] = sums[:len(j)]
+    return S + (m + m[:, None] + 1/2) / 2, b + sums[-1] / 2

@@ -28,6 +28,7 @@ ALLOWED = {
     "pac/experiments",
     "synthesis/at_scale",
     "synthesis/one_dataset",
+    "synthesis/one_dataset_people",
 }
 
 

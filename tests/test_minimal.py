@@ -21,7 +21,7 @@ from reading import statements
 from scipy import stats
 from sklearn.base import clone
 
-from pdpbook import gwa, noise, pac, per_instance, user_level
+from pdpbook import guarantees, gwa, noise, pac, per_instance, user_level
 from pdpbook.datasets import make_ridge_data, sample_budgets
 from pdpbook.gradient import DPSGDRegression, GradientDescentRidge
 from pdpbook.guarantees import PureDP
@@ -645,8 +645,28 @@ def steps_of_a_grid(m, seed):
     return max(found)
 
 
+def sums_of_centered_rows(m, seed):
+    X, y, lam, epsilon = cube(seed)
+    model = SufficientStatisticsRidge(lam, centered=True, random_state=seed)
+    model.fit(X, y, epsilon=epsilon)
+    S, b = m.centered_sums(X, y, epsilon, np.random.default_rng(seed))
+    return max(close(S, model.gram_), close(b, model.moment_))
+
+
+def guesses_and_halves(m, seed):
+    """Two lists of probabilities, every test of them; and half of a budget."""
+    p, q = np.random.default_rng(seed).dirichlet(np.ones(4), 2)
+    tests = np.array(list(np.ndindex(*[2] * 4)))
+    best = ((tests @ p + (1 - tests) @ q) / 2).max()
+    epsilon, delta = m.for_replacing(0.5 + seed, 1e-3)
+    half = guarantees.half_budget(0.5 + seed, 1e-3)
+    return max(close(m.best_guess(p, q), best), close(np.array([epsilon, delta]), np.array(half)))
+
+
 FUNCTIONS_OF_THE_PACKAGE = [
     steps_of_a_grid,
+    sums_of_centered_rows,
+    guesses_and_halves,
     ridge_without_each,
     parts_of_an_error,
     moves_without_each,

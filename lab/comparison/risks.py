@@ -174,7 +174,7 @@ def actual_success(crowd: Crowd, name: str, budgets: ArrayLike, lam: float = 1.0
 
     Notes
     -----
-    Chapter *synthesis/one_dataset*. Depends on the data without noise: not for release.
+    Page *synthesis/one_dataset_people*. Depends on the data without noise: not for release.
     """
     check.choice(name, "name", tuple(RISKS))
     each = check.epsilon(budgets, len(crowd.y))

@@ -146,7 +146,8 @@ class ObjectivePerturbation(CubeRegressor):
             if not rate > 0:
                 return np.inf
             beta = rate / (4 * self.huber_threshold * radius)
-            tilt = 1 / (beta * 2 * (radius**2 + self.lam))  # moves the minimizer that far
+            # how far the tilt moves the minimizer if rows fill the cube evenly
+            tilt = 1 / (beta * 2 * (min(radius**2, 1 / 12) + self.lam))
             eta = self.output_rate(smallest(part), self.gradient_norm(beta, d))
             return tilt + (share / eta if eta > 0 else np.inf)
 

@@ -96,7 +96,7 @@ def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
 
     Notes
     -----
-    Statement ``lem-ridge-operator``, chapter *per_instance/adaops*.
+    Statement ``lem-ridge-operator``, chapter *per_instance/adaops_proofs*.
 
     Examples
     --------
@@ -232,7 +232,8 @@ class AdaptivePlan:
 
     Notes
     -----
-    Statements ``alg-adaops`` and ``thm-adaops-joint``, chapter *per_instance/adaops*.
+    Statements ``alg-adaops`` and ``thm-adaops-joint``, chapters *per_instance/adaops* and
+    *per_instance/adaops_proofs*.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from scipy.special import expit, logit
 from scipy.stats import beta, binom, dlaplace, ks_2samp, laplace, norm
 from support import ROOT
 
+from lab import comparison
 from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
 from pdpbook.guarantees import GaussianDP, PureDP
@@ -29,6 +30,7 @@ from pdpbook.personalized import (
     pdp_weights,
     threshold_budgets,
 )
+from pdpbook.posterior import AdaptivePlan, worst_case_gamma
 from pdpbook.ridge import leave_one_out, weighted_ridge
 from pdpbook.sensitivity import capped_sensitivity, ridge_constant
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
@@ -63,7 +65,10 @@ PAGES = {
     "shapes": "book/foundations/noise",
     "sums": "book/personalized/sums",
     "descent": "book/pac/dpsgd",
+    "adaops": "book/per_instance/adaops",
     "belief": "book/synthesis/in_practice",
+    "contest": "book/synthesis/one_dataset",
+    "plan": "book/synthesis/your_data",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -314,6 +319,45 @@ def test_best_weights_of_a_regression_are_those_of_the_package(ask, epsilon):
         assert now["records"] == pytest.approx(c @ c, rel=EXACT)
         assert now["noise"] == pytest.approx(2 * (moves.max() / epsilon) ** 2, rel=EXACT)
         np.testing.assert_allclose(now["moves"], moves[: data["members"]], rtol=EXACT)
+
+
+def test_the_mean_and_the_winners_are_those_of_the_crowd(ask):
+    data, crowd = data_of("contest"), comparison.patients()
+    hundred = crowd.lines()["mean"] / 100
+    names = {"only the mean": "private mean", "objective": "objective", "clipped steps": "DP-SGD"}
+    table = comparison.compare_patients(crowd, data["budgets"], list(names.values()))[0]
+    rows = {row["name"]: row for row in data["rows"][::-1]}  # the first of each name
+    for name, key in names.items():
+        part = table[table.mechanism == key]
+        np.testing.assert_allclose(rows[name]["errors"], part.error / hundred, atol=0.06)
+        np.testing.assert_allclose(rows[name]["doubt"], part.noise_error / hundred, atol=0.006)
+    assert data["floor"] == pytest.approx(crowd.lines()["least squares"] / hundred, abs=0.1)
+    record = [row for row in data["rows"] if row["group"] < 2 and not row["rival"]]
+    for k in range(len(data["budgets"])):
+        [found] = ask("contest.solve", [[data, k]])
+        bar = min(100, data["rows"][0]["errors"][k])
+        wins = sum(row["errors"][k] + 2 * row["doubt"][k] < bar for row in record)
+        assert (found["wins"], found["of"]) == (wins, 14)
+    [asked] = ask("contest.solve", [[data, data["budget"]]])
+    assert (asked["wins"], data["guesses"][data["right"]]) == (1, "one")
+
+
+@pytest.mark.parametrize("column", [1, 5, 12, 30])
+def test_plans_lie_between_those_that_were_rehearsed(ask, column):
+    data = data_of("plan")
+    rows = np.array(data["explained"][data["columns"].index(column)])
+    for people, budget in [(100, 0.1), (980, 0.4), (20_000, 0.2), (1_000_000, 3)]:
+        state = {"people": people, "budget": budget, "column": column}
+        [found] = ask("plan.solve", [[data, state]])
+        total, logs = people * budget, np.log(data["totals"])
+        assert found["total"] == pytest.approx(total, rel=EXACT)
+        exact = [np.interp(np.log(total), logs, row) for row in rows]
+        np.testing.assert_allclose(found["values"], exact, rtol=1e-9, atol=1e-12)
+        assert found["best"] == int(np.argmax(exact))
+    assert (np.diff(rows.max(axis=0)) > -0.01).all()  # more people explain more
+    [asked] = ask("plan.solve", [[data, data]])
+    assert data["guesses"][data["right"]] == "less than a fifth"
+    assert max(asked["values"]) < 0.2
 
 
 @pytest.mark.parametrize("who", range(5))
@@ -623,6 +667,41 @@ def test_guesses_after_many_steps_are_those_of_the_accountant(ask):
     assert data["guesses"][data["right"]] == f"{asked['lot']:.0f} cases"
 
 
+@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("weight", [20, 100, 300, 600])
+def test_errors_after_measuring_are_those_of_the_package(ask, which, weight):
+    data = data_of("adaops")
+    [found] = ask("adaops.at", [[data, which, weight]])
+    epsilon = data["budgets"][which]["epsilon"]
+    plan = AdaptivePlan(epsilon, 1e-3, d=1, n_max=1100, calibration="simple")
+    middle = max(weight - plan.margin, 0)
+    assert (found["bound"], found["noise"]) == pytest.approx((middle, plan.scale), rel=EXACT)
+    lam = plan.penalty(middle)
+    digits = {"rel": 1e-3}  # four are handed over
+    assert found["penalty"] == pytest.approx(lam, **digits)
+    assert found["gamma"] == pytest.approx(float(plan.gamma(middle + lam, lam)), **digits)
+
+    def squared(lam, gamma):
+        return (data["slope"] * lam / (weight + lam)) ** 2 + 1 / (gamma * (weight + lam))
+
+    noises = norm.ppf((np.arange(400) + 0.5) / 400)
+    z = np.maximum(weight - plan.margin + plan.scale * noises, 0)
+    lams = np.array([plan.penalty(one) for one in z])
+    exact = np.sqrt(squared(lams, plan.gamma(z + lams, lams)).mean())
+    assert found["measured"] == pytest.approx(exact, rel=0.01)  # a mean over 100 quantiles
+    lams = np.geomspace(20, 200, 12)
+    best = min(squared(one, worst_case_gamma(one, epsilon, 1e-3, 1100)) for one in lams)
+    assert found["fixed"] == pytest.approx(np.sqrt(best), **digits)
+
+
+def test_the_guess_when_measuring_pays_has_the_right_answer(ask):
+    data = data_of("adaops")
+    crossings = [ask("adaops.crossing", [[data, one]])[0] for one in data["budgets"]]
+    assert crossings[1] == pytest.approx(130, rel=0.02)
+    assert data["guesses"][data["right"]] == "about 130"
+    assert crossings == sorted(crossings, reverse=True)
+
+
 def test_small_scripts_that_ask_nobody():
     for name in ["panel", *PAGES]:
         text = (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
@@ -883,7 +962,7 @@ def test_a_suspicion_becomes_a_budget(visit):
     tab.keyboard.press("End")
     tab.get_by_role("slider", name="Accepted after").focus()
     tab.keyboard.press("Home")
-    assert "no budget keeps it there" in said(tab)
+    assert "no budget above 0 keeps it there" in said(tab)
 
 
 def test_weights_of_a_regression_are_moved_by_keys(visit):
@@ -915,6 +994,29 @@ def test_a_weight_is_dragged(visit, touch):
     before = float(grip.get_attribute("aria-valuenow"))
     pull(tab, grip.locator("circle"), 0, -40, touch)
     assert float(grip.get_attribute("aria-valuenow")) < before - 3
+
+
+def test_dots_pass_the_mean_as_the_budget_grows(visit):
+    tab = visit("contest")
+    assert "How many are clearly left of 100 at ε = 1?" in said(tab)
+    assert tab.locator(".explore circle").count() == 0
+    tab.get_by_role("button", name="five", exact=True).click()
+    assert said(tab).startswith("Not quite: at ε = 1 it is 1 of 14.")
+    assert tab.locator(".explore circle").count() == 21  # one is beyond the edge
+    tab.get_by_role("slider", name="Budget").focus()
+    tab.keyboard.press("End")
+    assert "At ε = 10 there are 13 of 14" in said(tab)
+
+
+def test_a_plan_says_when_to_publish_the_mean(visit):
+    tab = visit("plan")
+    assert not tab.get_by_role("slider", name="People").is_visible()
+    tab.get_by_role("button", name="less than a fifth").click()
+    assert said(tab).startswith("Right: the best of the four explains 0.11 of 0.50.")
+    assert "980 people with a mean budget of 0.4 have a sum of 392." in said(tab)
+    tab.get_by_role("slider", name="Columns").focus()
+    tab.keyboard.press("End")
+    assert "With 30 columns nothing beats the mean" in said(tab)
 
 
 def pull(tab, grip, left, up, touch):
@@ -1132,16 +1234,16 @@ def test_a_record_is_dragged_and_every_loss_moves(visit, touch):
 
 def test_another_crowd_has_other_limits(visit):
     tab = visit("limit")
-    assert number(r"weighting is ([\d.]+) rows", said(tab)) == 7.05
+    assert number(r"pressing down is ([\d.]+);", said(tab)) == 7.05
     assert number(r"for discarding it is (\d+)", said(tab)) == 11
     crowd = data_of("limit")["crowds"][1]["sizes"]
     tab.get_by_label("People", exact=True).select_option(index=1)
     for epsilon in (3.0, 0.1):
         exact = tradeoff_weights(crowd, epsilon**2 / 8).h
-        assert number(r"weighting is ([\d.]+) rows", said(tab)) == float(f"{exact:.3g}")
-        tab.get_by_role("slider", name="Budget of each user").focus()
+        assert number(r"pressing down is ([\d.]+);", said(tab)) == float(f"{exact:.3g}")
+        tab.get_by_role("slider", name="Budget of each person").focus()
         tab.keyboard.press("Home")
-    assert tab.get_by_role("slider", name="Limit h").get_attribute("max") == str(max(crowd) - 1)
+    assert tab.get_by_role("slider", name="Level h").get_attribute("max") == str(max(crowd) - 1)
     assert tab.locator(".explore tbody tr").count() == len(crowd)
 
 

@@ -58,7 +58,7 @@ explore.belief = (() => {
             `${percent(one)} (blue). ` + (limit > 1e-9
             ? `To keep it at ${percent(most)} (dotted), take ε = ${short(limit)} for all together` +
               (k === 1 ? "." : `, or ${short(limit / k)} for each.`)
-            : `It was not below ${percent(most)} before, so no budget keeps it there.`),
+            : `It was not below ${percent(most)} before, so no budget above 0 keeps it there.`),
           table: {
             caption: "What a belief can become, at most",
             head: ["before", "after one", `after ${k}`],

@@ -12,7 +12,7 @@ explore.descent = (() => {
     const { INK, chart, guess, short, slider } = explore;
     const ask = guess({ label: "After 100 steps, in at most:", options: data.guesses });
     const asked = solve(data, data.sigma, data.count);
-    const lot = { color: INK.blue, text: "in one step of ten, by lot", width: 3 };
+    const lot = { color: INK.blue, text: "in one step of ten, by coins", width: 3 };
     const all = { color: INK.soft, text: "in every step", dash: "6 4" };
     return {
       title: "How often a guess is right after many noisy steps",
@@ -49,10 +49,10 @@ explore.descent = (() => {
                 `${data.sigma} it is right in at most ${short(asked.lot)} of 100 cases`) +
               `After ${count} with the noise multiplier ${sigma} it is right in at most ${short(now.lot)} of 100 ` +
               `cases, and in ${short(now.all)} if everybody is in every step. ` +
-              `By lot, ε is ${short(now.epsilon)} at δ = 0.00001.`,
+              `By coins, ε is ${short(now.epsilon)} at δ = 0.00001.`,
           table: {
-            caption: `Right guesses of 100 with the noise multiplier ${noise}, at most, and ε at δ = 0.00001 by lot`,
-            head: ["steps", "by lot", "every step", "ε"],
+            caption: `Right guesses of 100 with the noise multiplier ${noise}, at most, and ε at δ = 0.00001 by coins`,
+            head: ["steps", "by coins", "every step", "ε"],
             rows: data.steps.map((v) => {
               const { lot: few, all: each, epsilon } = solve(data, noise, v);
               return [String(v), short(few), short(each), short(epsilon)];

@@ -1,4 +1,4 @@
-// A user's rows being capped: weights that stop growing, against rows that are thrown away.
+// A person's records at a level: weights that stop growing, against records that are thrown away.
 "use strict";
 
 explore.limit = (() => {
@@ -15,15 +15,15 @@ explore.limit = (() => {
     return { h, value: tradeoff / sum(kept(sizes, h)) };
   }
 
-  // Objectives of weights min(rows, h), all rows used; and of at most h rows kept of each user.
+  // Objectives of weights min(records, h), all used; and of at most h records kept of each person.
   function weighted(h, sizes, tradeoff) {
-    const rows = kept(sizes, h);
-    return (Math.max(...rows) ** 2 + tradeoff * sum(rows.map((r, l) => r * r / sizes[l])))
-      / sum(rows) ** 2;
+    const used = kept(sizes, h);
+    return (Math.max(...used) ** 2 + tradeoff * sum(used.map((r, l) => r * r / sizes[l])))
+      / sum(used) ** 2;
   }
   function limited(h, sizes, tradeoff) {
-    const rows = kept(sizes, h), n = sum(rows);
-    return (Math.max(...rows) / n) ** 2 + tradeoff / n;
+    const used = kept(sizes, h), n = sum(used);
+    return (Math.max(...used) / n) ** 2 + tradeoff / n;
   }
 
   function threshold(sizes, tradeoff) {
@@ -34,27 +34,28 @@ explore.limit = (() => {
   }
 
   function view(data) {
-    const { BLUE, VERMILION, GRAY, chart, choice, ratios, short, slider, steps } = explore;
-    const weigh = { text: "weighting: all rows, weight stops at h", color: BLUE, shape: "circle" };
-    const cut = { text: "discarding: at most h rows of each", color: VERMILION, shape: "square" };
-    const counts = { text: "counts: min(rows, h)", fill: BLUE, color: BLUE };
-    const beyond = { text: "rows above h", fill: "none", color: GRAY };
-    const here = { color: GRAY, dash: "6 4" };
+    const { INK, chart, choice, ratios, short, slider, steps } = explore;
+    const weigh = { color: INK.blue, width: 3, shape: "circle" };
+    const cut = { color: INK.warm, shape: "square" };
+    const counts = { fill: INK.blue, color: INK.blue }, beyond = { fill: "none", color: INK.soft };
+    const here = { color: INK.soft, dash: "6 4" };
     const percent = (part, whole) => short(100 * part / whole);
+    const records = (h) => `${h} ${h === 1 ? "record" : "records"}`;
+    const times = (x) => (x < 1.005 ? "the smallest possible" : `${short(x)} times the smallest`);
     return {
-      title: "A user's rows being capped",
+      title: "Two rules for diligent people, and the variance of each",
       controls: {
         crowd: choice({ label: "People", options: data.crowds.map((one) => one.name) }),
-        h: slider({ label: "Limit h", start: data.h, text: (h) => `${h} ${h === 1 ? "row" : "rows"}`,
+        h: slider({ label: "Level h", start: data.h, text: records,
           values: ({ crowd }) =>
             Array.from({ length: Math.max(...data.crowds[crowd].sizes) }, (_, k) => k + 1) }),
-        epsilon: slider({ label: "Budget of each user", values: () => steps(0.1, 30),
-          start: data.epsilon, text: (v) => `${v} nats` }),
+        epsilon: slider({ label: "Budget of each person", values: () => steps(0.1, 30),
+          start: data.epsilon, text: (v) => `ε = ${v}` }),
       },
       show({ crowd, h, epsilon }, width) {
         const sizes = [...data.crowds[crowd].sizes].sort((one, other) => other - one);
         const noise = 2 * (data.width / epsilon) ** 2, tradeoff = data.sigma2 / noise; // kappa and A
-        const rows = kept(sizes, h), n = sum(rows), all = sum(sizes), most = sizes[0];
+        const used = kept(sizes, h), n = sum(used), all = sum(sizes), most = sizes[0];
         const top = best(sizes, tradeoff), whole = threshold(sizes, tradeoff);
         const ratio = (f, at) => f(at, sizes, tradeoff) / top.value;
         const mine = ratio(weighted, h), theirs = ratio(limited, h);
@@ -63,45 +64,58 @@ explore.limit = (() => {
         const ticks = [0, 1, 2, 3, 4, 5].map((k) => k * step).filter((v) => v <= most);
         const bars = chart({
           width, height: 210,
-          label: "Bars: the rows of each user, cut at the limit. The table has the numbers.",
-          x: { low: 0, high: sizes.length + 1, ticks: [], name: "users, by number of rows" },
-          y: { low: 0, high: most, ticks, name: "rows" }, keys: [counts, beyond],
+          label: "Bars: the records of each person, cut at the level. The table has the numbers.",
+          x: { low: 0, high: sizes.length + 1, ticks: [], name: "people, by number of records" },
+          y: { low: 0, high: 1.2 * most, ticks, name: "records" },
         });
         sizes.forEach((s, l) => {
           bars.bar(l + 1, 0.38, s, beyond);
-          bars.bar(l + 1, 0.38, rows[l], counts);
+          bars.bar(l + 1, 0.38, used[l], counts);
         });
         bars.level(h, here);
+        bars.name("up to the level", 0.4, 1.08 * most, { color: INK.blue });
+        bars.name("above the level", sizes.length + 1, 1.08 * most, { color: INK.soft }, "end");
+        const low = 0.8, high = Math.max(most, 2), LEAST = 0.5, HIGH = 4;
         const lines = chart({
           width, height: 290,
-          label: "Lines: variance against the limit, weighting and discarding. The sentence has the numbers.",
-          x: { low: 0.8, high: Math.max(most, 2), log: true, name: "limit h (rows)",
+          label: "Lines: variance against the level, pressing down and discarding. The sentence has the numbers.",
+          x: { low, high, log: true, name: "level h (records)",
             ticks: [1, 2, 5, 10, 20, 50].filter((v) => v <= most) },
-          y: { low: 0.8, high: 4, ticks: [1, 2, 3, 4], name: "variance over the best" },
-          keys: [weigh, cut],
+          y: { low: LEAST, high: HIGH, ticks: [1, 2, 3, 4], name: "variance over the smallest" },
         });
         const curve = ratios(1, most, 120);
         lines.upright(h, here);
         lines.line(curve.map((g) => [g, ratio(limited, g)]), cut);
         lines.line(curve.map((g) => [g, ratio(weighted, g)]), weigh);
-        lines.mark(Math.max(top.h, 0.8), 1, weigh, true);
+        lines.mark(Math.max(top.h, low), 1, weigh, true);
         lines.mark(whole, ratio(limited, whole), cut, true);
         lines.mark(h, theirs, cut);
         lines.mark(h, mine, weigh);
+        // Pressing down is never below 1, so its name has room there. Discarding is named above both
+        // curves, where they leave the most room: on the left, in the middle or on the right.
+        lines.name("pressed down: all records count", 1, 0.66, weigh);
+        const wide = 140 / (width - 60), to = (part) => low * (high / low) ** part;
+        const places = [[0.06, "start", 0.06], [0.5 - wide / 2, "middle", 0.5], [1 - wide, "end", 1]];
+        const tops = places.map(([from]) => {
+          const over = curve.filter((g) => g >= to(from) && g <= to(from + wide))
+            .flatMap((g) => [ratio(limited, g), ratio(weighted, g)]);
+          return over.every((v) => v > HIGH) ? 3.4 : Math.min(Math.max(...over), HIGH); // 3.4: no curve in sight
+        });
+        const [, side, at] = places[tops.indexOf(Math.min(...tops))];
+        lines.name("discarded above h", to(at), Math.min(Math.min(...tops) + 0.3, 3.75), cut, side);
         const variance = (of) => short(noise * top.value * of);
         return {
           charts: [bars, lines],
-          text: `With a limit of ${h} ${h === 1 ? "row" : "rows"}, ${full} of ${sizes.length} users have ` +
-            `more. Weighting uses all ${all} rows: variance ${variance(mine)}, ${short(mine)} times the ` +
-            `best. Discarding keeps ${n} of them: variance ${variance(theirs)}, ${short(theirs)} times ` +
-            `the best. The best limit for weighting is ${short(top.h)} rows; for discarding it is ` +
-            `${whole}, at ${short(ratio(limited, whole))} times the best.`,
+          text: `At a level of ${records(h)}, ${full} of ${sizes.length} people have more. Pressing down ` +
+            `uses all ${all} records: variance ${variance(mine)}, ${times(mine)}. Discarding keeps ${n} of ` +
+            `them: variance ${variance(theirs)}, ${times(theirs)}. The best level for pressing down is ` +
+            `${short(top.h)}; for discarding it is ${whole}, with a variance that is ${times(ratio(limited, whole))}.`,
           table: {
-            caption: "Each user, in percent: their weight, that of one row by weighting, and the " +
-              "share of rows that discarding keeps",
-            head: ["rows", "weight", "one row", "kept"],
-            rows: sizes.map((s, l) => [String(s), percent(rows[l], n), percent(rows[l], n * s),
-              percent(rows[l], s)]),
+            caption: "Each person, in percent: their weight, that of one record if pressed down, and the " +
+              "share of their records that discarding keeps",
+            head: ["records", "weight", "one record", "kept"],
+            rows: sizes.map((s, l) => [String(s), percent(used[l], n), percent(used[l], n * s),
+              percent(used[l], s)]),
           },
         };
       },
