@@ -1315,6 +1315,6 @@ def test_noise_is_tilted_until_the_least_of_it_hides_everybody(visit):
     for _ in range(9):
         tab.keyboard.press("ArrowRight")
     tab.get_by_role("button", name="Cheapest for this tilt").click()
-    assert tilt.get_attribute("aria-valuetext") == "45 degrees"
+    assert tilt.get_attribute("aria-valuetext") == "45°"
     assert across.get_attribute("aria-valuetext") == "12"
     assert "Tilt 45 degrees, total variance 60 + 12 = 72. Nobody is outside" in said(tab)

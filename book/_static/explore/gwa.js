@@ -98,7 +98,8 @@ explore.gwa = (() => {
           }
           for (const k of own) {
             marks.push(svg("rect", { x: mid(k) - wide / 2, y: to(now[k]), width: wide, height: to(0) - to(now[k]),
-              fill: color }), word(`${data.kinds[k].s}×${data.kinds[k].x}${step > 60 ? " " : ""}h`, mid(k), HEIGHT - foot + 35));
+              fill: color }), word(`${data.kinds[k].s}×${data.kinds[k].x}${step > 60 ? " " : ""}h`, mid(k), HEIGHT - foot + 35,
+                "middle", step > 60 ? {} : { style: "font-size:11px" }));
             grips[k].setAttribute("transform", `translate(${mid(k)} ${to(now[k])})`);
             grips[k].setAttribute("aria-valuenow", now[k].toFixed(2));
             grips[k].setAttribute("aria-valuetext", `${short(now[k])} meters per hour`);

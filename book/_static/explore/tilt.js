@@ -41,7 +41,7 @@ explore.tilt = (() => {
     const range = (low, high, step) => Array.from({ length: (high - low) / step + 1 }, (_, k) => low + k * step);
     const variances = range(1, 120, 1), turns = range(0, 90, 5);
     const ask = guess({ label: "The best shape needs:", options: data.guesses });
-    const turn = slider({ label: "Tilt of the first axis", values: () => turns, start: 0, text: (v) => `${v} degrees` });
+    const turn = slider({ label: "Tilt of the first axis", values: () => turns, start: 0, text: (v) => `${v}°` });
     const along = slider({ label: "Variance along it", values: () => variances, start: data.round, text: String });
     const across = slider({ label: "Variance across", values: () => variances, start: data.round, text: String });
     const press = html("button", { type: "button" }, "Cheapest for this tilt");
