@@ -364,6 +364,33 @@ def test_only_budgets_that_spoil_the_fit_are_left_out():
     )
 
 
+class HearsAll(ObjectivePerturbation):
+    def heard(self, epsilon, d):
+        return epsilon
+
+
+@pytest.mark.parametrize("d", [1, 5])
+def test_people_are_left_out_only_where_predictions_are_better_without_them(d):
+    """Simulated on rows that fill the cube evenly, for each budget that may be the least."""
+    rng, levels = np.random.default_rng(6), np.array([2.0, 6.0, 20.0])
+    X, epsilon = rng.random((3000, d)), np.repeat(levels, 1000)
+    y, kept = 0.3 * X[:, 0], []
+    for factor in (1.3, 2, 4, 20):
+        lam, errors = factor * d / epsilon.sum(), {}
+        for least in levels:
+            own = np.where(epsilon >= least, epsilon, 0)
+            if own.sum() > 1.01 * d / lam:
+                off = [
+                    HearsAll(lam, random_state=seed).fit(X, y, epsilon=own).predict(X) - y
+                    for seed in range(30)
+                ]
+                errors[least] = np.sqrt(np.mean(np.square(off)))
+        heard = ObjectivePerturbation(lam).heard(epsilon, d)
+        kept.append(heard[heard > 0].min())
+        assert errors[kept[-1]] < 1.1 * min(errors.values())
+    assert kept[0] > kept[-1] == levels[0]
+
+
 @pytest.mark.parametrize("row_norm", [None, 2.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_too_small_budgets_say_which_lam_would_do(row_norm, delta):

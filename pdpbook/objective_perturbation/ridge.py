@@ -140,16 +140,20 @@ class ObjectivePerturbation(CubeRegressor):
     def heard(self, epsilon: Floats, d: int) -> Floats:
         """Return the budgets, 0 for those whose share for the solver would cost the most."""
         radius = self.radius(d)
+        # second moments of rows that fill the cube evenly, or the ball in it
+        even = np.append(np.full(d - 1, 1 / 12), 1 / 12 + d / 4) * min(1, 3 * radius**2 / d)
 
         def noise(part: Floats, share: float = 1.0) -> float:
+            """Return the error of a prediction for such rows, but for a factor."""
             rate = float(self.left(part).sum()) - radius**2 / self.lam
             if not rate > 0:
                 return np.inf
             beta = rate / (4 * self.huber_threshold * radius)
-            # how far the tilt moves the minimizer if rows fill the cube evenly
-            tilt = 1 / (beta * 2 * (min(radius**2, 1 / 12) + self.lam))
             eta = self.output_rate(smallest(part), self.gradient_norm(beta, d))
-            return tilt + (share / eta if eta > 0 else np.inf)
+            if not eta > 0:
+                return np.inf
+            tilt = np.sqrt(np.sum(even / (even + self.lam) ** 2)) / (2 * beta)
+            return float(np.hypot(tilt, share * np.sqrt(np.sum(even)) / eta))
 
         return worth_taking(epsilon, noise, noise(epsilon[epsilon > 0], 0.0))
 

@@ -1021,6 +1021,7 @@ def test_a_plan_says_when_to_publish_the_mean(visit):
     tab.get_by_role("slider", name="Columns").focus()
     tab.keyboard.press("End")
     assert "With 30 columns the best of the four explains less than 0.05" in said(tab)
+    assert said(tab).startswith("980 people")  # the answer was for five columns
 
 
 def pull(tab, grip, left, up, touch):

@@ -27,7 +27,7 @@ explore.plan = (() => {
         ask,
         people: slider({ label: "People", values: () => [...steps(100, 1e6), data.people].sort((one, other) => one - other), start: data.people, text: (v) => v.toLocaleString("en") }),
         budget: slider({ label: "Mean budget ε", values: () => [0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1, 1.5, 2, 3], start: data.budget, text: (v) => `ε = ${v}` }),
-        column: slider({ label: "Columns", values: () => data.columns, start: data.column, text: String }),
+        column: slider({ label: "Columns, or the next larger number", values: () => data.columns, start: data.column, text: String }),
       },
       show({ ask: given, people, budget, column }, width) {
         const open = given >= 0, now = solve(data, { people, budget, column });
@@ -48,10 +48,11 @@ explore.plan = (() => {
         } else lines.name("Guess first, then the curves appear.", data.totals[0] * 1.4, 0.25, { color: INK.soft });
         const outside = now.total < data.totals[0] || now.total > data.totals.at(-1);
         const value = now.values[now.best];
+        const club = people === data.people && budget === data.budget && column === data.column;
         return {
           charts: [lines],
           text: !open ? "980 members with a mean budget of 0.4, five columns. Least squares would explain 0.50."
-            : ask.verdict(data.right, `the best of the four explains ${share(asked.values[asked.best])} of 0.50`) +
+            : (!club ? "" : ask.verdict(data.right, `the best of the four explains ${share(asked.values[asked.best])} of 0.50`)) +
               `${people.toLocaleString("en")} people with a mean budget of ${budget} have a sum of ${Math.round(now.total).toLocaleString("en")}` +
               `${outside ? ", beyond the ends of what was rehearsed" : ""}. ` +
               (value < 0.05 ? `With ${column} column${column > 1 ? "s" : ""} the best of the four explains less than 0.05: publish the mean.`
