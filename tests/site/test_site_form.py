@@ -6,11 +6,13 @@ What the notebooks alone tell, words and pictures, is `tests/test_form.py`.
 import nbformat
 import pytest
 from drive import PHONE, TYPESET
-from form import ON_SCREEN, converted, on_screen
+from form import ON_SCREEN, mark, on_screen
 from reading import published
 from support import serving
 
-CORE = [name for name, path in published().items() if converted(nbformat.read(path, as_version=4))]
+MARKS = {name: mark(nbformat.read(path, as_version=4)) for name, path in published().items()}
+CORE = [name for name, form in MARKS.items() if form == "core"]
+MOST = {"core": 280, "core and depth": 560}  # screens of all these pages together
 LEAST = 10  # px, the smallest letters of a picture on a phone, exponents among them
 SMALL = """least => [...document.querySelectorAll("article figure svg :is(text, tspan)")]
   .filter(words => !words.children.length && words.textContent.trim())
@@ -27,6 +29,15 @@ def test_a_core_chapter_keeps_its_limits_on_screen(browser, address, name):
         screens, code = on_screen(tab, f"{address}book/{name}.html")
     assert screens <= ON_SCREEN["screens"]
     assert code <= ON_SCREEN["code"]
+
+
+def test_the_book_keeps_its_limits_on_screen(browser, address):
+    screens = {"core": 0.0, "depth": 0.0, "": 0.0}
+    with browser.new_page() as tab:
+        for name, form in MARKS.items():
+            screens[form] += on_screen(tab, f"{address}book/{name}.html")[0] if form else 0
+    assert screens["core"] <= MOST["core"]
+    assert screens["core"] + screens["depth"] <= MOST["core and depth"]
 
 
 @pytest.mark.parametrize("name", CORE)
