@@ -17,8 +17,7 @@ explore.adaops = (() => {
       gamma: one.gamma[k], measured: one.measured[k], fixed: one.fixed[k] };
   }
 
-  const word = (text, x, y, anchor = "middle", color = "currentColor") =>
-    explore.svg("text", { x, y, "text-anchor": anchor, style: `fill:${color}`, class: "explore-name" }, text);
+  const { named } = explore;
 
   // A bar as long as the weight: the part that is published, and the part that hides a member.
   function strip(now, weight, top, width) {
@@ -31,9 +30,9 @@ explore.adaops = (() => {
       "aria-label": `The weight is ${weight}, the published bound ${short(now.bound)} on average.` },
     part(0, now.bound, INK.blue), part(now.bound, weight, INK.warm, { opacity: 0.8 }),
     svg("path", { d: `M${left},20V54`, class: "explore-axis" }),
-    word(`published: ${short(now.bound)}`, left, 16, "start", INK.blue),
-    word(`held back: ${short(weight - now.bound)}`, inside ? to(weight) + 6 : width - 12,
-      inside ? 42 : 68, inside ? "start" : "end", INK.warm)) };
+    named(`published: ${short(now.bound)}`, left, 16, INK.blue, "start"),
+    named(`held back: ${short(weight - now.bound)}`, inside ? to(weight) + 6 : width - 12,
+      inside ? 42 : 68, INK.warm, inside ? "start" : "end")) };
   }
 
   function view(data) {

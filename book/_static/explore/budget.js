@@ -31,8 +31,7 @@ explore.budget = (() => {
   const SOFT = "var(--fig-soft, #6b737d)";
   const REACH = Math.log(5); // a Laplace variable of mean length 1 stays within it in 80 percent
 
-  const word = (text, x, y, anchor = "middle", more = {}) =>
-    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
+  const { word } = explore;
 
   // Five bars; the one that may change has a grip, which is dragged or moved by the slider above.
   function bars(data, set, done) {

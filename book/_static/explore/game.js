@@ -18,30 +18,11 @@ explore.game = (() => {
     return { inside, result: (inside ? now.shift : 0) + noise(u === 1 ? 0.5 : u, now.scale) };
   }
 
-  // Twenty boxes, one a round: full where the guess was right; below, the score and both rates.
   function board(past, now, width) {
-    const { INK, svg } = explore, height = 118;
-    const left = 2, each = (width - 4) / ROUNDS, box = Math.min(each - 3, 24), parts = [];
-    for (let k = 0; k < ROUNDS; k += 1) {
-      const done = k < past.length, right = done && past[k];
-      parts.push(svg("rect", { x: left + k * each, y: 4, width: box, height: box, rx: 2,
-        fill: right ? INK.blue : "none", stroke: right ? INK.blue : INK.soft }));
-      if (done && !right) parts.push(svg("path", { stroke: INK.soft, "stroke-width": 2,
-        d: `M${left + k * each + 3},7l${box - 6},${box - 6}m0,${6 - box}l${6 - box},${box - 6}` }));
-    }
-    const to = (share) => left + share * (width - 4), y = 62, right = past.filter(Boolean).length;
-    const word = (text, share, at, anchor, color) =>
-      svg("text", { x: to(share), y: at, "text-anchor": anchor, class: "explore-name", style: `fill:${color}` }, text);
-    parts.push(svg("text", { x: left, y: 46 }, "full: right, crossed: wrong, empty: to come"),
-      svg("rect", { x: left, y, width: width - 4, height: 20, fill: "none", stroke: INK.soft }),
-      svg("rect", { x: left, y, width: past.length ? (right / past.length) * (width - 4) : 0, height: 20, fill: INK.blue }),
-      svg("path", { d: `M${to(now.ceiling)},${y - 6}v32`, stroke: "currentColor", "stroke-width": 3 }),
-      svg("path", { d: `M${to(0.5)},${y - 3}v26`, stroke: INK.soft, "stroke-width": 2, "stroke-dasharray": "3 2" }),
-      word(`ceiling ${(100 * now.ceiling).toFixed(1)} %`, Math.min(now.ceiling, 0.9), y + 42, now.ceiling > 0.8 ? "end" : "start", "currentColor"),
-      word("your score", 0, y + 42, "start", INK.blue),
-      word("coin 50 %", 0.49, y + 42, "end", INK.soft));
-    const of = `${right} of ${past.length} right, the ceiling is at ${(100 * now.ceiling).toFixed(1)} percent.`;
-    return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": of }, ...parts) };
+    const ceiling = (100 * now.ceiling).toFixed(1), end = now.ceiling > 0.8;
+    return explore.board(past, { rounds: ROUNDS, rate: now.ceiling, label: `, the ceiling is at ${ceiling} percent.`,
+      words: [{ text: `ceiling ${ceiling} %`, share: Math.min(now.ceiling, 0.9), anchor: end ? "end" : "start",
+        color: "currentColor" }, { text: "coin 50 %", share: 0.49, anchor: "end", color: explore.INK.soft }] }, width);
   }
 
   function view(data) {

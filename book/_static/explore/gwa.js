@@ -80,8 +80,7 @@ explore.gwa = (() => {
           data.names.map((name, l) => `${name} ${short(moves[l])}`).join(", ") + ".");
         const step = (width - left - right) / now.length, wide = Math.min(step * 0.62, 70);
         const mid = (k) => left + step * (k + 0.5);
-        const word = (text, x, y, anchor = "middle", more = {}) =>
-          svg("text", { x, y, "text-anchor": anchor, ...more }, text);
+        const { word } = explore;
         const marks = [];
         for (const v of [0, 5, 10, 15, 20, 25])
           marks.push(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),

@@ -15,10 +15,7 @@ explore.levels = (() => {
   const { BLUE, GREEN, VERMILION: WARM } = explore;
   const LEFT = 48, RIGHT = 16, ROW = 24;
 
-  const word = (text, x, y, anchor = "middle", more = {}) =>
-    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
-  const named = (text, x, y, color, anchor) =>
-    word(text, x, y, anchor, { style: `fill:${color}`, class: "explore-name" });
+  const { named, word } = explore;
   const path = (d, color, width = 2, more = {}) =>
     explore.svg("path", { d, fill: "none", stroke: color, "stroke-width": width, ...more });
   const row = (top, k) => top + ROW * (k + 0.5);

@@ -56,28 +56,10 @@ explore.member = (() => {
     return right;
   }
 
-  // Twenty boxes, one a round; below, the score beside a coin and the best possible rate.
   function board(past, rate, width) {
-    const { INK, svg } = explore, height = 118, left = 2, each = (width - 4) / ROUNDS, box = Math.min(each - 3, 24);
-    const parts = [], right = past.filter(Boolean).length, y = 62;
-    for (let k = 0; k < ROUNDS; k += 1) {
-      const done = k < past.length, good = done && past[k];
-      parts.push(svg("rect", { x: left + k * each, y: 4, width: box, height: box, rx: 2,
-        fill: good ? INK.blue : "none", stroke: good ? INK.blue : INK.soft }));
-      if (done && !good) parts.push(svg("path", { stroke: INK.soft, "stroke-width": 2,
-        d: `M${left + k * each + 3},7l${box - 6},${box - 6}m0,${6 - box}l${6 - box},${box - 6}` }));
-    }
-    const to = (share) => left + share * (width - 4), best = `best possible ${(100 * rate).toFixed(1)} %`;
-    const word = (text, x, at, anchor, color) =>
-      svg("text", { x, y: at, "text-anchor": anchor, class: "explore-name", style: `fill:${color}` }, text);
-    parts.push(svg("text", { x: left, y: 46 }, "full: right, crossed: wrong, empty: to come"),
-      svg("rect", { x: left, y, width: width - 4, height: 20, fill: "none", stroke: INK.soft }),
-      svg("rect", { x: left, y, width: past.length ? (right / past.length) * (width - 4) : 0, height: 20, fill: INK.blue }),
-      svg("path", { d: `M${to(0.5)},${y - 3}v26`, stroke: INK.soft, "stroke-width": 2, "stroke-dasharray": "3 2" }),
-      svg("path", { d: `M${Math.min(to(rate), width - 3)},${y - 6}v32`, stroke: "currentColor", "stroke-width": 3 }),
-      word("your score", left, y + 42, "start", INK.blue), word(best, width - 2, y + 42, "end", "currentColor"));
-    return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": `${right} of ${past.length} right; the best possible rate is ${(100 * rate).toFixed(1)} percent.` }, ...parts) };
+    const best = (100 * rate).toFixed(1);
+    return explore.board(past, { rounds: ROUNDS, rate, label: `; the best possible rate is ${best} percent.`,
+      words: [{ text: `best possible ${best} %`, share: 1, anchor: "end", color: "currentColor" }] }, width);
   }
 
   function view(data) {

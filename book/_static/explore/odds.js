@@ -17,8 +17,7 @@ explore.odds = (() => {
   // The belief in `high` after a result: the odds are multiplied by its ratio.
   const belief = (prior, times) => prior * times / (prior * times + 1 - prior);
 
-  const word = (text, x, y, anchor = "middle", more = {}) =>
-    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
+  const { word } = explore;
 
   // A column for each result, one bar for each total; the chosen column is full, the others pale.
   function clouds(data, { epsilon, result, open }, width, choose) {

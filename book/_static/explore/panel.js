@@ -270,8 +270,74 @@ window.explore ??= (() => { // a page with several figures names this file once 
       });
   }
 
+  const word = (text, x, y, anchor = "middle", more = {}) => svg("text", { x, y, "text-anchor": anchor, ...more }, text);
+  const named = (text, x, y, color, anchor) =>
+    word(text, x, y, anchor, { style: `fill:${color}`, class: "explore-name" });
+
+  // Training attended and minutes gained, up to `end` and from `low` to `high`, with a grip that is
+  // made once: a finger that drags must not lose what it touched.
+  function plane({ height, top, left, right, end, low, high, fill, ink }, set, done) {
+    const tall = height - top - 44, stage = svg("svg", { height, role: "img" });
+    let wide = 1;
+    const at = (u) => left + wide * u / end, to = (v) => top + tall * (high - v) / (high - low);
+    const clip = svg("svg", { x: left, y: top, height: tall }), drawing = svg("g");
+    const grip = svg("g", { class: "explore-grip" },
+      svg("circle", { r: 20, fill: "transparent" }), svg("circle", { r: 9, fill }),
+      svg("path", { d: "M-4,0h8M0,-4v8", stroke: ink, "stroke-width": 1.6 }));
+    stage.append(clip, drawing, grip);
+    drag(stage, (x, y) => set((x - left) * end / wide, high - (y - top) * (high - low) / tall), done);
+    return {
+      stage, clip, at, to,
+      inner: (u, v) => `${(at(u) - left).toFixed(1)},${(to(v) - top).toFixed(1)}`, // of `clip`
+      fit(width, label) {
+        wide = width - left - right;
+        stage.setAttribute("width", width);
+        stage.setAttribute("viewBox", `0 0 ${width} ${height}`);
+        stage.setAttribute("aria-label", label);
+        clip.setAttribute("width", wide);
+        return wide;
+      },
+      axes(across, up, frame = `M${left},${top}V${top + tall}`) {
+        return [
+          svg("path", { d: `${frame}M${left},${to(0)}H${left + wide}`, class: "explore-axis", fill: "none" }),
+          word("faster by (minutes)", -(top + tall / 2), 12, "middle", { transform: "rotate(-90)" }),
+          word("part of the training attended", left + wide / 2, height - 4),
+          ...up.flatMap((v) => [svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
+            word(short(v), left - 8, to(v) + 4, "end")]),
+          ...across.map((u) => word(short(u), at(u), top + tall + 18))];
+      },
+      place(marks, x, y, open) {
+        drawing.replaceChildren(...marks);
+        grip.setAttribute("visibility", open ? "visible" : "hidden");
+        grip.setAttribute("transform", `translate(${at(x)} ${to(y)})`);
+      },
+    };
+  }
+
+  // Boxes, one a round: full where the guess was right; below, the score, a coin and the best rate.
+  function board(past, { rounds, rate, words, label }, width) {
+    const height = 118, left = 2, each = (width - 4) / rounds, box = Math.min(each - 3, 24), y = 62;
+    const right = past.filter(Boolean).length, to = (share) => left + share * (width - 4), parts = [];
+    for (let k = 0; k < rounds; k += 1) {
+      const done = k < past.length, good = done && past[k];
+      parts.push(svg("rect", { x: left + k * each, y: 4, width: box, height: box, rx: 2,
+        fill: good ? INK.blue : "none", stroke: good ? INK.blue : INK.soft }));
+      if (done && !good) parts.push(svg("path", { stroke: INK.soft, "stroke-width": 2,
+        d: `M${left + k * each + 3},7l${box - 6},${box - 6}m0,${6 - box}l${6 - box},${box - 6}` }));
+    }
+    parts.push(svg("text", { x: left, y: 46 }, "full: right, crossed: wrong, empty: to come"),
+      svg("rect", { x: left, y, width: width - 4, height: 20, fill: "none", stroke: INK.soft }),
+      svg("rect", { x: left, y, width: past.length ? (right / past.length) * (width - 4) : 0, height: 20, fill: INK.blue }),
+      svg("path", { d: `M${to(0.5)},${y - 3}v26`, stroke: INK.soft, "stroke-width": 2, "stroke-dasharray": "3 2" }),
+      svg("path", { d: `M${Math.min(to(rate), width - 3)},${y - 6}v32`, stroke: "currentColor", "stroke-width": 3 }),
+      named("your score", left, y + 42, INK.blue, "start"),
+      ...words.map(({ text, share, anchor, color }) => named(text, to(share), y + 42, color, anchor)));
+    return { stage: svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+      "aria-label": `${right} of ${past.length} right${label}` }, ...parts) };
+  }
+
   return {
-    BLUE, VERMILION, GREEN, GRAY, INK, bell, chart, choice, drag, guess, html, mount, ratios, short, slider, steps,
-    svg,
+    BLUE, VERMILION, GREEN, GRAY, INK, bell, board, chart, choice, drag, guess, html, mount, named, plane, ratios,
+    short, slider, steps, svg, word,
   };
 })();

@@ -48,37 +48,21 @@ explore.posterior = (() => {
   const { BLUE, VERMILION: WARM } = explore;
   const LOW = -0.3, HIGH = 1.1, RIGHT = 1.4; // of y, and the end of the axis of x
 
-  const word = (text, x, y, anchor = "middle", more = {}) =>
-    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
-  const named = (text, x, y, color, anchor) =>
-    word(text, x, y, anchor, { style: `fill:${color}`, class: "explore-name" });
+  const { named, word } = explore;
 
   // Points and two bundles of lines; at the place of one member the two distributions of the height.
   function picture(data, set, done) {
     const { svg, short } = explore;
-    const height = 310, top = 12, foot = 44, left = 48, right = 8, high = height - top - foot;
-    const to = (v) => top + high * (HIGH - v) / (HIGH - LOW);
-    const back = (v) => HIGH - (v - top) * (HIGH - LOW) / high;
-    const stage = svg("svg", { height, role: "img" }), holder = { stage };
-    let wide = 1;
-    const at = (u) => left + wide * u / RIGHT;
-    explore.drag(stage, (x, y) => set((x - left) * RIGHT / wide, back(y)), done);
-    const clip = svg("svg", { x: left, y: top, height: high }), drawing = svg("g");
-    const grip = svg("g", { class: "explore-grip" },
-      svg("circle", { r: 20, fill: "transparent" }), svg("circle", { r: 9, fill: "currentColor" }),
-      svg("path", { d: "M-4,0h8M0,-4v8", stroke: "var(--pst-color-background, #fff)", "stroke-width": 1.6 }));
-    stage.append(clip, drawing, grip);
+    const left = 48, top = 12, holder = {};
+    const { stage, clip, at, to, inner, fit, axes, place } = explore.plane({ height: 310, top, left, right: 8,
+      end: RIGHT, low: LOW, high: HIGH, fill: "currentColor", ink: "var(--pst-color-background, #fff)" }, set, done);
+    holder.stage = stage;
     holder.draw = ({ x, y, who, open }, now, width) => {
-      wide = width - left - right;
-      stage.setAttribute("width", width);
-      stage.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const one = now.people[who], name = data.names[who];
-      stage.setAttribute("aria-label", `Five points: ${data.names.map((n, k) =>
+      const wide = fit(width, `Five points: ${data.names.map((n, k) =>
         `${n} at ${short(x[k])} and ${short(y[k])}`).join(", ")}. ` +
         `Random lines around slope ${short(now.slope)} with ${name}, and around slope ` +
         `${short(one.slope)} without.`);
-      clip.setAttribute("width", wide);
-      const inner = (u, v) => `${(at(u) - left).toFixed(1)},${(to(v) - top).toFixed(1)}`;
       const line = (slope, color, more) => svg("path",
         { d: `M${inner(0, 0)}L${inner(1, slope)}`, stroke: color, fill: "none", ...more });
       const bundle = ({ slope, precision }, color, dash) => [
@@ -98,14 +82,7 @@ explore.posterior = (() => {
         svg("path", { d: `M${inner(x[who], LOW)}L${inner(x[who], HIGH)}`, class: "explore-axis", opacity: 0.5 }),
         bell(one, WARM, "6 4"), bell(now, BLUE, "none")] : [];
       clip.replaceChildren(...bundle(one, WARM, "6 4"), ...bundle(now, BLUE, "none"), ...bells);
-      const marks = [
-        svg("path", { d: `M${left},${top}V${top + high}M${left},${to(0)}H${left + wide}`, class: "explore-axis" }),
-        word("faster by (minutes)", -(top + high / 2), 12, "middle", { transform: "rotate(-90)" }),
-        word("part of the training attended", left + wide / 2, height - 4)];
-      for (const v of [0, 0.5, 1])
-        marks.push(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
-          word(short(v), left - 8, to(v) + 4, "end"));
-      for (const u of [0.5, 1]) marks.push(word(short(u), at(u), top + high + 18));
+      const marks = axes([0.5, 1], [0, 0.5, 1]);
       data.names.forEach((n, k) => {
         if (!open || k !== who) marks.push(svg("circle", { cx: at(x[k]), cy: to(y[k]), r: 6, fill: "currentColor" }));
         const under = y[k] < now.slope * x[k];
@@ -114,9 +91,7 @@ explore.posterior = (() => {
       });
       marks.push(named(`with ${name}`, left + 12, to(-0.12), BLUE, "start"),
         named(`without ${name} (dashed)`, left + 12, to(-0.24), WARM, "start"));
-      drawing.replaceChildren(...marks);
-      grip.setAttribute("visibility", open ? "visible" : "hidden");
-      grip.setAttribute("transform", `translate(${at(x[who])} ${to(y[who])})`);
+      place(marks, x[who], y[who], open);
       return holder;
     };
     return holder;

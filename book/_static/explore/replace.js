@@ -15,45 +15,24 @@ explore.replace = (() => {
 
   const { BLUE, VERMILION: WARM, GRAY: SOFT } = explore;
 
-  const word = (text, x, y, anchor = "middle", more = {}) =>
-    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
-  const named = (text, x, y, color, anchor) =>
-    word(text, x, y, anchor, { style: `fill:${color}`, class: "explore-name" });
+  const { named, word } = explore;
 
   // The square of all records: the others as dots, the new record as a grip that is made once.
   function square(data, set, done) {
     const { svg, short } = explore;
-    const height = 300, top = 14, foot = 44, left = 52, right = 16, high = height - top - foot;
-    const to = (v) => top + high * (1 - v) / 2, back = (v) => 1 - 2 * (v - top) / high;
-    const stage = svg("svg", { height, role: "img" }), holder = { stage };
-    let wide = 1;
-    const at = (u) => left + wide * u;
-    explore.drag(stage, (x, y) => set((x - left) / wide, back(y)), done);
-    const clip = svg("svg", { x: left, y: top, height: high }), drawing = svg("g");
-    const grip = svg("g", { class: "explore-grip" },
-      svg("circle", { r: 20, fill: "transparent" }), svg("circle", { r: 9, fill: WARM }),
-      svg("path", { d: "M-4,0h8M0,-4v8", stroke: "var(--fig-on, #fff)", "stroke-width": 1.6 }));
-    stage.append(clip, drawing, grip);
+    const left = 52, holder = {};
+    const { stage, clip, at, to, inner, fit, axes, place } = explore.plane({ height: 300, top: 14, left, right: 16,
+      end: 1, low: -1, high: 1, fill: WARM, ink: "var(--fig-on, #fff)" }, set, done);
+    holder.stage = stage;
     holder.draw = ({ crowd, x, y, open }, now, width) => {
-      wide = width - left - right;
-      stage.setAttribute("width", width);
-      stage.setAttribute("viewBox", `0 0 ${width} ${height}`);
-      stage.setAttribute("aria-label", "The square of all records, training from 0 to 1, result from -1 to 1. " +
+      fit(width, "The square of all records, training from 0 to 1, result from -1 to 1. " +
         (open ? `Zoe's new record is at ${short(x)} and ${short(y)}. The sentence has both slopes.`
           : "One line fits all members."));
-      clip.setAttribute("width", wide);
-      const line = (slope, color, dash) => svg("path", { d: `M0,${to(0) - top}L${wide},${to(slope) - top}`,
+      const line = (slope, color, dash) => svg("path", { d: `M${inner(0, 0)}L${inner(1, slope)}`,
         stroke: color, "stroke-width": 2.5, "stroke-dasharray": dash });
       clip.replaceChildren(line(now.before, SOFT, "7 5"), ...(open ? [line(now.after, BLUE, "none")] : []));
-      const marks = [
-        svg("path", { d: `M${left},${top}H${left + wide}V${top + high}H${left}zM${left},${to(0)}H${left + wide}`,
-          class: "explore-axis", fill: "none" }),
-        word("faster by (minutes)", -(top + high / 2), 12, "middle", { transform: "rotate(-90)" }),
-        word("part of the training attended", left + wide / 2, height - 4)];
-      for (const v of [-1, 0, 1])
-        marks.push(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
-          word(short(v), left - 8, to(v) + 4, "end"));
-      for (const u of [0, 0.5, 1]) marks.push(word(short(u), at(u), top + high + 18));
+      const frame = `M${at(0)},${to(1)}H${at(1)}V${to(-1)}H${at(0)}z`;
+      const marks = axes([0, 0.5, 1], [-1, 0, 1], frame);
       for (const [u, v] of data.crowds[crowd].points)
         marks.push(svg("circle", { cx: at(u), cy: to(v), r: 5, fill: "currentColor" }));
       const [u, v] = data.old;
@@ -62,9 +41,7 @@ explore.replace = (() => {
       named("Zoe's old record", at(u) - 14, to(v) + 16, WARM, "end"),
       named(open ? "fit before (dashed)" : "fit to all (dashed)", left + 12, to(-0.68), SOFT, "start"));
       if (open) marks.push(named("fit after", left + 12, to(-0.87), BLUE, "start"));
-      drawing.replaceChildren(...marks);
-      grip.setAttribute("visibility", open ? "visible" : "hidden");
-      grip.setAttribute("transform", `translate(${at(x)} ${to(y)})`);
+      place(marks, x, y, open);
       return holder;
     };
     return holder;

@@ -16,35 +16,20 @@ explore.ridge = (() => {
   const { BLUE, VERMILION: WARM } = explore;
   const LOW = -0.5, HIGH = 1, RIGHT = 1.1; // of y, and the end of the lines
 
-  const word = (text, x, y, anchor = "middle", more = {}) =>
-    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
-  const named = (text, x, y, color, anchor) =>
-    word(text, x, y, anchor, { style: `fill:${color}`, class: "explore-name" });
+  const { named, word } = explore;
 
-  // The points; one of them has a grip. Made once: a finger that drags must not lose what it touched.
+  // The points; one of them has a grip.
   function picture(data, set, done) {
     const { svg, short } = explore;
-    const height = 330, top = 12, foot = 44, left = 48, right = 14, high = height - top - foot;
-    const to = (v) => top + high * (HIGH - v) / (HIGH - LOW);
-    const back = (v) => HIGH - (v - top) * (HIGH - LOW) / high;
-    const stage = svg("svg", { height, role: "img" }), holder = { stage };
-    let wide = 1;
-    const at = (u) => left + wide * u / RIGHT;
-    explore.drag(stage, (x, y) => set((x - left) * RIGHT / wide, back(y)), done);
-    const clip = svg("svg", { x: left, y: top, height: high }), drawing = svg("g");
-    const grip = svg("g", { class: "explore-grip" },
-      svg("circle", { r: 20, fill: "transparent" }), svg("circle", { r: 9, fill: WARM }),
-      svg("path", { d: "M-4,0h8M0,-4v8", stroke: "var(--fig-on, #fff)", "stroke-width": 1.6 }));
-    stage.append(clip, drawing, grip);
+    const left = 48, holder = {};
+    const { stage, clip, at, to, inner, fit, axes, place } = explore.plane({ height: 330, top: 12, left, right: 14,
+      end: RIGHT, low: LOW, high: HIGH, fill: WARM, ink: "var(--fig-on, #fff)" }, set, done);
+    holder.stage = stage;
     holder.draw = ({ x, y, who, open }, now, width) => {
-      wide = width - left - right;
-      stage.setAttribute("width", width);
-      stage.setAttribute("viewBox", `0 0 ${width} ${height}`);
-      stage.setAttribute("aria-label", `Five points: ${data.names.map((n, k) =>
+      fit(width, `Five points: ${data.names.map((n, k) =>
         `${n} at ${short(x[k])} and ${short(y[k])}`).join(", ")}. ` +
         (open ? "The sentence has the slopes of both lines." : "A line through the origin fits them."));
-      clip.setAttribute("width", wide);
-      const inner = (u, v) => `${at(u) - left},${to(v) - top}`, reach = Math.log(5) * data.noise;
+      const reach = Math.log(5) * data.noise;
       const line = (slope, color, dash) => svg("path", { d: `M${inner(0, 0)}L${inner(RIGHT, RIGHT * slope)}`,
         stroke: color, "stroke-width": 2.5, "stroke-dasharray": dash });
       const person = now.people[who], without = now.slope - person.move;
@@ -52,14 +37,7 @@ explore.ridge = (() => {
         svg("path", { fill: BLUE, "fill-opacity": 0.2, d: `M${inner(0, 0)}L${inner(RIGHT,
           RIGHT * (now.slope + reach))}L${inner(RIGHT, RIGHT * (now.slope - reach))}z` }),
         line(now.slope, BLUE, "none"), ...(open ? [line(without, WARM, "7 5")] : []));
-      const marks = [
-        svg("path", { d: `M${left},${top}V${top + high}M${left},${to(0)}H${left + wide}`, class: "explore-axis" }),
-        word("faster by (minutes)", -(top + high / 2), 12, "middle", { transform: "rotate(-90)" }),
-        word("part of the training attended", left + wide / 2, height - 4)];
-      for (const v of [-0.5, 0, 0.5, 1])
-        marks.push(svg("path", { d: `M${left - 5},${to(v)}h5`, class: "explore-axis" }),
-          word(short(v), left - 8, to(v) + 4, "end"));
-      for (const u of [0.5, 1]) marks.push(word(short(u), at(u), top + high + 18));
+      const marks = axes([0.5, 1], [-0.5, 0, 0.5, 1]);
       data.names.forEach((name, k) => {
         const mine = open && k === who;
         if (!mine) marks.push(svg("circle", { cx: at(x[k]), cy: to(y[k]), r: 5, fill: "currentColor" }));
@@ -69,9 +47,7 @@ explore.ridge = (() => {
       });
       marks.push(named("fit to all five", left + 12, to(-0.25), BLUE, "start"));
       if (open) marks.push(named(`fit without ${data.names[who]} (dashed)`, left + 12, to(-0.4), WARM, "start"));
-      drawing.replaceChildren(...marks);
-      grip.setAttribute("visibility", open ? "visible" : "hidden");
-      grip.setAttribute("transform", `translate(${at(x[who])} ${to(y[who])})`);
+      place(marks, x[who], y[who], open);
       return holder;
     };
     return holder;

@@ -61,8 +61,7 @@ explore.sums = (() => {
   const BLUE = "var(--fig-blue, #0072b2)", WARM = "var(--fig-warm, #b84a00)";
   const SOFT = "var(--fig-soft, #6b737d)";
 
-  const word = (text, x, y, anchor = "middle", more = {}) =>
-    explore.svg("text", { x, y, "text-anchor": anchor, ...more }, text);
+  const { word } = explore;
 
   // Three releases on one scale, each within its color with a probability of 80 percent.
   function wedges(data, lam, members, now, width, open) {
