@@ -22,7 +22,7 @@ from pdpbook.sensitivity import ridge_constant
 
 test_losses.__test__ = False  # its name says what it computes, not that it tests
 
-FOLDER = Path(__file__).resolve().parent.parent / "book" / "personalized" / "results"
+FOLDER = Path(__file__).resolve().parent.parent / "book" / "papers" / "results"
 LAMS = np.array([0.5, 3.0, 20.0])
 KEYS = ["data", "sweep", "value", "lam", "method", "metric"]
 

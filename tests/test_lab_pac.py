@@ -12,7 +12,7 @@ from lab.experiments.pac import readings
 from pdpbook import pac
 from pdpbook.gradient import DPSGDLaw, calibrate_to_success_rate
 
-FOLDER = Path(__file__).resolve().parent.parent / "book" / "pac" / "results"
+FOLDER = Path(__file__).resolve().parent.parent / "book" / "papers" / "results"
 
 
 def rng(seed=0):

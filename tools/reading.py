@@ -114,14 +114,14 @@ def published() -> dict[str, Path]:
     """The notebooks of this release by name, such as foundations/coins.
 
     They are those on the table of contents, and without one all that are there: the chapters of
-    `statements.csv`, and others of its parts.
+    `statements.csv`, and others in its folders.
     """
-    rows, toc = statements(), ROOT / "_toc.yml"
-    parts, names = {row["part"] for row in rows}, [row["chapter"] for row in rows]
+    toc, names = ROOT / "_toc.yml", [row["chapter"] for row in statements()]
+    folders = {name.partition("/")[0] for name in names}
     if toc.is_file():
         listed = [n[5:] for n in files(yaml.safe_load(toc.read_text(encoding="utf-8")))]
         names = [n for n in names if n in listed]
-        names += [n for n in listed if n.count("/") == 1 and n.partition("/")[0] in parts]
+        names += [n for n in listed if n.count("/") == 1 and n.partition("/")[0] in folders]
     found = {n: ROOT / "book" / f"{n}.ipynb" for n in dict.fromkeys(names)}
     return {n: path for n, path in found.items() if path.is_file()}
 

@@ -99,9 +99,8 @@ PAC_RESULTS: dict[str, Calls] = {
 SCALE_RESULTS: dict[str, Calls] = {"scale": ((sweep_scale, "synthetic", {}),)}
 
 #: where every committed file lies, from the top of the repository
-FOLDERS = {name: Path("book/personalized/results") for name in RESULTS}
-FOLDERS |= {name: Path("book/user_level/results") for name in (*USER_RESULTS, *COLUMN_RESULTS)}
-FOLDERS |= {name: Path("book/pac/results") for name in PAC_RESULTS}
+OF_PAPERS = (*RESULTS, *USER_RESULTS, *COLUMN_RESULTS, *PAC_RESULTS)
+FOLDERS = {name: Path("book/papers/results") for name in OF_PAPERS}
 FOLDERS |= {name: Path("book/synthesis/results") for name in SCALE_RESULTS}
 
 

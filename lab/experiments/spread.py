@@ -60,7 +60,7 @@ def central_moments(
 
     Notes
     -----
-    Statement ``prop-spread-error`` (ours), chapter *personalized/reproduction*.
+    Statement ``prop-spread-error`` (ours), chapter *papers/personalized*.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def noisy_loss(X: ArrayLike, y: ArrayLike, theta: ArrayLike, scale: float) -> tu
 
     Notes
     -----
-    Chapter *user_level/experiments*.
+    Chapter *papers/users*.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def sweep_users(
 
     Notes
     -----
-    Chapter *user_level/experiments*. `design` reads "plain" for data that have no readings.
+    Chapter *papers/users*. `design` reads "plain" for data that have no readings.
 
     Examples
     --------

@@ -42,6 +42,7 @@ NOTEBOOKS = [
     "per_instance/definitions",
     "user_level/gwa",
     "pac/membership",
+    "pac/noise",
 ]
 IN_VIEW = """links => links.some(link => {
   const box = link.getBoundingClientRect();
