@@ -65,7 +65,18 @@ def judge_all(results: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 
 
 def short(x: float) -> str:
-    """Three digits; powers of ten where they are shorter."""
+    """Three digits; powers of ten where they are shorter.
+
+    Parameters
+    ----------
+    x : float
+        A number.
+
+    Returns
+    -------
+    str
+        Without the zero before a point, as in ``.0554`` or ``2.18e8``.
+    """
     text = f"{x:#.3g}" if 1e-3 <= abs(x) < 1e3 else f"{x:.2e}"
     mantissa, e, power = text.rstrip(".").partition("e")
     return (mantissa + (e and f"e{int(power)}")).removeprefix("0")
