@@ -92,8 +92,8 @@ def files(node: nodes.Element) -> list[addnodes.start_of_file]:
     return list(node.findall(addnodes.start_of_file))
 
 
-def shorten(cell: nodes.container) -> None:
-    """What the web page folds is left out, but for printed tables: their title is the prompt."""
+def shorten(cell: nodes.container, appendix: bool) -> None:
+    """What the web page folds is left out, but for printed tables of an appendix, with a title."""
     kind, mode, output = cell.get("fold"), cell.get("hide_mode"), part(cell, "output")
     for line in streams(output) if output else []:
         if line.astext().startswith(MOVES):
@@ -106,7 +106,7 @@ def shorten(cell: nodes.container) -> None:
     if output and (kind or mode == "all"):
         prompt = cell.get("prompt_show", "")
         log = kind or "sentence" in cell or "tag_breaks" in cell["classes"]
-        if log or re.match("Code|Set-up|Show", prompt):
+        if log or not appendix or re.search(r"^Show|\b[Cc]ode\b", prompt):
             for line in streams(output):
                 output.remove(line)
         else:
@@ -124,8 +124,9 @@ class Paper(SphinxPostTransform):
 
     def run(self, **kwargs) -> None:
         for cell in list(self.document.findall(is_cell)):
-            if not page_of(cell).startswith(EXERCISES):
-                shorten(cell)
+            page = page_of(cell)
+            if not page.startswith(EXERCISES):
+                shorten(cell, appendix=page.startswith(PAPERS) or not self.number(page))
         chapters, graded = self.solve_exercises(), self.solve_graded()
         self.bind([chapters, graded])
         for node in list(self.document.findall(is_dropdown)):
@@ -182,11 +183,15 @@ class Paper(SphinxPostTransform):
         root.children = [root[0]]
         root.extend([tex(self.counters(page)), opening, *(wrapper for _, wrapper in parts)])
 
+    def number(self, page: str) -> int:
+        """The number of a chapter; 0 for a page that has none."""
+        return self.env.toc_secnumbers.get(page, {}).get("", (0,))[0]
+
     def take_depth(self) -> list[addnodes.start_of_file]:
         """The pages below numbered chapters, taken from there."""
         found = []
         for file in self.document.findall(addnodes.start_of_file):
-            if self.env.toc_secnumbers.get(file["docname"], {}).get(""):
+            if self.number(file["docname"]):
                 found += files(file)[1:]
         for file in found:
             file.parent.remove(file)
@@ -194,15 +199,13 @@ class Paper(SphinxPostTransform):
 
     def counters(self, page: str) -> str:
         """LaTeX counts chapters and figures itself: let it start where the site starts."""
-        numbered = bool(self.env.toc_secnumbers.get(page, {}).get(""))
-        start = {"secnumdepth": 0 if numbered else -1, "chapter": 0}
-        if numbered:
-            start["chapter"] = self.env.toc_secnumbers[page][""][0] - 1
+        number = self.number(page)
+        start = {"secnumdepth": 0 if number else -1, "chapter": max(number - 1, 0)}
         for kind, found in self.env.toc_fignumbers.get(page, {}).items():
             if kind in COUNTERS:
                 places = list(found.values())
                 start[COUNTERS[kind]] = min(place[-1] for place in places) - 1
-                if not numbered:  # a depth page counts on in its chapter
+                if not number:  # a depth page counts on in its chapter
                     start["chapter"] = places[0][0] if len(places[0]) > 1 else 0
         return "".join(rf"\setcounter{{{name}}}{{{value}}}" for name, value in start.items())
 
