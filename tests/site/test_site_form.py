@@ -8,7 +8,7 @@ import pytest
 from drive import PHONE, TYPESET
 from form import ON_SCREEN, mark, on_screen
 from reading import published
-from support import serving
+from support import FOLDER, serving
 
 MARKS = {name: mark(nbformat.read(path, as_version=4)) for name, path in published().items()}
 CORE = [name for name, form in MARKS.items() if form == "core"]
@@ -38,6 +38,12 @@ def test_the_book_keeps_its_limits_on_screen(browser, address):
             screens[form] += on_screen(tab, f"{address}book/{name}.html")[0] if form else 0
     assert screens["core"] <= MOST["core"]
     assert screens["core"] + screens["depth"] <= MOST["core and depth"]
+
+
+def test_no_page_is_heavier_than_300_kilobytes():
+    pages = {path: path.stat().st_size for path in (FOLDER / "book").rglob("*.html")}
+    assert len(pages) > 80
+    assert {path: size for path, size in pages.items() if size > 300_000} == {}
 
 
 @pytest.mark.parametrize("name", CORE)
