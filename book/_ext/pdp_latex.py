@@ -110,7 +110,8 @@ def shorten(cell: nodes.container, appendix: bool) -> None:
             for line in streams(output):
                 output.remove(line)
         else:
-            lead = nodes.paragraph("", "", nodes.strong("", f"{prompt}."), tex(r"\nobreak"))
+            title = prompt if prompt[-1:] in ".?!" else f"{prompt}."
+            lead = nodes.paragraph("", "", nodes.strong("", title), tex(r"\nobreak"))
             cell.insert(0, lead)
     if not output and "sentence" not in cell:
         cell.parent.remove(cell)
