@@ -9,6 +9,7 @@ import re
 import unicodedata
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 
@@ -55,6 +56,16 @@ def test_quotations_are_printed_in_the_paper(texts, row):
     assert is_printed(row["quote"], texts[row["paper"]])
     others = [key for key in FILES if key != row["paper"]]
     assert not any(is_printed(row["quote"], texts[key]) for key in others)
+
+
+@needs_texts
+@pytest.mark.parametrize(("page", "key"), [("users", "D"), ("pac", "B")])
+def test_the_page_of_a_paper_quotes_it_word_for_word(texts, page, key):
+    notebook = nbformat.read(ROOT / "book" / "papers" / f"{page}.ipynb", as_version=4)
+    words = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    quotes = re.findall(r'(?<!\w)"([^"]{3,})"(?!\w)', words.replace("...", "…"))
+    assert len(quotes) >= 10
+    assert [quote for quote in quotes if not is_printed(quote, texts[key])] == []
 
 
 @needs_texts

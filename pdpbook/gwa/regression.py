@@ -79,9 +79,9 @@ class GWARegression(LabelPrivateRegression):
 
     Notes
     -----
-    Statement ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter *user_level/gwa*, and
-    ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa`` (ours), chapter
-    *user_level/gwa_variants*. Rounding of floats is not covered by the promise.
+    Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
+    *user_level/gwa*, and ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa``
+    (ours), chapter *user_level/gwa_variants*. Rounding of floats is not covered by the promise.
 
     Examples
     --------
