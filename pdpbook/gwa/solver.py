@@ -109,7 +109,7 @@ def gwa_weights(
 
     Notes
     -----
-    Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
+    Statements ``alg-gwa``, ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
     """
     check.choice(solver, "solver", ("auto", "cvxpy", "interior"))
     exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
