@@ -549,9 +549,9 @@ def test_exact_optimum_where_much_is_degenerate(design):
     found = gwa_weights(X, users, **setting)
     assert_solved(found, X, users, **setting)
     for size in (1.0, 1e-9):  # the scale does not matter
-        M = size * found.multipliers
-        searched = certify(found.C, X, users, multipliers=M, **setting)
-        assert_allclose(searched[1], found.lower_bound, rtol=2e-8)  # parts found anew
+        M, parts = size * found.multipliers, [(Z, size * w) for Z, w in found.parts]
+        again = certify(found.C, X, users, multipliers=M, parts=parts, **setting)
+        assert_allclose(again[1], found.lower_bound, rtol=2e-8)
 
 
 @pytest.mark.parametrize(("steps", "tol"), [(0, 1e-8), (3, 1e-8), (300, 1e-15)])
@@ -608,9 +608,14 @@ def test_exact_multipliers_of_the_wrong_sign_certify_nothing():
     X, users = instance(n=40, d=2, m=8)
     setting = {**SETTING, "sensitivity": "exact"}
     found = gwa_weights(X, users, **setting)
-    objective, bound, gap = certify(found.C, X, users, multipliers=-found.multipliers, **setting)
+    M, parts = -found.multipliers, found.parts
+    objective, bound, gap = certify(found.C, X, users, multipliers=M, parts=parts, **setting)
     assert_allclose(objective, found.objective, rtol=1e-11)
     assert (bound, gap) == (0.0, np.inf)
+    with pytest.raises(
+        ValueError, match="parts must hold a pair for each of 8 users; got NoneType"
+    ):
+        certify(found.C, X, users, multipliers=M, **setting)
 
 
 def test_exact_and_entrywise_agree_where_users_have_one_row():
