@@ -232,10 +232,7 @@ def predictions(estimator: Any, X: Any) -> Any:
 
 
 def _predict_block(coef: Floats, intercept: float, X: Any) -> Floats:
-    rows = np.asarray(check.finite(X, "X"))
-    if rows.ndim != 2 or rows.shape[1] != len(coef):
-        raise ValueError(f"X must have {len(coef)} columns; got shape {rows.shape}")
-    return np.asarray(rows @ coef + intercept)
+    return np.asarray(check.matrix(X, "X", "n", len(coef)) @ coef + intercept)
 
 
 def row_count(X: Any) -> int:
