@@ -23,7 +23,6 @@ from pdpbook.personalized.kept import SampledLaw, keep_probabilities, level
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import solver_excess
 
 Kept = NDArray[np.bool_]
@@ -253,18 +252,8 @@ class SampledRidge(CubeRegressor):
         self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float
     ) -> tuple[Floats, Floats]:
         """Return center and rate for each of many kept sets."""
-        if self.loss == "huber":
-            laws = [self.given(X, y, row, shares, t) for row in kept]
-            return np.array([law.center for law in laws]), np.array([law.eta for law in laws])
-        whole = self.given(X, y, np.ones(len(y), dtype=bool), shares, t).eta
-        size = kept.sum(axis=1)
-        public = self.normalizer == "public"
-        total = np.full(len(kept), shares.sum()) if public else size.astype(float)
-        etas = np.full(len(kept), whole) if public else whole * (size / len(y))
-        weights = kept / np.maximum(total, 1)[:, None]  # nobody kept: all 0
-        nobody = np.zeros(X.shape[1])
-        fits = [weighted_ridge(X, y, self.lam, w) if w.any() else nobody for w in weights]
-        return np.array(fits), etas
+        laws = [self.given(X, y, row, shares, t) for row in kept]
+        return np.array([law.center for law in laws]), np.array([law.eta for law in laws])
 
 
 @dataclass(frozen=True, eq=False)
