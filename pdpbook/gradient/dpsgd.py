@@ -303,9 +303,7 @@ class DPSGDRegression(OnePromise):
         self.schedule(n)  # refuses too few
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        X = 2 * features_to_domain(X, self.bounds, self.clip) - 1
-        if self.fit_intercept:
-            X = np.column_stack([X, np.ones(len(X))])
+        X = 2 * features_to_domain(X, self.bounds, self.clip, self.fit_intercept) - 1
         return X, labels_to_domain(y, self.y_bounds, self.clip)
 
     def to_units(self, theta: Floats) -> tuple[Floats, float]:

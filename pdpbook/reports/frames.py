@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdpbook import Floats, check
-from pdpbook._domain import ball_radius
 
 
 class Sizes(NamedTuple):
@@ -95,7 +94,7 @@ def ball_frame(
     model: Any, d: int, row_norm: float | None = None, half: float | None = None
 ) -> Frame:
     """Rows in [-1, 1]^d over a public norm, labels in [-1, 1]."""
-    radius = ball_radius(d + bool(model.fit_intercept), row_norm)
+    radius = check.radius(d + bool(model.fit_intercept), row_norm)
     return _box_frame(model, d, -1.0, radius, radius, half)
 
 
