@@ -272,5 +272,4 @@ class GradientDescentRidge(CubeRegressor):
         ratios = through(
             frame.kept, lambda v: added * powers((1 - 2 * step * (v + lam)) ** 2, self.steps)
         )
-        width = 2 * frame.half
-        return Noise.of(crowd, frame, ratios, bound, width=width, scale=sigma)
+        return Noise.of(crowd, frame, ratios, bound, scale=sigma)

@@ -345,5 +345,4 @@ class DPSGDRegression(OnePromise):
             bound = k * added * float(powers(growth, T))
         slope = 2 * rate * min(1.0, C / (2 * np.sqrt(np.trace(frame.even))))
         spread = through(frame.even, lambda v: added * powers((1 - slope * v) ** 2, T))
-        width = 2 * frame.half
-        return Noise.of(crowd, frame, spread, bound, width=width, scale=sigma * C)
+        return Noise.of(crowd, frame, spread, bound, scale=sigma * C)

@@ -218,7 +218,7 @@ class ObjectivePerturbation(CubeRegressor):
         tilt, small = (k + 1) / beta**2, (k + 1) / eta**2
         spread = through(frame.kept, lambda values: tilt / (2 * (values + lam)) ** 2 + small)
         most = k * (tilt / (2 * lam) ** 2 + small)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half, rate=beta)
+        return Noise.of(crowd, frame, spread, most, rate=beta)
 
 
 @lru_cache(maxsize=64)

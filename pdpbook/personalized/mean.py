@@ -81,5 +81,4 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
         """Exact: the variance of Laplace noise."""
         width = width_of_labels(self)
         eta = crowd.loudness or self.rate(crowd.above, 1)
-        frame = mean_frame(width / 2)
-        return Noise.of(crowd, frame, 2 / eta**2, exact=True, width=width, rate=eta)
+        return Noise.of(crowd, mean_frame(width / 2, width), 2 / eta**2, exact=True, rate=eta)

@@ -207,8 +207,7 @@ class PDPRidge(CubeRegressor):
         if few and self._capable and self.weights == "proportional":
             losses = self.strength(crowd.above, k)
             rival = Rival(losses, eta, self.lam, self.row_norm, crowd.d, frame.constant)
-        each, width = (k + 1) / eta**2, 2 * frame.half
-        return Noise.of(crowd, frame, each, exact=True, width=width, rate=eta, rival=rival)
+        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta, rival=rival)
 
     @property
     def _capable(self) -> bool:

@@ -233,20 +233,20 @@ class SampledRidge(CubeRegressor):
         that is not known: the estimate takes their mean number, the bound those kept for sure.
         """
         frame = cube_frame(self, crowd.d)
-        k, width = frame.order, 2 * frame.half
+        k = frame.order
         if crowd.fitted:
             eta = crowd.loudness
-            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
+            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
         own = crowd.above
         t = self.level(own)
         shares = keep_probabilities(own, t, self.rule)
         nobody = np.zeros((len(own), k))  # the rate is the same for all data
         eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
         if self.normalizer == "public":
-            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
+            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
         mean, least = eta * shares.mean(), eta * (shares == 1).mean()
         most = (k + 1) / least**2 * np.eye(k)
-        return Noise.of(crowd, frame, (k + 1) / mean**2, most, width=width)
+        return Noise.of(crowd, frame, (k + 1) / mean**2, most)
 
     def parts(
         self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float

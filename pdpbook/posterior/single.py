@@ -225,4 +225,4 @@ class OnePosteriorSample(PosteriorRegressor):
         n = 0 if crowd.n is None else crowd.n
         spread = through(frame.kept, lambda values: 1 / (gamma * (n * values + lam)))
         most = np.eye(frame.order) / (gamma * lam)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
+        return Noise.of(crowd, frame, spread, most)

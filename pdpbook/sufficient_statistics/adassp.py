@@ -205,4 +205,4 @@ class AdaSSP(BallRegressor):
             "noisy matrix is nearly singular."
         )
         spread = sigma**2 * inverse @ inverse
-        return Noise.of(crowd, frame, spread, width=2 * frame.half, note=note, scale=sigma)
+        return Noise.of(crowd, frame, spread, note=note, scale=sigma)

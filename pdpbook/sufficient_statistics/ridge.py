@@ -296,7 +296,7 @@ class SufficientStatisticsRidge(CubeRegressor):
             spread = gain @ moment @ gain
         else:
             spread = self._rehearsed(frame.even, scale)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half, scale=unit)
+        return Noise.of(crowd, frame, spread, most, scale=unit)
 
     def _rehearsed(self, even: Floats, scale: Floats) -> Floats:
         """Second moments over draws of the noise around sums of evenly spread rows."""

@@ -90,8 +90,8 @@ class UserMean(MeanOfLabels, UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: the variance of Laplace noise."""
         scale = (crowd.plan or self.planned(crowd)).scale
-        frame, width = mean_frame(1.0), self.width()
-        return Noise.of(crowd, frame, 2 * scale**2, exact=True, width=width, scale=scale)
+        frame = mean_frame(1.0, self.width())
+        return Noise.of(crowd, frame, 2 * scale**2, exact=True, scale=scale)
 
 
 @mechanism

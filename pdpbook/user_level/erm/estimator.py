@@ -344,15 +344,13 @@ class WeightedERM(UserEstimator):
         :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps. The average of all iterates is
         moved by at most the mean of that. With a `clip_norm` only the ball counts.
         """
-        half = 1.0 if _logistic(self) else None
-        frame = ball_frame(self, crowd.d, self.row_norm, half)
-        width = None if _logistic(self) else 2 * frame.half
+        frame = ball_frame(self, crowd.d, self.row_norm, log_odds=_logistic(self))
         d = frame.order
         known = crowd.plan or self.planned(crowd)
         scale, T = known.scale, int(known.public["steps_"])
         if self.optimizer == "output":
-            loud: dict[str, Any] = {"rate": 1 / scale, "scale": scale}
-            return Noise.of(crowd, frame, (d + 1) * scale**2, exact=True, width=width, **loud)
+            each = (d + 1) * scale**2
+            return Noise.of(crowd, frame, each, exact=True, rate=1 / scale, scale=scale)
         step, smoothness = self.step(known, d), LOSSES[self.loss].smoothness
         added, wide = (step * scale) ** 2, 4 * float(self.radius) ** 2
         near = self.clip_norm is None and step * smoothness <= 2
@@ -366,7 +364,7 @@ class WeightedERM(UserEstimator):
 
         spread = through(frame.kept, gain)
         spread *= min(1.0, most / np.trace(spread))
-        return Noise.of(crowd, frame, spread, most, width=width, scale=scale)
+        return Noise.of(crowd, frame, spread, most, scale=scale)
 
     def _delta(self) -> float:
         if self.delta is None:
