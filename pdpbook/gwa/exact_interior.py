@@ -28,7 +28,6 @@ FIRST, MORE = 20, 10  # signs of a user at first, and signs that join at a time
 LIFT, NEW, GUARD = 1.5, 0.3, 0.01  # start of t, multipliers of new cuts, centering; by trial
 STEPS, EVERY = 300, 3  # steps at most, and between new cuts
 CHUNK = 1 << 21  # products held at a time
-PLAIN = 1e13  # traces of G / q above this leave q less than three digits in G
 
 
 class Share:
@@ -280,10 +279,7 @@ def descend(point: ExactInteriorPoint, margin: float) -> Iterator[float]:
 
 def _inverse_root(Z: Floats, c: Floats, q: float) -> Floats:
     """Inverses of lower triangular factors of G = q + Z^T c_a Z for every a, shape (a, k, k)."""
-    p, k = Z.shape
-    if k * c.sum(axis=1).max() < PLAIN * q:
-        squares = (c @ (Z[:, :, None] * Z[:, None]).reshape(p, -1)).reshape(-1, k, k)
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(squares + q * np.eye(k))))
+    k = Z.shape[1]
     # beside squares as large q is lost to rounding, beside their roots its root is not
     own = np.broadcast_to(np.sqrt(q) * np.eye(k), (len(c), k, k))
     tall = np.concatenate([np.sqrt(c)[:, :, None] * Z, own], axis=1)
