@@ -22,6 +22,7 @@ from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.noise.laws import check_points, check_size
+from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
 from pdpbook.reports.report import Ways
@@ -209,8 +210,7 @@ class GradientDescentRidge(CubeRegressor):
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return the mu of Gaussian privacy whose profile passes through each budget."""
-        levels, person = np.unique(epsilon, return_inverse=True)
-        return np.asarray(np.atleast_1d(gaussian_mu(levels, self.delta))[person])
+        return at_levels(lambda own: gaussian_mu(own, self.delta), epsilon)
 
     def constant(self, d: int) -> float:
         """Return C: T steps, each moved by at most 2G per unit of weight, cost as their root."""

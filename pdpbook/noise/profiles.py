@@ -258,6 +258,14 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     return last_kept(lambda mu: gaussian_profile(epsilon, mu) <= delta, low, at_most)
 
 
+def at_levels(function: Callable[[Floats], Any], budgets: ArrayLike) -> Floats:
+    """A function of everybody's budget, computed once for all who have the same; read-only."""
+    levels, person = np.unique(budgets, return_inverse=True)
+    values = np.atleast_1d(function(levels))[person]
+    values.flags.writeable = False
+    return np.asarray(values)
+
+
 def last_kept(keeps: Callable[[Floats], Any], low: Any, high: Any) -> Floats:
     """Largest value that keeps an increasing profile below its target; `low` keeps it."""
     while np.any(inside := keeps(high)):

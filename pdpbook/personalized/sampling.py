@@ -234,19 +234,17 @@ class SampledRidge(CubeRegressor):
         """
         frame = cube_frame(self, crowd.d)
         k = frame.order
-        if crowd.fitted:
-            eta = crowd.loudness
-            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
-        own = crowd.above
-        t = self.level(own)
-        shares = keep_probabilities(own, t, self.rule)
-        nobody = np.zeros((len(own), k))  # the rate is the same for all data
-        eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
-        if self.normalizer == "public":
-            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
-        mean, least = eta * shares.mean(), eta * (shares == 1).mean()
-        most = (k + 1) / least**2 * np.eye(k)
-        return Noise.of(crowd, frame, (k + 1) / mean**2, most)
+        eta = crowd.loudness
+        if not crowd.fitted:
+            own = crowd.above
+            t = self.level(own)
+            shares = keep_probabilities(own, t, self.rule)
+            nobody = np.zeros((len(own), k))  # the rate is the same for all data
+            eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
+            if self.normalizer == "sampled":
+                mean, least = eta * shares.mean(), eta * (shares == 1).mean()
+                return Noise.of(crowd, frame, (k + 1) / mean**2, (k + 1) / least**2 * np.eye(k))
+        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
 
     def parts(
         self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float

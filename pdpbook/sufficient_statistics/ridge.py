@@ -15,6 +15,7 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 
@@ -345,7 +346,4 @@ def _noise_of_sums(variances: Floats, k: int) -> tuple[float, Floats]:
 
 @lru_cache(maxsize=16)
 def _gaussian_budgets(budgets: bytes, delta: float) -> Floats:
-    levels, person = np.unique(np.frombuffer(budgets), return_inverse=True)
-    mu = np.atleast_1d(gaussian_mu(levels, delta))[person]
-    mu.flags.writeable = False
-    return np.asarray(mu)
+    return at_levels(lambda epsilon: gaussian_mu(epsilon, delta), np.frombuffer(budgets))

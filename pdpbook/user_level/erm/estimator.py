@@ -29,6 +29,7 @@ from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import PeopleWithRows, Plan, UserEstimator
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace, gaussian_mu
+from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff, output_price
@@ -212,8 +213,7 @@ class WeightedERM(UserEstimator):
             return budgets
         if self.accounting == "zcdp":
             return calibrate_rho(budgets, self._delta())
-        values, at = np.unique(budgets, return_inverse=True)
-        return np.atleast_1d(gaussian_mu(values, self._delta()))[at]
+        return at_levels(lambda own: gaussian_mu(own, self._delta()), budgets)
 
     def plan_output(
         self, budgets: Floats, sizes: NDArray[np.intp], d: int, gradient_norm: float
