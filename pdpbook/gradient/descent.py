@@ -192,7 +192,7 @@ class GradientDescentRidge(CubeRegressor):
 
     delta: float = setting(default=1e-6, rule=partial(check.delta, zero=True))
     steps: int = setting(default=10, rule=check.count)
-    step_size: float | None = setting(default=None)
+    step_size: float | None = setting(default=None, rule=optional(check.number))
     loss: str = setting(default="huber", rule=one_of("huber", "square"))
     huber_threshold: float = setting(default=1.0, rule=check.scale)
     clip_norm: float | None = setting(default=None, rule=optional(check.scale))
@@ -241,13 +241,11 @@ class GradientDescentRidge(CubeRegressor):
                 "pass a delta well below 1 / n"
             )
         huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
-        if self.step_size is not None:
-            step = check.number(self.step_size, "step_size")
-            if not step < 1 / self.lam:
-                raise ValueError(
-                    f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
-                    f"makes the iterates diverge; got {step:g}"
-                )
+        if self.step_size is not None and not self.step_size < 1 / self.lam:
+            raise ValueError(
+                f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
+                f"makes the iterates diverge; got {self.step_size:g}"
+            )
 
     def release(self, draw: Floats, law: DescentLaw, people: People) -> None:
         super().release(draw[-people.d :], law, people)

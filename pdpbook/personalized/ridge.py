@@ -136,17 +136,13 @@ class PDPRidge(CubeRegressor):
         return ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
 
     def rate(self, strength: Floats, d: int) -> float:
-        if self.loss == "huber":
-            return self.huber_rate(strength, d)
+        if self.loss == "huber":  # the noise hides what the solver is off, too
+            excess = solver_excess(self.gradient_norm(strength, d), self.lam)
+            w = shares(self.relative_weights(strength, d))
+            return float(np.min(strength / (w * self.constant(d) + excess)))
         if self.weights == "capped":
             return self.capped(strength, d).eta
         return super().rate(strength, d)
-
-    def huber_rate(self, strength: Floats, d: int) -> float:
-        """Return the rate with which the noise hides what the solver is off, too."""
-        excess = solver_excess(self.gradient_norm(strength, d), self.lam)
-        w = shares(self.relative_weights(strength, d))
-        return float(np.min(strength / (w * self.constant(d) + excess)))
 
     def capped(self, strength: Floats, d: int) -> CappedPlan:
         """Return weights and rate of the capped sensitivity, which is no sum over people."""

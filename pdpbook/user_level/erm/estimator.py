@@ -11,7 +11,6 @@ from scipy.special import expit
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_consistent_length
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
@@ -20,6 +19,7 @@ from pdpbook._domain import (
     finite_data,
     labels_of,
     labels_to_domain,
+    predictions,
     rows_to_ball,
     table_of,
 )
@@ -290,10 +290,8 @@ class WeightedERM(UserEstimator):
         return rows, np.asarray(y)
 
     def to_domain(self, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
-        if _logistic(self):
-            X, y = finite_data(X, two_classes(y, self.classes)[1])
-        else:
-            X, y = finite_data(X, y)
+        X, y = finite_data(X, two_classes(y, self.classes)[1] if _logistic(self) else y)
+        if not _logistic(self):
             y = labels_to_domain(y, self.y_bounds, self.clip)
         return rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept), y
 
@@ -373,6 +371,4 @@ class WeightedERM(UserEstimator):
 
     def _score(self, X: ArrayLike) -> Floats:
         in_memory(f"{type(self).__name__}.predict", X)
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return np.asarray(predictions(self, X))
