@@ -253,7 +253,7 @@ class GradientDescentRidge(CubeRegressor):
     def loudness(self, draw: Floats, law: DescentLaw) -> float:
         return float(law.sigma)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
         A step stretches distances by at most

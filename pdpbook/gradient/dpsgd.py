@@ -319,7 +319,7 @@ class DPSGDRegression(OnePromise):
             return Crowd(people.columns, people.promised, people.n)
         return super().crowd(people)._replace(n=self.n_public)  # how many there are is not public
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length, against a run on the same batches.
 
         A step on a batch of s people stretches distances by at most

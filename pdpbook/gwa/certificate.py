@@ -112,11 +112,6 @@ def judge(
     return objective, bound, sizes, M, parts
 
 
-def exact_objective(problem: Problem, C: Floats) -> float:
-    """Objective at C with the exact sensitivity."""
-    return problem.objective(C, float(np.max(exact_sensitivity(C, problem.codes) / problem.tau)))
-
-
 def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, float]:
     """Lower bound on the optimum from any multipliers M and any parts w of M X^T, and its scale.
 

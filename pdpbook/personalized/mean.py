@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pdpbook import Floats, check
@@ -77,7 +75,7 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         return X, labels_to_domain(y, self.y_bounds, self.clip)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact: the variance of Laplace noise."""
         width = width_of_labels(self)
         eta = crowd.loudness or self.rate(crowd.above, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -193,7 +192,7 @@ class PDPRidge(CubeRegressor):
     def loudness(self, draw: Floats, law: L2Laplace) -> float:
         return float(law.eta)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact: a radius of mean square k(k + 1) / eta^2, in every direction alike."""
         frame = cube_frame(self, crowd.d)
         k = frame.order

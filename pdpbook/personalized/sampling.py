@@ -226,7 +226,7 @@ class SampledRidge(CubeRegressor):
             )
         return self.law(people).given(mask[people.promised > 0])
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact, given the sample: as in `PDPRidge`.
 
         With ``normalizer="sampled"`` the rate is in proportion to how many are kept. Before a fit

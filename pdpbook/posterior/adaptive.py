@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pdpbook import Floats, check
@@ -89,7 +87,7 @@ class AdaOPS(PosteriorRegressor):
         self.gamma_ = float(law.plan.gamma(self.h_, self.lam_, *draw[1:head]))
         super().release(draw[head:], law, people)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""Of the draw around the ridge solution of its own penalty.
 
         After a fit a bound: its covariance is at most :math:`I/(\gamma h)` where the released h

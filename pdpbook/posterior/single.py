@@ -157,10 +157,8 @@ class PosteriorRegressor(BallRegressor):
         """
         check_is_fitted(self)
         rows, labels = self.to_domain(*check.design(X, y))
-        chances = {"delta": self.delta, "failure": failure}
-        return posterior_certificate(
-            rows, labels, self.theta_, gamma=self.gamma_, h=self.h_, **chances
-        )
+        released: Any = {"gamma": self.gamma_, "h": self.h_, "delta": self.delta}
+        return posterior_certificate(rows, labels, self.theta_, failure=failure, **released)
 
     def release(self, draw: Floats, law: Any, people: People) -> None:
         super().release(draw, law, people)
@@ -214,7 +212,7 @@ class OnePosteriorSample(PosteriorRegressor):
         super().release(draw, law, people)
         self.gamma_, self.h_ = self.gamma(self.level(people)), float(self.lam)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, :math:`(\gamma(X^\top X+\lambda I))^{-1}`, and a bound.
 
         No such covariance exceeds :math:`I/(\gamma\lambda)`, which is all that is public after a

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -275,7 +275,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         units = [self.to_units(theta) for theta in shrunk @ vectors.T]
         return RidgePath(np.array([u[0] for u in units]), np.array([u[1] for u in units]))
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
         With :math:`N, n` the noise on matrix and moment, the answer moves by
