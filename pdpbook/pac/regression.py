@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook import Floats, check
 from pdpbook._accounts import charge, check_account
-from pdpbook._domain import generator_from, labels_of, predictions, table_of
+from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
 from pdpbook.blocks import in_memory
 from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
@@ -314,7 +314,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
         """Return the public pool; `reset` notes its columns, as `fit` does."""
         rows = table_of(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
-        return Pool(rows, labels_of(rows, y), self.model, self.alpha, self.fit_intercept)
+        rows, labels = finite_data(rows, labels_of(rows, y))  # says what scikit-learn looks for
+        return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
 
     def _check_settings(self) -> None:
         check_settings(self)
