@@ -167,14 +167,9 @@ def rows_to_ball(
 ) -> Floats:
     """Rows in the unit ball: bounds to [-1, 1]^d, a last column of ones on request, / row_norm."""
     X = 2 * features_to_domain(X, bounds, clip, fit_intercept) - 1
-    radius = ball_radius(X.shape[1], row_norm)
+    radius = check.radius(X.shape[1], row_norm)
     X = bound_rows(X, radius, clip) / radius
     return np.asarray(X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None])  # rounding
-
-
-def ball_radius(d: int, row_norm: float | None) -> float:
-    """The public bound on the norm of a row between -1 and 1: at most the square root of d."""
-    return check.radius(d, row_norm)
 
 
 def ball_to_user_units(
@@ -182,7 +177,7 @@ def ball_to_user_units(
 ) -> tuple[Floats, float]:
     """Coefficients and intercept in the user's units, of coefficients on the unit ball."""
     low, high = check.bounds(bounds, "bounds", d)
-    scaled = np.asarray(theta) / ball_radius(len(theta), row_norm)
+    scaled = np.asarray(theta) / check.radius(len(theta), row_norm)
     return _to_units(scaled, (low + high) / 2, (high - low) / 2, y_bounds)
 
 
@@ -232,10 +227,7 @@ def predictions(estimator: Any, X: Any) -> Any:
 
 
 def _predict_block(coef: Floats, intercept: float, X: Any) -> Floats:
-    rows = np.asarray(check.finite(X, "X"))
-    if rows.ndim != 2 or rows.shape[1] != len(coef):
-        raise ValueError(f"X must have {len(coef)} columns; got shape {rows.shape}")
-    return np.asarray(rows @ coef + intercept)
+    return np.asarray(check.matrix(X, "X", "n", len(coef)) @ coef + intercept)
 
 
 def row_count(X: Any) -> int:

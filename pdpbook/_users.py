@@ -41,11 +41,7 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
     check.refuse_masked(users, "users")
     refuse_other_index(users, "users", **rows)
-    column = np.asarray(users)
-    if column.shape != (n,):
-        raise ValueError(
-            f"users must have shape ({n},), one label for each row of X; got shape {column.shape}"
-        )
+    column = check.shape(np.asarray(users), "users", (n,), "one label for each row of X")
     given = column if isinstance(users, np.ndarray) else np.asarray(users, dtype=object)
     missing = _missing(given)
     if missing.any():

@@ -14,18 +14,8 @@ from pdpbook._pandas import pd
 __all__ = ["PAPERS", "table", "value"]
 
 PAPERS = ("pdpop", "pac", "user_level")  #: Acharya et al. 2024, Yang 2024, Epasto et al. 2020
-COLUMNS = (
-    "table",
-    "data",
-    "row_param",
-    "row_value",
-    "method",
-    "metric",
-    "value",
-    "printed",
-    "flag",
-    "likely_value",
-    "note",
+COLUMNS = tuple(
+    "table data row_param row_value method metric value printed flag likely_value note".split()
 )
 
 

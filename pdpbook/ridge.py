@@ -305,12 +305,8 @@ def _weighted_block(X: Any, y: Any, weights: Any = None) -> tuple[Floats, Floats
     X, y = check.design(X, y)
     if weights is None:
         return X, y, np.ones(len(y))
-    clean = np.asarray(check.nonnegative(weights, "weights"))
-    if clean.shape != y.shape:
-        raise ValueError(
-            f"weights must have shape {y.shape}, one for each row of X; got shape {clean.shape}"
-        )
-    return X, y, clean
+    clean = check.nonnegative(weights, "weights")
+    return X, y, check.shape(clean, "weights", y.shape, "one for each row of X")
 
 
 def weighted_factor(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, int]:

@@ -547,7 +547,7 @@ def test_what_is_not_in_blocks_is_refused():
         (
             lambda: weighted_ridge(Rows(X, Y, weights=EPSILON[:, None]), None, 1.0),
             ValueError,
-            r"weights must have shape \(1100,\), one for each row of X; got shape \(1100, 1\)",
+            r"weights must have shape \(1100,\), one for each row of X; got \(1100, 1\)",
         ),
         (lambda: PDPRidge().fit(Rows(X[:, 0], Y)), ValueError, r"d at least 1; got \(1100,\)$"),
         (lambda: Rows(X, Y).select("users"), ValueError, "must have a column 'users'"),

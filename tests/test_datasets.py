@@ -365,7 +365,7 @@ RNG = np.random.default_rng(SEED)
         (
             lambda: datasets.sample_budgets(5, fractions=(0.5, 0.5), rng=RNG),
             ValueError,
-            "fractions must have three entries",
+            r"fractions must have shape \(3,\)",
         ),
         (
             lambda: datasets.sample_budgets(5, fractions=(1.5, -0.5, 0), rng=RNG),

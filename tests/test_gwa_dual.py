@@ -104,8 +104,8 @@ def test_corrupted_multipliers_lower_the_bound(changes):
     rng = np.random.default_rng(3)
     for size in (1e-3, 1e-1, 1.0):
         noise = rng.normal(size=best.multipliers.shape) * np.abs(best.multipliers).max()
-        wrong = best.multipliers + size * noise
-        _, lower, wider = certify(best.C, X, users, multipliers=wrong, **setting)
+        proof["multipliers"] = best.multipliers + size * noise
+        _, lower, wider = certify(best.C, X, users, **proof, **setting)
         assert lower < bound
         assert wider > gap
     proof["multipliers"] = 7 * best.multipliers

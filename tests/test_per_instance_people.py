@@ -18,7 +18,6 @@ from pdpbook.per_instance import (
     ops_epsilon,
     ops_profile,
     outsider_epsilon,
-    people,
     per_instance_epsilon,
     stream_per_instance,
 )
@@ -292,8 +291,8 @@ def test_a_stream_read_once_is_refused():
         stream_per_instance(iter([(X3, Y3)]), 1, 1, 0.1)
 
 
-def test_many_pieces_are_one_data_set():
-    n = 2 * people.PIECE + 7
+def test_many_people_are_solved_as_few():
+    n = 8199
     X, y = data(n)
     report = per_instance_epsilon(X, y, LAM, GAMMA, DELTA)
     fit = leave_one_out(X, y, LAM, np.ones(n))

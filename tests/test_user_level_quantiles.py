@@ -478,7 +478,7 @@ def test_randomness_steps_and_laws_are_checked():
         QuantileLaw([0, 0, 1], [0, 0])
     with pytest.raises(ValueError, match="edges must have shape"):
         QuantileLaw([0, 1], [0, 0])
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="log_probability must have shape"):
         GridLaw([0, 1], [0])
     with pytest.raises(ValueError, match="same bounds"):
         QuantileLaw([0, 1], [0.0]).largest_loss(QuantileLaw([0, 2], [0.0]))

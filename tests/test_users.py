@@ -37,7 +37,7 @@ def test_every_form_of_budgets_gives_one_a_user():
         (["a", "b"], r"users must have shape \(4,\)"),
         (["a", None, "b", "c"], r"users\[1\]"),
         ([1.0, 2.0, np.nan, 2.0], r"users\[2\]"),
-        ([["a"], ["b"], ["a"], ["a"]], r"got shape \(4, 1\)"),
+        ([["a"], ["b"], ["a"], ["a"]], r"got \(4, 1\)"),
     ],
 )
 def test_bad_labels_are_refused(labels, message):

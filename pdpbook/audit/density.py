@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,16 +22,6 @@ SLACK = 1e-9  # relative: a promise kept with equality is kept
 ULP = float(np.finfo(float).eps)
 REACH = np.concatenate([[0.0], np.geomspace(1e-3, 1e9, 13)])  # how far out, in typical radii
 FAR = (1e3, 1e6, 1e9)
-
-
-class Law(Protocol):
-    """A law with a density, such as `noise.L2Laplace`; an attribute `center` helps the audit."""
-
-    def logpdf(self, points: ArrayLike) -> Any:
-        """Log-density at points of shape (m, d)."""
-
-    def sample(self, size: int, *, rng: np.random.Generator) -> Any:
-        """Draws of shape (size, d)."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +65,7 @@ class MechanismAudit:
         )
 
 
-def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
+def largest_loss(p: Any, q: Any, draws: int, rng: np.random.Generator) -> float:
     r"""Largest log-ratio of two densities, over points where it may be large.
 
     .. math:: \max_{o}\ \bigl|\ln p_D(o) - \ln p_{D'}(o)\bigr|
@@ -84,7 +74,7 @@ def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
     from next to the centers to a billion radii out, and over draws blown up as far, so that laws
     whose tails fall at different rates are told apart whatever the centers. From every log-ratio
     we take what rounding of the two log-densities can explain, so that very far points do not
-    cry wolf.
+    cry wolf. A law has `logpdf` and `sample`; an attribute `center` helps.
     """
     points = _points(p, q, draws, rng)
     left, right = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
@@ -94,7 +84,7 @@ def largest_loss(p: Law, q: Law, draws: int, rng: np.random.Generator) -> float:
     return float(max(np.nanmax(gap, initial=0.0), 0.0))  # NaN: impossible under both
 
 
-def _points(p: Law, q: Law, draws: int, rng: np.random.Generator) -> Floats:
+def _points(p: Any, q: Any, draws: int, rng: np.random.Generator) -> Floats:
     """Draws from both laws, the line through their centers, and far points in all directions."""
     samples = [np.asarray(law.sample(draws, rng=rng), dtype=float) for law in (p, q)]
     ends = [
@@ -189,9 +179,7 @@ def search_neighbors(
     n, d, trials = check.count(n, "n"), check.count(d, "d"), check.count(trials, "trials")
     draws, climbs = check.count(draws, "draws"), check.count(climbs, "climbs", minimum=0)
     steps = check.count(steps, "steps", minimum=0)
-    scale = check.epsilon(epsilon)
-    if np.ndim(scale):
-        scale = check.epsilon(scale, n)
+    scale = check.epsilon(epsilon, n if np.ndim(epsilon) else None)
     found: list[tuple[MechanismAudit, _Pair]] = []
     names = type(mechanism).__name__, "PureDP", "replace-one"
 

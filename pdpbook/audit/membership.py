@@ -256,21 +256,13 @@ def membership_attack(
 
     informed = None
     if log_density is not None:
-        pairs = (_both(members, target) for members in halves)
-        ratio = [
-            log_density(output, in_) - log_density(output, out)
-            for output, (in_, out) in zip(outputs, pairs, strict=True)
-        ]
+        joined, left = halves.copy(), halves.copy()
+        joined[:, target], left[:, target] = True, False
+        found = zip(outputs, joined, left, strict=True)
+        ratio = [log_density(z, one) - log_density(z, other) for z, one, other in found]
         informed = score("informed", np.asarray(ratio))
     shadow = score("shadow", _log_ratio(outputs, inside, outside))
     return MembershipAttack(int(target), max(q, 1 - q), shadow, informed)
-
-
-def _both(members: Members, target: int) -> tuple[Members, Members]:
-    """The data with the target, and without."""
-    with_, without = members.copy(), members.copy()
-    with_[target], without[target] = True, False
-    return with_, without
 
 
 def _play(

@@ -74,12 +74,9 @@ def sample_budgets(
     that number: 0.29 of 100 is 29 people, although the floats say 28.999999999999996.
     """
     n, rng = check.count(n, "n"), check.rng(rng)
-    shares = check.nonnegative(fractions, "fractions")
-    edges = check.positive(levels, "levels")
-    for name, values in {"levels": edges, "fractions": shares}.items():
-        if np.shape(values) != (3,):
-            raise ValueError(f"{name} must have three entries; got shape {np.shape(values)}")
-    low, middle, high = edges
+    shares, edges = check.nonnegative(fractions, "fractions"), check.positive(levels, "levels")
+    shares = check.shape(shares, "fractions", (3,), "one a group")
+    low, middle, high = check.shape(edges, "levels", (3,), "the ends of the groups")
     if not abs(shares.sum() - 1) <= 1e-9:
         raise ValueError(f"fractions must sum to 1; got {shares.sum():g}")
     if not low <= middle <= high:

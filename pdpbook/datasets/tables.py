@@ -83,16 +83,12 @@ class PublicSchema:
     @property
     def names(self) -> list[str]:
         """Names of the columns of the design, ``region=south`` for a category."""
-        return [name for column in self._features for name in self._parts(column)]
+        return [name for name, *_ in self._design]
 
     @property
     def bounds(self) -> Floats:
         """Public bounds of the columns of the design, shape (d, 2)."""
-        pairs: list[tuple[float, float]] = []
-        for column in self._features:
-            rule = self.columns[column]
-            pairs += [rule] if isinstance(rule, tuple) else [(0.0, 1.0)] * (len(rule) - 1)
-        return np.array(pairs)
+        return np.array([pair for _, pair, *_ in self._design])
 
     def encode(self, frame: pd.DataFrame, *, clip: bool = False) -> EncodedTable:
         """Turn a table into a design with public bounds, or refuse it.
@@ -125,29 +121,27 @@ class PublicSchema:
         self._check_columns(list(frame.columns))
         if len(frame) == 0:
             raise ValueError("frame must have at least one row; got none")
-        parts: dict[str, Any] = {}
-        for column in self._features:
-            rule = self.columns[column]
-            if isinstance(rule, tuple):
-                parts[column] = _numbers(frame[column], column, rule, clip)
-            else:
-                values = _categories(frame[column], column, rule)
-                for level, name in zip(rule[1:], self._parts(column), strict=True):
-                    parts[name] = (values == level).astype(float)
-        X, y, y_bounds = pd.DataFrame(parts, index=frame.index), None, None
-        if self.label is not None:
-            y_bounds = self.columns[self.label]
-            labels = _numbers(frame[self.label], self.label, y_bounds, clip)
-            y = pd.Series(labels, index=frame.index, name=self.label)
-        return EncodedTable(X, self.bounds, y, y_bounds)
+        known = {c: _values(frame[c], c, rule, clip) for c, rule in self.columns.items()}
+        parts = {
+            name: known[column] if level is None else (known[column] == level).astype(float)
+            for name, _, column, level in self._design
+        }
+        X = pd.DataFrame(parts, index=frame.index)
+        if self.label is None:
+            return EncodedTable(X, self.bounds, None, None)
+        y = pd.Series(known[self.label], index=frame.index, name=self.label)
+        return EncodedTable(X, self.bounds, y, self.columns[self.label])
 
     @property
-    def _features(self) -> list[str]:
-        return [column for column in self.columns if column != self.label]
-
-    def _parts(self, column: str) -> list[str]:
-        rule = self.columns[column]
-        return [column] if isinstance(rule, tuple) else [f"{column}={level}" for level in rule[1:]]
+    def _design(self) -> list[tuple[str, tuple[float, float], str, str | None]]:
+        """Name, bounds, column and category of everything in the design."""
+        found: list[tuple[str, tuple[float, float], str, str | None]] = []
+        for column, rule in self.columns.items():
+            if not isinstance(rule, tuple):
+                found += [(f"{column}={level}", (0.0, 1.0), column, level) for level in rule[1:]]
+            elif column != self.label:
+                found.append((column, rule, column, None))
+        return found
 
     def _check_columns(self, found: list[Any]) -> None:
         faults = {
@@ -177,8 +171,15 @@ def _rule(name: str, rule: Any) -> Any:
     )
 
 
-def _numbers(column: pd.Series, name: str, rule: tuple[float, float], clip: bool) -> Floats:
-    _refuse_missing(column, name)
+def _values(column: pd.Series, name: str, rule: Any, clip: bool) -> NDArray[Any]:
+    """Numbers within a pair of bounds, or categories of a list."""
+    way_out = "Fill it by a public rule; dropping the row would be a rule that reads the data"
+    _refuse(column, name, column.isna().to_numpy(), "have no missing value", way_out)
+    if not isinstance(rule, tuple):
+        unseen = ~column.isin(rule).to_numpy()
+        way_out = "Add it to the public list, or map it to one by a public rule"
+        _refuse(column, name, unseen, f"hold one of {_listed(rule)}", way_out)
+        return np.asarray(column.astype(str).to_numpy())
     kinds = pd.api.types
     if not (kinds.is_integer_dtype(column) or kinds.is_float_dtype(column)):
         raise TypeError(
@@ -193,19 +194,6 @@ def _numbers(column: pd.Series, name: str, rule: tuple[float, float], clip: bool
     outside = ~((values >= low) & (values <= high))
     _refuse(column, name, outside, f"lie in its public bounds [{low:g}, {high:g}]", way_out)
     return np.asarray(values)
-
-
-def _categories(column: pd.Series, name: str, rule: list[str]) -> NDArray[Any]:
-    _refuse_missing(column, name)
-    unseen = ~column.isin(rule).to_numpy()
-    way_out = "Add it to the public list, or map it to one by a public rule"
-    _refuse(column, name, unseen, f"hold one of {_listed(rule)}", way_out)
-    return np.asarray(column.astype(str).to_numpy())
-
-
-def _refuse_missing(column: pd.Series, name: str) -> None:
-    way_out = "Fill it by a public rule; dropping the row would be a rule that reads the data"
-    _refuse(column, name, column.isna().to_numpy(), "have no missing value", way_out)
 
 
 def _refuse(column: pd.Series, name: str, wrong: NDArray[Any], rule: str, way_out: str) -> None:

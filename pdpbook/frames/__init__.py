@@ -8,6 +8,7 @@ one promise to all, `UserEstimator` for people who own several rows.
 
 from pdpbook.frames.ball import BallRegressor, OnePromise
 from pdpbook.frames.cube import CubeRegressor
+from pdpbook.frames.means import MeanOfLabels
 from pdpbook.frames.people import People, PeopleInBlocks
 from pdpbook.frames.regressor import PrivateEstimator, PrivateRegressor
 from pdpbook.frames.settings import mechanism, one_of, optional, setting

@@ -22,6 +22,7 @@ from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.noise.laws import check_points, check_size
+from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
 from pdpbook.reports.report import Ways
@@ -191,7 +192,7 @@ class GradientDescentRidge(CubeRegressor):
 
     delta: float = setting(default=1e-6, rule=partial(check.delta, zero=True))
     steps: int = setting(default=10, rule=check.count)
-    step_size: float | None = setting(default=None)
+    step_size: float | None = setting(default=None, rule=optional(check.number))
     loss: str = setting(default="huber", rule=one_of("huber", "square"))
     huber_threshold: float = setting(default=1.0, rule=check.scale)
     clip_norm: float | None = setting(default=None, rule=optional(check.scale))
@@ -209,8 +210,7 @@ class GradientDescentRidge(CubeRegressor):
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return the mu of Gaussian privacy whose profile passes through each budget."""
-        levels, person = np.unique(epsilon, return_inverse=True)
-        return np.asarray(np.atleast_1d(gaussian_mu(levels, self.delta))[person])
+        return at_levels(lambda own: gaussian_mu(own, self.delta), epsilon)
 
     def constant(self, d: int) -> float:
         """Return C: T steps, each moved by at most 2G per unit of weight, cost as their root."""
@@ -241,13 +241,11 @@ class GradientDescentRidge(CubeRegressor):
                 "pass a delta well below 1 / n"
             )
         huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
-        if self.step_size is not None:
-            step = check.number(self.step_size, "step_size")
-            if not step < 1 / self.lam:
-                raise ValueError(
-                    f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
-                    f"makes the iterates diverge; got {step:g}"
-                )
+        if self.step_size is not None and not self.step_size < 1 / self.lam:
+            raise ValueError(
+                f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
+                f"makes the iterates diverge; got {self.step_size:g}"
+            )
 
     def release(self, draw: Floats, law: DescentLaw, people: People) -> None:
         super().release(draw[-people.d :], law, people)
@@ -255,7 +253,7 @@ class GradientDescentRidge(CubeRegressor):
     def loudness(self, draw: Floats, law: DescentLaw) -> float:
         return float(law.sigma)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
         A step stretches distances by at most
@@ -272,5 +270,4 @@ class GradientDescentRidge(CubeRegressor):
         ratios = through(
             frame.kept, lambda v: added * powers((1 - 2 * step * (v + lam)) ** 2, self.steps)
         )
-        width = 2 * frame.half
-        return Noise.of(crowd, frame, ratios, bound, width=width, scale=sigma)
+        return Noise.of(crowd, frame, ratios, bound, scale=sigma)

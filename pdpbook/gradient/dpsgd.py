@@ -303,9 +303,7 @@ class DPSGDRegression(OnePromise):
         self.schedule(n)  # refuses too few
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        X = 2 * features_to_domain(X, self.bounds, self.clip) - 1
-        if self.fit_intercept:
-            X = np.column_stack([X, np.ones(len(X))])
+        X = 2 * features_to_domain(X, self.bounds, self.clip, self.fit_intercept) - 1
         return X, labels_to_domain(y, self.y_bounds, self.clip)
 
     def to_units(self, theta: Floats) -> tuple[Floats, float]:
@@ -321,7 +319,7 @@ class DPSGDRegression(OnePromise):
             return Crowd(people.columns, people.promised, people.n)
         return super().crowd(people)._replace(n=self.n_public)  # how many there are is not public
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length, against a run on the same batches.
 
         A step on a batch of s people stretches distances by at most
@@ -347,5 +345,4 @@ class DPSGDRegression(OnePromise):
             bound = k * added * float(powers(growth, T))
         slope = 2 * rate * min(1.0, C / (2 * np.sqrt(np.trace(frame.even))))
         spread = through(frame.even, lambda v: added * powers((1 - slope * v) ** 2, T))
-        width = 2 * frame.half
-        return Noise.of(crowd, frame, spread, bound, width=width, scale=sigma * C)
+        return Noise.of(crowd, frame, spread, bound, scale=sigma * C)

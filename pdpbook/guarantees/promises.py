@@ -14,6 +14,7 @@ from scipy.special import ndtri_exp
 from pdpbook import Floats, check
 from pdpbook.noise import gaussian_profile
 from pdpbook.noise.laws import keep
+from pdpbook.noise.profiles import bisect
 
 NEIGHBORS = {
     "replace-one": "replacing their record",
@@ -79,11 +80,8 @@ class Promise:
                 raise ValueError(f"delta must be at least {always}; got {np.min(delta):g}")
             high = np.where(short, 2 * high, high)
         high = np.where(np.asarray(self.profile(0.0)) <= delta, 0.0, high)
-        for _ in range(70):
-            middle = (low + high) / 2
-            enough = self.profile(middle) <= delta
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return ApproximateDP(_plain(high), delta, neighbors=self.neighbors)
+        enough = bisect(lambda at: self.profile(at) <= delta, kept=high, broken=low)
+        return ApproximateDP(_plain(enough), delta, neighbors=self.neighbors)
 
     def to_zcdp(self) -> ZeroConcentratedDP:
         """Return the zero-concentrated promise that a theorem derives from this one."""

@@ -112,10 +112,9 @@ class LabelPrivateRegression(UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: independent noise on every entry of the release, through a public matrix."""
         last = crowd.plan or self.planned(crowd)
-        frame = table_frame(crowd.X, self.fit_intercept)
+        frame = table_frame(crowd.X, self.fit_intercept, self.width())
         spread = self.variance(last) * last.back @ last.back.T
-        width = self.width()
-        return Noise.of(crowd, frame, spread, exact=True, width=width, scale=last.scale)
+        return Noise.of(crowd, frame, spread, exact=True, scale=last.scale)
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
         """Users of a table that is public."""

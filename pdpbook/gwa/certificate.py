@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook.gwa.dual import evaluate, relative_gap
-from pdpbook.gwa.exact_interior import ExactInteriorPoint, Parts, descend
+from pdpbook.gwa.exact_interior import Parts
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem
 from pdpbook.gwa.sensitivity import exact_sensitivity
 
@@ -55,8 +55,7 @@ def certify(
     sigma2, epsilon, width, target, prior, norm, delta, sensitivity
         As for `gwa_weights`.
     parts : sequence of pairs of arrays, optional
-        `GWAWeights.parts`, for the exact sensitivity: with them the bound is a formula. Without,
-        they are searched for, which takes about as long as solving.
+        `GWAWeights.parts`, for the exact sensitivity, whose bound is a formula of them.
 
     Returns
     -------
@@ -87,12 +86,8 @@ def certify(
         raise ValueError(
             f"C must satisfy C X = target; relative to its size it misses {missing:.2g}"
         )
-    if exact and parts is None:
-        objective = exact_objective(problem, weights)
-        bound = search_bound(problem, np.ascontiguousarray(weights), Lam)
-    else:
-        proof = _check_parts(parts, problem) if exact else None
-        objective, bound, *_ = judge(problem, weights, Lam, proof)
+    proof = _check_parts(parts, problem) if exact else None
+    objective, bound, *_ = judge(problem, weights, Lam, proof)
     return objective, bound, relative_gap(objective, bound)
 
 
@@ -117,11 +112,6 @@ def judge(
     return objective, bound, sizes, M, parts
 
 
-def exact_objective(problem: Problem, C: Floats) -> float:
-    """Objective at C with the exact sensitivity."""
-    return problem.objective(C, float(np.max(exact_sensitivity(C, problem.codes) / problem.tau)))
-
-
 def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, float]:
     """Lower bound on the optimum from any multipliers M and any parts w of M X^T, and its scale.
 
@@ -141,21 +131,6 @@ def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, fl
     rest = image - scale * whole
     price = float(np.vdot(rest, rest)) / problem.sigma2 + (scale * paid) ** 2 / problem.kappa
     return pairing**2 / price, scale
-
-
-def search_bound(problem: Problem, C: Floats, M: Floats) -> float:
-    """The best bound that multipliers M prove, searched for from weights C."""
-    pairing = float(np.vdot(M, problem.target))
-    if not (pairing > 0 and np.isfinite(M).all()):
-        return 0.0
-    point = ExactInteriorPoint(problem, C, M * (exact_objective(problem, C) / pairing))
-    best = 0.0
-    for error in descend(point, 1e-9):
-        if error < 1e-5:
-            best = max(best, bound_of_parts(problem, point.M, point.parts())[0])
-        if error < 1e-10:
-            break
-    return best
 
 
 def check_exact(problem: Problem) -> None:

@@ -28,7 +28,6 @@ FIRST, MORE = 20, 10  # signs of a user at first, and signs that join at a time
 LIFT, NEW, GUARD = 1.5, 0.3, 0.01  # start of t, multipliers of new cuts, centering; by trial
 STEPS, EVERY = 300, 3  # steps at most, and between new cuts
 CHUNK = 1 << 21  # products held at a time
-PLAIN = 1e13  # traces of G / q above this leave q less than three digits in G
 
 
 class Share:
@@ -110,7 +109,6 @@ class Share:
         K[np.diag_indices(p)] += (1 / self.D).sum(axis=0) + self.s / self.nu
         self.K = cholesky(K)
         self.K1 = linalg.cho_solve(self.K, np.ones(p), check_finite=False)
-        self.B = self.KB = np.zeros((p, self.k * self.X.shape[1]))
 
     def tie(self) -> Floats:
         """Tie nu to L; returns the user's part of the system for L."""
@@ -150,19 +148,15 @@ class Share:
 
 
 class ExactInteriorPoint:
-    """Iterates from weights C; with `multipliers` L stays, and C X = A is not asked for.
+    """Iterates from weights C."""
 
-    Then it minimizes the Lagrangian, which is how far L proves anything.
-    """
-
-    def __init__(self, problem: Problem, C: Floats, multipliers: Floats | None = None) -> None:
+    def __init__(self, problem: Problem, C: Floats) -> None:
         self.length = float(np.abs(C).mean())
         self.price = max(problem.sigma2 * C.size, problem.kappa)
         self.q, self.kappa = problem.sigma2 / self.price, problem.kappa / self.price
         self.unit = self.price * self.length  # of multipliers
         self.A = problem.target / self.length
-        self.fixed, self.steps = multipliers is not None, 0
-        self.L = np.zeros(self.A.shape) if multipliers is None else multipliers / self.unit
+        self.L, self.steps = np.zeros(self.A.shape), 0
         rows = problem.rows_of_users
         short = [min(own.stop - own.start, len(C)) for own in rows]
         every = {q: sign_vectors(q, 0, 1 << (q - 1)) for q in set(short)}
@@ -230,11 +224,10 @@ class ExactInteriorPoint:
         H, tie, den = np.zeros((size, size)), np.zeros(size), self.kappa
         for share in self.shares:
             share.factor(self.q)
-            if not self.fixed:
-                H += share.tie()
+            H += share.tie()
             tie += share.tau * (share.B.T @ share.K1)
             den += share.tau**2 * float(share.K1.sum())
-        factor = None if self.fixed else cholesky(H + np.outer(tie, tie / den))
+        factor = cholesky(H + np.outer(tie, tie / den))
 
         def direct(aims: list[tuple[Floats, Floats]]) -> tuple[Floats, float]:
             push, pull = self.r_equal.ravel(), self.r_t
@@ -242,11 +235,8 @@ class ExactInteriorPoint:
                 moved = share.begin(*aim)
                 push = push + share.KB.T @ share.b - moved.ravel()
                 pull += share.tau * float(share.K1 @ share.b)
-            if factor is None:
-                dL = np.zeros(self.A.shape)
-            else:
-                found = linalg.cho_solve(factor, push - tie * (pull / den), check_finite=False)
-                dL = np.reshape(found, self.A.shape)
+            found = linalg.cho_solve(factor, push - tie * (pull / den), check_finite=False)
+            dL = np.reshape(found, self.A.shape)
             dt = (pull + float(tie @ dL.ravel())) / den
             for share in self.shares:
                 share.finish(dL, dt)
@@ -289,10 +279,7 @@ def descend(point: ExactInteriorPoint, margin: float) -> Iterator[float]:
 
 def _inverse_root(Z: Floats, c: Floats, q: float) -> Floats:
     """Inverses of lower triangular factors of G = q + Z^T c_a Z for every a, shape (a, k, k)."""
-    p, k = Z.shape
-    if k * c.sum(axis=1).max() < PLAIN * q:
-        squares = (c @ (Z[:, :, None] * Z[:, None]).reshape(p, -1)).reshape(-1, k, k)
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(squares + q * np.eye(k))))
+    k = Z.shape[1]
     # beside squares as large q is lost to rounding, beside their roots its root is not
     own = np.broadcast_to(np.sqrt(q) * np.eye(k), (len(c), k, k))
     tall = np.concatenate([np.sqrt(c)[:, :, None] * Z, own], axis=1)

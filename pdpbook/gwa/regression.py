@@ -128,11 +128,9 @@ class GWARegression(LabelPrivateRegression):
             delta=self.delta if gaussian else None,
             sensitivity=self.sensitivity,
         )
-        noise = "gaussian" if gaussian else "laplace"
         tau = np.asarray(gaussian_mu(epsilon, self.delta)) if gaussian else epsilon
-        moves = contributions(found.C, users, noise, self.sensitivity)
         known = {"gap_": float(found.gap), "rank_": rank}
-        plan = plan_release(found.C, back, moves, tau, width, **known)
+        plan = plan_release(found.C, back, found.contributions, tau, width, **known)
         return plan, float(found.objective)
 
 
@@ -152,14 +150,6 @@ def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
         stacklevel=5,
     )
     return np.asarray(rows[:rank].T), rank
-
-
-def contributions(C: Floats, users: Users, noise: str, sensitivity: str = "entrywise") -> Floats:
-    """How far labels of width 1 of each user move C y, or a bound on it, shape (m,)."""
-    if sensitivity == "exact":
-        return exact_sensitivity(C, users.codes)
-    norms = np.abs(C).sum(axis=0) if noise == "laplace" else np.sqrt((C**2).sum(axis=0))
-    return np.asarray(np.bincount(users.codes, norms, len(users.labels)), dtype=float)
 
 
 def plan_release(
@@ -264,7 +254,10 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
         def limited(h: int) -> Plan:
             C = kept_least_squares(rows, place < h, h)
-            moves = contributions(C, users, "laplace", self.sensitivity)
+            if self.sensitivity == "exact":
+                moves = exact_sensitivity(C, users.codes)
+            else:
+                moves = np.bincount(users.codes, np.abs(C).sum(axis=0)).astype(float)
             known = {"max_rows_": int(h), "rank_": d}
             return plan_release(C, basis, moves, epsilon, self.width(), **known)
 

@@ -8,36 +8,25 @@ dominates; where data dominate, too many rows carry weight for it to end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook import Floats
 from pdpbook.gwa.dual import DualValue, evaluate, relative_gap, repair
+from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.problem import Problem
+from pdpbook.gwa.program import ProgramSolver
 
 Places = NDArray[np.intp]
+Solver = InteriorPoint | ProgramSolver  # of C and M, on rows that may become more
 ROUNDS = 60
 PER_USER = 3  # rows that join at a time
 
 
 class ConvergenceError(RuntimeError):
     """A solver ended before its solution was certified to the tolerance asked for."""
-
-
-class Solver(Protocol):
-    """Weights C and multipliers M of C X = target, on rows that may become more; once run."""
-
-    C: Floats
-    M: Floats
-    status: str
-
-    def run(self, tol: float) -> float:
-        """Come as close as `tol` to the optimum; returns how close, or infinity."""
-
-    def extend(self, problem: Problem, kept: Places) -> None:
-        """Go on with more rows, of which those at `kept` were here before."""
 
 
 class Chosen(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.gwa.certificate import bound_of_parts, check_exact, exact_objective, judge
-from pdpbook.gwa.dual import evaluate, relative_gap, repair
+from pdpbook.gwa.certificate import check_exact, judge
+from pdpbook.gwa.dual import relative_gap, repair
 from pdpbook.gwa.exact_interior import ExactInteriorPoint, Parts, descend
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import NewtonSolver
@@ -175,7 +175,7 @@ def on_all_rows(problem: Problem, solver: Solver | NewtonSolver, tol: float) -> 
     if not (np.isfinite(C).all() and np.isfinite(M).all()):
         return Solution(rows, np.zeros_like(C), np.zeros_like(M), np.inf, solver.status)
     C = repair(problem, C)
-    gap = relative_gap(problem.objective(C), evaluate(problem, M).bound)
+    gap = relative_gap(*judge(problem, C, M, None)[:2])
     return Solution(rows, C, M, gap, solver.status)
 
 
@@ -196,8 +196,7 @@ def solve_exact(problem: Problem, tol: float) -> tuple[Solution, Parts]:
 def _certified(problem: Problem, point: ExactInteriorPoint) -> tuple[Solution, Parts]:
     """Feasible weights from where the search stands, and the gap that its parts prove."""
     C, M, parts = repair(problem, point.C), point.M, point.parts()
-    bound, _ = bound_of_parts(problem, M, parts)
-    gap = relative_gap(exact_objective(problem, C), bound)
+    gap = relative_gap(*judge(problem, C, M, parts)[:2])
     cuts = sum(len(share.Z) for share in point.shares)
     status = f"interior point: {point.steps} steps, {cuts} cuts"
     return Solution(np.arange(len(problem.X)), C, M, gap, status), parts

@@ -162,14 +162,13 @@ class TwoStageGWARegression(LabelPrivateRegression):
         final = crowd.plan or self.planned(crowd)
         if final.pilot is None:
             return super()._noise(crowd)
-        frame = table_frame(crowd.X, self.fit_intercept)
+        frame = table_frame(crowd.X, self.fit_intercept, self.width())
         back, through = final.back, final.back @ final.weights
         spread = self.variance(final) * back @ back.T
         moves = self.with_constant(crowd.X[crowd.part.rows]) @ final.pilot.back
         moved = self.variance(final.pilot) * (moves**2).sum()
         most = spread + moved * through @ through.T
-        width = self.width()
-        return Noise.of(crowd, frame, spread, most, width=width, scale=final.scale)
+        return Noise.of(crowd, frame, spread, most, scale=final.scale)
 
 
 def _spread(X: Floats, pilot: Plan, sigma2: float) -> float:

@@ -220,7 +220,7 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
 
     # The tail bound of lem-gaussian-tail: at this epsilon, delta is at most half of what is asked.
     safe = mu**2 / 2 + mu * np.sqrt(-2 * np.log(delta))
-    found = _bisect(keeps, kept=safe, broken=np.zeros_like(safe))
+    found = bisect(keeps, kept=safe, broken=np.zeros_like(safe))
     return np.asarray(np.where(keeps(np.zeros_like(safe)), 0.0, found))[()]
 
 
@@ -258,14 +258,22 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     return last_kept(lambda mu: gaussian_profile(epsilon, mu) <= delta, low, at_most)
 
 
+def at_levels(function: Callable[[Floats], Any], budgets: ArrayLike) -> Floats:
+    """A function of everybody's budget, computed once for all who have the same; read-only."""
+    levels, person = np.unique(budgets, return_inverse=True)
+    values = np.atleast_1d(function(levels))[person]
+    values.flags.writeable = False
+    return np.asarray(values)
+
+
 def last_kept(keeps: Callable[[Floats], Any], low: Any, high: Any) -> Floats:
     """Largest value that keeps an increasing profile below its target; `low` keeps it."""
     while np.any(inside := keeps(high)):
         low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
-    return np.asarray(_bisect(keeps, kept=low, broken=high))[()]
+    return np.asarray(bisect(keeps, kept=low, broken=high))[()]
 
 
-def _bisect(keeps: Callable[[Floats], Any], *, kept: Any, broken: Any) -> Floats:
+def bisect(keeps: Callable[[Floats], Any], *, kept: Any, broken: Any) -> Floats:
     """Halve [kept, broken] until no float lies between; the end that keeps the promise."""
     while True:
         middle = kept + (broken - kept) / 2

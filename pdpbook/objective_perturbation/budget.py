@@ -13,7 +13,7 @@ from scipy import interpolate, optimize
 from pdpbook import Floats, check
 from pdpbook.frames.people import shares
 from pdpbook.noise import l2_laplace_profile
-from pdpbook.noise.profiles import last_kept
+from pdpbook.noise.profiles import bisect, last_kept
 
 
 @dataclass(frozen=True)
@@ -115,12 +115,11 @@ def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) ->
     whole = largest(budgets)
 
     def solve(rate: float) -> Floats:
-        low, high = np.zeros_like(budgets), np.minimum(whole / rate, ceiling)
-        for _ in range(60):
-            middle = (low + high) / 2
-            fits = rate * middle <= largest(budgets - np.log1p(kappa * middle))
-            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-        return np.asarray((low + high) / 2)
+        def fits(w: Floats) -> Any:
+            return rate * w <= largest(budgets - np.log1p(kappa * w))
+
+        high = np.minimum(whole / rate, ceiling)
+        return bisect(fits, kept=np.zeros_like(budgets), broken=high)
 
     def excess(rate: float) -> float:
         return float(solve(rate).sum() - 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -199,7 +198,7 @@ class ObjectivePerturbation(CubeRegressor):
         true_norm = 2 * gradient_norm  # as much again for the rounding of the gradient itself
         return SOLVER_SHARE * least / solver_excess(true_norm, self.lam)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
         The objective is :math:`2\lambda`-strongly convex, so a tilt b moves its minimizer by at
@@ -218,7 +217,7 @@ class ObjectivePerturbation(CubeRegressor):
         tilt, small = (k + 1) / beta**2, (k + 1) / eta**2
         spread = through(frame.kept, lambda values: tilt / (2 * (values + lam)) ** 2 + small)
         most = k * (tilt / (2 * lam) ** 2 + small)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half, rate=beta)
+        return Noise.of(crowd, frame, spread, most, rate=beta)
 
 
 @lru_cache(maxsize=64)

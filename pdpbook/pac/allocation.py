@@ -182,8 +182,6 @@ def loss_task(X: ArrayLike, *, fit_intercept: bool = True) -> Floats:
     -----
     Statement ``prop-task-noise`` (ours), chapter *pac/printed*.
     """
-    rows = np.asarray(X, dtype=float)
-    if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
-        raise ValueError(f"X must be finite and have shape (n, d); got {rows.shape}")
+    rows = check.matrix(X, "X")
     Z = np.column_stack([rows, np.ones((len(rows), int(fit_intercept)))])
     return np.asarray(Z.T @ Z / len(Z))

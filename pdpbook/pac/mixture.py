@@ -106,9 +106,7 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
     """
     cp = extra("cvxpy")
 
-    v = np.asarray(check.nonnegative(second, "second"))
-    if v.ndim != 2 or v.size == 0:
-        raise ValueError(f"second must have shape (n, p), n and p at least 1; got {v.shape}")
+    v = check.matrix(check.nonnegative(second, "second"), "second", "n", "p")
     tau = check.number(snr, "snr")
     s = _prices(weights, v.shape[1])
     start = lagrange_variances(v, tau, s).max(axis=0)
@@ -205,10 +203,7 @@ def joint_covariance(
 def _prices(weights: ArrayLike | None, p: int) -> Floats:
     if weights is None:
         return np.ones(p)
-    s = np.asarray(check.positive(weights, "weights"))
-    if s.shape != (p,):
-        raise ValueError(f"weights must have shape ({p},), one a coordinate; got {s.shape}")
-    return s
+    return check.shape(check.positive(weights, "weights"), "weights", (p,), "one a coordinate")
 
 
 def _finite_matrices(matrices: ArrayLike) -> Any:

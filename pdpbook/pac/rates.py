@@ -7,7 +7,6 @@ the data with probability q. Information is in nats. Moments of the data live el
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from pdpbook import Floats, check
+from pdpbook.noise.profiles import bisect, last_kept
 from pdpbook.pac.gaussian import GUARD, bayes, check_prior, plain, tangent
 
 CALIBRATIONS = ("mi", "tv")  #: by mutual information, by total variation
@@ -84,7 +84,7 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
     prior = check_prior(prior)
     target = np.asarray(check.nonnegative(mi, "mi")) * (1 + GUARD)
     low, high = np.full(target.shape, prior), np.ones(target.shape)
-    _, rate = _bisect(lambda p: np.asarray(_divergence(p, prior) >= target), low, high)
+    rate = bisect(lambda p: _divergence(p, prior) >= target, kept=high, broken=low)
     return plain(np.where(target >= -np.log(prior), 1.0, rate))
 
 
@@ -213,10 +213,7 @@ def success_rate_to_snr(
     touch, slope = tangent(prior)
     rate = np.asarray(rate)
     low = np.full(rate.shape, touch)
-    high = np.maximum(2 * low, 1.0)
-    while np.any(inside := bayes(np.sqrt(high), prior) <= rate):
-        low, high = np.where(inside, high, low), np.where(inside, 2 * high, high)
-    curve, _ = _bisect(lambda u: np.asarray(bayes(np.sqrt(u), prior) > rate), low, high)
+    curve = last_kept(lambda u: bayes(np.sqrt(u), prior) <= rate, low, np.maximum(2 * low, 1.0))
     at_touch = prior + slope * touch
     return plain(np.where(rate <= at_touch, (rate - prior) / slope, curve))
 
@@ -283,13 +280,3 @@ def _excess(u: Floats) -> Floats:
     small = np.where(np.abs(u) < 0.05, u, 0.0)
     series = small**2 * np.polyval([(-1) ** k / (k + 2) for k in range(11, -1, -1)], small)
     return np.asarray(np.where(np.abs(u) < 0.05, series, u - np.log1p(u)))
-
-
-def _bisect(passed: Callable[[Floats], Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Neighboring floats between which an increasing condition begins to hold, as at `high`."""
-    while True:
-        middle = low + (high - low) / 2
-        if np.all((middle == low) | (middle == high)):
-            return low, high
-        above = passed(middle)
-        low, high = np.where(above, low, middle), np.where(above, middle, high)

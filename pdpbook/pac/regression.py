@@ -314,7 +314,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
         """Return the public pool; `reset` notes its columns, as `fit` does."""
         rows = table_of(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
-        rows, labels = finite_data(rows, labels_of(rows, y))
+        rows, labels = finite_data(rows, labels_of(rows, y))  # says what scikit-learn looks for
         return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
 
     def _check_settings(self) -> None:
@@ -333,9 +333,9 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: Gaussian noise on the weights. Before a fit, as calibrated on the public pool."""
         release = crowd.plan or self._planned(crowd.X, crowd.y)[1]
-        frame = table_frame(crowd.X, self.fit_intercept, centered=self.fit_intercept)
-        width = float(np.ptp(crowd.y))
-        return Noise.of(crowd, frame, release.covariance, exact=True, width=width)
+        width, constant = float(np.ptp(crowd.y)), self.fit_intercept
+        frame = table_frame(crowd.X, constant, width, centered=constant)
+        return Noise.of(crowd, frame, release.covariance, exact=True)
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
         refuse_others(self, "X and y, the public pool", n=n, d=d, epsilon=epsilon, users=users)

@@ -203,8 +203,8 @@ def maximum(
 def spectrum(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats]:
     """Eigenvalues of H, rising and at least 1, and the coefficients in its eigenbasis."""
     X, y = check.design(X, y)
-    _in_unit_ball(np.linalg.norm(X, axis=1), "X", "have rows of norm at most 1", " of norm")
-    _in_unit_ball(np.abs(y), "y", "lie in [-1, 1]", " of size")
+    in_unit_ball(np.linalg.norm(X, axis=1), "X", "have rows of norm at most 1", " of norm")
+    in_unit_ball(np.abs(y), "y", "lie in [-1, 1]", " of size")
     eigenvalues, basis = np.linalg.eigh(X.T @ X)
     eigenvalues = np.maximum(eigenvalues, 0.0) + lam
     if not eigenvalues[0] >= 1:
@@ -215,7 +215,8 @@ def spectrum(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats]:
     return eigenvalues, basis.T @ (X.T @ y) / eigenvalues
 
 
-def _in_unit_ball(sizes: Floats, name: str, rule: str, what: str) -> None:
+def in_unit_ball(sizes: Floats, name: str, rule: str, what: str) -> None:
+    """Refuse rows or labels longer than 1, `what` they are shown as."""
     outside = ~(sizes <= 1 + 8 * ULP)
     if outside.any():
         at = int(np.flatnonzero(outside)[0])

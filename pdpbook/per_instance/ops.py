@@ -6,11 +6,12 @@ and their scaled residual. Where the two come from is in `people`; worst cases a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.optimize import elementwise
 
 from pdpbook import Floats, check
 from pdpbook.noise.profiles import places
@@ -18,7 +19,8 @@ from pdpbook.per_instance._tails import log_add, log_remove
 
 HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded
 CHUNK = 1 << 12  # people handled at once, so that the work stays in the cache
-# logarithms of 0 and of infinity; a parabola that overflows is halved instead
+TOLERANCES = {"xatol": 0.0, "xrtol": 1e-12, "fatol": 0.0, "frtol": 0.0}  # of an epsilon
+# logarithms of 0 and of infinity
 MEANT: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}
 
 
@@ -76,7 +78,7 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
     with np.errstate(**MEANT):
         for at in places(mu > 0, CHUNK):
             some = eps.flat[at], mu.flat[at], rho.flat[at]
-            add.flat[at] = np.exp(log_add(*some)[0])
+            add.flat[at] = np.exp(log_add(*some))
             remove.flat[at] = np.exp(log_remove(*some))
     return Profile(add[()], remove[()])
 
@@ -105,8 +107,8 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     Notes
     -----
     Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it.
-    The roots of parabolas through the logarithm of the profile, bracketed by 0 and `ops_bound`;
-    what is returned was evaluated, about the third point for most people.
+    A root of the logarithm of the profile, bracketed by 0 and `ops_bound`; what is returned was
+    evaluated.
 
     Examples
     --------
@@ -238,34 +240,20 @@ def _person(first: Any, leverage: Any, scaled_residual: Any, name: str) -> list[
 
 
 def _invert(log_target: Floats, mu: Floats, rho: Floats) -> Floats:
-    """Smallest epsilon, rounded up: parabolas through the log profile, bracketed, then checked."""
-    log_target = log_target - 1e-12  # room for the rounding of a logarithm
+    """Smallest epsilon, rounded up, between 0 and `ops_bound`."""
     center, shift = rho**2 * mu / (1 + mu) - np.log1p(mu), rho * np.sqrt(mu)
     tail = 2 * (np.log(2) - log_target)
     high = np.maximum((center + tail * mu) / 2 + shift * np.sqrt(tail), 0.0)
-    far = shift > HUGE
-    result = np.where(far, high * (1 + 1e-6), 0.0)
-    open_ = np.flatnonzero(~far)
-    # start from a normal quantile of the loss; q cancels all but a share shift / z of its tail
-    z = np.maximum(-ndtri(np.exp(log_target)), 0.0)
-    share = 1 + (1 + z) / (shift + mu)
-    z = np.maximum(-ndtri(np.minimum(np.exp(log_target) * share, 0.5)), 0.0)
-    x = np.clip((center + z * z * mu) / 2 + shift * z, 0.0, high)[open_]
-    low, high = np.full(len(x), -1.0), high[open_]  # at 0 nothing is known yet
-    for _ in range(80):
-        if not len(open_):
-            break
-        value, slope, bend = log_add(x, mu[open_], rho[open_])
-        error = value - log_target[open_]
-        safe = error <= 0
-        low, high = np.where(safe, low, x), np.where(safe, x, high)
-        done = (safe & ((error > -1e-10) | (x == 0))) | (high - low <= 4e-16 * high)
-        result[open_] = high
-        # a step that lands a little on the safe side, so that the last one is kept
-        short = 2 * (error + 3e-11)
-        step = x + short / (slope + np.sqrt(np.maximum(slope**2 - bend * short, 0.0)))
-        # where the profile is flat the step is infinite or NaN: then we halve
-        x = np.maximum(np.where((step > low) & (step < high), step, (low + high) / 2), 0.0)
-        keep = ~done
-        open_, low, high, x = open_[keep], low[keep], high[keep], x[keep]
-    return result
+    found = smallest_kept(lambda *at: log_add(*at[:3]) - at[3], high, mu, rho, log_target)
+    return np.where(shift > HUGE, high * (1 + 1e-6), found)
+
+
+def smallest_kept(excess: Callable[..., Floats], high: Floats, *of: Floats) -> Floats:
+    """Smallest epsilon, rounded up, at which the excess of a logarithm is not above 0."""
+
+    def above(epsilon: Floats, *of: Floats) -> Floats:
+        return excess(epsilon, *of) + 1e-12  # room for the rounding of a logarithm
+
+    found = elementwise.find_root(above, (0.0 * high, high), args=of, tolerances=TOLERANCES)
+    kept = np.where(found.f_bracket[0] <= 0, *found.bracket)  # the end that keeps delta
+    return np.asarray(np.where(above(0.0 * high, *of) <= 0, 0.0, kept))

@@ -19,11 +19,10 @@ from scipy.linalg import solve_triangular
 from pdpbook import Floats, check
 from pdpbook.blocks import Rows, in_memory, several_passes
 from pdpbook.per_instance.ops import ops_epsilon
-from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle, weighted_ridge
+from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
 
 Counts = NDArray[np.int64]
 
-PIECE = 1 << 12  # people handled at once, so that the work stays in the cache
 ALONE = 1e-8  # 1 - leverage_in below which the design without the person counts as singular
 EDGES = np.geomspace(1e-12, 1e14, 26 * 200 + 1)  # of the histogram: steps of 1.2%
 
@@ -93,10 +92,8 @@ def per_instance_epsilon(
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     in_memory("per_instance_epsilon", X, y)  # blocks: stream_per_instance, per_instance_losses
     X, y = check.design(X, y)
-    pieces = [(X[k : k + PIECE], y[k : k + PIECE]) for k in range(0, len(y), PIECE)]
-    fit = _fit((factor(*piece) for piece in pieces), lam)
-    parts = [fit.numbers(*piece) for piece in pieces]
-    leverage, residual = (np.concatenate(part) for part in zip(*parts, strict=True))
+    fit = _fit([factor(X, y)], lam)
+    leverage, residual = fit.numbers(X, y)
     if leverage.max() > 1 / NEARLY_ONE - 1:  # those people must be refitted
         exact = leave_one_out(X, y, lam, weights=np.ones(len(y)))
         leverage, residual = exact.leverage, exact.residual
@@ -138,9 +135,9 @@ def outsider_epsilon(
     X_new, y_new = check.design(X_new, y_new)
     if X_new.shape[1] != X.shape[1]:
         raise ValueError(f"X_new must have {X.shape[1]} columns, as X; got {X_new.shape[1]}")
-    theta = weighted_ridge(X, y, lam, np.ones(len(y)))
-    leverage = _leverages(triangle([factor(X, y)], lam)[0], X_new)
-    return _report(leverage, y_new - X_new @ theta, theta, gamma, delta)
+    fit = _fit([factor(X, y)], lam)
+    leverage = _leverages(fit.root, X_new)
+    return _report(leverage, y_new - X_new @ fit.theta, fit.theta, gamma, delta)
 
 
 @dataclass(frozen=True)

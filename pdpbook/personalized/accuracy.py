@@ -102,18 +102,16 @@ def error_bound(
     """
     check.choice(proof, "proof", PROOFS)
     delta = check.delta(delta)
-    fit = _Fit(X, lam, weights, eta, sigma)
+    fit, eta = _Fit(X, lam, weights, sigma), check.number(eta, "eta")
     truth, d = _truth(theta, fit.d), fit.d
     smallest = fit.spectrum[-1]  # 0 where the rows do not span every direction
     bias = float(np.linalg.norm(truth) / (1 + smallest / fit.lam))
     if proof == "sharp":
         if truth.ndim:
             bias = min(bias, math.sqrt(fit.squared_bias(truth)))
-        radius = l2_laplace_radius(d, fit.eta).isf(delta / 2)
-        M = fit.label_map
-        spread = np.linalg.norm(M) + np.linalg.norm(M, 2) * math.sqrt(2 * math.log(2 / delta))
-        return ErrorTerms(bias, float(radius), float(fit.sigma * spread))
-    chebyshev = (d + math.sqrt(2 * d / delta)) / fit.eta
+        radius = l2_laplace_radius(d, eta).isf(delta / 2)
+        return ErrorTerms(bias, float(radius), fit.label_reach(delta))
+    chebyshev = (d + math.sqrt(2 * d / delta)) / eta
     pull = fit.lam + (smallest if proof == "eigenvalue" else 0.0)
     markov = fit.sigma / pull * math.sqrt(2 * d / delta) * np.linalg.norm(fit.weights)
     return ErrorTerms(bias, float(chebyshev), float(markov))
@@ -159,21 +157,20 @@ def mean_square_error(
     >>> mean_square_error([[1.0]], 1.0, None, 2.0, theta=[1.0], sigma=0.5)
     ErrorTerms(bias=0.25, privacy_noise=0.5, label_noise=0.0625)
     """
-    fit = _Fit(X, lam, weights, eta, sigma)
+    fit, eta = _Fit(X, lam, weights, sigma), check.number(eta, "eta")
     truth, d = _truth(theta, fit.d), fit.d
     if not truth.ndim:
         raise ValueError(f"theta must have shape ({d},): an exact mean needs the coefficients")
     label_noise = fit.sigma**2 * np.sum(fit.label_map**2)
-    return ErrorTerms(fit.squared_bias(truth), d * (d + 1) / fit.eta**2, float(label_noise))
+    return ErrorTerms(fit.squared_bias(truth), d * (d + 1) / eta**2, float(label_noise))
 
 
 class _Fit:
     """Weighted rows taken apart once: S has eigenvalues `spectrum` along the rows of `axes`."""
 
-    def __init__(self, X: Any, lam: Any, weights: Any, eta: Any, sigma: Any) -> None:
-        X, _ = check.design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
+    def __init__(self, X: Any, lam: Any, weights: Any, sigma: Any) -> None:
+        X = self.X = check.matrix(X, "X")
         self.lam = check.number(lam, "lam")
-        self.eta = check.number(eta, "eta")
         self.sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
         self.weights = check.weights(weights, len(X))
         root = np.sqrt(self.weights)
@@ -183,6 +180,12 @@ class _Fit:
         gain = (self.axes[:rank].T * (singular / (singular**2 + self.lam))) @ U.T
         self.spectrum = np.append(singular**2, np.zeros(self.d - rank))
         self.label_map = gain @ (Q.T * root)  # M, shape (d, n): what label noise does to the fit
+
+    def label_reach(self, delta: float) -> float:
+        """How far label noise moves the fit, but for a chance of delta / 2."""
+        M = self.label_map
+        reach = np.linalg.norm(M) + np.linalg.norm(M, 2) * math.sqrt(2 * math.log(2 / delta))
+        return float(self.sigma * reach)
 
     def squared_bias(self, theta: Floats) -> float:
         shrink = self.lam / (self.lam + self.spectrum)
@@ -284,32 +287,26 @@ def objective_error(
     >>> found.mean_square.bias, found.mean_square.privacy_noise
     (0.25, 0.03125)
     """
-    X, _ = check.design(X, np.zeros(np.shape(X)[0] if np.ndim(X) else 0))
-    lam = check.number(lam, "lam")
-    w = check.weights(weights, len(X))
-    beta = check.number(beta, "beta")
-    truth, d = np.asarray(check.finite(theta, "theta")), X.shape[1]
-    if truth.shape != (d,):
-        raise ValueError(f"theta must have shape ({d},), one coefficient a column; got {theta!r}")
-    sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
-    delta = check.delta(delta)
-    c = check.number(threshold, "threshold")
+    fit, beta = _Fit(X, lam, weights, sigma), check.number(beta, "beta")
+    X, w, lam, M, d = fit.X, fit.weights, fit.lam, fit.label_map, fit.d
+    truth = check.shape(check.finite(theta, "theta"), "theta", (d,), "one coefficient a column")
+    delta, c = check.delta(delta), check.number(threshold, "threshold")
 
-    inverse = np.linalg.inv((X.T * w) @ X + lam * np.eye(d))
-    M, bias = inverse @ (X.T * w), lam * inverse @ truth
+    gain = 1 / (fit.spectrum + lam)
+    inverse = (fit.axes.T * gain) @ fit.axes
+    bias = lam * inverse @ truth
     mean_square = ErrorTerms(
         float(bias @ bias),
-        float((d + 1) / (2 * beta) ** 2 * np.sum(inverse**2)),
-        float(sigma**2 * np.sum(M**2)),
+        float((d + 1) / (2 * beta) ** 2 * np.sum(gain**2)),
+        float(fit.sigma**2 * np.sum(M**2)),
     )
-    reach = np.linalg.norm(M) + np.linalg.norm(M, 2) * math.sqrt(2 * math.log(2 / delta))
     distance = ErrorTerms(
         float(np.linalg.norm(bias)),
-        float(l2_laplace_radius(d, 2 * beta).isf(delta / 2) * np.linalg.norm(inverse, 2)),
-        float(sigma * reach),
+        float(l2_laplace_radius(d, 2 * beta).isf(delta / 2) * gain.max()),
+        fit.label_reach(delta),
     )
     own = 1 - 2 * np.sum(X * M.T, axis=1) + np.sum((X @ (M @ M.T)) * X, axis=1)
-    spread = sigma**2 * np.maximum(own, 0.0)
+    spread = fit.sigma**2 * np.maximum(own, 0.0)
     tilt = np.sum((X @ inverse) ** 2, axis=1) / (2 * beta) ** 2
     beyond, excess = _beyond(X @ bias, spread, tilt, d, c)
     clipping = float(w * np.linalg.norm(X, axis=1) @ np.sqrt(excess) / lam)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
-from pdpbook._domain import labels_of, labels_to_domain, refuse_few, row_count
+from pdpbook._domain import labels_to_domain
+from pdpbook.frames.means import MeanOfLabels
 from pdpbook.frames.people import People
 from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism
@@ -20,7 +17,7 @@ from pdpbook.reports.noise import Crowd, Noise
 
 
 @mechanism
-class PersonalizedMean(PrivateRegressor):
+class PersonalizedMean(MeanOfLabels, PrivateRegressor):
     r"""A mean that keeps the budget of every person, as a regressor that ignores X.
 
     On labels in [-1, 1] it releases
@@ -51,8 +48,6 @@ class PersonalizedMean(PrivateRegressor):
     (0.5, 500.5)
     """
 
-    _reads_rows = False
-
     def law(self, people: People) -> L2Laplace:
         (mean,) = people.statistics
         return L2Laplace(mean, self.rate(people.strength, 1))
@@ -77,35 +72,11 @@ class PersonalizedMean(PrivateRegressor):
     def loudness(self, draw: Floats, law: L2Laplace) -> float:
         return float(law.eta)
 
-    def predict(self, X: ArrayLike) -> Floats:
-        """Return the released mean once for each row of X."""
-        check_is_fitted(self)
-        return np.full(row_count(X), self.mean_)
-
-    def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:
-        rows, labels = self.design(X, y)
-        refuse_few(len(labels))
-        return rows, labels
-
-    def design(self, X: Any, y: Any) -> tuple[Floats, Floats]:
-        labels = labels_of(X, y)
-        return np.zeros((len(labels), 1)), labels  # X counts for its number of rows alone
-
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         return X, labels_to_domain(y, self.y_bounds, self.clip)
 
-    def crowd(self, people: People) -> Crowd:
-        return super().crowd(people)._replace(d=0)
-
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact: the variance of Laplace noise."""
         width = width_of_labels(self)
         eta = crowd.loudness or self.rate(crowd.above, 1)
-        frame = mean_frame(width / 2)
-        return Noise.of(crowd, frame, 2 / eta**2, exact=True, width=width, rate=eta)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.no_validation = tags.input_tags.sparse = True  # X is not looked at
-        tags.regressor_tags.poor_score = True  # a mean explains no variance
-        return tags
+        return Noise.of(crowd, mean_frame(width / 2, width), 2 / eta**2, exact=True, rate=eta)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -136,17 +135,13 @@ class PDPRidge(CubeRegressor):
         return ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
 
     def rate(self, strength: Floats, d: int) -> float:
-        if self.loss == "huber":
-            return self.huber_rate(strength, d)
+        if self.loss == "huber":  # the noise hides what the solver is off, too
+            excess = solver_excess(self.gradient_norm(strength, d), self.lam)
+            w = shares(self.relative_weights(strength, d))
+            return float(np.min(strength / (w * self.constant(d) + excess)))
         if self.weights == "capped":
             return self.capped(strength, d).eta
         return super().rate(strength, d)
-
-    def huber_rate(self, strength: Floats, d: int) -> float:
-        """Return the rate with which the noise hides what the solver is off, too."""
-        excess = solver_excess(self.gradient_norm(strength, d), self.lam)
-        w = shares(self.relative_weights(strength, d))
-        return float(np.min(strength / (w * self.constant(d) + excess)))
 
     def capped(self, strength: Floats, d: int) -> CappedPlan:
         """Return weights and rate of the capped sensitivity, which is no sum over people."""
@@ -197,7 +192,7 @@ class PDPRidge(CubeRegressor):
     def loudness(self, draw: Floats, law: L2Laplace) -> float:
         return float(law.eta)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact: a radius of mean square k(k + 1) / eta^2, in every direction alike."""
         frame = cube_frame(self, crowd.d)
         k = frame.order
@@ -207,8 +202,7 @@ class PDPRidge(CubeRegressor):
         if few and self._capable and self.weights == "proportional":
             losses = self.strength(crowd.above, k)
             rival = Rival(losses, eta, self.lam, self.row_norm, crowd.d, frame.constant)
-        each, width = (k + 1) / eta**2, 2 * frame.half
-        return Noise.of(crowd, frame, each, exact=True, width=width, rate=eta, rival=rival)
+        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta, rival=rival)
 
     @property
     def _capable(self) -> bool:

@@ -23,7 +23,6 @@ from pdpbook.personalized.kept import SampledLaw, keep_probabilities, level
 from pdpbook.personalized.ridge import PDPRidge
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import solver_excess
 
 Kept = NDArray[np.bool_]
@@ -227,44 +226,32 @@ class SampledRidge(CubeRegressor):
             )
         return self.law(people).given(mask[people.promised > 0])
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         """Exact, given the sample: as in `PDPRidge`.
 
         With ``normalizer="sampled"`` the rate is in proportion to how many are kept. Before a fit
         that is not known: the estimate takes their mean number, the bound those kept for sure.
         """
         frame = cube_frame(self, crowd.d)
-        k, width = frame.order, 2 * frame.half
-        if crowd.fitted:
-            eta = crowd.loudness
-            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
-        own = crowd.above
-        t = self.level(own)
-        shares = keep_probabilities(own, t, self.rule)
-        nobody = np.zeros((len(own), k))  # the rate is the same for all data
-        eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
-        if self.normalizer == "public":
-            return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, width=width, rate=eta)
-        mean, least = eta * shares.mean(), eta * (shares == 1).mean()
-        most = (k + 1) / least**2 * np.eye(k)
-        return Noise.of(crowd, frame, (k + 1) / mean**2, most, width=width)
+        k = frame.order
+        eta = crowd.loudness
+        if not crowd.fitted:
+            own = crowd.above
+            t = self.level(own)
+            shares = keep_probabilities(own, t, self.rule)
+            nobody = np.zeros((len(own), k))  # the rate is the same for all data
+            eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
+            if self.normalizer == "sampled":
+                mean, least = eta * shares.mean(), eta * (shares == 1).mean()
+                return Noise.of(crowd, frame, (k + 1) / mean**2, (k + 1) / least**2 * np.eye(k))
+        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
 
     def parts(
         self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float
     ) -> tuple[Floats, Floats]:
         """Return center and rate for each of many kept sets."""
-        if self.loss == "huber":
-            laws = [self.given(X, y, row, shares, t) for row in kept]
-            return np.array([law.center for law in laws]), np.array([law.eta for law in laws])
-        whole = self.given(X, y, np.ones(len(y), dtype=bool), shares, t).eta
-        size = kept.sum(axis=1)
-        public = self.normalizer == "public"
-        total = np.full(len(kept), shares.sum()) if public else size.astype(float)
-        etas = np.full(len(kept), whole) if public else whole * (size / len(y))
-        weights = kept / np.maximum(total, 1)[:, None]  # nobody kept: all 0
-        nobody = np.zeros(X.shape[1])
-        fits = [weighted_ridge(X, y, self.lam, w) if w.any() else nobody for w in weights]
-        return np.array(fits), etas
+        laws = [self.given(X, y, row, shares, t) for row in kept]
+        return np.array([law.center for law in laws]), np.array([law.eta for law in laws])
 
 
 @dataclass(frozen=True, eq=False)

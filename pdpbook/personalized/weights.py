@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 from pdpbook import Floats, check
 from pdpbook.noise import l2_laplace_eps0
+from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import EVEN, even_rows
 from pdpbook.sensitivity import capped_sensitivity
 
@@ -188,10 +189,7 @@ def threshold_weights(epsilon: ArrayLike) -> Floats:
 @lru_cache(maxsize=16)
 def largest_losses(budgets: bytes, delta: float, d: int) -> Floats:
     """The pure budgets that stand in for each (budget, delta), with round noise in d dimensions."""
-    levels, person = np.unique(np.frombuffer(budgets), return_inverse=True)
-    losses = np.atleast_1d(l2_laplace_eps0(levels, delta, d))[person]
-    losses.flags.writeable = False
-    return np.asarray(losses)
+    return at_levels(lambda epsilon: l2_laplace_eps0(epsilon, delta, d), np.frombuffer(budgets))
 
 
 def _shares(epsilon: ArrayLike) -> Floats:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pdpbook import Floats, check
@@ -89,7 +87,7 @@ class AdaOPS(PosteriorRegressor):
         self.gamma_ = float(law.plan.gamma(self.h_, self.lam_, *draw[1:head]))
         super().release(draw[head:], law, people)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""Of the draw around the ridge solution of its own penalty.
 
         After a fit a bound: its covariance is at most :math:`I/(\gamma h)` where the released h
@@ -97,11 +95,10 @@ class AdaOPS(PosteriorRegressor):
         rows and labels around the middle lead to if the first releases fall on their means.
         """
         frame = ball_frame(self, crowd.d, self.row_norm)
-        width = 2 * frame.half
         if crowd.fitted:
             spread = np.eye(frame.order) / (self.gamma_ * self.h_)
             note = f"The bound fails with a chance below delta = {self.delta:g}."
-            return Noise.of(crowd, frame, spread, spread, width=width, note=note)
+            return Noise.of(crowd, frame, spread, spread, note=note)
         n = self.n_max if crowd.n is None else crowd.n
         steps = self.plan(one_budget(crowd.epsilon), frame.order)
         law = AdaptiveLaw(n * frame.kept, np.zeros(frame.order), steps)
@@ -110,4 +107,4 @@ class AdaOPS(PosteriorRegressor):
         gamma = float(steps.gamma(h, lam, *head))
         spread = through(law.gram, lambda values: 1 / (gamma * (values + lam)))
         note = "No bound is known before the fit: the noise follows what is released first."
-        return Noise.of(crowd, frame, spread, width=width, note=note)
+        return Noise.of(crowd, frame, spread, note=note)

@@ -11,10 +11,10 @@ from scipy.special import ndtri
 
 from pdpbook import Floats, check
 from pdpbook.noise import gaussian_epsilon, gaussian_mu
+from pdpbook.noise.profiles import last_kept
 from pdpbook.per_instance import ops_profile
 
 CELLS = 2000  # of the search over the strength of the data along one direction
-HALVINGS = 60
 CALIBRATIONS = ("joint", "simple")
 TAIL = 1 / 20  # of delta: where the draw has heavier tails than the Gaussian it is compared with
 
@@ -64,14 +64,8 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
         add, remove = ops_profile(epsilon, leverage, rho)
         return np.asarray(np.maximum(add, remove) <= delta)
 
-    low, high = np.where(keeps(np.zeros(leverage.shape)), 0.0, np.nan), np.ones(leverage.shape)
-    while (more := keeps(high) & ~np.isnan(low)).any():  # it ends: delta is below 1
-        low, high = np.where(more, high, low), np.where(more, 2 * high, high)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        good = keeps(np.where(np.isnan(low), 0.0, middle)) & ~np.isnan(low)
-        low, high = np.where(good, middle, low), np.where(good, high, middle)
-    return low
+    some = keeps(np.zeros(leverage.shape))
+    return np.where(some, last_kept(keeps, 0.0 * leverage, np.where(some, 1.0, 0.0)), np.nan)
 
 
 def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:

@@ -43,13 +43,8 @@ class PosteriorLaw:
     _root: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        center = np.asarray(check.finite(self.center, "center"))
-        precision = np.asarray(check.finite(self.precision, "precision"))
-        if center.ndim != 1 or precision.shape != (len(center), len(center)):
-            raise ValueError(
-                "center and precision must have shapes (d,) and (d, d); "
-                f"got {center.shape} and {precision.shape}"
-            )
+        center = check.vector(check.finite(self.center, "center"), "center", "d")
+        precision = check.matrix(self.precision, "precision", len(center), len(center))
         try:
             root = np.linalg.cholesky(precision)
         except np.linalg.LinAlgError:

@@ -16,6 +16,7 @@ from pdpbook.frames.ball import BallRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.per_instance import ops_epsilon
+from pdpbook.per_instance.levels import in_unit_ball
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
 from pdpbook.posterior.laws import PosteriorLaw
 from pdpbook.reports.frames import ball_frame
@@ -86,19 +87,14 @@ def posterior_certificate(
     (array([0.15]), array([0.094]))
     """
     X, y = check.design(X, y)
-    theta = np.asarray(check.finite(theta, "theta"))
+    theta = check.finite(theta, "theta")
+    theta = check.shape(theta, "theta", X.shape[1:], "one for each column of X")
     gamma, h = check.number(gamma, "gamma"), check.number(h, "h")
     delta, failure = check.delta(delta), check.delta(failure, "failure")
     if not h >= 1:
         raise ValueError(f"h must be at least 1; got {h:g}")
     norms = (X**2).sum(axis=1)
-    if not np.all(norms <= 1 + 1e-9):
-        at = int(np.flatnonzero(~(norms <= 1 + 1e-9))[0])
-        raise ValueError(
-            f"X must have rows in the unit ball; got X[{at}] of squared norm {norms[at]:g}"
-        )
-    if theta.shape != X.shape[1:]:
-        raise ValueError(f"theta must have shape ({X.shape[1]},); got shape {theta.shape}")
+    in_unit_ball(norms, "X", "have rows in the unit ball", " of squared norm")
     u = np.sqrt(gamma) * np.abs(y - X @ theta)
     m = np.maximum(norms, np.finfo(float).tiny) / h
     s = -float(ndtri(failure / 2)) * np.sqrt(m / (1 + m))
@@ -161,10 +157,8 @@ class PosteriorRegressor(BallRegressor):
         """
         check_is_fitted(self)
         rows, labels = self.to_domain(*check.design(X, y))
-        chances = {"delta": self.delta, "failure": failure}
-        return posterior_certificate(
-            rows, labels, self.theta_, gamma=self.gamma_, h=self.h_, **chances
-        )
+        released: Any = {"gamma": self.gamma_, "h": self.h_, "delta": self.delta}
+        return posterior_certificate(rows, labels, self.theta_, failure=failure, **released)
 
     def release(self, draw: Floats, law: Any, people: People) -> None:
         super().release(draw, law, people)
@@ -218,7 +212,7 @@ class OnePosteriorSample(PosteriorRegressor):
         super().release(draw, law, people)
         self.gamma_, self.h_ = self.gamma(self.level(people)), float(self.lam)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, :math:`(\gamma(X^\top X+\lambda I))^{-1}`, and a bound.
 
         No such covariance exceeds :math:`I/(\gamma\lambda)`, which is all that is public after a
@@ -229,4 +223,4 @@ class OnePosteriorSample(PosteriorRegressor):
         n = 0 if crowd.n is None else crowd.n
         spread = through(frame.kept, lambda values: 1 / (gamma * (n * values + lam)))
         most = np.eye(frame.order) / (gamma * lam)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half)
+        return Noise.of(crowd, frame, spread, most)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdpbook import Floats, check
-from pdpbook._domain import ball_radius
 
 
 class Sizes(NamedTuple):
@@ -36,6 +35,7 @@ class Frame:
     shift: float
     constant: float | None  #: the last entry, if there is a constant feature
     half: float  #: units of a prediction per unit on the domain
+    width: float | None  #: range of the labels, in the user's units; None for log-odds
     even: Floats  #: second moments of rows spread evenly, or of the public rows
     rows: str  #: which ones these are
     kept: Floats  #: second moments of the same rows, shortened to the row norm: the data
@@ -92,15 +92,15 @@ def cube_frame(model: Any, d: int, row_norm: float | None = None) -> Frame:
 
 
 def ball_frame(
-    model: Any, d: int, row_norm: float | None = None, half: float | None = None
+    model: Any, d: int, row_norm: float | None = None, *, log_odds: bool = False
 ) -> Frame:
-    """Rows in [-1, 1]^d over a public norm, labels in [-1, 1]."""
-    radius = ball_radius(d + bool(model.fit_intercept), row_norm)
-    return _box_frame(model, d, -1.0, radius, radius, half)
+    """Rows in [-1, 1]^d over a public norm, labels in [-1, 1], or classes."""
+    radius = check.radius(d + bool(model.fit_intercept), row_norm)
+    return _box_frame(model, d, -1.0, radius, radius, log_odds)
 
 
 def _box_frame(
-    model: Any, d: int, start: float, radius: float, longest: Any, half: float | None = None
+    model: Any, d: int, start: float, radius: float, longest: Any, log_odds: bool = False
 ) -> Frame:
     """Rows in [start, 1]^d, over `radius`; those longer than `longest` are shortened."""
     low, high = check.bounds(model.bounds, "bounds", d)
@@ -111,8 +111,9 @@ def _box_frame(
     kept = even
     if longest is not None and longest < np.sqrt(len(even)):
         kept = _moments(even_rows(EVEN, d, start, constant, longest) / radius)
-    half = width_of_labels(model) / 2 if half is None else half
-    return Frame(low, wide / (high - low), start / radius, constant, half, even, EVENLY, kept)
+    width = None if log_odds else width_of_labels(model)
+    units = 1.0 if width is None else width / 2, width
+    return Frame(low, wide / (high - low), start / radius, constant, *units, even, EVENLY, kept)
 
 
 def even_rows(
@@ -126,17 +127,18 @@ def even_rows(
     return rows
 
 
-def table_frame(X: Floats, fit_intercept: bool, *, centered: bool = False) -> Frame:
+def table_frame(X: Floats, fit_intercept: bool, width: float, *, centered: bool = False) -> Frame:
     """Public rows, as they are or from their means."""
     low, constant = X.mean(axis=0) * centered, 1.0 if fit_intercept else None
     even = _moments(_joined(X - low, constant))
-    return Frame(low, np.ones(X.shape[1]), 0.0, constant, 1.0, even, "the public rows of X", even)
+    step, rows = np.ones(X.shape[1]), "the public rows of X"
+    return Frame(low, step, 0.0, constant, 1.0, width, even, rows, even)
 
 
-def mean_frame(half: float) -> Frame:
+def mean_frame(half: float, width: float) -> Frame:
     """No rows at all: one number for everybody."""
     none, even = np.empty(0), np.ones((1, 1))
-    return Frame(none, none, 0.0, 1.0, half, even, "any rows", even)
+    return Frame(none, none, 0.0, 1.0, half, width, even, "any rows", even)
 
 
 def width_of_labels(model: Any) -> float:

@@ -58,9 +58,9 @@ class Known:
     users: int | None
     columns: int
     budget: str
-    exact: bool
+    exact: bool = False
     width: float | None
-    note: str
+    note: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,11 +119,9 @@ class Noise(Known):
         most: Any = None,
         *,
         exact: bool = False,
-        width: float | None = None,
-        note: str = "",
         rate: float | None = None,
         scale: float | None = None,
-        rival: Callable[[Floats, float], str] | None = None,
+        **more: Any,
     ) -> Noise:
         """The noise for a crowd; a number for `covariance` is that times the identity."""
         matrix = np.asarray(covariance, dtype=float)
@@ -137,15 +135,14 @@ class Noise(Known):
             columns=len(frame.step),
             budget=_in_words(crowd.epsilon),
             exact=exact,
-            width=width,
-            note=note,
+            width=frame.width,
             frame=frame,
             covariance=matrix,
             most=matrix if exact else most,
-            constant=None if width is None else private_constant(crowd, width),
+            constant=None if frame.width is None else private_constant(crowd, frame.width),
             rate=rate,
             scale=1 / rate if scale is None and rate is not None else scale,
-            rival=rival,
+            **more,
         )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -185,7 +183,7 @@ class AdaSSP(BallRegressor):
         theta = adassp_coefficients(draw, people.d, sigma, shift=self.shift(), failure=self.failure)
         super().release(theta, law, people)
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate alone: :math:`\sigma_0^2(X^\top X+\lambda I)^{-2}`, the noise on the moment.
 
         The penalty keeps the noisy matrix regular but for a chance of `failure`, which the
@@ -205,4 +203,4 @@ class AdaSSP(BallRegressor):
             "noisy matrix is nearly singular."
         )
         spread = sigma**2 * inverse @ inverse
-        return Noise.of(crowd, frame, spread, width=2 * frame.half, note=note, scale=sigma)
+        return Noise.of(crowd, frame, spread, note=note, scale=sigma)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 
@@ -274,7 +275,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         units = [self.to_units(theta) for theta in shrunk @ vectors.T]
         return RidgePath(np.array([u[0] for u in units]), np.array([u[1] for u in units]))
 
-    def _noise(self, crowd: Crowd, *plan: Any) -> Noise:
+    def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
         With :math:`N, n` the noise on matrix and moment, the answer moves by
@@ -296,7 +297,7 @@ class SufficientStatisticsRidge(CubeRegressor):
             spread = gain @ moment @ gain
         else:
             spread = self._rehearsed(frame.even, scale)
-        return Noise.of(crowd, frame, spread, most, width=2 * frame.half, scale=unit)
+        return Noise.of(crowd, frame, spread, most, scale=unit)
 
     def _rehearsed(self, even: Floats, scale: Floats) -> Floats:
         """Second moments over draws of the noise around sums of evenly spread rows."""
@@ -345,7 +346,4 @@ def _noise_of_sums(variances: Floats, k: int) -> tuple[float, Floats]:
 
 @lru_cache(maxsize=16)
 def _gaussian_budgets(budgets: bytes, delta: float) -> Floats:
-    levels, person = np.unique(np.frombuffer(budgets), return_inverse=True)
-    mu = np.atleast_1d(gaussian_mu(levels, delta))[person]
-    mu.flags.writeable = False
-    return np.asarray(mu)
+    return at_levels(lambda epsilon: gaussian_mu(epsilon, delta), np.frombuffer(budgets))

@@ -10,12 +10,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
-from pdpbook._domain import labels_of, refuse_few, row_count
 from pdpbook._users import Users
+from pdpbook.frames.means import MeanOfLabels
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor, limit_on_rows
 from pdpbook.guarantees import PureDP
@@ -26,7 +24,7 @@ from pdpbook.user_level.weights import limit_rows, sample_limit, tradeoff_weight
 
 
 @mechanism
-class UserMean(UserRegressor):
+class UserMean(MeanOfLabels, UserRegressor):
     """A weighted mean of all rows plus Laplace noise; subclasses say which weights.
 
     Attributes
@@ -42,8 +40,6 @@ class UserMean(UserRegressor):
     -----
     Of X the number of rows counts, and nothing else.
     """
-
-    _reads_rows = False
 
     def law(self, people: PeopleWithRows) -> ProductLaw:
         plan = people.plan
@@ -84,15 +80,6 @@ class UserMean(UserRegressor):
         part = crowd.part
         return self.plan(part.users, part.epsilon)
 
-    def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:
-        rows, labels = self.design(X, y)
-        refuse_few(len(labels))
-        return rows, labels
-
-    def design(self, X: Any, y: Any) -> tuple[Floats, Floats]:
-        labels = labels_of(X, y)
-        return np.empty((len(labels), 0)), labels  # X counts for its number of rows alone
-
     def origin(self) -> float:
         return float(check.bounds(self.y_bounds, "y_bounds")[0])
 
@@ -100,22 +87,11 @@ class UserMean(UserRegressor):
         super().release(draw, law, people)
         self.mean_ = float(people.origin + draw[0])
 
-    def predict(self, X: ArrayLike) -> Floats:
-        """Return the released mean once for each row of X."""
-        check_is_fitted(self)
-        return np.full(row_count(X), self.mean_)
-
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: the variance of Laplace noise."""
         scale = (crowd.plan or self.planned(crowd)).scale
-        frame, width = mean_frame(1.0), self.width()
-        return Noise.of(crowd, frame, 2 * scale**2, exact=True, width=width, scale=scale)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.no_validation = tags.input_tags.sparse = True  # X is not looked at
-        tags.regressor_tags.poor_score = True  # a mean explains no variance
-        return tags
+        frame = mean_frame(1.0, self.width())
+        return Noise.of(crowd, frame, 2 * scale**2, exact=True, scale=scale)
 
 
 @mechanism

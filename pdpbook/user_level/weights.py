@@ -122,9 +122,7 @@ def tradeoff_value(
     0.5625
     """
     s, A, tau = _check(sizes, tradeoff, budgets)
-    w = np.asarray(check.finite(weights, "weights"))
-    if w.shape != s.shape:
-        raise ValueError(f"weights must have shape {s.shape}, one a user; got shape {w.shape}")
+    w = check.shape(check.finite(weights, "weights"), "weights", s.shape, "one a user")
     return _objective(w, s, A, tau)
 
 

@@ -88,7 +88,7 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     >>> round(erm_tradeoff(1000, 4, rho=0.1), 4)
     0.389
     """
-    rho = check.single(check.positive(rho, "rho"), "rho")
+    rho = check.number(rho, "rho")
     return convergence_constant(n, d) ** 2 * rho / (4 * check.count(d, "d"))
 
 

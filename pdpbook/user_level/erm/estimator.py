@@ -11,7 +11,6 @@ from scipy.special import expit
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags, check_consistent_length
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
@@ -20,6 +19,7 @@ from pdpbook._domain import (
     finite_data,
     labels_of,
     labels_to_domain,
+    predictions,
     rows_to_ball,
     table_of,
 )
@@ -29,6 +29,7 @@ from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import PeopleWithRows, Plan, UserEstimator
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace, gaussian_mu
+from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff, output_price
@@ -212,8 +213,7 @@ class WeightedERM(UserEstimator):
             return budgets
         if self.accounting == "zcdp":
             return calibrate_rho(budgets, self._delta())
-        values, at = np.unique(budgets, return_inverse=True)
-        return np.atleast_1d(gaussian_mu(values, self._delta()))[at]
+        return at_levels(lambda own: gaussian_mu(own, self._delta()), budgets)
 
     def plan_output(
         self, budgets: Floats, sizes: NDArray[np.intp], d: int, gradient_norm: float
@@ -290,10 +290,8 @@ class WeightedERM(UserEstimator):
         return rows, np.asarray(y)
 
     def to_domain(self, X: Floats, y: NDArray[Any]) -> tuple[Floats, Floats]:
-        if _logistic(self):
-            X, y = finite_data(X, two_classes(y, self.classes)[1])
-        else:
-            X, y = finite_data(X, y)
+        X, y = finite_data(X, two_classes(y, self.classes)[1] if _logistic(self) else y)
+        if not _logistic(self):
             y = labels_to_domain(y, self.y_bounds, self.clip)
         return rows_to_ball(X, self.bounds, self.row_norm, self.clip, self.fit_intercept), y
 
@@ -344,15 +342,13 @@ class WeightedERM(UserEstimator):
         :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps. The average of all iterates is
         moved by at most the mean of that. With a `clip_norm` only the ball counts.
         """
-        half = 1.0 if _logistic(self) else None
-        frame = ball_frame(self, crowd.d, self.row_norm, half)
-        width = None if _logistic(self) else 2 * frame.half
+        frame = ball_frame(self, crowd.d, self.row_norm, log_odds=_logistic(self))
         d = frame.order
         known = crowd.plan or self.planned(crowd)
         scale, T = known.scale, int(known.public["steps_"])
         if self.optimizer == "output":
-            loud: dict[str, Any] = {"rate": 1 / scale, "scale": scale}
-            return Noise.of(crowd, frame, (d + 1) * scale**2, exact=True, width=width, **loud)
+            each = (d + 1) * scale**2
+            return Noise.of(crowd, frame, each, exact=True, rate=1 / scale, scale=scale)
         step, smoothness = self.step(known, d), LOSSES[self.loss].smoothness
         added, wide = (step * scale) ** 2, 4 * float(self.radius) ** 2
         near = self.clip_norm is None and step * smoothness <= 2
@@ -366,7 +362,7 @@ class WeightedERM(UserEstimator):
 
         spread = through(frame.kept, gain)
         spread *= min(1.0, most / np.trace(spread))
-        return Noise.of(crowd, frame, spread, most, width=width, scale=scale)
+        return Noise.of(crowd, frame, spread, most, scale=scale)
 
     def _delta(self) -> float:
         if self.delta is None:
@@ -375,6 +371,4 @@ class WeightedERM(UserEstimator):
 
     def _score(self, X: ArrayLike) -> Floats:
         in_memory(f"{type(self).__name__}.predict", X)
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return np.asarray(predictions(self, X))

@@ -131,9 +131,8 @@ def ball_minimizer(
     array([0.5])
     """
     X, y = check.design(X, y)
-    lam = check.single(check.positive(lam, "lam"), "lam")
-    c, R = check.weights(weights, len(y)), check.single(check.positive(radius, "radius"), "radius")
-    goal = check.single(check.positive(gradient_norm, "gradient_norm"), "gradient_norm")
+    lam, R = check.number(lam, "lam"), check.number(radius, "radius")
+    c, goal = check.weights(weights, len(y)), check.number(gradient_norm, "gradient_norm")
     kind = LOSSES[check.choice(loss, "loss", tuple(LOSSES))]
     theta = _newton(kind, X, y, c, lam, np.zeros(X.shape[1]), goal / 4)
     if np.linalg.norm(theta) > R:

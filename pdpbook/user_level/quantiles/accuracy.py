@@ -178,7 +178,7 @@ def _row_weights(weights: ArrayLike) -> Floats:
 
 
 def _share(share: float) -> float:
-    value = check.single(check.positive(share, "share"), "share")
+    value = check.number(share, "share")
     if value > 1:
         raise ValueError(f"share must be at most 1; got {value:g}")
     return value

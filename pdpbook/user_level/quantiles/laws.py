@@ -123,13 +123,9 @@ class GridLaw:
 
     def __post_init__(self) -> None:
         points = check_grid(self.points, "points")
-        log_p = np.array(check.finite(self.log_probability, "log_probability"))
-        if log_p.shape != points.shape:
-            raise ValueError(
-                "points and log_probability must have one shape; "
-                f"got {points.shape} and {log_p.shape}"
-            )
-        log_p -= logsumexp(log_p)
+        log_p = check.finite(self.log_probability, "log_probability")
+        log_p = check.shape(log_p, "log_probability", points.shape, "one for each of points")
+        log_p = log_p - logsumexp(log_p)
         keep(self, points=points, log_probability=log_p)
 
     def probability(self, low: float, high: float) -> float:
