@@ -452,7 +452,7 @@ def test_a_chapter_of_the_contents_without_statements_is_in_the_release(monkeypa
     (tmp_path / "book" / "p").mkdir(parents=True)
     for name in ("intro", "p/c", "p/e", "p/next"):
         nbformat.write(v4.new_notebook(), tmp_path / "book" / f"{name}.ipynb")
-    assert list(pages.published()) == ["p/c", "p/e"]
+    assert list(pages.published()) == ["p/e", "p/c"]
     (tmp_path / "_toc.yml").unlink()
     assert list(pages.published()) == ["p/c", "p/next"]
 

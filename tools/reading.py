@@ -5,8 +5,11 @@ What `tools/pages.py` and `tools/evidence.py` have in common.
 
 import csv
 import re
-from collections.abc import Iterator
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -14,6 +17,9 @@ import yaml
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path += [str(ROOT), str(ROOT / "book" / "_ext")]  # of `lab` and the words of the site
+from pdp_sentences import Measured, measured, sentence
+
 CHECKED = ("theorem", "lemma", "proposition", "corollary", "claim", "fact")
 PAPERS = {
     "A": "acharya2024personalized",
@@ -87,6 +93,12 @@ class Line:
     broken: bool
     at: int
 
+    @property
+    def said(self) -> Measured:
+        """In the words that a page has for it."""
+        relation = f"{'not ' if self.broken else ''}{self.relation}"
+        return measured(f"{self.label}  {self.what}  {self.value}  {relation}")[0]
+
 
 @dataclass
 class Page:
@@ -113,15 +125,14 @@ def statements() -> list[dict[str, str]]:
 def published() -> dict[str, Path]:
     """The notebooks of this release by name, such as foundations/coins.
 
-    They are those on the table of contents, and without one all that are there: the chapters of
-    `statements.csv`, and others in its folders.
+    They are those on the table of contents, in its order, and without one all that are there: the
+    chapters of `statements.csv`, and others in its folders.
     """
     toc, names = ROOT / "_toc.yml", [row["chapter"] for row in statements()]
     folders = {name.partition("/")[0] for name in names}
     if toc.is_file():
         listed = [n[5:] for n in files(yaml.safe_load(toc.read_text(encoding="utf-8")))]
-        names = [n for n in names if n in listed]
-        names += [n for n in listed if n.count("/") == 1 and n.partition("/")[0] in folders]
+        names = [n for n in listed if n.count("/") == 1 and n.partition("/")[0] in folders]
     found = {n: ROOT / "book" / f"{n}.ipynb" for n in dict.fromkeys(names)}
     return {n: path for n, path in found.items() if path.is_file()}
 
@@ -301,6 +312,22 @@ def plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", re.sub(r"[{}]", "", text)).replace("--", "–")
 
 
+def told(lines: Iterable[Line], shown: int = 8) -> list[str]:
+    """What was tested and what the test notices, a sentence each."""
+    said = escaped(sentence([line.said for line in lines], shown))
+    return re.split(r" (?=The test notices)", said)
+
+
+def entry(anchor: str, *parts: str) -> str:
+    """An item of a list that `sift.js` can filter, with a place that links lead to."""
+    return f"- ({anchor})=\n" + textwrap.indent("\n\n".join(p.strip("\n") for p in parts), "  ") + "\n"
+
+
+def listed(entries: Iterable[str]) -> str:
+    """Such a list; its `[...]{.facet}` words become buttons."""
+    return "{.sift}\n" + "".join(entries)
+
+
 def table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
@@ -311,6 +338,8 @@ def words(name: str) -> str:
     return SPELLED.get(name, name.replace("_", " ").capitalize())
 
 
-def papers() -> str:
-    """Which paper is A, which B."""
-    return "; ".join(f"{key} is {{cite:t}}`{cited}`" for key, cited in PAPERS.items())
+@cache
+def called(key: str) -> str:
+    """A paper as a heading names it, such as Acharya et al. (2024)."""
+    authors, year, _ = works((ROOT / "book" / "references.bib").read_text("utf-8"))[PAPERS[key]]
+    return f"{authors} ({year})"
