@@ -1,4 +1,4 @@
-"""The instructor's guide, in three pages, and the last cell of every chapter, which links to its exercises.
+"""The guide for instructors, in three pages, and the last cell of every chapter: its exercises.
 
     python tools/pages.py [--check]
 
@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode, v4
 
-from course.checkout import ROOT, Page, Refused, read, table, text, words
+from course.checkout import ROOT, Refused, read, table, text, words
 from course.teaching import Chapter, Exercise, Teaching, checked, objectives
 from pdpbook.exercises import ASSIGNMENTS
 

@@ -52,10 +52,10 @@ KINDS = {
 }
 ANSWERS = {"error": "Instead", "condition": "Needed", "sharper": "Sharper", "remark": "Beside it"}
 VERDICTS = {
-    "reproduced": "what is printed lies within the stated band or tolerance of ours",
-    "in part": "it does, but for the cells that are named",
-    "claim holds": "no number is printed; what caption, text or order of the curves say holds in ours",
-    "side by side": "both are shown; what the paper leaves open is too much for a tolerance",
+    "reproduced": "the printed numbers lie within the stated band or tolerance of ours",
+    "in part": "the printed numbers lie within it, but for the cells that are named",
+    "claim holds": "no number is printed; what caption, text or curves say is true of our numbers",
+    "side by side": "both are shown; what the paper leaves open is too much for a verdict",
     "redrawn": "neither a number nor a claim is printed; the same question, with our numbers",
     "not reproducible": "for the reason given",
     "pending": "the chapter that holds it is not in this release",
@@ -153,10 +153,12 @@ def published_numbers(pages: dict[str, Page]) -> str:
         f"The four papers print {len(rows)} tables and figures. {len(rows) - bare} of them give "
         f"numbers: {count['reproduced']} are reproduced whole, {count['in part']} but for cells "
         f"that are named, {count['side by side']} leave too much open for a verdict, and "
-        f"{count['not reproducible']} cannot be computed again. The other {bare} give none: of "
-        f"{count['claim holds']} what they say holds with our numbers, and {count['redrawn']} say "
-        "nothing that could fail.\n",
-        _tally([(row["paper"], verdict) for row, verdict in zip(rows, given, strict=True)], VERDICTS),
+        f"{count['not reproducible']} cannot be computed again. Of the other {bare}, which give "
+        f"none, {count['claim holds']} claim something that holds with our numbers, and "
+        f"{count['redrawn']} claim nothing that could fail.\n",
+        _tally(
+            [(row["paper"], verdict) for row, verdict in zip(rows, given, strict=True)], VERDICTS
+        ),
         "By which rule a number agrees stands [at the end](#how-numbers-are-compared).\n",
     ]
     for verdict, meaning in VERDICTS.items():

@@ -106,7 +106,7 @@ def ledger(pages: dict[str, Page]) -> str:
             broken = [line for line in found if line.broken][:1]
             faults = [escaped(fault(line.said)) for line in broken] or ["no fault is planted"]
             title = f"[{_title(row, page)}](#ledger-{row['label']})"
-            rows.append([link(row), title, _credit(row), *faults])
+            rows.append([link(row), title, sources(row), *faults])
     held, fell = _counts([row for row, _ in stated], pages)
     return GENERATED + "\n".join(
         [
@@ -182,15 +182,9 @@ def _title(row: dict[str, str], page: Page) -> str:
     return title.rpartition(";")[0] or title or escaped(row["statement"])
 
 
-def _credit(row: dict[str, str]) -> str:
-    """Who had a statement first, and what it is: words that a reader may choose by."""
-    who = "[ours]{.facet}" if row["source"] == "ours" else sources(row)
-    return f"{who} ([{row['kind']}]{{.facet}})"
-
-
 def _entry(row: dict[str, str], page: Page, pages: dict[str, Page]) -> str:
     label = row["label"]
-    said = [f"{link(row)}, **{_title(row, page)}**. {_credit(row)}", *told(_lines(row, pages))]
+    said = [f"{link(row)}, **{_title(row, page)}**. {sources(row)}", *told(_lines(row, pages))]
     if label in page.waived:
         said.append(f"No fault is planted: {page.waived[label]}")
     function = page.functions.get(label, "")
@@ -205,12 +199,12 @@ def index(pages: dict[str, Page]) -> str:
     """Every statement of the book, as one table."""
     stated, rows = _stated(pages), statements()
     lines = [
-        [link(row), escaped(row["statement"]), _credit(row), f"{{doc}}`../{page.name}`"]
+        [link(row), escaped(row["statement"]), sources(row), f"{{doc}}`../{page.name}`"]
         for row, page in stated
     ]
     here = {row["label"] for row, _ in stated}
     lines += [
-        ["later", escaped(row["statement"]), _credit(row), words(row["chapter"].split("/")[1])]
+        ["later", escaped(row["statement"]), sources(row), words(row["chapter"].split("/")[1])]
         for row in rows
         if row["label"] not in here
     ]

@@ -16,10 +16,10 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path += [str(ROOT), str(ROOT / "book" / "_ext")]  # of `lab` and the words of the site
+sys.path.append(str(Path(__file__).resolve().parent.parent / "book" / "_ext"))
 from pdp_sentences import Measured, measured, sentence
 
+ROOT = Path(__file__).resolve().parent.parent
 CHECKED = ("theorem", "lemma", "proposition", "corollary", "claim", "fact")
 PAPERS = {
     "A": "acharya2024personalized",
@@ -252,16 +252,16 @@ def in_paper(row: dict[str, str], key: str) -> str:
 
 
 def sources(row: dict[str, str]) -> str:
-    """Where a statement comes from: who had it first, then papers of the book, or ours."""
+    """Who had a statement first, papers of the book after others; these and ours are facets."""
     if row["source"] == "ours":
-        return "ours"
+        return "[ours]{.facet}"
     first = [key for key in row["source"].split() if key not in PAPERS.values()]
     found = [f"{{cite:t}}`{key}`" for key in first]
     for key in row["paper"]:
         number = escaped(in_paper(row, key))
         if key == "A" and row["number_published"]:
             number += f", published as {escaped(spaced(row['number_published']))}"
-        found.append(f"{{cite:t}}`{PAPERS[key]}` {number}".strip())
+        found.append(f"[{{cite:t}}`{PAPERS[key]}`]{{.facet}} {number}".strip())
     return "; ".join(found)
 
 
@@ -315,12 +315,13 @@ def plain(text: str) -> str:
 def told(lines: Iterable[Line], shown: int = 8) -> list[str]:
     """What was tested and what the test notices, a sentence each."""
     said = escaped(sentence([line.said for line in lines], shown))
-    return re.split(r" (?=The test notices)", said)
+    return re.split(r" (?=\*The test)", re.sub(r"(^Tested|The test notices)", r"*\1*", said))
 
 
 def entry(anchor: str, *parts: str) -> str:
     """An item of a list that `sift.js` can filter, with a place that links lead to."""
-    return f"- ({anchor})=\n" + textwrap.indent("\n\n".join(p.strip("\n") for p in parts), "  ") + "\n"
+    text = "\n\n".join([f"({anchor})=\n{parts[0]}", *(part.strip("\n") for part in parts[1:])])
+    return f"- {textwrap.indent(text, '  ').lstrip()}\n"
 
 
 def listed(entries: Iterable[str]) -> str:

@@ -26,6 +26,7 @@ DEFINITIONS = (ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef, ast.Clas
 CLASS = re.compile(r"\b[A-Z]?(?:[A-Z][a-z]+){2,}\b")
 NAMES = {"Gaussian", "Huber", "Laplace"}
 MANNER = {"most", "least", "largest", "smallest", "worst", "the same", "as listed"}
+WRONG = {"<=": "above", ">=": "below", "=": "not"}
 SHOWN = 4  # more items than this, and the sentence gives one less
 
 
@@ -182,7 +183,7 @@ def item(group: list[Measured]) -> str:
     first = group[0]
     exact = {"<=": f"at most {first.bound}", ">=": f"at least {first.bound}"}.get(first.sign)
     if first.broken:
-        exact = f"not {exact or first.bound}"
+        exact = f"{WRONG[first.sign]} {first.bound}"
     tolerance = f"tolerance {first.rtol}" if first.rtol else ""
     if len(group) == 1:
         found = f"{first.what}: {_number(first.value)}"

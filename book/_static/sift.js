@@ -47,7 +47,8 @@
       for (const one of buttons) one.setAttribute("aria-pressed", one === pressed);
       show();
     };
-    const names = [...counts.keys()].filter((name) => counts.get(name) < items.length);
+    const names = [...counts.keys()].filter((name) => counts.get(name) < items.length)
+      .sort((one, other) => counts.get(other) - counts.get(one));
     const buttons = names.map((name) => made("button", { type: "button", value: name,
       onclick: (event) => press(event.currentTarget) }, `${name} ${counts.get(name)}`));
     field.addEventListener("input", show);
