@@ -161,10 +161,10 @@ def loudness(model, X, y, epsilon):
         return clone(model).fit(X, y, epsilon=epsilon).noise_.scale
     law = model.output_law(X, y, epsilon=epsilon)
     fitted = clone(model).fit(X, y, epsilon=epsilon)
-    if isinstance(model, ObjectivePerturbation):  # the error of a prediction for a uniform row
-        d = X.shape[1]
-        S = np.eye(d) / 12 + np.ones((d, d)) / 4
-        moved = np.linalg.inv(S + model.lam * np.eye(d)) / (2 * fitted.noise_.rate)
+    if isinstance(model, ObjectivePerturbation):  # the error of a prediction for all 60 people
+        rows = people()[0]
+        S = rows.T @ rows / len(rows)
+        moved = np.linalg.inv(S + model.lam * np.eye(len(S))) / (2 * fitted.noise_.rate)
         return np.sqrt(np.trace(moved @ S @ moved) + np.trace(S) / fitted.eta_**2)
     return 1 / law.eta if hasattr(law, "eta") else np.max(getattr(law, "sigma", None) or law.scale)
 

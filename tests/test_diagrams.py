@@ -184,6 +184,27 @@ def test_plots_take_colors_and_fonts_of_the_page(page, plot):
     assert not re.search(r'x="\d+\.\d{3}', text)
 
 
+def test_a_cloud_of_points_says_its_look_once():
+    def use(k, color):
+        return f'<use href="#m1" x="{k}" y="{2 * k}" style="fill: {color}"/>'
+
+    cloud = "".join(use(k, "red" if k < 3 else "blue") for k in range(6))
+    assert pdp_svg.SAME.sub(pdp_svg.together, f"<g>{cloud}</g>") == (
+        '<g><g style="fill: red"><use href="#m1" x="0" y="0"/><use href="#m1" x="1" y="2"/>'
+        '<use href="#m1" x="2" y="4"/></g><g style="fill: blue"><use href="#m1" x="3" y="6"/>'
+        '<use href="#m1" x="4" y="8"/><use href="#m1" x="5" y="10"/></g></g>'
+    )
+    assert pdp_svg.SAME.sub(pdp_svg.together, use(1, "red")) == use(1, "red")
+
+
+def test_code_in_the_color_of_the_text_has_no_tags(page):
+    code = '<span class="n">x</span><span class="w"> </span><span class="o">=</span>'
+    page.write_text(f"<pre>{code}</pre>", encoding="utf-8")
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=page.parent)
+    pdp_svg.finish(app, None)
+    assert page.read_text(encoding="utf-8") == '<pre>x <span class="o">=</span></pre>'
+
+
 def test_other_builders_and_failed_builds_keep_their_files(tmp_path):
     (tmp_path / "page.html").write_text(PAGE, encoding="utf-8")
     for kind, exception in (("latex", None), ("html", ValueError())):

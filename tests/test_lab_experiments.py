@@ -398,3 +398,50 @@ def test_committed_files_are_complete_and_small():
         assert set(METRICS) <= set(rows["metric"])
     sizes = [(FOLDER / f"{name}.csv").stat().st_size for name in experiments.RESULTS]
     assert sum(sizes) < 350_000  # five private fits a row
+
+
+# --- all fourteen tables --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def everything():
+    folder = FOLDER
+    return pd.concat([experiments.read_results(folder / f"{n}.csv") for n in experiments.RESULTS])
+
+
+def test_every_printed_number_has_one_verdict(everything):
+    printed = published.table("pdpop")
+    found = experiments.judge_all(everything, printed)
+    assert len(found) == len(printed) == 750
+    assert (found["printed"].to_numpy() == printed["value"].to_numpy()).all()
+    wrong = printed.assign(value=10 * printed["value"])
+    assert (experiments.judge_all(everything, wrong)["verdict"] == "inside").mean() < 0.1
+
+
+def test_a_table_stands_beside_its_bands(everything):
+    found = experiments.judge_all(everything, published.table("pdpop"))
+    text = experiments.side_by_side(everything, found, 14, METRICS[2], ["PDP-OP", "jorgensen-max"])
+    head, columns, first, *rest = text.splitlines()
+    assert head == "Table 14, unregularized test loss std"
+    assert columns.split() == ["PDP-OP", "sampling,", "max"]
+    assert first.split() == ["0.01", "1.25e5", "1.20e5-1.27e5", "1.58e3!", "1.48e5-1.59e5"]
+    assert len(rest) == 11
+
+
+def test_numbers_are_written_short():
+    shown = [experiments.short(x) for x in (0.81, 12.345, 1580.0, 2.5e-4, 100.0)]
+    assert shown == [".810", "12.3", "1.58e3", "2.50e-4", "100"]
+
+
+def test_places_count_rows_and_columns(everything):
+    found = experiments.judge_all(everything, published.table("pdpop"))
+    across, down = experiments.places(found[found["table"] == 14])
+    assert (across.max(), down.max()) == (11, 5)
+    assert len(set(zip(across, down, strict=True))) == 72
+
+
+def test_marks_side_by_side_are_one_run():
+    across, down = experiments.runs([0, 2, 4, 0, 6], [1, 1, 1, 3, 1], step=2, half=0.5)
+    assert_allclose(across, [-0.5, 6.5, np.nan, -0.5, 0.5, np.nan])
+    assert_allclose(down, [1, 1, 1, 3, 3, 3])
+    assert len(experiments.runs([0, 4], [1, 1], step=2, half=0.5)[0]) == 6

@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
+import pdp_html
 import publication
 import pytest
 from bs4 import BeautifulSoup
@@ -189,7 +190,8 @@ def test_page_404_is_the_same_at_any_depth():
 
 PAGE = (
     "<link rel='canonical' href='{home}{name}'><meta property='og:url' content='{home}{name}'>"
-    "<meta property='og:title' content='t'><meta property='og:description' content='d'>"
+    "<meta property='og:title' content='t'><meta property='og:description' content='d {name}'>"
+    "<meta name='description' content='d {name}'>"
     "<meta property='og:image' content='{home}c.png'><meta property='og:image:alt' content='a'>"
     "<meta name='twitter:card' content='summary'>"
 )
@@ -250,6 +252,14 @@ def test_a_right_site_has_no_fault(site):
         ("book/one.html", "twitter:card", "x", "book/one.html", "preview"),
         (
             "book/one.html",
+            "='description' content='d",
+            "='description' content='",
+            "book/one.html",
+            "preview",
+        ),
+        ("book/one.html", "content='d ", "content='" + "d" * 300, "book/one.html", "preview"),
+        (
+            "book/one.html",
             f"og:url' content='{HOME}",
             "og:url' content='/",
             "book/one.html",
@@ -275,3 +285,43 @@ def test_pages_and_rows_of_redirects_are_the_same(site):
     }
     del files["404.html"]
     assert faults() == {("404.html", "not-found")}
+
+
+# --- what a link to a page says of it ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("<p>One thing. Another.</p><p>A third.</p>", "One thing. Another."),
+        (f"<p>{'a ' * 60}end. B{'b ' * 60}</p>", "a " * 60 + "end."),
+        (f"<p>Short. B{'b ' * 99}end.</p>", "Short. B" + "b " * 99 + "end."),
+        (f"<p>Short. A{'b ' * 200}</p>", "Short. A" + "b " * 145 + " …"),
+        (r"<p>A budget \(\varepsilon\) and \(\sigma C\), by Wang [ 2019].</p>",
+         "A budget ε and σC, by Wang [2019]."),
+        ("<p>What is in it: <a>all</a>.</p><p>A module.</p>", "A module."),
+    ],
+)  # fmt: skip
+def test_a_page_is_described_by_its_first_sentences(page, said):
+    soup = BeautifulSoup(f"<article>{page}</article>", "html.parser")
+    assert pdp_html.description(soup).split() == said.split()
+    assert len(pdp_html.description(soup)) <= publication.LONGEST
+
+
+PART = "<div class='bd-links'><details class='part' open><summary>PAC</summary></details></div>"
+
+
+def test_a_page_shows_the_card_of_its_part(tmp_path):
+    (tmp_path / "_static/cards").mkdir(parents=True)
+    (tmp_path / "_static/cards/pac.png").touch()
+
+    def shown(name):
+        page = f"<meta property='og:image' content='{HOME}_static/card.png'>"
+        page += f"<meta property='og:image:alt' content='Us'>{PART}"
+        soup = BeautifulSoup(page, "html.parser")
+        pdp_html.mend_card(soup, name, tmp_path)
+        return [meta["content"] for meta in soup("meta")]
+
+    assert shown("book/pac/noise.html") == [HOME + "_static/cards/pac.png", "PAC, a part of Us"]
+    for other in ("book/start.html", "book/back/ledger.html", "search.html"):
+        assert shown(other) == [HOME + "_static/card.png", "Us"]

@@ -11,6 +11,7 @@ import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
+import card
 import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
@@ -227,9 +228,19 @@ def test_no_environment_is_read_as_a_page():
         assert any(fnmatch(folder, pattern) for pattern in CONFIG["exclude_patterns"]), folder
 
 
-def test_the_card_is_a_picture_of_the_promised_size():
+CARDS = [*(ROOT / "book/_static/cards").glob("*.png"), ROOT / "book/_static/card.png"]
+
+
+def test_every_part_has_a_card():
+    assert {path.stem for path in CARDS} == {*card.parts(), "card"}
+    assert "foundations" in card.parts()
+
+
+@pytest.mark.parametrize("path", CARDS, ids=lambda path: path.stem)
+def test_a_card_is_a_picture_of_the_promised_size(path):
     config = CONFIG["sphinx"]["config"]
-    data = (ROOT / "book" / config["ogp_image"]).read_bytes()
+    assert config["ogp_image"] == "_static/card.png"
+    data = path.read_bytes()
     size = struct.unpack(">II", data[16:24])  # a PNG begins with its header
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     assert len(data) < 60_000

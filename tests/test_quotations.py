@@ -4,6 +4,7 @@ The texts of the papers are not part of this project: where their folder is miss
 presence of a quotation is tested.
 """
 
+import json
 import re
 import unicodedata
 from pathlib import Path
@@ -88,3 +89,22 @@ def test_pieces_of_a_quotation_stand_close_together():
     far = "first" + " word" * 300 + " last"
     assert not is_printed("first … last", far)
     assert is_printed("first … last", far.replace(" word" * 250, ""))
+
+
+def judged():
+    """The sentences that the page on paper A judges, as pieces of text."""
+    page = json.loads((ROOT / "book" / "papers" / "personalized.ipynb").read_text(encoding="utf-8"))
+    box = next("".join(c["source"]) for c in page["cells"] if c["id"] == "tab-sweep-claims")
+    quotes = re.findall(r'^\| \d\. "\*(.+?)\*" \(', box, re.M)
+    return [q.replace(r"\varepsilon", "ε").replace(r"\lambda", "λ") for q in quotes]
+
+
+def test_eight_sentences_are_judged():
+    assert len(judged()) == 8
+
+
+@needs_texts
+@pytest.mark.parametrize("quote", judged())
+def test_judged_sentences_are_printed_in_the_paper(texts, quote):
+    assert is_printed(quote, texts["A"])
+    assert not is_printed(quote.replace("a", "e"), texts["A"])

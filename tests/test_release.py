@@ -4,11 +4,14 @@ import hashlib
 import re
 import shutil
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
 import release
 import yaml
+
+import pdpbook
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -84,3 +87,62 @@ def test_the_archive_repeats_and_its_checksum_holds(tmp_path):
         assert tar.getnames() == [
             f"privacy-personally-1.0.0/{n}" for n in (".nojekyll", "book/intro.html")
         ]
+
+
+# --- how the book is cited ------------------------------------------------------------------------
+
+CITATION = (ROOT / "CITATION.cff").read_text("utf-8")
+# texts of version 1.2.0 of the format, which it demands or knows for software
+TEXTS = set("cff-version message title abstract type version license url repository-code".split())
+
+
+def wrong(text):
+    """What is wrong with a citation."""
+    said = yaml.safe_load(text)
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    yield from sorted({*TEXTS, "authors", "keywords"} - said.keys())  # missing
+    yield from sorted(said.keys() - {*TEXTS, "authors", "keywords", "date-released"})  # unknown
+    yield from (
+        name for name in TEXTS & said.keys() if not (said[name] and str is type(said[name]))
+    )
+    there = {
+        "cff-version": said.get("cff-version") == "1.2.0",
+        "type": said.get("type") == "software",
+        "authors": said.get("authors") == [{"name": config["author"]}],
+        "keywords": len(said.get("keywords") or []) == len(set(said.get("keywords") or [])) > 0,
+        "version": project["dynamic"] == ["version"] and said.get("version") == pdpbook.__version__,
+        "license": str(said.get("license")) in project["license"].split(),
+        "url": said.get("url") == config["html"]["baseurl"],
+        "repository-code": said.get("repository-code") == config["repository"]["url"],
+        "title": str(said.get("title")).startswith(config["title"] + ": "),
+    }
+    yield from (name for name, right in there.items() if not right)
+
+
+def test_the_citation_is_complete_and_that_of_the_package():
+    assert list(wrong(CITATION)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("cff-version", "1.2.0", "1.1.0"),
+        ("message", "message: .*", "message:"),
+        ("abstract", "abstract", "summary"),
+        ("summary", "abstract", "summary"),
+        ("type", "software", "book"),
+        ("authors", "authors:", "authors: []\nkeyword:"),
+        ("keywords", "- PAC privacy", "- ridge regression"),
+        ("version", r"^version: .*", "version: 7.0.0"),
+        ("version", r"^version: .*", "version: 7.0"),  # a number
+        ("license", "BSD-3-Clause$", "MIT"),
+        ("url", "github.io", "gitlab.io"),
+        ("repository-code", "github.com", "gitlab.com"),
+        ("title", "Privacy, Personally:", "Personal Privacy:"),
+    ],
+)
+def test_faults_of_a_citation_are_noticed(name, old, new):
+    planted, count = re.subn(old, new, CITATION, flags=re.M)
+    assert count
+    assert name in wrong(planted)

@@ -1,9 +1,9 @@
-"""Draw the picture that a link to the book shows elsewhere: `book/_static/card.png`.
+"""Draw the pictures that links to the book show elsewhere: one for the book, one for each part.
 
     python tools/card.py
 
-Title from `_config.yml`, people from `book/_static/logo.svg`. Needs Chromium; the result is
-committed.
+Titles from `_config.yml` and `_toc.yml`, people from `book/_static/logo.svg`. Needs Chromium; the
+results are committed: `book/_static/card.png`, and `cards/FOLDER.png` for the pages of a folder.
 """
 
 import shutil
@@ -26,16 +26,26 @@ p { font-size: 40px; line-height: 1.35; margin: 0; color: #55595f; }
 </style></head><body>%s<h1>%s</h1><p>%s</p></body></html>"""
 
 
+def parts() -> dict[str, str]:
+    """The title of each part whose pages have a folder of their own, by this folder."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    found = [(part["chapters"][0]["file"].split("/"), part["caption"]) for part in toc["parts"]]
+    return {path[1]: caption for path, caption in found if len(path) > 2}
+
+
 def main() -> None:
     title = escape(yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"])
+    (STATIC / "cards").mkdir(exist_ok=True)
+    cards = {f"cards/{folder}": (escape(part), title) for folder, part in parts().items()}
     people = (STATIC / "logo.svg").read_text("utf-8")
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
         page = chromium.new_page(viewport=SIZE)
-        page.set_content(CARD % (title, people, title, CLAIM))
-        page.screenshot(path=STATIC / "card.png")
+        for name, (head, line) in {"card": (title, CLAIM), **cards}.items():
+            page.set_content(CARD % (head, people, head, line))
+            page.screenshot(path=STATIC / f"{name}.png")
         chromium.close()
 
 

@@ -14,6 +14,7 @@ from bs4 import BeautifulSoup
 LASTING = "s/"  # the pages of single statements, made by book/_ext/pdp_previews.py
 NOT_FOUND = "404.html"  # served for any address that is not there, so it has none of its own
 CARD = {"og:image", "og:image:alt", "og:title", "og:description", "og:url", "twitter:card"}
+LONGEST = 300  # characters of a description
 Row = tuple[str, str, str]
 
 
@@ -92,7 +93,8 @@ def moved(rows: Mapping[str, str], pages: Mapping[str, BeautifulSoup]) -> Iterat
 
 
 def previews(folder: Path, home: str, pages: Mapping[str, BeautifulSoup]) -> Iterator[Row]:
-    """Every page of the book has what a link to it shows elsewhere, and the picture exists."""
+    """Every page of the book has what a link to it shows elsewhere, in words of its own."""
+    described: dict[str, str] = {}
     for name, soup in pages.items():
         if not name.startswith("book/") or target(soup):
             continue
@@ -102,6 +104,12 @@ def previews(folder: Path, home: str, pages: Mapping[str, BeautifulSoup]) -> Ite
         }
         for missing in sorted(key for key in CARD if not said.get(key)):
             yield name, "preview", f"has no {missing}"
+        words = said.get("description", "")
+        if words != said.get("og:description") or len(words) > LONGEST:
+            yield name, "preview", f"is described in two ways, or at length: {words}"
+        if words in described:
+            yield name, "preview", f"is described in the words of {described[words]}"
+        described[words] = name
         image = said.get("og:image", home)
         if not (image.startswith(home) and (folder / image[len(home) :]).is_file()):
             yield name, "preview", f"its picture {image} is not on the site"

@@ -1,9 +1,10 @@
-"""The book as one PDF: the order of its parts, boxes that a printer can draw, solutions last.
+"""The book as one PDF: chapters first, what goes deeper after them, solutions last.
 
 The builder for LaTeX sees all pages as one tree. Here that tree is given what a web page has and
-paper has not: parts with titles, chapter numbers equal to those of the site, boxes for statements
-and proofs, hints that are not folded, solutions where one does not see them too early. How it all
-looks is the preamble in `_config.yml`. HTML is not touched.
+paper has not: parts with titles, numbers equal to those of the site, boxes for statements and
+proofs, hints that are not folded, solutions where one does not see them too early. Code that the
+site folds is left out; a check is the sentence that it folds to. How it all looks is the preamble
+in `_config.yml`. HTML is not touched.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from html import unescape
 from pathlib import Path
 
 from docutils import nodes
+from pdp_folds import is_cell, part, streams
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.texescape import escape
@@ -21,12 +23,21 @@ from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
 
 STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
+COUNTERS = {"figure": "figure", "table": "table", "displaymath": "equation"}
 LONG, WIDE = 30, 80  # rows, from which Sphinx lets a table break; characters of a line
 SHORT = 800  # characters of a box that stays on one page, with the heading before it
-EXERCISES = "book/exercises/"
+EXERCISES, PAPERS = "book/exercises/", "book/papers/"
+DEPTH, LAST = "Appendix: depth pages", "Solutions"
+ON_PAPER = (
+    "First come the chapters and the exercises. Appendices hold the depth pages, in the order of "
+    "their chapters, and the pages of the papers; after the back matter stand the solutions. A "
+    "figure that moves on the web is one of its pictures here. Code that a web page folds, such as "
+    "that of figures and checks, is not printed: it is in the notebooks, at "
+)
+MOVES = "On the web page of the book"  # what stands for a figure to move
 REFERENCE = "book/back/api"  # a fifth of the pages if it were not set smaller
 FOLDED = "Solutions on this page are closed; open them after you have tried."
-APART = "Solutions have a chapter of their own, after the exercises."
+APART = "Solutions have a chapter of their own, at the end of the book."
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION", re.M | re.S)
 MARKER = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.M)
 HINT = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.S)
@@ -73,6 +84,39 @@ def is_check(node: nodes.Node) -> bool:
     return isinstance(node, nodes.container) and "sentence" in node
 
 
+def is_exercise(node: nodes.Node) -> bool:
+    return isinstance(node, exercise_enumerable_node | exercise_node)
+
+
+def files(node: nodes.Element) -> list[addnodes.start_of_file]:
+    return list(node.findall(addnodes.start_of_file))
+
+
+def shorten(cell: nodes.container, appendix: bool) -> None:
+    """What the web page folds is left out, but for printed tables of an appendix, with a title."""
+    kind, mode, output = cell.get("fold"), cell.get("hide_mode"), part(cell, "output")
+    for line in streams(output) if output else []:
+        if line.astext().startswith(MOVES):
+            words = nodes.emphasis("", line.astext().strip())
+            line.replace_self(nodes.paragraph("", "", words))
+    if not kind and mode not in {"input", "all"}:
+        return
+    if source := part(cell, "source"):
+        cell.remove(source)
+    if output and (kind or mode == "all"):
+        prompt = cell.get("prompt_show", "")
+        log = kind or "sentence" in cell or "tag_breaks" in cell["classes"]
+        if log or not appendix or re.search(r"^Show|\b[Cc]ode\b", prompt):
+            for line in streams(output):
+                output.remove(line)
+        else:
+            title = prompt if prompt[-1:] in ".?!" else f"{prompt}."
+            lead = nodes.paragraph("", "", nodes.strong("", title), tex(r"\nobreak"))
+            cell.insert(0, lead)
+    if not output and "sentence" not in cell:
+        cell.parent.remove(cell)
+
+
 class Paper(SphinxPostTransform):
     """Makes of the assembled pages a book."""
 
@@ -80,8 +124,15 @@ class Paper(SphinxPostTransform):
     formats = ("latex",)
 
     def run(self, **kwargs) -> None:
-        self.bind()
-        self.part_solutions()
+        for cell in list(self.document.findall(is_cell)):
+            page = page_of(cell)
+            if not page.startswith(EXERCISES):
+                shorten(cell, appendix=page.startswith(PAPERS) or not self.number(page))
+        chapters, graded = self.solve_exercises(), self.solve_graded()
+        self.bind([chapters, graded])
+        for node in list(self.document.findall(is_dropdown)):
+            if node[0].astext() == "Proof" and isinstance(node[1], proof_node):
+                node.replace_self(node.children[1:])  # it says so itself
         for node in list(self.document.findall(proof_node)):
             node.replace_self(box("pdpproof", [], bold_word(node[0].children)))
         for kind in STATEMENTS:
@@ -104,31 +155,59 @@ class Paper(SphinxPostTransform):
             fit(node)
         self.flatten_cards()
 
-    def bind(self) -> None:
+    def bind(self, solutions: list[addnodes.start_of_file]) -> None:
         """The front page is a chapter, the captions are parts, numbers are those of the site."""
         root, page = self.document.next_node(nodes.section), self.config.root_doc
         wrappers = [n for n in root.children if "toctree-wrapper" in n.get("classes", [])]
         captions = [t["caption"] for t in self.env.get_doctree(page).findall(addnodes.toctree)]
         front = [child for child in root.children[1:] if child not in wrappers]
         opening = nodes.section("", nodes.title("", "", *title_of(root)), *front)
-        for wrapper, caption in zip(wrappers, captions, strict=True):
-            part = escape(caption, self.config.latex_engine)
-            wrapper.insert(0, tex(rf"\setcounter{{secnumdepth}}{{-2}}\part{{{part}}}"))
+        address = self.config.html_baseurl
+        link = nodes.reference("", address, refuri=address)
+        words = nodes.paragraph("", "", nodes.Text(ON_PAPER), link, nodes.Text("."))
+        opening[1:1] = box("pdpaside", [nodes.Text("On paper")], [words])
         for file in self.document.findall(addnodes.start_of_file):
             file.insert(0, tex(self.counters(file["docname"])))
             if file["docname"] == REFERENCE:
                 file.insert(0, tex(r"\begingroup\small\fvset{fontsize=\footnotesize}"))
                 file.append(tex(r"\endgroup"))
+        parts = list(zip(captions, wrappers, strict=True))
+        back, depth = parts.pop(), nodes.compound("", *self.take_depth())
+        papers = [one for one in parts if files(one[1])[0]["docname"].startswith(PAPERS)]
+        parts = [one for one in parts if one not in papers]
+        parts.append((DEPTH, depth))
+        parts += [(f"Appendix: {caption[0].lower()}{caption[1:]}", one) for caption, one in papers]
+        parts += [back, (LAST, nodes.compound("", *solutions))]
+        for caption, wrapper in parts:
+            name = escape(caption, self.config.latex_engine)
+            wrapper.insert(0, tex(rf"\setcounter{{secnumdepth}}{{-2}}\part{{{name}}}"))
         root.children = [root[0]]
-        root.extend([tex(self.counters(page)), opening, *wrappers])
+        root.extend([tex(self.counters(page)), opening, *(wrapper for _, wrapper in parts)])
+
+    def number(self, page: str) -> int:
+        """The number of a chapter; 0 for a page that has none."""
+        return self.env.toc_secnumbers.get(page, {}).get("", (0,))[0]
+
+    def take_depth(self) -> list[addnodes.start_of_file]:
+        """The pages below numbered chapters, taken from there."""
+        found = []
+        for file in self.document.findall(addnodes.start_of_file):
+            if self.number(file["docname"]):
+                found += files(file)[1:]
+        for file in found:
+            file.parent.remove(file)
+        return found
 
     def counters(self, page: str) -> str:
         """LaTeX counts chapters and figures itself: let it start where the site starts."""
-        number = self.env.toc_secnumbers.get(page, {}).get("", (0,))[0]
+        number = self.number(page)
         start = {"secnumdepth": 0 if number else -1, "chapter": max(number - 1, 0)}
         for kind, found in self.env.toc_fignumbers.get(page, {}).items():
-            if kind in {"figure", "table"}:
-                start[kind] = min(place[-1] for place in found.values()) - 1
+            if kind in COUNTERS:
+                places = list(found.values())
+                start[COUNTERS[kind]] = min(place[-1] for place in places) - 1
+                if not number:  # a depth page counts on in its chapter
+                    start["chapter"] = places[0][0] if len(places[0]) > 1 else 0
         return "".join(rf"\setcounter{{{name}}}{{{value}}}" for name, value in start.items())
 
     def statement(self, node: nodes.Element) -> list[nodes.Node]:
@@ -139,26 +218,42 @@ class Paper(SphinxPostTransform):
         body = node.next_node(nodes.section).children
         return box("pdpstatement", [name, *title_of(node)], body, f"{page}:{label}")
 
-    def part_solutions(self) -> None:
-        """Solutions of the exercises move to a chapter of their own, after the exercises."""
-        chapter = nodes.section("", nodes.title("", "Solutions"), ids=["solutions"])
-        last = None
+    def solve_exercises(self) -> addnodes.start_of_file:
+        """The solutions of the exercises of all pages, in one chapter, with a way there."""
+        chapter = nodes.section("", nodes.title("", "Solutions of the exercises"))
+        for file in list(self.document.findall(addnodes.start_of_file)):
+            section = nodes.section("", nodes.title("", "", *title_of(file)))
+            for node in list(file.findall(is_exercise)):
+                solved = [one for one in node.findall(is_dropdown) if one[0].astext() == "Solution"]
+                if page_of(node) != file["docname"] or not solved:
+                    continue
+                label = rf"\detokenize{{solution:{node['label']}}}"
+                section += tex(rf"\phantomsection\label{{{label}}}")
+                section += nodes.rubric("", "", *title_of(node))
+                for one in solved:
+                    section += moved(one.children[1:], file["docname"])
+                    way = tex(rf"\hyperref[{label}]{{Solution: page~\pageref*{{{label}}}}}")
+                    one.replace_self(nodes.paragraph("", "", way))
+            if len(section) > 1:
+                chapter += section
+        return addnodes.start_of_file("", chapter, docname="book/solutions")
+
+    def solve_graded(self) -> addnodes.start_of_file:
+        """Those of the graded exercises, which their pages hold as code."""
+        chapter = nodes.section("", nodes.title("", "Solutions of the graded exercises"))
         for file in self.document.findall(addnodes.start_of_file):
             if not file["docname"].startswith(EXERCISES):
                 continue
-            last, section = file, nodes.section("", nodes.title("", "", *title_of(file)))
+            section = nodes.section("", nodes.title("", "", *title_of(file)))
             for node in list(file.findall(is_solution)):
                 section += nodes.rubric("", "", *title_of(section_of(node)))
-                section += solved(node)
+                section += moved(solved(node), file["docname"])
             for text in list(file.findall(nodes.Text)):
                 line = text.replace("\n", " ")
                 if FOLDED in line:
                     text.parent.replace(text, nodes.Text(line.replace(FOLDED, APART)))
             chapter += section
-        if last is not None:
-            wrapper = last.parent
-            page = addnodes.start_of_file("", chapter, docname=EXERCISES + "solutions")
-            wrapper.insert(wrapper.index(last) + 1, page)
+        return addnodes.start_of_file("", chapter, docname=EXERCISES + "solutions")
 
     def flatten_cards(self) -> None:
         """A grid of cards becomes a list of paragraphs, each with its title in bold."""
@@ -234,6 +329,16 @@ def solved(node: nodes.Element) -> list[nodes.Node]:
         return [code(MARKER.sub("", source), node)]
     node.parent.remove(node)
     return node.children[1:]
+
+
+def moved(body: list[nodes.Node], page: str) -> list[nodes.Node]:
+    """What leaves its page; its links to places there name the page."""
+    for node in body:
+        for link in node.findall(nodes.reference):
+            place = link.get("refid") or link.get("refuri", "").partition("#")[2]
+            if "refid" in link or link.get("refuri", "").startswith("#"):
+                link["refuri"] = f"%{page}#{place}"
+    return body
 
 
 def paragraphs(text: str) -> Iterator[nodes.paragraph]:

@@ -237,7 +237,8 @@ def finish(app, exception) -> None:
         raise ExtensionError(f"{OTHER_WORDS.name} names places that are not: {sorted(places)}")
     index = {**words, "records": [[one[field] for field in FIELDS] for one in found]}
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
-    Path(app.outdir, "search.json").write_text(text, encoding="utf-8")
+    text = f"window.searchIndex = {text};"  # a script: a book opened as a file may not fetch
+    Path(app.outdir, "search_index.js").write_text(text, encoding="utf-8")
 
 
 def start(app) -> None:

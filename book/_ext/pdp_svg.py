@@ -1,4 +1,4 @@
-"""Puts SVG pictures into the page itself, where they see its colors and its fonts.
+"""Puts SVG pictures into the page itself, where they see its colors and its fonts, and slims it.
 
 An SVG behind <img> knows neither the theme that the reader chose nor the color of the text around
 it. In the page `currentColor` and CSS variables work. Runs after `pdp_html`, whose parser is slow
@@ -18,6 +18,9 @@ IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<src>[^"]*_images/[^"]+\.svg)"[^>]*>'
 ALT = re.compile(r'\balt="([^"]*)"')
 ID = re.compile(r'(\bid="|\bhref="#|url\(#)([^")]+)')
 TAG = re.compile(r"<[^>]+>")
+USE = r'<use (?P<head>href="[^"]*") ([^>]*?) style="(?P<style>[^"]*)"/>'
+SAME = re.compile(rf"{USE}(?:<use (?P=head) [^>]*? style=\"(?P=style)\"/>)+")  # points of a cloud
+QUIET = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')  # code in the color of the text
 
 
 def inline(svg: str, alt: str, prefix: str) -> str:
@@ -41,8 +44,10 @@ def undraw(svg: str) -> str:
     svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, count=1, flags=re.S)
     svg = re.sub(r'<g id="patch_1">.*?</g>', "", svg, count=1, flags=re.S)
     svg = svg.replace("xlink:href", "href")
-    used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
-    svg = re.sub(r'\sid="([^"]+)"', lambda m: m[0] if m[1] in used else "", svg)
+    used = dict.fromkeys(re.findall(r'(?:url\(|href=")#([^)"]+)', svg))
+    short = {name: f"m{k}" for k, name in enumerate(used)}
+    svg = re.sub(r'\sid="([^"]+)"', lambda m: m[0] if m[1] in short else "", svg)
+    svg = ID.sub(lambda m: m[1] + short[m[2]], svg)
 
     def mend(tag: re.Match) -> str:
         text = re.sub(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*", _size, tag[0])
@@ -52,8 +57,14 @@ def undraw(svg: str) -> str:
         text = re.sub(r'(?<=base64,)[^"]+', lambda data: "".join(data[0].split()), text)
         return re.sub(r"\s+", " ", text)
 
-    svg = TAG.sub(mend, svg)
-    return re.sub(r">\s+<", "><", svg)
+    svg = re.sub(r">\s+<", "><", TAG.sub(mend, svg))
+    return SAME.sub(together, svg)
+
+
+def together(run: re.Match) -> str:
+    """Marks that look the same, with their style said once."""
+    style = f' style="{run["style"]}"'
+    return f"<g{style}>{run[0].replace(style, '')}</g>"
 
 
 def _size(font: re.Match) -> str:
@@ -76,8 +87,8 @@ def finish(app, exception) -> None:
             alt = ALT.search(match[0])
             return inline(file.read_text(encoding="utf-8"), alt[1] if alt else "", f"f{count}-")
 
-        new = IMAGE.sub(put, text)
-        if count:
+        new = QUIET.sub(r"\1", IMAGE.sub(put, text))
+        if new != text:
             page.write_text(new, encoding="utf-8")
     for file in done:
         file.unlink(missing_ok=True)

@@ -56,8 +56,15 @@
   };
   const named = (text) => asked(text).map(stem).join(" ");
 
-  const load = (root) => index ??= fetch(`${root}search.json`)
-    .then((answer) => answer.json())
+  // By a script, since a page that was opened as a file may not fetch.
+  const indexed = (root) => new Promise((done, fail) => {
+    const script = document.createElement("script");
+    script.src = `${root}search_index.js`;
+    script.onload = () => done(window.searchIndex);
+    script.onerror = fail;
+    document.head.append(script);
+  });
+  const load = (root) => index ??= indexed(root)
     .then((found) => {
       const first = new Map(Object.entries(found.spelled)
         .flatMap(([one, others]) => others.map((other) => [other, one])));

@@ -36,4 +36,5 @@ from lab.experiments.users import (
     sweep_users,
     user_losses,
 )
+from lab.experiments.verdicts import judge_all, places, runs, select, short, side_by_side
 from lab.tables import read_results

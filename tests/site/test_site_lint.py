@@ -135,8 +135,7 @@ parts:
 """
 HOME = "https://home.org/b/"
 PREVIEW = "".join(
-    f"<meta property='{name}' content='x'>"
-    for name in ["og:title", "og:description", "og:image:alt", "twitter:card"]
+    f"<meta property='{name}' content='x'>" for name in ["og:title", "og:image:alt", "twitter:card"]
 )
 EDIT = "https://github.com/o/r/edit/main/"
 ISSUE = "https://github.com/o/r/issues/new?title=Issue%20on%20page%20%2F"
@@ -146,8 +145,10 @@ BINDER = "https://mybinder.org/v2/gh/o/r/main?urlpath=lab/tree/"
 def head(name: str) -> str:
     """What publication asks of the head of a page."""
     address = f"<link rel='canonical' href='{HOME}{name}'><meta property='og:image' content='{HOME}"
+    about = (f"<meta {key}='description' content='{name}'>" for key in ("name", "property"))
+    words = "".join(about).replace("property='", "property='og:")
     return HEAD % (
-        f"{address}card.png'>{PREVIEW}" + f"<meta property='og:url' content='{HOME}{name}'>"
+        f"{address}card.png'>{PREVIEW}{words}<meta property='og:url' content='{HOME}{name}'>"
     )
 
 

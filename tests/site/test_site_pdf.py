@@ -1,4 +1,4 @@
-"""The LaTeX source of the PDF says what the site says, and its lint finds each planted fault.
+"""The LaTeX source of the PDF says what the site shows unfolded; its lint finds each planted fault.
 
 TeX is not needed: `make site-test` writes the source, from the same cache as the pages. What only
 TeX can find, a missing glyph or a line that is too wide, `make pdf` looks for in its log.
@@ -31,6 +31,7 @@ STRAY = {
     "raw Markdown": r"\]\(|(?:^|\s)\*\*\w",
     "a missing citation": r"\{\[\}\?\{\]\}|\?\?",
     "a promise to fold": r"\bon this page are closed",
+    "a figure to move": r"(?<!emphasis\{)On the web page of the book",
     "a figure that was not drawn": r"<Figure size|\\textless\{\}Figure size",
 }
 
@@ -81,7 +82,7 @@ def images(tex: str, folder: Path) -> Iterator[str]:
 
 def secrets(tex: str) -> Iterator[str]:
     """Tests that are hidden from students, and solutions ahead of their chapter."""
-    early, _, late = tex.partition(r"\chapter{Solutions}")
+    early, _, late = tex.partition(r"\part{Solutions}")
     for word in ("HIDDEN TESTS", "hidden=True", "BEGIN SOLUTION", "END SOLUTION"):
         if word in listings(tex):
             yield f"{word} is shown"
@@ -131,13 +132,27 @@ def test_the_source(tex):
 
 
 def test_every_page_in_the_order_of_the_contents(tex):
+    """Chapters and exercises, depth pages, pages of the papers, back matter, solutions."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    parts = {part["caption"]: part["chapters"] for part in toc["parts"]}
+    papers, back = parts.pop("The papers"), parts.pop("Back matter")
+    below = [
+        page["file"]
+        for part in toc["parts"]
+        if part.get("numbered")
+        for chapter in part["chapters"]
+        for page in chapter.get("sections", [])
+    ]
+    chapters = [chapter["file"] for part in parts.values() for chapter in part]
+    last = [chapter["file"] for chapter in [*papers, *back]]
     found = re.findall(r"\\label\{\\detokenize\{([^}]+)::doc\}\}", tex)
-    assert [name for name in found if name in {toc["root"], *chapters}] == [toc["root"], *chapters]
-    parts = re.findall(r"\\part\{(.+)\}$", tex, re.M)
-    captions = [part.replace(r"\sphinxhyphen{}", "-") for part in parts]
-    assert captions == [part["caption"] for part in toc["parts"]]
+    wanted = [toc["root"], *chapters, *below, *last]
+    assert [name for name in found if name in wanted] == wanted
+    named = re.findall(r"\\part\{(.+)\}$", tex, re.M)
+    after = ["Appendix: depth pages", "Appendix: the papers", "Back matter", "Solutions"]
+    assert [one.replace(r"\sphinxhyphen{}", "-") for one in named] == [*parts, *after]
+    for name in [*chapters, *below, *last]:  # each begins on a page of its own
+        assert re.search(rf"\\chapter\{{[^\n]+\}}\n[^\n]*\{{{name}::doc\}}", tex), name
 
 
 def test_every_statement_with_the_number_of_the_site(tex, articles):
@@ -163,13 +178,76 @@ def test_every_check_with_its_sentence(tex, articles):
 
 
 def test_every_figure_and_proof_of_the_site(tex, articles):
-    figures = {tag["id"] for page in articles.values() for tag in page.select("figure[id^=fig-]")}
-    labels = set(re.findall(r"\\label\{\\detokenize\{[^}:]+:(fig-[^}]+)\}\}", tex))
-    assert figures
-    assert figures <= labels
+    shown = {
+        f"{page}:{tag['id']}": tag.select_one(".caption-number").get_text().split()[-1]
+        for page, article in articles.items()
+        for tag in article.select("figure[id^=fig-]")
+    }
+    assert shown
+    assert numbers(tex) == shown
     proofs = sum(len(page.select(".proof-body")) for page in articles.values())
     assert proofs
     assert tex.count(r"\begin{pdpproof}") == proofs
+
+
+def numbers(tex: str) -> dict[str, str]:
+    """The number that LaTeX gives each figure, by its label: counters as they are set and step."""
+    at, found = {"chapter": 0, "figure": 0, "secnumdepth": 0}, {}
+    step = r"\\setcounter\{(\w+)\}\{(-?\d+)\}|(\\chapter)\{|\\begin\{figure\}(.*?)\\end\{figure\}"
+    for name, value, chapter, figure in re.findall(step, tex, re.S):
+        if name:
+            at[name] = int(value)
+        elif chapter and at["secnumdepth"] >= 0:
+            at["chapter"] += 1
+            at["figure"] = 0
+        elif figure and r"\caption" in figure:
+            at["figure"] += 1
+            label = re.search(r"\\label\{\\detokenize\{([^}]+:fig-[^}]+)\}\}", figure)
+            before = f"{at['chapter']}." if at["chapter"] else ""
+            if label and r"\sphinxincludegraphics" in figure:
+                found[label[1]] = f"{before}{at['figure']}"
+    return found
+
+
+def test_a_picture_stands_for_every_figure_to_move(tex, articles):
+    moving = [
+        f"{page}:{tag['data-figure']}"
+        for page, article in articles.items()
+        for tag in article.select("[data-explore]")
+    ]
+    assert len(moving) > 20
+    assert set(moving) <= numbers(tex).keys()
+    assert len(re.findall(r"\{On the web page of the book", tex)) == len(moving)
+
+
+def test_every_diagram_is_drawn(tex):
+    drawn = {path.stem for path in (ROOT / "book/_static/diagrams").glob("*.pdf")}
+    used = set(re.findall(r"\\sphinxincludegraphics(?:\[[^\]]*\])?\{\{([^}]+)\}\.pdf\}", tex))
+    assert len(drawn) > 20
+    assert drawn <= used
+
+
+def test_solutions_stand_at_the_end_and_can_be_found(tex, articles):
+    early, _, late = tex.partition(r"\part{Solutions}")
+    titles = [
+        title.get_text(strip=True)
+        for article in articles.values()
+        for title in article.select("div.exercise details summary")
+    ]
+    asked = re.findall(r"\\pageref\*\{\\detokenize\{(solution:[^}]+)\}\}", early)
+    assert len(asked) == titles.count("Solution") > 100
+    assert re.findall(r"\\label\{\\detokenize\{(solution:[^}]+)\}\}", late) == sorted(
+        asked, key=late.index
+    )
+    assert not re.search(r"\\begin\{pdpaside\}(\[\w+=\w+\])?\{%\nSolution\n", tex)
+
+
+def test_code_that_the_site_folds_is_left_out(tex):
+    chapters = tex[: tex.index(r"\part{Exercises}")]
+    appendix = tex[tex.index(r"\part{Appendix: depth") : tex.index(r"\part{Back matter}")]
+    for code in map(listings, (chapters, appendix)):
+        assert "print(" in code
+        assert not re.search(r"plt\.show\(|figures\.use\(|# (?:check|falsify): ", code)
 
 
 GOOD = r"""\begin{document}
@@ -179,7 +257,7 @@ GOOD = r"""\begin{document}
 \PYG{k}{def}\PYG{+w}{ }\PYG{n+nf}{area}\PYG{p}{(}\PYG{n}{x}\PYG{p}{)}\PYG{p}{:}
     \PYG{c+c1}{\PYGZsh{} YOUR CODE HERE}
 \end{sphinxVerbatim}
-\chapter{Solutions}
+\part{Solutions}
 \begin{sphinxVerbatim}[commandchars=\\\{\}]
 \PYG{k}{def}\PYG{+w}{ }\PYG{n+nf}{area}\PYG{p}{(}\PYG{n}{x}\PYG{p}{)}\PYG{p}{:}
     \PYG{k}{return} \PYG{n}{x}
@@ -194,6 +272,7 @@ PLANTED = {
     "a missing citation": ("See", "??"),
     "a promise to fold": ("See", "Solutions on this page are closed"),
     "an empty cell": ("See", "x\n&\n\\sphinxAtStartPar\n\n\\\\\nSee"),
+    "a figure to move": ("See", "On the web page of the book"),
     "not drawn": ("See", "<Figure size 640x480>"),
     "two places": ("See", r"\label{a:x}See"),
     "no place is called a:y": ("[\\detokenize{a:x}]", "[\\detokenize{a:y}]"),
