@@ -1,9 +1,9 @@
 """What instructors need to know about the chapters and the exercises, and whether it fits together.
 
 Claims, objectives, minutes, points and kinds are read off the notebooks. Cards, syllabi and the
-objective that each exercise trains are `book/teaching.yml`; the card of a core chapter has its
-objectives and minutes, too. A depth page belongs to its chapter and has no card. `guide`
-writes about them.
+objective that each exercise trains are `book/teaching.yml`; the card of a core chapter, or of a
+page of the appendix, has its objectives and minutes, too. A depth page belongs to its chapter and
+has no card. `guide` writes about them.
 """
 
 import re
@@ -64,7 +64,7 @@ def chapter(name: str, notebook: NotebookNode, card: dict[str, Any] | None = Non
     """Title, claim, objectives, minutes and needs of a chapter."""
     text = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     top = re.match(r"# +(.+)\n\s*((?:[^#\n].*\n)+)", text)
-    if mark(notebook) == "core":
+    if mark(notebook) in ("core", "appendix"):
         if not (top and card and card.keys() >= set(OF_CORE)):
             raise Refused(f"book/{name}.ipynb or its card has no claim, objectives or minutes")
         return Chapter(

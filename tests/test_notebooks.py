@@ -205,6 +205,7 @@ def disordered(notebook):
 
 
 SECTIONS = {"": ("Summary", "Notation"), "core": ("Exercises", "Summary"), "depth": ("Summary",)}
+SECTIONS |= {"appendix": ()}
 
 
 def incomplete(notebook):
@@ -502,7 +503,7 @@ PLANTED = [
     (incomplete, words("## Notation\n\nWords."), "there is no section 'Summary'"),
     (incomplete, words("## Summary\n\nWords."), "there is no section 'Notation'"),
     (incomplete, words("word " * 1100), "words, not 1200 to 4500"),
-    (incomplete, formed("long"), "its form is 'long', not one of core, depth"),
+    (incomplete, formed("long"), "its form is 'long', not one of core, depth, appe"),
     (incomplete, formed("core"), "there is no section 'Exercises'"),
     (incomplete, formed("core"), "not one folded box 'For readers of the paper'"),
     (incomplete, formed("core"), "not one cell with the tag 'minimal'"),

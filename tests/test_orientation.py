@@ -28,11 +28,13 @@ def needed(opening):
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_what_a_chapter_needs_is_linked_at_its_top(name):
-    """A core chapter says what it needs where it needs it; a depth page leads to its chapter."""
+    """A core chapter says what it needs where it needs it; others lead to theirs."""
     notebook = nbformat.read(CHAPTERS[name], as_version=4)
     first, kind = notebook.cells[0].source, form.mark(notebook)
     if kind == "depth":
         assert f"]({above(f'book/{name}').rpartition('/')[2]}.ipynb)" in first
+    elif kind == "appendix":
+        assert re.search(r"\]\(\.\./\w+/\w+\.ipynb\)", first)
     elif kind != "core":
         assert needed(first)
 

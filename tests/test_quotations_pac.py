@@ -22,14 +22,14 @@ def plain(text):
 
 
 def source(page, cell):
-    notebook = nbformat.read(ROOT / "book" / "pac" / f"{page}.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / "book" / f"{page}.ipynb", as_version=4)
     return next(c.source for c in notebook.cells if c.id == cell)
 
 
 def points():
     """The quotation of each of the eleven points, from lines ``- (a) place: "words"``."""
     found = re.findall(
-        r'^- \((\w)\) ([^:"]+):\s+"([^"]+)"', source("printed", "eleven-points"), flags=re.M
+        r'^- \((\w)\) ([^:"]+):\s+"([^"]+)"', source("pac/printed", "eleven-points"), flags=re.M
     )
     return {name: (place, words) for name, place, words in found}
 
@@ -37,7 +37,7 @@ def points():
 def findings():
     """The quotation of each finding, from rows ``| 1. "words" (sec. 5.4) | verdict |``."""
     found = re.findall(
-        r'^\| (\d)\. "([^"]+)" \((sec\. [\d.]+)\) \|', source("experiments", "tab-pac-claims"), re.M
+        r'^\| (\d)\. "([^"]+)" \((sec\. [\d.]+)\) \|', source("papers/pac", "tab-pac-claims"), re.M
     )
     return {name: (place, words) for name, words, place in found}
 
