@@ -6,7 +6,8 @@
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings,
 `back/functions.md` off docstrings and tests, `back/errata.md` and `back/published.md` off
 `errata.yml` and `published.yml` and the evidence that they name, `back/house.md` and its picture
-off the floors in `tools/house.py`, `back/benchmarks.md` off the records in `lab/benchmarks/`,
+off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
+`back/benchmarks.md` off the records in `lab/benchmarks/`,
 `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter off
 `teaching.md`, `teaching.yml` and the exercises, the map of the chapters off `teaching.yml`.
 With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
@@ -24,6 +25,7 @@ from chapter_map import chapter_map
 from evidence import errata, published_numbers
 from functions import exported, functions, modules, named, runs
 from house import house, picture
+from method import method
 from reading import (
     CHECKED,
     DIRECTIVE,
@@ -316,6 +318,7 @@ PAGES = {
     "runs": runs,
     "instructors": instructors,
     "house": house,
+    "method": method,
     "_static/diagrams/house.svg": picture,
     "_static/diagrams/map.svg": chapter_map,
     **{f"api/{m.removeprefix('pdpbook.')}": partial(reference, m) for m in modules()},
