@@ -26,6 +26,7 @@ from evidence import errata, published_numbers
 from functions import exported, functions, modules, named, runs
 from house import house, picture
 from method import method
+from method import picture as steps
 from reading import (
     CHECKED,
     DIRECTIVE,
@@ -320,6 +321,7 @@ PAGES = {
     "house": house,
     "method": method,
     "_static/diagrams/house.svg": picture,
+    "_static/diagrams/method.svg": steps,
     "_static/diagrams/map.svg": chapter_map,
     **{f"api/{m.removeprefix('pdpbook.')}": partial(reference, m) for m in modules()},
 }
