@@ -19,6 +19,7 @@ from reading import (
     attribution,
     code,
     escaped,
+    load,
     published,
     statements,
     table,
@@ -176,6 +177,7 @@ in code that nothing needed, which is gone; {equal} change nothing. All of it is
 def method(pages: dict[str, Page]) -> str:
     """The page, from the committed notebook and records; refuses what they do not say."""
     [row] = [row for row in statements() if row["label"] == EXAMPLE]
+    pages = pages if HOME in pages else load()
     broken = _lines(pages, "falsified")
     if odd := sorted({line.what for _, line in broken} ^ set(BROKEN)):
         raise Refused(f"method: bugs of {EXAMPLE} and their descriptions differ: {odd}")
@@ -247,6 +249,7 @@ def method(pages: dict[str, Page]) -> str:
 def picture(pages: dict[str, Page]) -> str:
     """The six steps as SVG, with what came of each."""
     (alarms, seeds), (mutants, killed) = _audits(), _mutants()
+    pages = pages if HOME in pages else load()
     held, broken = _lines(pages, "measured"), _lines(pages, "falsified")
     steps = [
         ("state", "what exactly?", "one box, one row", "none"),
