@@ -219,7 +219,7 @@ def method(pages: dict[str, Page]) -> str:
                 ]
                 for page, line in broken
             ],
-        ),
+        ).rstrip(),
         first=len(pages[HOME].falsified[EXAMPLE]),
         falsify=falsify.source,
         plants=len(plants),
