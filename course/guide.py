@@ -1,4 +1,4 @@
-"""The instructor's guide, and the last cell of every chapter, which links to its exercises.
+"""The guide for instructors, in three pages, and the last cell of every chapter: its exercises.
 
     python tools/pages.py [--check]
 
@@ -8,13 +8,13 @@ here from what `teaching` read. With a fault in that nothing is written.
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode, v4
 
-from course.checkout import ROOT, Page, Refused, read, table, text, words
+from course.checkout import ROOT, Refused, read, table, text, words
 from course.teaching import Chapter, Exercise, Teaching, checked, objectives
 from pdpbook.exercises import ASSIGNMENTS
 
@@ -24,8 +24,11 @@ LAST = "graded-exercises"  # id of the cell; `coins` has another one called exer
 # --- the page -------------------------------------------------------------------------------------
 
 
-def instructors(pages: dict[str, Page]) -> str:
-    """The guide: the prose of `book/teaching.md` with the generated parts put in."""
+def instructors(pages: Mapping[str, object], name: str = "instructors") -> str:
+    """A page of the guide: the prose of `book/teaching.md` with the generated parts put in.
+
+    There a line `% page: NAME` begins each page but the first.
+    """
     teaching, chapters, exercises = checked()
     makers: dict[str, Callable[[], str]] = {
         "syllabi": lambda: _syllabi(teaching, chapters, exercises),
@@ -38,10 +41,11 @@ def instructors(pages: dict[str, Page]) -> str:
         return makers.pop(match[1])().rstrip("\n")
 
     prose = (ROOT / "book" / "teaching.md").read_text(encoding="utf-8")
-    page = re.sub(r"^% insert: (\w+)$", insert, prose, flags=re.M)
+    whole = re.sub(r"^% insert: (\w+)$", insert, prose, flags=re.M)
     if makers:
         raise Refused(f"book/teaching.md inserts no {', '.join(makers)}")
-    return HEAD + page
+    _, *parts = re.split(r"^% page: (\w+)\n", f"% page: instructors\n{whole}", flags=re.M)
+    return HEAD + dict(zip(parts[::2], parts[1::2], strict=True))[name].strip("\n") + "\n"
 
 
 def _syllabi(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exercise]) -> str:
@@ -116,7 +120,7 @@ def _cards(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
     for name, page in chapters.items():
         card, part = teaching["cards"][name], name.partition("/")[0]
         if part != last:
-            parts.append(f"## Cards: {words(part)}\n")
+            parts.append(f"## {words(part)}\n")
         last = part
         mine = [one for one in exercises if name in one.chapters]
         work = f"{sum(one.minutes for one in mine)} minutes of exercises" if mine else "no exercise"

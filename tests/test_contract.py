@@ -4,6 +4,7 @@ Each rule is a function that returns what is wrong with a page; the tests run th
 and on small notebooks with one planted fault each.
 """
 
+import csv
 import re
 from collections import Counter
 from pathlib import Path
@@ -391,19 +392,76 @@ def small_book(monkeypatch):
     return {"p/c": pages.read("p/c", v4.new_notebook(cells=good()))}
 
 
-def test_the_ledger_shows_statement_numbers_function_margin_and_falsifier(small_book):
-    ledger = pages.ledger(small_book)
+def test_the_ledger_says_what_was_tested_and_what_breaks_it(small_book):
+    overview, part = pages.ledger(small_book), pages.ledger_part("p", small_book)
     for piece in [
-        "## Title",
-        "{doc}`../p/c`",
-        "**{prf:ref}`thm-x`: Noise suffices**",
-        "(theorem; {cite:t}`acharya2024personalized` Thm. 1.2, published as Thm. 2.3)",
-        "in code `f`",
-        "| largest loss | 0.5 | `<= 1` |",
-        "| *broken:* half the noise | 2 | not `<= 1` |",
+        "{doc}`P <ledger/p>` | 1 | 1 | 1 | 1 |",
+        "| {prf:ref}`thm-x` | [Noise suffices](#ledger-thm-x) | ",
+        "| half the noise (2) |",
+        "(2 lines, CSV)",
     ]:
-        assert piece in ledger
-    assert "thm-later" not in ledger
+        assert piece in overview
+    for piece in [
+        "## Title\n\n{.sift}\n- (ledger-thm-x)=\n  {prf:ref}`thm-x`, **Noise suffices**. ",
+        "[{cite:t}`acharya2024personalized`]{.facet} Thm. 1.2, published as Thm. 2.3\n",
+        "  *Tested*: largest loss: 0.5 (at most 1).\n",
+        "  *The test notices*: half the noise (2).\n",
+        "  Label `thm-x`; in code: `f`\n",
+    ]:
+        assert piece in part
+    assert "thm-later" not in overview + part
+    assert pages.log(small_book).splitlines() == [
+        "label,chapter,outcome,measured,value,claimed",
+        "thm-x,p/c,held,largest loss,0.5,<= 1",
+        "thm-x,p/c,broken on purpose,half the noise,2,<= 1",
+    ]
+
+
+def entries(text):
+    """The items of a generated page by their anchor."""
+    return dict(re.findall(r"^- \(([\w-]+)\)=\n((?:  .*\n|\n(?=  ))+)", text, re.M))
+
+
+def silent(row, found):
+    """What an entry of the ledger does not say of a statement that is proved."""
+    entry = found.get(f"ledger-{row['label']}", "")
+    held = re.search(r"\*Tested\*: .*\d", entry)
+    fell = re.search(
+        r"\*The test notices\*.* \((?:\S*\d\S*|no limit)\)|No fault is planted: .", entry
+    )
+    return [word for word, there in [("test", held), ("fault", fell)] if not there]
+
+
+def test_every_proved_statement_has_an_entry_with_its_test_and_its_fault():
+    here, found = pages.load(), {}
+    for part in pages.PARTS:
+        found |= entries(pages.ledger_part(part, here))
+    overview = pages.ledger(here)
+    proved = [row for row in ROWS if row["kind"] in pages.CHECKED]
+    assert len(proved) >= 140
+    for row in proved:
+        assert silent(row, found) == [], row["label"]
+        assert f"(#ledger-{row['label']})" in overview
+    row = proved[0]
+    assert silent(row, {}) == ["test", "fault"]
+    whole = found[f"ledger-{row['label']}"]
+    assert silent(row, {f"ledger-{row['label']}": whole.split("*The test")[0]}) == ["fault"]
+
+
+def test_the_log_has_every_line_that_a_check_printed():
+    here = pages.load()
+    lines = [
+        line
+        for page in here.values()
+        for kind in (page.measured, page.falsified)
+        for found in kind.values()
+        for line in found
+    ]
+    rows = list(csv.DictReader(pages.log(here).splitlines()))
+    assert len(rows) == len(lines) > 1100
+    assert {(r["label"], r["measured"], r["value"]) for r in rows} == {
+        (line.label, line.what, line.value) for line in lines
+    }
 
 
 @pytest.mark.parametrize(
@@ -428,20 +486,20 @@ def test_a_refused_ledger_is_not_written(small_book, monkeypatch, tmp_path, caps
     assert "ledger.md: out of date" in capsys.readouterr().out
     assert pages.main([]) == 0
     assert pages.main(["--check"]) == 0
-    ledger.write_text(ledger.read_text().replace("0.5", "0.4"))
+    ledger.write_text(ledger.read_text().replace("half the noise (2)", "half the noise (3)"))
     assert pages.main(["--check"]) == 1
     small_book["p/c"].faults.append("the check cell x printed no line of thm-x")
     assert pages.main([]) == 1
     assert "book/p/c.ipynb: the check cell x printed no line of thm-x" in capsys.readouterr().out
-    assert "0.4" in ledger.read_text()
+    assert "half the noise (3)" in ledger.read_text()
 
 
 def test_the_index_links_what_is_here_and_names_what_is_to_come(small_book):
     index = pages.index(small_book)
-    assert "- {prf:ref}`thm-x`: a\\_b" in index
-    assert "| Thm. 1.2 | Thm. 2.3 | {prf:ref}`thm-x`: a\\_b |" in index
+    who = "[{cite:t}`acharya2024personalized`]{.facet} Thm. 1.2, published as Thm. 2.3"
+    assert f"| {{prf:ref}}`thm-x` | a\\_b | {who} | {{doc}}`../p/c` |" in index
     assert "thm-later" not in index
-    assert "**Next**, in a later release\n\n- costs \\$5 \\| more (theorem)" in index
+    assert f"| later | costs \\$5 \\| more | {who} | Next |" in index
 
 
 def test_a_chapter_of_the_contents_without_statements_is_in_the_release(monkeypatch, tmp_path):
@@ -452,7 +510,7 @@ def test_a_chapter_of_the_contents_without_statements_is_in_the_release(monkeypa
     (tmp_path / "book" / "p").mkdir(parents=True)
     for name in ("intro", "p/c", "p/e", "p/next"):
         nbformat.write(v4.new_notebook(), tmp_path / "book" / f"{name}.ipynb")
-    assert list(pages.published()) == ["p/c", "p/e"]
+    assert list(pages.published()) == ["p/e", "p/c"]
     (tmp_path / "_toc.yml").unlink()
     assert list(pages.published()) == ["p/c", "p/next"]
 
@@ -488,12 +546,6 @@ OWED = {
 }
 
 
-def block(text, start):
-    """The part of a generated page that begins so, up to the next bold name or heading."""
-    found = text[text.index(start) :]
-    return re.split(r"\n(?=\*\*\w|## )", found)[0]
-
-
 @pytest.fixture(scope="module")
 def made():
     here = pages.load()
@@ -503,21 +555,38 @@ def made():
 @pytest.mark.parametrize("key", OWED)
 def test_every_table_and_figure_of_the_papers_has_a_row(made, key):
     rows = evidence._source("published")["published"]
-    assert [row["item"] for row in rows if row["paper"] == key] == OWED[key]
-    for item in OWED[key]:
-        found = block(made["published"], f"**{key}, {item}.**")
-        assert "*Pending:*" in found or "```text" in found or "| --- |" in found
+    mine = {row["item"]: row["verdict"] for row in rows if row["paper"] == key}
+    assert list(mine) == OWED[key]
+    found = entries(made["published"])
+    for item, verdict in mine.items():
+        entry = found[f"printed-{key}-{item}".lower().replace(" ", "-")]
+        assert f"*{verdict.capitalize()}:* " in entry or "*Pending:*" in entry
+        assert "*Pending:*" in entry or "```text" in entry or "| --- |" in entry
 
 
-def test_every_erratum_has_evidence(made):
-    source = evidence._source("errata")
+def test_all_printed_results_have_a_verdict_and_what_holds_stands_first(made):
+    text = made["published"]
+    found = [name for name in entries(text) if name.startswith("printed-")]
+    assert len(found) == sum(map(len, OWED.values())) == 47
+    heads = re.findall(r"^## (.+) \((\d+)\)$", text, re.M)
+    assert [name.lower() for name, _ in heads] == [v for v in evidence.VERDICTS if v != "pending"]
+    assert sum(int(count) for _, count in heads) == 47
+    assert heads[0][0] == "Reproduced"
+
+
+def test_every_erratum_has_its_quotation_and_its_measured_line(made):
+    source, found = evidence._source("errata"), entries(made["errata"])
     assert {row["paper"] for row in source["corrections"]} == set("ABCD")
-    names = re.findall(r"^\*\*([A-D]\d+|Caution \d+)\. ", made["errata"], re.M)
-    shown = [*source["corrections"], *source["cautions"]]
-    assert len(names) == len(set(names)) == len(shown) >= 60
-    for name in names:
-        found = block(made["errata"], f"**{name}. ")
-        assert "Pending: " in found or "```text" in found or "| --- |" in found
+    assert len(found) == sum(map(len, source.values())) >= 80
+    shown = [name for name in found if not name.startswith("noted-")]
+    for name in shown:
+        entry = found[name]
+        measured = re.search(r"\*Measured\* for .*\d", entry)
+        assert measured or "Pending: " in entry or "```text" in entry or "| --- |" in entry, name
+    for name in [name for name in found if not name.startswith("caution-")]:
+        assert re.search(r'\*Printed:\* ".{3,}"\.', found[name]), name
+    errors = [entry for entry in found.values() if "([error]{.facet})" in entry]
+    assert len(errors) == sum(row["kind"] == "error" for row in source["corrections"])
 
 
 def test_kinds_are_counted_apart(made):
@@ -530,9 +599,10 @@ def test_kinds_are_counted_apart(made):
         f"{count['error']} errors, {count['condition']} missing conditions, {count['sharper']} "
         f"results that can be sharpened, and {count['remark']} remarks, {len(source['noted'])} of"
     ) in head
-    for kind, number in count.items():
-        assert f"- *{kind}* ({number}): " in head
-    assert f"at the end, stand {len(source['cautions'])} *cautions*, which correct nobody" in head
+    kinds = list(evidence.KINDS)
+    assert f"| paper | {' | '.join(kinds)} |" in head
+    assert f"| all | {' | '.join(str(count[kind]) for kind in kinds)} |" in head
+    assert f"At the end stand {len(source['cautions'])} *cautions*, which correct nobody" in head
     assert made["errata"].count('*Printed:* "') == count.total()
 
 
@@ -623,22 +693,35 @@ def corrected(small_book, monkeypatch, tmp_path):
 
 def test_evidence_is_shown_as_it_was_printed(corrected):
     page = corrected(SAID | {"evidence": [BY_LINE, BY_TEXT, BY_FILE]})
-    assert '**A1. Theorem 1** (error). *Printed:* "$a$". *Instead:* $b$.\n' in page
+    assert "## Acharya et al. (2024)\n\n{.sift}\n- (erratum-a1)=\n" in page
     assert "1 errors, 0 missing conditions, 0 results" in page
-    caution = page.partition("## Cautions")[2]
-    assert "**Caution 1. Lemma 2**, {cite:t}`wang2019perinstance`. *A version" in caution
-    assert "would fail:* One with $a$. *Instead:* $b$.\n" in caution
-    assert '- Claim 3: *Printed:* "the the". The.\n' in caution
-    assert "{prf:ref}`thm-x` in {doc}`../p/c`:" in page
-    assert "| *broken:* half the noise | 2 | not `<= 1` |" in page
-    assert "```text\n   n  low\n 2.0  0.7\n```" in page
-    assert "From `p/r.csv`:\n\n| from |\n| --- |\n| 0.51 |\n| 0.7 |\n" in page
+    found = entries(page)
+    for piece in [
+        "**1. Theorem 1** ([error]{.facet})",
+        '*Printed:* "$a$".\n\n  *Instead:* $b$.',
+        "*Measured* for {prf:ref}`thm-x`: half the noise: 2 (above 1).",
+        "{doc}`../p/c` prints:\n\n  ```text\n     n  low\n   2.0  0.7\n  ```",
+        "From `p/r.csv`:\n\n  | from |\n  | --- |\n  | 0.51 |\n  | 0.7 |\n",
+    ]:
+        assert piece in found["erratum-a1"]
+    assert "**Wang (2019), Lemma 2**" in found["caution-1"]
+    assert "*A version that would fail:* One with $a$.\n\n  *Instead:* $b$." in found["caution-1"]
+    assert '*Printed:* "the the". The.' in found["noted-1"]
+
+
+def test_a_long_block_of_printed_lines_folds(corrected, small_book):
+    longer = cell("show(more)", "".join(f"row {k}\n" for k in range(5)))
+    notebook = v4.new_notebook(cells=[*good(), longer])
+    found = {"page": "p/c", "text": "row 0", "lines": 5}
+    here = {"p/c": pages.read("p/c", notebook)}
+    page = corrected(SAID | {"evidence": [found]}, here)
+    assert "  :::{dropdown} {doc}`../p/c` prints\n  ```text\n  row 0\n" in page
 
 
 def test_evidence_of_a_later_chapter_is_pending(corrected):
     later = {"line": "thm-later | half the noise"}
     page = corrected(SAID | {"evidence": [BY_LINE, later]})
-    assert "| *broken:* half the noise" in page
+    assert "half the noise: 2 (above 1)" in page
     assert "Pending: `p/next` is a later chapter." in page
 
 

@@ -16,6 +16,7 @@ prints is refused; what belongs to a later chapter is named as pending.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from numbers import Real
@@ -23,7 +24,21 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from reading import PAPERS, ROOT, Page, Refused, code, escaped, link, papers, statements, table
+from pdp_sentences import item
+from reading import (
+    PAPERS,
+    ROOT,
+    Page,
+    Refused,
+    called,
+    code,
+    entry,
+    escaped,
+    link,
+    listed,
+    statements,
+    table,
+)
 
 from pdpbook.published import table as printed_numbers
 
@@ -37,13 +52,15 @@ KINDS = {
 }
 ANSWERS = {"error": "Instead", "condition": "Needed", "sharper": "Sharper", "remark": "Beside it"}
 VERDICTS = {
-    "reproduced": "what is printed lies within the stated band or tolerance of ours",
-    "in part": "it does, but for what is named",
-    "side by side": "both are shown; what the paper leaves open is too much for a tolerance",
-    "redrawn": "no numbers are printed to compare with; the same question, with our numbers",
+    "reproduced": "the printed numbers lie within the stated band or tolerance of ours",
+    "in part": "the printed numbers lie within it, but for the cells that are named",
+    "claim holds": "no number is printed; what caption, text or curves say is true of our numbers",
+    "side by side": "both are shown; what the paper leaves open is too much for a verdict",
+    "redrawn": "neither a number nor a claim is printed; the same question, with our numbers",
     "not reproducible": "for the reason given",
     "pending": "the chapter that holds it is not in this release",
 }
+BARE = ("claim holds", "redrawn")  # without numbers to compare with
 FIELDS = {
     "corrections": {"paper", "place", "kind", "quote", "instead", "evidence"},
     "cautions": {"paper", "place", "version", "instead", "evidence"},
@@ -51,6 +68,7 @@ FIELDS = {
     "published": {"paper", "item", "chapter", "shows", "verdict", "judged", "evidence"},
     "rules": {"paper", "rule"},
 }
+OPEN = 3  # printed lines; more of them fold
 Evidence = dict[str, Any]
 Row = dict[str, Any]
 
@@ -59,47 +77,53 @@ def errata(pages: dict[str, Page]) -> str:
     """The page of what we found in the papers, each with what a chapter printed about it."""
     source = _source("errata")
     rows, cautions, noted = source["corrections"], source["cautions"], source["noted"]
-    count = {kind: sum(row["kind"] == kind for row in rows) for kind in KINDS}
-    count["remark"] += len(noted)
+    every = [(row["paper"], row["kind"]) for row in rows]
+    every += [(row["paper"], "remark") for row in noted]
+    count = Counter(kind for _, kind in every)
     parts = [
         "# Errata\n",
         f"What we found in the four papers: {count['error']} errors, {count['condition']} missing "
         f"conditions, {count['sharper']} results that can be sharpened, and {count['remark']} "
-        f"remarks, {len(noted)} of them on wording alone. Each quotes the paper; what is measured "
-        f"stands below with the line of a chapter that shows it. {papers()}.\n",
+        f"remarks, {len(noted)} of them on wording alone. Each entry quotes the paper, says what "
+        "we would write, and gives the measured line that shows it.\n",
         "Read them with care. We worked from texts of the papers, so a slip may be one of our "
         "copy. Most are harmless, and the theorems stand; an entry says so where a promise of "
         "privacy breaks.\n",
-        "".join(f"- *{kind}* ({count[kind]}): {meaning}\n" for kind, meaning in KINDS.items()),
-        f"Apart from these, at the end, stand {len(cautions)} *cautions*, which correct nobody.\n",
+        _tally(every, KINDS),
+        "".join(f"- *{kind}*: {meaning}\n" for kind, meaning in KINDS.items()),
+        f"At the end stand {len(cautions)} *cautions*, which correct nobody.\n",
     ]
     for key, mine in _by_paper(rows):
-        parts.append(f"## Paper {key}\n")
+        entries = []
         for number, row in enumerate(mine, start=1):
             where = f"errata.yml, {key}{number}, {row['place']}"
-            parts.append(
-                f"**{key}{number}. {row['place']}** ({row['kind']}). {_printed(row)} "
-                f"*{ANSWERS[row['kind']]}:* {_flat(row['instead'])}\n"
+            shown = _shown(where, row["instead"], row["evidence"], pages)
+            head = f"**{number}. {row['place']}** ([{row['kind']}]{{.facet}})"
+            instead = f"*{ANSWERS[row['kind']]}:* {_flat(row['instead'])}"
+            entries.append(
+                entry(f"erratum-{key}{number}".lower(), head, _printed(row), instead, *shown)
             )
-            parts += _shown(where, row["instead"], row["evidence"], pages)
+        parts += [f"## {called(key)}\n", listed(entries)]
     parts.append("## Cautions\n")
     parts.append(
         "Where our text of a paper has lost a formula we cannot say what is printed. We say which "
         "*version* of a statement would fail, so that nobody writes it down from memory.\n"
     )
+    entries = []
     for number, row in enumerate(cautions, start=1):
-        paper = f"{{cite:t}}`{PAPERS[row['paper']]}`"
-        parts.append(
-            f"**Caution {number}. {row['place']}**, {paper}. *A version that would fail:* "
-            f"{_flat(row['version'])} *Instead:* {_flat(row['instead'])}\n"
-        )
         where = f"errata.yml, caution {number}, {row['place']}"
-        parts += _shown(where, row["instead"], row["evidence"], pages)
-    parts.append("## Noted, and not measured\n")
+        shown = _shown(where, row["instead"], row["evidence"], pages)
+        head = f"**{called(row['paper'])}, {row['place']}** ([caution]{{.facet}})"
+        version = f"*A version that would fail:* {_flat(row['version'])}"
+        instead = f"*Instead:* {_flat(row['instead'])}"
+        entries.append(entry(f"caution-{number}", head, version, instead, *shown))
+    parts += [listed(entries), "## Noted, and not measured\n"]
     parts.append("Remarks on wording, which no computation can show.\n")
-    for key, mine in _by_paper(noted):
-        lines = [f"- {r['place']}: {_printed(r)} {_flat(r['instead'])}\n" for r in mine]
-        parts.append(f"Paper {key}:\n\n{''.join(lines)}")
+    entries = []
+    for number, row in enumerate(noted, start=1):
+        head = f"**{called(row['paper'])}, {row['place']}** ([remark]{{.facet}})"
+        entries.append(entry(f"noted-{number}", head, f"{_printed(row)} {_flat(row['instead'])}"))
+    parts.append(listed(entries))
     return HEAD.format("errata") + "\n".join(parts)
 
 
@@ -107,37 +131,59 @@ def _printed(row: Row) -> str:
     return f'*Printed:* "{_flat(row["quote"])}".'
 
 
+def _tally(pairs: list[tuple[str, str]], kinds: Iterable[str]) -> str:
+    """How many of each kind in each paper."""
+    count = Counter(pairs)
+    kinds = [kind for kind in kinds if any(kind == found for _, found in pairs)]
+    lines = [[f"{{cite:t}}`{PAPERS[k]}`", *(str(count[k, kind]) for kind in kinds)] for k in PAPERS]
+    total = Counter(kind for _, kind in pairs)
+    lines.append(["all", *(str(total[kind]) for kind in kinds)])
+    return table(["paper", *kinds], lines)
+
+
 def published_numbers(pages: dict[str, Page]) -> str:
-    """The page with a row for every table and figure of the papers, printed against ours."""
+    """The page with an entry for every table and figure of the papers, what holds first."""
     source = _source("published")
-    rows, rules = source["published"], {row["paper"]: row["rule"] for row in source["rules"]}
+    rows = source["published"]
     given = [_verdict(row, pages) for row in rows]
+    count = Counter(given)
+    bare = sum(count[verdict] for verdict in BARE)
     parts = [
         "# Printed and ours\n",
-        f"All {len(rows)} tables and figures of the four papers: whether our numbers agree with "
-        f"the printed ones, by which rule, and if nothing can be compared, why. {papers()}.\n",
-        "".join(
-            f"- *{verdict}* ({given.count(verdict)}): {meaning}\n"
-            for verdict, meaning in VERDICTS.items()
-            if verdict in given
+        f"The four papers print {len(rows)} tables and figures. {len(rows) - bare} of them give "
+        f"numbers: {count['reproduced']} are reproduced whole, {count['in part']} but for cells "
+        f"that are named, {count['side by side']} leave too much open for a verdict, and "
+        f"{count['not reproducible']} cannot be computed again. Of the other {bare}, which give "
+        f"none, {count['claim holds']} claim something that holds with our numbers, and "
+        f"{count['redrawn']} claim nothing that could fail.\n",
+        _tally(
+            [(row["paper"], verdict) for row, verdict in zip(rows, given, strict=True)], VERDICTS
         ),
+        "By which rule a number agrees stands [at the end](#how-numbers-are-compared).\n",
     ]
-    for key, mine in _by_paper(rows):
-        parts.append(f"## Paper {key}\n")
-        parts.append(f"{_flat(rules[key])}\n")
-        for verdict in VERDICTS:
-            items = [row["item"] for row in mine if _verdict(row, pages) == verdict]
-            parts += [f"- *{verdict}*: {', '.join(items)}"] * bool(items)
-        parts[-1] += "\n"
-        for row in mine:
-            head = f"**{key}, {row['item']}.** {_flat(row['shows'])}"
-            if row["chapter"] not in pages:
-                parts.append(f"{head} *Pending:* {code(row['chapter'])} is a later chapter.\n")
-                continue
-            parts.append(f"{head} *{row['verdict'].capitalize()}:* {_flat(row['judged'])}\n")
-            where = f"published.yml, {key} {row['item']}"
-            parts += _shown(where, row["judged"], row["evidence"], pages)
+    for verdict, meaning in VERDICTS.items():
+        mine = [row for row, one in zip(rows, given, strict=True) if one == verdict]
+        if mine:
+            parts.append(f"## {verdict.capitalize()} ({len(mine)})\n")
+            parts.append(f"{meaning.capitalize()}.\n")
+            parts.append(listed(_result(row, verdict, pages) for row in mine))
+    parts.append("## How numbers are compared\n")
+    parts.append(
+        "".join(f"- {called(row['paper'])}. {_flat(row['rule'])}\n" for row in source["rules"])
+    )
     return HEAD.format("published") + "\n".join(parts)
+
+
+def _result(row: Row, verdict: str, pages: dict[str, Page]) -> str:
+    anchor = f"printed-{row['paper']}-{row['item']}".lower().replace(" ", "-")
+    name = called(row["paper"]).partition(" (")[0]
+    head = f"**[{name}]{{.facet}}, {row['item']}.** {_flat(row['shows'])}"
+    if verdict == "pending":
+        return entry(anchor, f"{head} *Pending:* {code(row['chapter'])} is a later chapter.")
+    where = f"published.yml, {row['paper']} {row['item']}"
+    shown = _shown(where, row["judged"], row["evidence"], pages, 99)
+    judged = f"*{verdict.capitalize()}:* {_flat(row['judged'])}"
+    return entry(anchor, f"{head} {judged}", _folded("The numbers", "\n\n".join(shown)))
 
 
 def pending(pages: dict[str, Page]) -> list[str]:
@@ -175,7 +221,7 @@ def _source(name: str) -> dict[str, list[Row]]:
                 faults.append(f"{where}: the kind must be one of {sorted(KINDS)}")
             elif not row.get("quote", "needless").strip():
                 faults.append(f"{where}: no quotation")
-            elif row.get("verdict", "redrawn") not in VERDICTS:
+            elif row.get("verdict", "in part") not in VERDICTS:
                 faults.append(f"{where}: the verdict must be one of {sorted(VERDICTS)}")
             elif name == "errata" and all("quoted" in one for one in row.get("evidence", [{}])):
                 faults.append(f"{where}: no evidence")
@@ -217,8 +263,10 @@ def _chapters(evidence: Iterable[Evidence]) -> list[str]:
 # --- the evidence ---------------------------------------------------------------------------------
 
 
-def _shown(where: str, words: str, evidence: list[Evidence], pages: dict[str, Page]) -> list[str]:
-    """The evidence as MyST, a piece a table or block.
+def _shown(
+    where: str, words: str, evidence: list[Evidence], pages: dict[str, Page], lines: int = OPEN
+) -> list[str]:
+    """The evidence as MyST, a piece a sentence, table or block; one of more lines than that folds.
 
     Refuses what is not printed any more, and decimals in the words that no piece shows.
     """
@@ -256,12 +304,11 @@ def _shown(where: str, words: str, evidence: list[Evidence], pages: dict[str, Pa
             except Refused as refusal:
                 faults.append(f"{where}: {refusal}")
         if block and label:
-            head = f"{link(rows[label])} in {_doc(chapter)}:\n\n"
-            parts.append(f"{head}| measured | value | relation |\n| --- | --- | --- |\n")
-            parts[-1] += "".join(f"{line}\n" for line in block)
+            parts.append(f"*Measured* for {link(rows[label])}: {'; '.join(dict.fromkeys(block))}.")
         elif block:
-            text = "\n".join(block)
-            parts.append(f"{_doc(chapter)} prints:\n\n```text\n{text}\n```\n")
+            text = "```text\n" + "\n".join(block) + "\n```"
+            says = f"{_doc(chapter)} prints"
+            parts.append(_folded(says, text) if len(block) > lines else f"{says}:\n\n{text}")
     shown = "\n".join(parts)
     for number in re.findall(r"\d+\.\d+", words):
         if number not in shown and not later:
@@ -284,12 +331,7 @@ def _lines(one: Evidence, label: str, pages: dict[str, Page]) -> list[str]:
     ]
     if not found:
         raise Refused(f"no chapter prints the line {one['line']!r} any more")
-    rows = []
-    for line in found:
-        broken, negated = ("*broken:* ", "not ") if line.broken else ("", "")
-        cells = f"{broken}{escaped(line.what)} | {escaped(line.value)}"
-        rows.append(f"| {cells} | {negated}{code(line.relation)} |")
-    return list(dict.fromkeys(rows))
+    return [escaped(item([line.said])) for line in found]
 
 
 def _text(one: Evidence, pages: dict[str, Page]) -> list[str]:
@@ -310,6 +352,10 @@ def _text(one: Evidence, pages: dict[str, Page]) -> list[str]:
     if len(found) != 1:
         raise Refused(f"{one['page']} prints {len(found)} lines that begin {text!r}, not one")
     return [line.rstrip() for line in found[0]]
+
+
+def _folded(title: str, body: str) -> str:
+    return f":::{{dropdown}} {title}\n{body}\n:::"
 
 
 def _begins(line: str, start: str) -> bool:

@@ -2,7 +2,8 @@
 
     python tools/pages.py [--check]
 
-`back/ledger.md` is read off the printed lines of the committed notebooks, `back/statements.md` off
+`back/ledger.md`, a page for each part and the log beside them are read off the printed lines of the
+committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings,
 `back/functions.md` off docstrings and tests, `back/errata.md` and `back/published.md` off
 `errata.yml` and `published.yml` and the evidence that they name, `back/house.md` and its picture
@@ -15,8 +16,10 @@ ledger refuses a check or falsifier cell that printed no line of its label; erra
 refuse evidence that no chapter prints any more.
 """
 
+import csv
 import importlib
 import inspect
+import io
 import re
 import sys
 from functools import partial
@@ -27,29 +30,31 @@ from functions import exported, functions, modules, named, runs
 from house import house, picture
 from method import method
 from method import picture as steps
+from pdp_sentences import fault
 from reading import (
     CHECKED,
     DIRECTIVE,
     GENERATED,
     LINE,
-    PAPERS,
     ROOT,
+    Line,
     Page,
     Refused,
+    called,
     code,
+    entry,
     escaped,
-    in_paper,
     link,
+    listed,
     load,
     markers,
-    papers,
     printed,
     published,
     read,
     sources,
-    spaced,
     statements,
     table,
+    told,
     words,
 )
 from records import benchmarks
@@ -80,114 +85,143 @@ __all__ = [
 
 # --- the ledger -----------------------------------------------------------------------------------
 
+LOG = "ledger/log.csv"
+
 
 def ledger(pages: dict[str, Page]) -> str:
-    """The page that shows, for every statement, what was measured and what broke it."""
-    rows = statements()
-    here = [row for row in rows if row["label"] in _labels(pages)]
-    proved = [row for row in here if row["kind"] in CHECKED]
+    """What is tested and how to read it, a line for every part, a row for every statement."""
+    stated = _stated(pages)
+    proved = [(row, page) for row, page in stated if row["kind"] in CHECKED]
     faults = [f"book/{page.name}.ipynb: {f}" for page in pages.values() for f in page.faults] + [
         f"book/{page.name}.ipynb: {row['label']} is stated, and no cell checks it"
-        for page in pages.values()
-        for row in proved
-        if row["label"] in page.boxes and row["label"] not in page.measured
+        for row, page in proved
+        if row["label"] not in page.measured
     ]
     if faults:
         raise Refused("\n".join(faults))
-    lines = sum(len(v) for page in pages.values() for v in page.measured.values())
-    broken = sum(len(v) for page in pages.values() for v in page.falsified.values())
+    parts, rows = [], []
+    for part in dict.fromkeys(row["part"] for row, _ in stated):
+        mine = [row for row, _ in stated if row["part"] == part]
+        many = (len(mine), sum(row["kind"] in CHECKED for row in mine), *_counts(mine, pages))
+        parts.append([f"{{doc}}`{words(part)} <ledger/{part}>`", *map(str, many)])
+    for row, page in stated:
+        if found := _lines(row, pages):
+            broken = [line for line in found if line.broken][:1]
+            faults = [escaped(fault(line.said)) for line in broken] or ["no fault is planted"]
+            title = f"[{_title(row, page)}](#ledger-{row['label']})"
+            rows.append([link(row), title, sources(row), *faults])
+    held, fell = _counts([row for row, _ in stated], pages)
+    return GENERATED + "\n".join(
+        [
+            "# Ledger\n",
+            f"The book states {len(stated)} definitions, theorems and other results, and proves "
+            f"{len(proved)} of them. Each of those is also tested on its page: {held} times a "
+            "computed number was held against what is claimed, and agreed; "
+            f"{fell} times an assumption was dropped or a bug planted, and the same test failed, "
+            "as it should.\n",
+            "An entry says both in words. *Tested* names what was computed, the number, and in "
+            "brackets what is claimed of it. *The test notices* names what was broken on purpose, "
+            "with the number that gave it away.\n",
+            f"Every line as the notebooks printed it: {{download}}`the full log <{LOG}>` "
+            f"({held + fell} lines, CSV).\n",
+            table(["part", "statements", "proved", "tests that held", "faults noticed"], parts),
+            "## Every statement that is tested\n",
+            "The number leads to the statement with its proof, the title to its entry.\n",
+            "{.sift}",
+            table(["statement", "its entry", "who had it first", "a fault that is noticed"], rows),
+        ]
+    )
+
+
+def ledger_part(part: str, pages: dict[str, Page]) -> str:
+    """The entries of one part, by chapter."""
+    stated = [(row, page) for row, page in _stated(pages) if row["part"] == part]
     parts = [
-        "# Ledger\n",
-        f"This release states {len(here)} of the {len(rows)} definitions, theorems and other boxes "
-        f"of the book. It proves {len(proved)}, and each of those is measured on its page: {lines} "
-        f"lines in which a check held, and {broken} lines, marked *broken*, in which an assumption "
-        "was dropped or a bug planted and the same check failed. Every line below was printed by "
-        "the notebook of its chapter.\n",
-        f"{papers()}. Numbers of A are those of its anonymous version.\n",
+        f"# Ledger: {words(part)}\n",
+        "What was tested, and what the test notices. How to read an entry: {doc}`../ledger`.\n",
     ]
-    for page in pages.values():
-        mine = [row for row in here if row["label"] in page.boxes]
-        if not mine:
-            continue
-        parts.append(f"## {page.title}\n")
-        parts.append(f"Chapter {{doc}}`../{page.name}`.\n")
-        parts += [_entry(row, page) for row in mine if row["label"] in page.measured]
-        unchecked = [row for row in mine if row["label"] not in page.measured]
-        if unchecked:
-            parts.append("Without a check:\n")
-            parts.append("".join(f"- {_headline(row, page)}\n" for row in unchecked))
+    for name in dict.fromkeys(page.name for _, page in stated):
+        mine = [row for row, page in stated if page.name == name]
+        parts.append(f"## {pages[name].title}\n")
+        parts.append(listed(_entry(row, pages[name], pages) for row in mine if _lines(row, pages)))
+        if others := [link(row) for row in mine if not _lines(row, pages)]:
+            parts.append(f"Stated without a test: {', '.join(others)}.\n")
     return GENERATED + "\n".join(parts)
 
 
-def _labels(pages: dict[str, Page]) -> set[str]:
-    return {label for page in pages.values() for label in page.boxes}
+def log(pages: dict[str, Page]) -> str:
+    """Every line that a check or a falsifier printed."""
+    lines = [("label", "chapter", "outcome", "measured", "value", "claimed")]
+    for row, _ in _stated(pages):
+        for page in pages.values():
+            for line in _lines(row, {page.name: page}):
+                outcome = "broken on purpose" if line.broken else "held"
+                found = (row["label"], page.name, outcome, line.what, line.value, line.relation)
+                lines.append(found)
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(lines)
+    return file.getvalue()
 
 
-def _headline(row: dict[str, str], page: Page) -> str:
-    title = page.boxes[row["label"]].title.rpartition(";")[0] or page.boxes[row["label"]].title
-    return f"**{link(row)}: {title or escaped(row['statement'])}** ({row['kind']}; {sources(row)})"
+def _stated(pages: dict[str, Page]) -> list[tuple[dict[str, str], Page]]:
+    """The statements of this release, each with its page, in the order of the book."""
+    rows = {row["label"]: row for row in statements()}
+    return [(rows[label], p) for p in pages.values() for label in p.boxes if label in rows]
 
 
-def _entry(row: dict[str, str], page: Page) -> str:
+def _lines(row: dict[str, str], pages: dict[str, Page]) -> list[Line]:
+    """What was printed about a statement, on whichever page."""
+    found = [(p.measured, p.falsified) for p in pages.values()]
+    return [line for kinds in found for lines in kinds for line in lines.get(row["label"], [])]
+
+
+def _counts(rows: list[dict[str, str]], pages: dict[str, Page]) -> tuple[int, int]:
+    broken = [line.broken for row in rows for line in _lines(row, pages)]
+    return len(broken) - sum(broken), sum(broken)
+
+
+def _title(row: dict[str, str], page: Page) -> str:
+    title = page.boxes[row["label"]].title
+    return title.rpartition(";")[0] or title or escaped(row["statement"])
+
+
+def _entry(row: dict[str, str], page: Page, pages: dict[str, Page]) -> str:
     label = row["label"]
-    head = f"{_headline(row, page)}. Label {code(label)}"
-    if function := page.functions.get(label):
-        head += f"; in code {function}"
-    lines = [
-        [escaped(line.what), escaped(line.value), code(line.relation)]
-        for line in page.measured[label]
-    ] + [
-        [f"*broken:* {escaped(line.what)}", escaped(line.value), f"not {code(line.relation)}"]
-        for line in page.falsified.get(label, [])
-    ]
-    entry = f"{head}.\n\n{table(['measured', 'value', 'relation'], lines)}"
+    said = [f"{link(row)}, **{_title(row, page)}**. {sources(row)}", *told(_lines(row, pages))]
     if label in page.waived:
-        entry += f"\nNo falsifier: {page.waived[label]}\n"
-    return entry
+        said.append(f"No fault is planted: {page.waived[label]}")
+    function = page.functions.get(label, "")
+    said.append(f"Label {code(label)}" + (f"; in code: {function}" if "`" in function else ""))
+    return entry(f"ledger-{label}", *said)
 
 
 # --- the index of statements ----------------------------------------------------------------------
 
 
 def index(pages: dict[str, Page]) -> str:
-    """Every statement of the book by part and chapter, and by paper."""
-    rows, here = statements(), _labels(pages)
-    parts = [
-        "# Statements\n",
-        f"All {len(rows)} statements of the book, by chapter. Those with a link "
-        f"({sum(row['label'] in here for row in rows)}) stand in this release; *later* is a later "
-        "one.\n",
+    """Every statement of the book, as one table."""
+    stated, rows = _stated(pages), statements()
+    lines = [
+        [link(row), escaped(row["statement"]), sources(row), f"{{doc}}`../{page.name}`"]
+        for row, page in stated
     ]
-    for part in dict.fromkeys(row["part"] for row in rows):
-        parts.append(f"## {words(part)}\n")
-        for chapter in dict.fromkeys(row["chapter"] for row in rows if row["part"] == part):
-            mine = [row for row in rows if row["chapter"] == chapter]
-            name = f"{{doc}}`../{chapter}`" if chapter in pages else words(chapter.split("/")[1])
-            later = "" if chapter in pages else ", in a later release"
-            parts.append(f"**{name}**{later}\n")
-            parts.append("".join(f"- {_item(row, here, bool(later))}\n" for row in mine))
-    parts.append("## By paper\n")
-    parts.append(f"{papers()}. The ledger says of all others who had them first.\n")
-    for key in PAPERS:
-        mine = [row for row in rows if key in row["paper"]]
-        parts.append(f"### Paper {key}\n")
-        if key == "A":
-            parts.append("Numbers of the anonymous version first; the named version differs.\n")
-        both = key == "A"
-        head = ["in the paper", *(["published as"] if both else []), "here"]
-        lines = []
-        for row in mine:
-            numbers = [in_paper(row, key), *([spaced(row["number_published"])] if both else [])]
-            lines.append([*(escaped(n) or "-" for n in numbers), _item(row, here, False)])
-        parts.append(table(head, lines))
-    return GENERATED + "\n".join(parts)
-
-
-def _item(row: dict[str, str], here: set[str], said: bool) -> str:
-    if row["label"] in here:
-        return f"{link(row)}: {escaped(row['statement'])}"
-    text = escaped(row["statement"])
-    return f"{text} ({row['kind']})" if said else f"{text} ({row['kind']}, later)"
+    here = {row["label"] for row, _ in stated}
+    lines += [
+        ["later", escaped(row["statement"]), sources(row), words(row["chapter"].split("/")[1])]
+        for row in rows
+        if row["label"] not in here
+    ]
+    return GENERATED + "\n".join(
+        [
+            "# Statements\n",
+            f"All {len(rows)} definitions, theorems and other results of the book, in its order. "
+            f"The number leads to the lasting address of a statement. Numbers of {called('A')} are "
+            "those of the anonymous version, then of the published one. What was tested of each, "
+            "and what breaks it, is in the {doc}`ledger`.\n",
+            "{.sift}",
+            table(["statement", "what it says", "who had it first", "chapter"], lines),
+        ]
+    )
 
 
 # --- the package ----------------------------------------------------------------------------------
@@ -244,7 +278,7 @@ def choice() -> str:
 def api(pages: dict[str, Page]) -> str:
     """One section a module: what is in it, a line each, with links to statements."""
     rows = {row["label"]: row for row in statements()}
-    here = _labels(pages)
+    here = {label for page in pages.values() for label in page.boxes}
     parts = [
         "# The package\n",
         "## Which one do I need?\n",
@@ -308,8 +342,11 @@ def as_myst(text: str) -> str:
 
 # --- the command ----------------------------------------------------------------------------------
 
+PARTS = dict.fromkeys(row["part"] for row in statements())
 PAGES = {
     "ledger": ledger,
+    **{f"ledger/{part}": partial(ledger_part, part) for part in PARTS},
+    f"back/{LOG}": log,
     "statements": index,
     "api": api,
     "errata": errata,
@@ -317,7 +354,7 @@ PAGES = {
     "benchmarks": benchmarks,
     "functions": functions,
     "runs": runs,
-    "instructors": instructors,
+    **{name: partial(instructors, name=name) for name in ("instructors", "grading", "cards")},
     "house": house,
     "method": method,
     "_static/diagrams/house.svg": picture,

@@ -5,13 +5,19 @@ What `tools/pages.py` and `tools/evidence.py` have in common.
 
 import csv
 import re
-from collections.abc import Iterator
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import nbformat
 import yaml
 from nbformat import NotebookNode
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "book" / "_ext"))
+from pdp_sentences import Measured, measured, sentence
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKED = ("theorem", "lemma", "proposition", "corollary", "claim", "fact")
@@ -87,6 +93,12 @@ class Line:
     broken: bool
     at: int
 
+    @property
+    def said(self) -> Measured:
+        """In the words that a page has for it."""
+        relation = f"{'not ' if self.broken else ''}{self.relation}"
+        return measured(f"{self.label}  {self.what}  {self.value}  {relation}")[0]
+
 
 @dataclass
 class Page:
@@ -113,15 +125,14 @@ def statements() -> list[dict[str, str]]:
 def published() -> dict[str, Path]:
     """The notebooks of this release by name, such as foundations/coins.
 
-    They are those on the table of contents, and without one all that are there: the chapters of
-    `statements.csv`, and others in its folders.
+    They are those on the table of contents, in its order, and without one all that are there: the
+    chapters of `statements.csv`, and others in its folders.
     """
     toc, names = ROOT / "_toc.yml", [row["chapter"] for row in statements()]
     folders = {name.partition("/")[0] for name in names}
     if toc.is_file():
         listed = [n[5:] for n in files(yaml.safe_load(toc.read_text(encoding="utf-8")))]
-        names = [n for n in names if n in listed]
-        names += [n for n in listed if n.count("/") == 1 and n.partition("/")[0] in folders]
+        names = [n for n in listed if n.count("/") == 1 and n.partition("/")[0] in folders]
     found = {n: ROOT / "book" / f"{n}.ipynb" for n in dict.fromkeys(names)}
     return {n: path for n, path in found.items() if path.is_file()}
 
@@ -241,16 +252,16 @@ def in_paper(row: dict[str, str], key: str) -> str:
 
 
 def sources(row: dict[str, str]) -> str:
-    """Where a statement comes from: who had it first, then papers of the book, or ours."""
+    """Who had a statement first, papers of the book after others; these and ours are facets."""
     if row["source"] == "ours":
-        return "ours"
+        return "[ours]{.facet}"
     first = [key for key in row["source"].split() if key not in PAPERS.values()]
     found = [f"{{cite:t}}`{key}`" for key in first]
     for key in row["paper"]:
         number = escaped(in_paper(row, key))
         if key == "A" and row["number_published"]:
             number += f", published as {escaped(spaced(row['number_published']))}"
-        found.append(f"{{cite:t}}`{PAPERS[key]}` {number}".strip())
+        found.append(f"[{{cite:t}}`{PAPERS[key]}`]{{.facet}} {number}".strip())
     return "; ".join(found)
 
 
@@ -301,6 +312,23 @@ def plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", re.sub(r"[{}]", "", text)).replace("--", "–")
 
 
+def told(lines: Iterable[Line], shown: int = 8) -> list[str]:
+    """What was tested and what the test notices, a sentence each."""
+    said = escaped(sentence([line.said for line in lines], shown))
+    return re.split(r" (?=\*The test)", re.sub(r"(^Tested|The test notices)", r"*\1*", said))
+
+
+def entry(anchor: str, *parts: str) -> str:
+    """An item of a list that `sift.js` can filter, with a place that links lead to."""
+    text = "\n\n".join([f"({anchor})=\n{parts[0]}", *(part.strip("\n") for part in parts[1:])])
+    return f"- {textwrap.indent(text, '  ').lstrip()}\n"
+
+
+def listed(entries: Iterable[str]) -> str:
+    """Such a list; its `[...]{.facet}` words become buttons."""
+    return "{.sift}\n" + "".join(entries)
+
+
 def table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
@@ -311,6 +339,8 @@ def words(name: str) -> str:
     return SPELLED.get(name, name.replace("_", " ").capitalize())
 
 
-def papers() -> str:
-    """Which paper is A, which B."""
-    return "; ".join(f"{key} is {{cite:t}}`{cited}`" for key, cited in PAPERS.items())
+@cache
+def called(key: str) -> str:
+    """A paper as a heading names it, such as Acharya et al. (2024)."""
+    authors, year, _ = works((ROOT / "book" / "references.bib").read_text("utf-8"))[PAPERS[key]]
+    return f"{authors} ({year})"

@@ -26,7 +26,8 @@ DEFINITIONS = (ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef, ast.Clas
 CLASS = re.compile(r"\b[A-Z]?(?:[A-Z][a-z]+){2,}\b")
 NAMES = {"Gaussian", "Huber", "Laplace"}
 MANNER = {"most", "least", "largest", "smallest", "worst", "the same", "as listed"}
-SHOWN = 4  # more items than this, and the sentence gives three of them
+WRONG = {"<=": "above", ">=": "below", "=": "not"}
+SHOWN = 4  # more items than this, and the sentence gives one less
 
 
 class Cell(NamedTuple):
@@ -120,21 +121,26 @@ def measured(printed: str) -> list[Measured]:
     ]
 
 
-def sentence(lines: Iterable[Measured]) -> str:
+def sentence(lines: Iterable[Measured], shown: int = SHOWN) -> str:
     """What was tested, with numbers, and which faults the test notices; no label, no markup."""
-    lines = list(lines)
-    held = [_item(group) for group in _groups([one for one in lines if not one.broken])]
-    faults = [f"{one.what} ({_number(one.value)})" for one in lines if one.broken]
+    lines, few = list(lines), shown - 1
+    held = [item(group) for group in _groups([one for one in lines if not one.broken])]
+    faults = [fault(one) for one in lines if one.broken]
     said = []
-    if len(held) > SHOWN:
-        said.append(f"Tested: {len(held)} properties hold, among them " + "; ".join(held[:3]))
+    if len(held) > shown:
+        said.append(f"Tested: {len(held)} properties hold, among them " + "; ".join(held[:few]))
     elif held:
         said.append("Tested: " + "; ".join(held))
-    if len(faults) > SHOWN:
-        said.append(f"The test notices {len(faults)} faults, among them " + "; ".join(faults[:3]))
+    if len(faults) > shown:
+        said.append(f"The test notices {len(faults)} faults, among them " + "; ".join(faults[:few]))
     elif faults:
         said.append("The test notices: " + "; ".join(faults))
     return " ".join(f"{one}." for one in said)
+
+
+def fault(one: Measured) -> str:
+    """What was broken on purpose, with the number that gave it away."""
+    return f"{one.what} ({_number(one.value)})"
 
 
 def _words(what: str) -> str:
@@ -172,9 +178,12 @@ def _rank(part: str, count: int) -> tuple[bool, bool, bool, bool, int]:
     return part not in MANNER, ratio, count > 1, not re.search(r"\d", part), count
 
 
-def _item(group: list[Measured]) -> str:
+def item(group: list[Measured]) -> str:
+    """What was measured and its bound, of lines that `_groups` puts together or of one line."""
     first = group[0]
     exact = {"<=": f"at most {first.bound}", ">=": f"at least {first.bound}"}.get(first.sign)
+    if first.broken:
+        exact = f"{WRONG[first.sign]} {first.bound}"
     tolerance = f"tolerance {first.rtol}" if first.rtol else ""
     if len(group) == 1:
         found = f"{first.what}: {_number(first.value)}"
