@@ -105,7 +105,7 @@ the committed one.
 :::{{dropdown}} The {ten} lines that this cell prints
 {held}:::
 
-## Break: what makes this check fail
+## Break: what makes the check of Theorem 2.1 fail
 
 The next cell begins with `# falsify:`. It plants bugs in the mechanism and calls *the same
 check*, which must fail; if it passes, the page does not build. In all, {broken} bugs are planted
