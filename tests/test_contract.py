@@ -715,7 +715,7 @@ def test_a_long_block_of_printed_lines_folds(corrected, small_book):
     found = {"page": "p/c", "text": "row 0", "lines": 5}
     here = {"p/c": pages.read("p/c", notebook)}
     page = corrected(SAID | {"evidence": [found]}, here)
-    assert "  :::{dropdown} {doc}`../p/c` prints\n  ```text\n  row 0\n" in page
+    assert "  :::{dropdown} The numbers\n  {doc}`../p/c` prints:\n\n  ```text\n  row 0\n" in page
 
 
 def test_evidence_of_a_later_chapter_is_pending(corrected):

@@ -97,12 +97,11 @@ def errata(pages: dict[str, Page]) -> str:
         entries = []
         for number, row in enumerate(mine, start=1):
             where = f"errata.yml, {key}{number}, {row['place']}"
-            shown = _shown(where, row["instead"], row["evidence"], pages)
             head = f"**{number}. {row['place']}** ([{row['kind']}]{{.facet}})"
             instead = f"*{ANSWERS[row['kind']]}:* {_flat(row['instead'])}"
-            entries.append(
-                entry(f"erratum-{key}{number}".lower(), head, _printed(row), instead, *shown)
-            )
+            shown = _shown(where, row["instead"], row["evidence"], pages)
+            anchor = f"erratum-{key}{number}".lower()
+            entries.append(entry(anchor, head, _printed(row), instead, *shown))
         parts += [f"## {called(key)}\n", listed(entries)]
     parts.append("## Cautions\n")
     parts.append(
@@ -112,10 +111,10 @@ def errata(pages: dict[str, Page]) -> str:
     entries = []
     for number, row in enumerate(cautions, start=1):
         where = f"errata.yml, caution {number}, {row['place']}"
-        shown = _shown(where, row["instead"], row["evidence"], pages)
         head = f"**{called(row['paper'])}, {row['place']}** ([caution]{{.facet}})"
         version = f"*A version that would fail:* {_flat(row['version'])}"
         instead = f"*Instead:* {_flat(row['instead'])}"
+        shown = _shown(where, row["instead"], row["evidence"], pages)
         entries.append(entry(f"caution-{number}", head, version, instead, *shown))
     parts += [listed(entries), "## Noted, and not measured\n"]
     parts.append("Remarks on wording, which no computation can show.\n")
@@ -133,45 +132,39 @@ def _printed(row: Row) -> str:
 
 def _tally(pairs: list[tuple[str, str]], kinds: Iterable[str]) -> str:
     """How many of each kind in each paper."""
-    count = Counter(pairs)
-    kinds = [kind for kind in kinds if any(kind == found for _, found in pairs)]
+    count, total = Counter(pairs), Counter(kind for _, kind in pairs)
+    kinds = [kind for kind in kinds if total[kind]]
     lines = [[f"{{cite:t}}`{PAPERS[k]}`", *(str(count[k, kind]) for kind in kinds)] for k in PAPERS]
-    total = Counter(kind for _, kind in pairs)
-    lines.append(["all", *(str(total[kind]) for kind in kinds)])
-    return table(["paper", *kinds], lines)
+    return table(["paper", *kinds], [*lines, ["all", *(str(total[kind]) for kind in kinds)]])
 
 
 def published_numbers(pages: dict[str, Page]) -> str:
     """The page with an entry for every table and figure of the papers, what holds first."""
     source = _source("published")
-    rows = source["published"]
-    given = [_verdict(row, pages) for row in rows]
-    count = Counter(given)
+    given = [(row, _verdict(row, pages)) for row in source["published"]]
+    count = Counter(verdict for _, verdict in given)
     bare = sum(count[verdict] for verdict in BARE)
     parts = [
         "# Printed and ours\n",
-        f"The four papers print {len(rows)} tables and figures. {len(rows) - bare} of them give "
+        f"The four papers print {len(given)} tables and figures. {len(given) - bare} of them give "
         f"numbers: {count['reproduced']} are reproduced whole, {count['in part']} but for cells "
         f"that are named, {count['side by side']} leave too much open for a verdict, and "
         f"{count['not reproducible']} cannot be computed again. Of the other {bare}, which give "
         f"none, {count['claim holds']} claim something that holds with our numbers, and "
         f"{count['redrawn']} claim nothing that could fail.\n",
-        _tally(
-            [(row["paper"], verdict) for row, verdict in zip(rows, given, strict=True)], VERDICTS
-        ),
-        "By which rule a number agrees stands [at the end](#how-numbers-are-compared).\n",
+        _tally([(row["paper"], verdict) for row, verdict in given], VERDICTS),
+        "By which rule a number agrees stands [at the end](#how-numbers-are-compared). In "
+        "pictures, paper by paper: {doc}`../papers/personalized`, {doc}`../papers/users` and "
+        "{doc}`../papers/pac`.\n",
     ]
     for verdict, meaning in VERDICTS.items():
-        mine = [row for row, one in zip(rows, given, strict=True) if one == verdict]
-        if mine:
+        if mine := [row for row, one in given if one == verdict]:
             parts.append(f"## {verdict.capitalize()} ({len(mine)})\n")
             parts.append(f"{meaning.capitalize()}.\n")
             parts.append(listed(_result(row, verdict, pages) for row in mine))
     parts.append("## How numbers are compared\n")
-    parts.append(
-        "".join(f"- {called(row['paper'])}. {_flat(row['rule'])}\n" for row in source["rules"])
-    )
-    return HEAD.format("published") + "\n".join(parts)
+    parts += [f"- {called(row['paper'])}. {_flat(row['rule'])}" for row in source["rules"]]
+    return HEAD.format("published") + "\n".join(parts) + "\n"
 
 
 def _result(row: Row, verdict: str, pages: dict[str, Page]) -> str:
@@ -183,7 +176,7 @@ def _result(row: Row, verdict: str, pages: dict[str, Page]) -> str:
     where = f"published.yml, {row['paper']} {row['item']}"
     shown = _shown(where, row["judged"], row["evidence"], pages, 99)
     judged = f"*{verdict.capitalize()}:* {_flat(row['judged'])}"
-    return entry(anchor, f"{head} {judged}", _folded("The numbers", "\n\n".join(shown)))
+    return entry(anchor, f"{head} {judged}", _folded("\n\n".join(shown)))
 
 
 def pending(pages: dict[str, Page]) -> list[str]:
@@ -306,9 +299,8 @@ def _shown(
         if block and label:
             parts.append(f"*Measured* for {link(rows[label])}: {'; '.join(dict.fromkeys(block))}.")
         elif block:
-            text = "```text\n" + "\n".join(block) + "\n```"
-            says = f"{_doc(chapter)} prints"
-            parts.append(_folded(says, text) if len(block) > lines else f"{says}:\n\n{text}")
+            text = f"{_doc(chapter)} prints:\n\n```text\n" + "\n".join(block) + "\n```"
+            parts.append(_folded(text) if len(block) > lines else text)
     shown = "\n".join(parts)
     for number in re.findall(r"\d+\.\d+", words):
         if number not in shown and not later:
@@ -354,8 +346,8 @@ def _text(one: Evidence, pages: dict[str, Page]) -> list[str]:
     return [line.rstrip() for line in found[0]]
 
 
-def _folded(title: str, body: str) -> str:
-    return f":::{{dropdown}} {title}\n{body}\n:::"
+def _folded(body: str) -> str:
+    return f":::{{dropdown}} The numbers\n{body}\n:::"
 
 
 def _begins(line: str, start: str) -> bool:

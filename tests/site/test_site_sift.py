@@ -1,4 +1,4 @@
-"""Long lists are filtered and sorted in the page, by mouse, keyboard and finger, and whole without."""
+"""Long lists are filtered and sorted in the page, by keyboard and finger; whole without."""
 
 import re
 
