@@ -33,21 +33,21 @@ PLANTED = ROOT / "book" / "foundations" / "results" / "planted.csv"
 
 #: what a falsifier of the example is called when it prints -> what was broken, in words
 BROKEN = {
-    "HalfTheNoise": "The rate of the noise is doubled: half of the noise.",
-    "LargestBudget": "The noise is for the largest budget, whatever the others asked for.",
-    "EqualWeights": "The noise is for the sum of the budgets, and yet everybody weighs the same.",
-    "AddRemoveConstant": "The constant of somebody who leaves; but people are replaced.",
+    "HalfTheNoise": "The rate of the noise is doubled.",
+    "LargestBudget": "Noise for the largest budget, for everybody.",
+    "EqualWeights": "Noise for all budgets together, and equal weights.",
+    "AddRemoveConstant": "The constant for leaving, not for replacing.",
     "ScaleForRate at a rate below 1": "A sampler that takes a scale is handed the rate.",
-    "row_norm with clip, not enforced": "The noise is for short rows, and nobody shortens them.",
-    "the constant of another c": "The constant of another threshold of the Huber loss.",
-    "one seed for two releases": "Both releases have the same noise, so their difference has none.",
+    "row_norm with clip, not enforced": "Rows that are too long are not shortened.",
+    "the constant of another c": "The constant of another threshold.",
+    "one seed for two releases": "One seed for two releases: the same noise.",
     "scaled by the extremes of the file": "Labels are scaled by the extremes of the data.",
-    "bounds from the data, a villa moves in": "Bounds are read from the data; a villa moves in.",
-    "rows without a label dropped": "Rows without a label are dropped: the number of people tells.",
+    "bounds from the data, a villa moves in": "Bounds are read from the data.",
+    "rows without a label dropped": "Rows without a label are dropped.",
     "penalty chosen by looking, 1 kWh more": "The penalty is chosen by looking at the data.",
     "a block: Twice": "A block of people is counted twice.",
-    "a block: Lost": "A block is lost after the width of the noise was announced.",
-    "32 bits, shuffled by a digest": "Sums in 32 bits, in an order that depends on the data.",
+    "a block: Lost": "A block is lost, and the noise stays as announced.",
+    "32 bits, shuffled by a digest": "Sums in 32 bits, in an order that the data set.",
 }
 SLANTED = ' font-style="italic"'
 STYLE = """.mt-none{fill:none;stroke:currentColor}
@@ -209,7 +209,7 @@ def method(pages: dict[str, Page]) -> str:
         broken=len(broken),
         pages=len({page for page, _ in broken}),
         bugs=table(
-            ["what is broken", "on the page", "measured", "must be"],
+            ["what is broken", "page", "measured", "must be"],
             [
                 [
                     BROKEN[line.what],
