@@ -32,28 +32,6 @@ def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
     up, down = rng.geometric(1 - step, (2, size))
     return np.dot(weights, answers) + up - down
 
-# per_instance/definitions ----------------------------------------------------
-
-def instance_sensitivity(f, data):  # def-instance-sensitivity
-    full = f(data)
-    absent = [f(np.delete(data, i, axis=0))
-              for i in range(len(data))]
-    return np.array([np.linalg.norm(full - one)
-                     for one in absent])
-
-# pac/membership --------------------------------------------------------------
-
-def noise_for_ceiling(publish, i, n, ceiling):  # prop-tv-calibration
-    rows = np.arange(2**n)[:, None]
-    groups = rows >> np.arange(n) & 1  # all 2**n
-    others = groups[groups[:, i] == 0]
-    joined = others + (np.arange(n) == i)
-    pairs = zip(joined, others, strict=True)
-    moves = [np.sum((publish(a) - publish(b))**2)
-             for a, b in pairs]
-    most = 4 * stats.norm.ppf(ceiling)**2
-    return np.sqrt(np.mean(moves) / most)
-
 # foundations/ridge -----------------------------------------------------------
 
 def absences(X, y, lam, w):  # lem-leave-one-out
@@ -148,18 +126,6 @@ def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op
     R = rng.gamma(d, 1 / eta)
     return center + R * U / np.linalg.norm(U)
 
-# personalized/accuracy -------------------------------------------------------
-
-def error_parts(X, lam, w, eta, theta, sigma):  # thm-sharp-accuracy
-    d = X.shape[1]
-    H = (X.T * w) @ X + lam * np.eye(d)
-    M = np.linalg.solve(H, X.T * w)
-    pull = lam * np.linalg.solve(H, theta)
-    penalty = pull @ pull
-    noise = d * (d + 1) / eta**2
-    luck = sigma**2 * np.sum(M**2)
-    return penalty, noise, luck
-
 # personalized/sampling -------------------------------------------------------
 
 def sampled_ridge(X, y, lam, epsilon, t, rng):  # alg-jorgensen
@@ -174,6 +140,18 @@ def sampled_ridge(X, y, lam, epsilon, t, rng):  # alg-jorgensen
     H = Q.T @ Q / n_bar + lam * np.eye(d)
     center = np.linalg.solve(H, Q.T @ labels / n_bar)
     return center + sample_l2_laplace(d, eta, rng=rng)
+
+# personalized/accuracy -------------------------------------------------------
+
+def error_parts(X, lam, w, eta, theta, sigma):  # thm-sharp-accuracy
+    d = X.shape[1]
+    H = (X.T * w) @ X + lam * np.eye(d)
+    M = np.linalg.solve(H, X.T * w)
+    pull = lam * np.linalg.solve(H, theta)
+    penalty = pull @ pull
+    noise = d * (d + 1) / eta**2
+    luck = sigma**2 * np.sum(M**2)
+    return penalty, noise, luck
 
 # personalized/sums -----------------------------------------------------------
 
@@ -254,6 +232,15 @@ def personalized_mean(y, epsilon, rng):  # thm-pdp-op
     w, eta = epsilon / epsilon.sum(), epsilon.sum() / 2
     return w @ y + sample_l2_laplace(1, eta, rng=rng)[0]
 
+# per_instance/definitions ----------------------------------------------------
+
+def instance_sensitivity(f, data):  # def-instance-sensitivity
+    full = f(data)
+    absent = [f(np.delete(data, i, axis=0))
+              for i in range(len(data))]
+    return np.array([np.linalg.norm(full - one)
+                     for one in absent])
+
 # per_instance/ops ------------------------------------------------------------
 
 def ops_exact(eps, leverage, residual):  # thm-ops-exact: add, remove
@@ -276,6 +263,21 @@ def ops_numbers(X, y, lam, gamma):  # prop-one-factorization: leverage, scaled r
     error = y - X @ np.linalg.solve(H, X.T @ y)
     h = (X * np.linalg.solve(H, X.T).T).sum(axis=1)
     return h / (1 - h), np.sqrt(gamma) * np.abs(error) / (1 - h)
+
+# per_instance/adaops ---------------------------------------------------------
+
+def adaops(G, b, epsilon, delta, N, kappa, rng):  # alg-adaops
+    xi = rng.normal() + stats.norm.ppf(delta / 4)
+    xi /= gaussian_mu(epsilon / 3, delta / 4)
+    z = max(0, np.linalg.eigvalsh(G)[0] - 1 + xi)
+    eps, left = 2 * epsilon / 3, delta / 2
+    lam = max(0, N / (kappa * len(b)) - z, 1 - z)
+    while max(ops_exact(eps, 1 / (z + lam), 0)) > left:
+        lam = max(1, 2 * lam)
+    mu = min(1 / (z + lam), 1 / (2 * lam + 1e-300))
+    r = 1 + np.sqrt(N * (mu - lam * mu**2))
+    s = largest_residual(eps, left, 1 / (z + lam))
+    return posterior_sample(G, b, lam, (s / r) ** 2, rng)
 
 # per_instance/adaops_proofs --------------------------------------------------
 
@@ -311,21 +313,6 @@ def adassp(X, y, epsilon, delta, failure, rng):  # prop-adassp
     tail = np.log(2 * d**2 / failure)
     lam = max(0, sigma * np.sqrt(d * tail) - max(0, z))
     return np.linalg.solve(G + lam * np.eye(d), b)
-
-# per_instance/adaops ---------------------------------------------------------
-
-def adaops(G, b, epsilon, delta, N, kappa, rng):  # alg-adaops
-    xi = rng.normal() + stats.norm.ppf(delta / 4)
-    xi /= gaussian_mu(epsilon / 3, delta / 4)
-    z = max(0, np.linalg.eigvalsh(G)[0] - 1 + xi)
-    eps, left = 2 * epsilon / 3, delta / 2
-    lam = max(0, N / (kappa * len(b)) - z, 1 - z)
-    while max(ops_exact(eps, 1 / (z + lam), 0)) > left:
-        lam = max(1, 2 * lam)
-    mu = min(1 / (z + lam), 1 / (2 * lam + 1e-300))
-    r = 1 + np.sqrt(N * (mu - lam * mu**2))
-    s = largest_residual(eps, left, 1 / (z + lam))
-    return posterior_sample(G, b, lam, (s / r) ** 2, rng)
 
 # user_level/mean -------------------------------------------------------------
 
@@ -442,6 +429,19 @@ def two_stage_gwa(X, y, users, sigma2, B, eps, share, reach, rng):  # prop-two-s
     residual = np.clip(y - X @ first, -t, t)
     return first + gwa_release(C, residual, users, tau, rng)
 
+# pac/membership --------------------------------------------------------------
+
+def noise_for_ceiling(publish, i, n, ceiling):  # prop-tv-calibration
+    rows = np.arange(2**n)[:, None]
+    groups = rows >> np.arange(n) & 1  # all 2**n
+    others = groups[groups[:, i] == 0]
+    joined = others + (np.arange(n) == i)
+    pairs = zip(joined, others, strict=True)
+    moves = [np.sum((publish(a) - publish(b))**2)
+             for a, b in pairs]
+    most = 4 * stats.norm.ppf(ceiling)**2
+    return np.sqrt(np.mean(moves) / most)
+
 # pac/noise -------------------------------------------------------------------
 
 def all_differences(X, y, half, alpha, leaving=-1, intercept_alpha=0):  # prop-rank-one
@@ -494,13 +494,6 @@ def for_replacing(epsilon, delta):  # prop-even-odds
     half = epsilon / 2
     return half, delta / (1 + np.exp(half))
 
-# synthesis/in_practice -------------------------------------------------------
-
-def on_a_grid(f, S, epsilon, g):  # prop-grid-noise
-    steps = np.ceil(S / g) + len(f) - 1
-    r = np.min(epsilon / steps)
-    return np.floor(f / g + 0.5), r  # F and r
-
 # synthesis/your_data ---------------------------------------------------------
 
 def centered_sums(X, y, epsilon, rng):  # thm-pssp-laplace
@@ -515,3 +508,10 @@ def centered_sums(X, y, epsilon, rng):  # thm-pssp-laplace
     S, m, b = np.zeros((d, d)), sums[-2*d-1:-d-1], sums[-d-1:-1]
     S[j, k] = S[k, j] = sums[:len(j)]
     return S + (m + m[:, None] + 1/2) / 2, b + sums[-1] / 2
+
+# synthesis/in_practice -------------------------------------------------------
+
+def on_a_grid(f, S, epsilon, g):  # prop-grid-noise
+    steps = np.ceil(S / g) + len(f) - 1
+    r = np.min(epsilon / steps)
+    return np.floor(f / g + 0.5), r  # F and r

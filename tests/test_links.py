@@ -192,6 +192,7 @@ def book():
         ),
         ("{prf:ref}`thm-pdp-op`", "{prf:ref}`thm-pdp-op`"),
         ("{eq}`eq-pdp-op-x`", "{eq}`eq-pdp-op-x`"),
+        ("[tests](#ledger-thm-x)", f"[tests]({HOME}book/back/ledger.html)"),
         (
             "{cite:t}`acharya2024personalized`",
             "[Acharya et al. (2024)](#cell-id=works-cited)",

@@ -146,6 +146,8 @@ class Book:
             path, suffix, anchor = match[1] or "", match[2], match[3] or ""
             if anchor.startswith("#cell-id="):
                 return match[0]
+            if anchor.startswith("#ledger-") and not path:  # an entry, on the page of its part
+                return f"]({self.site('back/ledger')})"
             here = posixpath.dirname(one.name)
             name = posixpath.normpath(posixpath.join(here, path)) if path else one.name
             if suffix == "md":

@@ -7,7 +7,8 @@ committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings,
 `back/functions.md` off docstrings and tests, `back/errata.md` and `back/published.md` off
 `errata.yml` and `published.yml` and the evidence that they name, `back/house.md` and its picture
-off the floors in `tools/house.py`, `back/benchmarks.md` off the records in `lab/benchmarks/`,
+off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
+`back/benchmarks.md` off the records in `lab/benchmarks/`,
 `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter off
 `teaching.md`, `teaching.yml` and the exercises, the map of the chapters off `teaching.yml`.
 With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
@@ -27,6 +28,8 @@ from chapter_map import chapter_map
 from evidence import errata, published_numbers
 from functions import exported, functions, modules, named, runs
 from house import house, picture
+from method import method
+from method import picture as steps
 from pdp_sentences import fault
 from reading import (
     CHECKED,
@@ -353,7 +356,9 @@ PAGES = {
     "runs": runs,
     **{name: partial(instructors, name=name) for name in ("instructors", "grading", "cards")},
     "house": house,
+    "method": method,
     "_static/diagrams/house.svg": picture,
+    "_static/diagrams/method.svg": steps,
     "_static/diagrams/map.svg": chapter_map,
     **{f"api/{m.removeprefix('pdpbook.')}": partial(reference, m) for m in modules()},
 }
