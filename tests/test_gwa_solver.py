@@ -1,6 +1,7 @@
 """Optimal weights: closed forms, agreement of independent solvers, symmetries and refusals."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -732,8 +733,17 @@ def test_a_solver_that_breaks_down_raises_with_its_words(monkeypatch):
         gwa_weights(X, users, solver="cvxpy", **SETTING)
 
 
-def test_a_sweep_does_not_depend_on_what_came_before():
+def test_a_sweep_compiles_once_and_does_not_depend_on_what_came_before(monkeypatch):
     X, users = instance()
+    written = []
+
+    def counted(problem):
+        written.append(problem)
+        return write(problem)
+
+    write = program.write_program
+    monkeypatch.setattr(program, "write_program", counted)
+    monkeypatch.setattr(program, "_last", threading.local())
 
     def sweep(epsilons):
         return [
@@ -742,7 +752,13 @@ def test_a_sweep_does_not_depend_on_what_came_before():
         ]
 
     there, back = sweep([0.1, 1.0, 100.0]), sweep([100.0, 1.0, 0.1])
+    assert len(written) == 1
     assert_array_equal(there, back[::-1])
+    gwa_weights(2 * X[::-1], users, **SETTING)
+    gwa_weights(X, users[::-1], **SETTING)
+    gwa_weights(X, users[::-1], target=np.ones((1, 3)), **SETTING)
+    gwa_weights(X, users[::-1], target=np.ones((1, 3)), prior=1.0, **SETTING)
+    assert len(written) == 5
 
 
 def test_weights_that_are_not_finite_are_no_solution(monkeypatch):

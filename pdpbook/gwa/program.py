@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ EXACT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 EXACT |= {"reduced_tol_gap_abs": 1e-10, "reduced_tol_gap_rel": 1e-9, "reduced_tol_feas": 1e-9}
 # with cones it breaks down when asked for more than it can do
 CONES = [{"tol_gap_abs": 1e-3 * tol, "tol_gap_rel": tol, "tol_feas": tol} for tol in (1e-9, 1e-8)]
+_last = threading.local()  # the program compiled last, and for which design
 
 
 def load_cvxpy() -> Any:
@@ -133,7 +135,7 @@ class ProgramSolver:
         problem, A = self.problem, self.problem.target
         length = float(np.linalg.norm(A) / np.sqrt(len(A) * len(problem.X))) or 1.0
         scaled = replace(problem, target=A / length)  # columns of X are orthonormal
-        program = write_program(scaled)
+        program = compiled(scaled)
         unit = max(problem.sigma2, problem.kappa)
         fill_in(program, scaled, problem.kappa, problem.tau, unit)
         for options in CONES if problem.grouped else [EXACT]:
@@ -144,6 +146,16 @@ class ProgramSolver:
                 return 0.0
         self.C, self.M = np.zeros((len(A), len(problem.X))), np.zeros(A.shape)
         return float("inf")
+
+
+def compiled(problem: Problem) -> Any:
+    """Write the program, or take the last one of this thread if only parameters changed."""
+    arrays = [problem.X, problem.codes, problem.target, problem.basis]
+    design = [None if array is None else (array.shape, array.tobytes()) for array in arrays]
+    key = (design, problem.grouped, np.isfinite(problem.prior))
+    if getattr(_last, "key", None) != key:
+        _last.key, _last.program = key, write_program(problem)
+    return _last.program
 
 
 def run_program(program: Any, **options: Any) -> str:
