@@ -32,8 +32,9 @@ def coordinates_hide_nothing(answer: Answer, rng: Generator) -> bool:
     for _ in range(6):
         noise = covariance(rng, 3)
         move, A = with_one_moved(rng, noise), rng.normal(size=(3, 3)) + 3 * np.eye(3)
-        one, two = answer(move, noise), answer(A @ move, A @ noise @ A.T)
-        fine.append(bool(np.isclose(one, two, atol=1e-8)))
+        far = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(noise), move))
+        found = answer(move, noise), answer(A @ move, A @ noise @ A.T)
+        fine.append(bool(np.allclose(found, answer(np.array([far]), np.eye(1)), atol=1e-8)))
     return all(fine)
 
 
