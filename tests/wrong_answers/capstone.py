@@ -501,6 +501,12 @@ def records_overwritten(theta, X, y, weights, lam, eta, rows):
     return eta * (np.linalg.norm(theta - solved(X, y, weights, lam)) - here)
 
 
+@wrong("evidence_of_release", "it_compares_the_laws_of_the_release")
+def weights_made_to_sum_to_one(theta, X, y, weights, lam, eta, rows):
+    here, there = distances(theta, X, y, weights / weights.sum(), lam, rows)
+    return eta * (there - here)
+
+
 # --- is_refuted ----------------------------------------------------------------------------------
 
 
