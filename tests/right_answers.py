@@ -3,9 +3,11 @@
 import math
 from collections import defaultdict
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 
+import cvxpy as cp
 import numpy as np
 import pandas as pd
 from scipy import integrate, linalg, optimize, sparse, special, stats
@@ -260,6 +262,134 @@ def by_pandas(c, users, width, epsilon):
     return (weight * width / epsilon).max()
 
 
+@right("user_level", "noise_scale_for_users")
+def user_after_user(c, users, width, epsilon):
+    moved = [0.0] * len(epsilon)
+    for weight, user in zip(c, users, strict=True):
+        moved[user] += float(weight) * width
+    return max(move / nats for move, nats in zip(moved, epsilon, strict=True))
+
+
+@right("user_level", "best_user_weights")
+def by_a_ceiling_and_a_list(sizes, A):
+    low, high = 0.0, float(max(sizes))
+    for _ in range(100):
+        h = (low + high) / 2
+        low, high = (h, high) if h < A * sum(max(0, 1 - h / s) for s in sizes) else (low, h)
+    return [min(s, high) / sum(min(r, high) for r in sizes) for s in sizes]
+
+
+@right("user_level", "rows_that_count")
+def by_brent(sizes, A):
+    return optimize.brentq(lambda h: h - A * np.maximum(0, 1 - h / sizes).sum(), 0, max(sizes))
+
+
+@right("user_level", "rows_that_count")
+def by_filling_up(sizes, A):
+    h = inverse = 0.0
+    for k, size in enumerate(sorted(map(float, sizes), reverse=True), start=1):
+        if size <= h:
+            break
+        inverse += 1 / size
+        h = A * k / (1 + A * inverse)
+    return h
+
+
+@right("user_level", "cap_contributions")
+def ranks_of_pandas(users, m, rng):
+    return pd.Series(rng.random(len(users))).groupby(users).rank(method="first") <= m
+
+
+@right("user_level", "cap_contributions")
+def first_come_in_a_random_order(users, m, rng):
+    kept, seen = [False] * len(users), defaultdict(int)
+    for row in rng.permutation(len(users)):
+        seen[users[row]] += 1
+        kept[row] = seen[users[row]] <= m
+    return kept
+
+
+@right("user_level", "cap_contributions")
+def a_reservoir(users, m, rng):
+    kept = np.zeros(len(users), dtype=bool)
+    for user in np.unique(users):
+        own = np.flatnonzero(users == user)
+        chosen = own[:m].copy()
+        for k in range(m, len(own)):
+            place = rng.integers(k + 1)
+            if place < m:
+                chosen[place] = own[k]
+        kept[chosen] = True
+    return kept
+
+
+@right("user_level", "gwa_problem")
+def without_a_scale(X, users, sigma2, tau):
+    n, d = X.shape
+    C = cp.Variable((d, n), name="C")
+    moves = [cp.norm1(C[:, users == k]) / tau[k] for k in range(len(tau))]
+    cost = sigma2 * cp.norm(C, "fro") ** 2 + 2 * d * cp.square(cp.max(cp.hstack(moves)))
+    return cp.Problem(cp.Minimize(cost), [X.T @ C.T == np.eye(d)])
+
+
+@right("user_level", "gwa_problem")
+def up_and_down_apart(X, users, sigma2, tau):
+    n, d = X.shape
+    C, b = cp.Variable((d, n), name="C"), cp.Variable(nonneg=True)
+    up, down = cp.Variable((d, n), nonneg=True), cp.Variable((d, n), nonneg=True)
+    own = (users[:, None] == np.arange(len(tau))).astype(float)
+    limits = [cp.sum((up + down) @ own, axis=0) <= tau * b, up - down == C, C @ X == np.eye(d)]
+    return cp.Problem(cp.Minimize(sigma2 * cp.sum_squares(C) + 2 * d * b**2), limits)
+
+
+@right("user_level", "median_law")
+def cumulated_weights(y, users, grid, epsilon):
+    m, order = len(np.unique(users)), np.argsort(y)
+    total = np.append(0, np.cumsum((1 / m / np.bincount(users)[users])[order]))
+    low, high = (total[np.searchsorted(y[order], grid, side)] for side in ("left", "right"))
+    return special.softmax(-m * epsilon / 2 * np.abs(0.5 - np.clip(0.5, low, high)))
+
+
+@right("user_level", "median_law")
+def by_ratios(y, users, grid, epsilon):
+    own = [np.asarray(y)[np.asarray(users) == user] for user in range(max(users) + 1)]
+    scores = []
+    for z in grid:
+        low, high = (np.mean([f(v, z).mean() for v in own]) for f in (np.less, np.less_equal))
+        scores.append(max(0.0, low - 0.5, 0.5 - high))
+    nats = -epsilon * len(own) / 2 * np.array(scores)
+    return [1 / float(np.exp(nats - one).sum()) for one in nats]
+
+
+@right("user_level", "user_epsilon")
+def by_halving(rows, epsilon, delta):
+    def missing(e, mu):
+        one, two = special.log_ndtr(mu / 2 - e / mu), e + special.log_ndtr(-mu / 2 - e / mu)
+        return one + math.log(-math.expm1(min(two - one, -1e-300))) <= math.log(delta)
+
+    low, high = 1e-4, 50.0
+    for _ in range(200):
+        mid = math.sqrt(low * high)
+        low, high = (mid, high) if missing(epsilon, mid) else (low, mid)
+    low, mu = 0.0, rows * high
+    high = mu**2 / 2 + 20 * mu
+    for _ in range(200):
+        mid = (low + high) / 2
+        low, high = (low, mid) if missing(mid, mu) else (mid, high)
+    return high
+
+
+@right("user_level", "user_epsilon")
+def by_scaled_tails(rows, epsilon, delta):
+    def excess(e, mu):
+        left, right = e / mu - mu / 2, e / mu + mu / 2
+        one = special.ndtr(-left)
+        return one - np.exp(-(left**2) / 2) / 2 * special.erfcx(right / np.sqrt(2)) - delta
+
+    mu = rows * optimize.brentq(lambda mu: excess(epsilon, mu), 1e-3, 50, xtol=1e-14)
+    return optimize.brentq(excess, 0, mu**2 / 2 + 20 * mu, args=(mu,), xtol=1e-12)
+
+
 # --- pac -----------------------------------------------------------------------------------------
 
 
@@ -283,6 +413,113 @@ def as_a_sparse_product(gradients, clip_norm, batch_size):
     length = np.linalg.norm(gradients, axis=1)
     shrink = np.where(length > clip_norm, clip_norm / np.where(length > 0, length, 1), 1.0)
     return np.ravel(sparse.csr_array(shrink[None]) @ gradients) / batch_size
+
+
+right("pac", "clipped_step")(
+    lambda gradients, clip_norm, batch_size: [
+        sum(g[j] / max(1.0, math.hypot(*g) / clip_norm) for g in gradients) / batch_size
+        for j in range(gradients.shape[1])
+    ]
+)
+
+
+@right("pac", "half_covariance")
+def one_half_after_another(output, n, draws, rng):
+    mean, total = 0.0, 0.0
+    for t in range(1, draws + 1):
+        value = output(rng.integers(0, 2, n).astype(bool))
+        off = value - mean
+        mean = mean + off / t
+        total = total + np.outer(off, value - mean)
+    return total / (draws - 1)
+
+
+@right("pac", "half_covariance")
+def as_many_as_come(output, n, draws, rng):
+    values = []
+    for _ in range(draws):
+        half = np.zeros(n, dtype=bool)
+        half[rng.permutation(n)[: rng.binomial(n, 0.5)]] = True
+        values.append(list(output(half)))
+    return pd.DataFrame(values).cov()
+
+
+@right("pac", "gaussian_information")
+def by_two_determinants(S, B):
+    return (np.linalg.slogdet(S + B)[1] - np.linalg.slogdet(B)[1]) / 2
+
+
+@right("pac", "gaussian_information")
+def by_ratios_of_variances(S, B):
+    return np.log1p(np.maximum(linalg.eigh(S, B, eigvals_only=True), 0)).sum() / 2
+
+
+@right("pac", "cheapest_noise")
+def from_singular_values_of_a_covariance(S, v):
+    axes, variances, _ = np.linalg.svd(S)
+    root = np.sqrt(np.where(variances > 1e-13 * variances.max(), variances, 0))
+    return ((axes * root) @ axes.T * root.sum() / (2 * v)).tolist()
+
+
+@right("pac", "cheapest_noise")
+def by_a_matrix_root(S, v):
+    variances, axes = np.linalg.eigh(S)
+    moved = axes[:, variances > 1e-12 * variances.max()]
+    root = np.real(linalg.sqrtm(moved.T @ S @ moved))
+    return moved @ root @ moved.T * np.trace(root) / (2 * v)
+
+
+@right("pac", "success_bound")
+def by_bisection(v, prior):
+    low, high = prior, 1.0
+    if -math.log(prior) <= v:
+        return 1
+    for _ in range(60):
+        p = (low + high) / 2
+        told = p * math.log(p / prior) + (1 - p) * math.log((1 - p) / (1 - prior))
+        low, high = (p, high) if told <= v else (low, p)
+    return low
+
+
+@right("pac", "success_bound")
+def by_log_odds(v, prior):
+    if v >= -np.log(prior):
+        return 1.0
+    start = special.logit(prior)
+
+    def excess(t):
+        p = special.expit(t)
+        return p * (t - start) - np.logaddexp(0, t) - np.log1p(-prior) - v
+
+    return special.expit(optimize.brentq(excess, start, 745, xtol=1e-15)) if v > 0 else prior
+
+
+@right("pac", "best_guess_rate")
+def by_an_error_function(shift, covariance):
+    white = linalg.solve_triangular(np.linalg.cholesky(covariance), shift, lower=True)
+    return (1 + math.erf(math.hypot(*white) / math.sqrt(8))) / 2
+
+
+@right("pac", "best_guess_rate")
+def along_the_axes(shift, covariance):
+    variances, axes = np.linalg.eigh(covariance)
+    return special.ndtr(np.sqrt(np.sum((axes.T @ shift) ** 2 / variances)) / 2)
+
+
+@right("pac", "guess_members")
+def by_logarithms_of_densities(releases, outside, inside, covariance, prior):
+    within = stats.multivariate_normal(inside, covariance).logpdf(releases)
+    without = stats.multivariate_normal(outside, covariance).logpdf(releases)
+    return np.atleast_1d(within + np.log(prior) > without + np.log1p(-prior))
+
+
+@right("pac", "guess_members")
+def release_by_release(releases, outside, inside, covariance, prior):
+    inverse, found = np.linalg.inv(covariance), []
+    for z in releases:
+        far = [float((z - mean) @ inverse @ (z - mean)) for mean in (outside, inside)]
+        found.append(far[0] - far[1] >= 2 * math.log((1 - prior) / prior))
+    return found
 
 
 # --- capstone ------------------------------------------------------------------------------------
@@ -323,3 +560,98 @@ def with_the_records_replaced(theta, X, y, weights, lam, eta, rows):
         for A, b in ((X, y), (null, zero))
     ]
     return eta * (math.dist(theta, fits[1]) - math.dist(theta, fits[0]))
+
+
+@right("capstone", "evidence_of_release")
+def by_sums_over_records(theta, X, y, weights, lam, eta, rows):
+    def distance(records):
+        A, b = lam * np.eye(len(theta)), np.zeros(len(theta))
+        for i in records:
+            A, b = A + weights[i] * np.outer(X[i], X[i]), b + weights[i] * y[i] * X[i]
+        return math.dist(theta, np.linalg.inv(A) @ b)
+
+    return eta * (distance(set(range(len(y))) - set(rows)) - distance(range(len(y))))
+
+
+@right("capstone", "rows_on_domain")
+def entry_by_entry(X, bounds):
+    def mapped(x, low, high):
+        if not low <= x <= high:
+            raise ValueError(f"{x} is not within {low} and {high}")
+        return (x - low) / (high - low)
+
+    return [[mapped(x, *ends) for x, ends in zip(row, bounds, strict=True)] for row in X]
+
+
+@right("capstone", "rows_on_domain")
+def checked_after_the_map(X, bounds):
+    u = (X - bounds[:, 0]) / np.ptp(bounds, axis=1)
+    if np.isnan(u).any() or u.min() < 0 or u.max() > 1:
+        raise ValueError("X must lie inside its bounds")
+    return u
+
+
+@right("capstone", "coefficients_in_units")
+def from_predictions(theta, bounds, y_bounds):
+    def predicted(x):
+        u = (x - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0])
+        return y_bounds[0] + (u @ theta + 1) / 2 * (y_bounds[1] - y_bounds[0])
+
+    intercept = predicted(np.zeros(len(theta)))
+    return [predicted(unit) - intercept for unit in np.eye(len(theta))], intercept
+
+
+@right("capstone", "granted_releases")
+def in_decimals(budgets, owner, requests):
+    left, granted = [Decimal(str(nats)) for nats in budgets], []
+    for request in requests:
+        after = list(left)
+        for person, nats in zip(owner, request, strict=True):
+            after[person] -= Decimal(str(nats))
+        granted.append(min(after) >= 0)
+        left = after if granted[-1] else left
+    return granted
+
+
+@right("capstone", "granted_releases")
+def rounded_to_six_places(budgets, owner, requests):
+    spent, granted = np.zeros(len(budgets)), []
+    for request in requests:
+        after = np.round(spent + np.bincount(owner, request, len(budgets)), 6)
+        granted.append(np.all(after <= np.round(budgets, 6)))
+        spent = after if granted[-1] else spent
+    return pd.Series(granted)
+
+
+@right("capstone", "errors_of_plans")
+def from_the_weights(budgets, d, constant, spread):
+    def error(w):
+        w = w / w.sum()
+        eta = np.min(budgets[w > 0] / (constant * w[w > 0]))
+        return d * (d + 1) / eta**2 + spread**2 * np.sum(w**2)
+
+    best = min(error((budgets >= t).astype(float)) for t in budgets)
+    return error(np.ones(len(budgets))), best, error(budgets)
+
+
+@right("capstone", "is_refuted")
+def by_orders_in_turn(mechanism, first, second, epsilon, releases, alarm, rng):
+    """All places, high and low, by sorting; the calls alternate between the tables."""
+    calls = [[mechanism(*table, rng) for table in (first, second)] for _ in range(releases // 2)]
+    both = np.array(calls).transpose(1, 0, 2)
+    both, n = np.concatenate([both, -both], axis=2), len(calls) // 2
+    best = 0.0, None
+    for j in range(both.shape[2]):
+        z = np.sort(both[:, :n, j])
+        cuts = np.unique(z)
+        p, q = (n - np.searchsorted(one, cuts) for one in z)
+        for swapped, excess in enumerate((p - np.exp(epsilon) * q, q - np.exp(epsilon) * p)):
+            k = np.argmax(excess)
+            best = max(best, (excess[k], (j, cuts[k], swapped)), key=lambda pair: pair[0])
+    if best[1] is None:
+        return False
+    j, cut, swapped = best[1]
+    a, b = (int(np.sum(one >= cut)) for one in both[[swapped, 1 - swapped], n:, j])
+    m = both.shape[1] - n
+    low, high = (stats.binomtest(k, m).proportion_ci(1 - alarm) for k in (a, b))
+    return bool(low.low > np.exp(epsilon) * high.high)

@@ -10,12 +10,12 @@ from pdpbook.exercises.properties import Answer, Assignment
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "capstone",
     rows_on_domain=5,
-    coefficients_in_units=4,
-    granted_releases=6,
-    errors_of_plans=5,
+    coefficients_in_units=5,
+    granted_releases=8,
+    errors_of_plans=6,
     noise_half_width=6,
     evidence_of_release=5,
-    is_refuted=6,
+    is_refuted=10,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 

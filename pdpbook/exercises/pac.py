@@ -11,12 +11,12 @@ from pdpbook.exercises.properties import Answer, Assignment, repeats
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "pac",
     half_covariance=4,
-    gaussian_information=4,
+    gaussian_information=5,
     cheapest_noise=5,
     success_bound=4,
     best_guess_rate=3,
-    guess_members=5,
-    clipped_step=6,
+    guess_members=6,
+    clipped_step=7,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 

@@ -10,12 +10,12 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "user_level",
-    noise_scale_for_users=4,
-    best_user_weights=5,
-    rows_that_count=4,
-    gwa_problem=5,
-    cap_contributions=4,
-    median_law=8,
+    noise_scale_for_users=5,
+    best_user_weights=6,
+    rows_that_count=5,
+    gwa_problem=6,
+    cap_contributions=6,
+    median_law=9,
     user_epsilon=4,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden

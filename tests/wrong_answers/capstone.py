@@ -63,6 +63,28 @@ def written_into_the_table(X, bounds):
     return X
 
 
+@wrong("rows_on_domain", "what_is_outside_is_refused")
+def a_little_outside_is_let_pass(X, bounds):
+    u = (X - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0])
+    if not np.all((u >= -1e-6) & (u <= 1 + 1e-6)):
+        raise ValueError("X must lie inside its bounds")
+    return np.clip(u, 0, 1)
+
+
+@wrong("rows_on_domain", "what_is_outside_is_refused")
+def compared_as_whole_numbers(X, bounds):
+    if np.isnan(X).any():
+        raise ValueError("X must not be NaN")
+    inside(np.trunc(X), bounds)
+    return (X - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0])
+
+
+@wrong("rows_on_domain", "steps_stay_even")
+def three_digits(X, bounds):
+    inside(X, bounds)
+    return np.round((X - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0]), 3)
+
+
 # --- coefficients_in_units -----------------------------------------------------------------------
 
 
@@ -115,6 +137,13 @@ def through_the_middle_of_the_bounds(theta, bounds, y_bounds):
     low, width, half, middle = parts(bounds, y_bounds)
     coef = theta * half / width
     return coef, middle - coef @ (low + width / 2)
+
+
+@wrong("coefficients_in_units", "what_was_handed_in_stays")
+def scaled_in_place(theta, bounds, y_bounds):
+    low, width, half, middle = parts(bounds, y_bounds)
+    theta *= half / width
+    return theta, middle - theta @ low
 
 
 # --- granted_releases ----------------------------------------------------------------------------
@@ -206,6 +235,35 @@ def each_request_by_itself(budgets, owner, requests):
     return np.array([everybody_fits(cost, budgets) for cost in costs_of(budgets, owner, requests)])
 
 
+@wrong("granted_releases", "decimals_fill_a_budget_exactly")
+def cut_to_millionths(budgets, owner, requests):
+    budgets, requests = (np.array(1e6 * a).astype(int) for a in (budgets, requests))
+    return in_turn(budgets, costs_of(budgets, owner, requests), everybody_fits)
+
+
+@wrong("granted_releases", "a_millionth_too_much_is_refused")
+def in_single_precision(budgets, owner, requests):
+    costs = costs_of(budgets, owner, np.rint(1e6 * requests))
+    budgets = np.rint(1e6 * budgets).astype(np.float32)
+    return in_turn(budgets, costs, lambda total, b: np.all(total.astype(np.float32) <= b))
+
+
+@wrong("granted_releases", "people_may_own_nothing")
+def as_many_as_own_something(budgets, owner, requests):
+    people = np.unique(owner)
+    costs = [np.bincount(np.searchsorted(people, owner), row) for row in requests]
+    return in_turn(budgets[: len(people)], costs, everybody_fits)
+
+
+@wrong("granted_releases", "the_account_book_is_a_copy")
+def taken_from_the_budgets(budgets, owner, requests):
+    granted = []
+    for cost in costs_of(budgets, owner, requests):
+        granted.append(bool(everybody_fits(cost, budgets)))
+        budgets -= cost * granted[-1]
+    return np.array(granted)
+
+
 # --- errors_of_plans -----------------------------------------------------------------------------
 
 
@@ -276,6 +334,32 @@ def the_smallest_budget_sets_the_noise(budgets, d, constant, spread):
     first, second, _ = planned(budgets, d, constant, spread)
     noise = d * (d + 1) * (constant / (len(budgets) * budgets.min())) ** 2
     return np.array([first, second, noise + spread**2 * np.sum((budgets / budgets.sum()) ** 2)])
+
+
+@wrong("errors_of_plans", "no_choice_of_people_does_better")
+def at_most_half_left_out(budgets, d, constant, spread):
+    found = planned(budgets, d, constant, spread)
+    level = np.sort(budgets)[: len(budgets) // 2 + 1]
+    people = np.array([np.sum(budgets >= t) for t in level])
+    price = d * (d + 1) * constant**2
+    found[1] = np.min(price / (people * level) ** 2 + spread**2 / people)
+    return found
+
+
+@wrong("errors_of_plans", "no_choice_of_people_does_better")
+def thresholds_on_a_grid(budgets, d, constant, spread):
+    found = planned(budgets, d, constant, spread)
+    level = np.linspace(budgets.min(), budgets.max(), 40)
+    people = np.array([np.sum(budgets >= t) for t in level])
+    price = d * (d + 1) * constant**2
+    found[1] = np.min(price / (people * level) ** 2 + spread**2 / people)
+    return found
+
+
+@wrong("errors_of_plans", "budgets_keep_their_order")
+def sorted_in_place(budgets, d, constant, spread):
+    budgets.sort()
+    return planned(budgets, d, constant, spread)
 
 
 # --- noise_half_width ----------------------------------------------------------------------------
@@ -417,6 +501,12 @@ def records_overwritten(theta, X, y, weights, lam, eta, rows):
     return eta * (np.linalg.norm(theta - solved(X, y, weights, lam)) - here)
 
 
+@wrong("evidence_of_release", "it_compares_the_laws_of_the_release")
+def weights_made_to_sum_to_one(theta, X, y, weights, lam, eta, rows):
+    here, there = distances(theta, X, y, weights / weights.sum(), lam, rows)
+    return eta * (there - here)
+
+
 # --- is_refuted ----------------------------------------------------------------------------------
 
 
@@ -518,3 +608,46 @@ def repeated_outputs_dropped(mechanism, first, second, epsilon, releases, alarm,
         return next(kept[0] if y is first[1] else kept[1])
 
     return halves(again, first, second, epsilon, 4 * n, alarm, rng)
+
+
+@wrong("is_refuted", "low_values_are_suspects")
+def high_values_only(mechanism, first, second, epsilon, releases, alarm, rng):
+    n = releases // 4
+    p, q = draws_of(mechanism, (first, second), 2 * n, rng)
+    cuts = np.sort(np.vstack([p[:n], q[:n]]), axis=0)
+    above = [np.array([(z[:n] >= cut).mean(axis=0) for cut in cuts]) for z in (p, q)]
+    excess = [one - np.exp(epsilon) * two for one, two in (above, above[::-1])]
+    order, k, j = np.unravel_index(np.argmax(excess), np.shape(excess))
+    shares = [(z[n:, j] >= cuts[k, j]).mean() for z in (p, q)]
+    return certain(*(shares if order == 0 else shares[::-1]), n, epsilon, alarm)
+
+
+@wrong("is_refuted", "what_a_kept_promise_may_give_refutes_nothing")
+def one_alarm_for_every_audit(mechanism, first, second, epsilon, releases, alarm, rng):
+    return halves(mechanism, first, second, epsilon, releases, 0.05, rng)
+
+
+@wrong("is_refuted", "what_a_kept_promise_may_give_refutes_nothing")
+def one_plus_epsilon(mechanism, first, second, epsilon, releases, alarm, rng):
+    return halves(mechanism, first, second, np.log1p(epsilon), releases, alarm, rng)
+
+
+@wrong("is_refuted", "forty_numbers_share_one_alarm")
+def an_alarm_for_each_number(mechanism, first, second, epsilon, releases, alarm, rng):
+    p, q = draws_of(mechanism, (first, second), releases // 2, rng)
+
+    def judged(j):
+        kept = [iter(z[:, [j]]) for z in (p, q)]
+
+        def again(X, y, rng):
+            return next(kept[0] if y is first[1] else kept[1])
+
+        return halves(again, first, second, epsilon, releases, alarm, rng)
+
+    return any(judged(j) for j in range(p.shape[1]))
+
+
+@wrong("is_refuted", "releases_come_from_the_generator")
+def releases_of_another_generator(mechanism, first, second, epsilon, releases, alarm, rng):
+    own = np.random.default_rng(7)
+    return halves(mechanism, first, second, epsilon, releases, alarm, own)

@@ -1,7 +1,7 @@
 """Wrong answers to the exercises on PAC privacy."""
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import linalg, optimize, special, stats
 
 from wrong_answers import Answers
 
@@ -75,6 +75,22 @@ def a_seed_of_its_own(output, n, draws, rng):
     return covariance_of([output(h) for h in coins(n, draws, np.random.default_rng(0))], draws - 1)
 
 
+@wrong("half_covariance", "everybody_comes_by_a_coin_of_their_own")
+def a_half_and_its_complement(output, n, draws, rng):
+    halves = coins(n, draws, rng)
+    halves[1::2] = ~halves[: 2 * (draws // 2) : 2]
+    return covariance_of([output(half) for half in halves], draws - 1)
+
+
+@wrong("half_covariance", "it_is_right_on_average_for_two_draws")
+def never_an_empty_half(output, n, draws, rng):
+    halves = []
+    while len(halves) < draws:
+        half = rng.random(n) < 0.5
+        halves += [half] * bool(half.any())
+    return covariance_of([output(half) for half in halves], draws - 1)
+
+
 # --- gaussian_information ------------------------------------------------------------------------
 
 
@@ -114,6 +130,17 @@ def ratio_of_determinants_without_the_noise(S, B):
 @wrong("gaussian_information", "many_coordinates_are_no_overflow")
 def logarithm_of_a_huge_number(S, B):
     return np.log(np.linalg.det(np.eye(len(S)) + np.linalg.solve(B, S))) / 2
+
+
+@wrong("gaussian_information", "a_little_variance_tells_a_little")
+def small_ratios_dropped(S, B):
+    ratios = linalg.eigh(S, B, eigvals_only=True)
+    return np.log1p(ratios[ratios > 1e-2]).sum() / 2
+
+
+@wrong("gaussian_information", "coordinates_do_not_matter")
+def ratios_of_eigenvalues(S, B):
+    return np.log1p(np.linalg.eigvalsh(S) / np.linalg.eigvalsh(B)).sum() / 2
 
 
 # --- cheapest_noise ------------------------------------------------------------------------------
@@ -187,6 +214,29 @@ def a_little_noise_everywhere(S, v):
     return turned(root * root.sum() / (2 * v), vectors)
 
 
+@wrong("cheapest_noise", "what_never_varies_needs_no_noise")
+def roots_of_rounding_errors(S, v):
+    variances, vectors = np.linalg.eigh(S)
+    return turned(np.sqrt(variances) * np.sqrt(variances).sum() / (2 * v), vectors)
+
+
+@wrong("cheapest_noise", "noise_has_the_units_of_a_variance")
+def small_variances_taken_for_zero(S, v):
+    variances, vectors = axes(S)
+    root = np.sqrt(np.where(variances > 1e-8, variances, 0))
+    return turned(root * root.sum() / (2 * v), vectors)
+
+
+@wrong("cheapest_noise", "the_target_is_kept")
+def until_the_information_itself_is_v(S, v):
+    root, vectors = np.sqrt(axes(S)[0]), axes(S)[1]
+
+    def told(k):
+        return np.log1p(root / (k * root.sum())).sum() / 2 - v
+
+    return turned(root * root.sum() * optimize.brentq(told, 1e-9, 1e9), vectors)
+
+
 # --- success_bound -------------------------------------------------------------------------------
 
 
@@ -245,6 +295,19 @@ def twice_the_information(v, prior):
     return root_of(2 * v, prior, prior, 1.0, divergence)
 
 
+@wrong("success_bound", "enough_information_is_certainty")
+def certain_where_the_complement_is(v, prior):
+    enough = -np.log(prior)
+    if v >= -np.log(1 - prior):
+        return 1.0
+    return root_of(min(v, 0.999 * enough), prior, prior, 1.0, divergence)
+
+
+@wrong("success_bound", "enough_information_is_certainty")
+def never_quite_certain(v, prior):
+    return min(1 - 1e-9, root_of(v, prior, prior, 1.0, divergence))
+
+
 # --- best_guess_rate -----------------------------------------------------------------------------
 
 
@@ -287,6 +350,17 @@ def noise_without_its_correlations(shift, covariance):
 def all_of_the_noise(shift, covariance):
     s = np.linalg.norm(shift) / np.sqrt(np.trace(covariance) / len(shift))
     return stats.norm.cdf(s / 2)
+
+
+@wrong("best_guess_rate", "coordinates_hide_nothing")
+def roots_of_entries(shift, covariance):
+    return stats.norm.cdf(np.linalg.norm(np.linalg.solve(np.sqrt(np.abs(covariance)), shift)) / 2)
+
+
+@wrong("best_guess_rate", "coordinates_hide_nothing")
+def noise_along_the_move(shift, covariance):
+    along = shift @ covariance @ shift
+    return stats.norm.cdf(shift @ shift / np.sqrt(along) / 2) if along > 0 else 0.5
 
 
 # --- guess_members -------------------------------------------------------------------------------
@@ -338,6 +412,21 @@ def densities_that_underflow(releases, outside, inside, covariance, prior):
     within = stats.multivariate_normal(inside, covariance).pdf(releases)
     without = stats.multivariate_normal(outside, covariance).pdf(releases)
     return np.atleast_1d(prior * within > (1 - prior) * without)
+
+
+@wrong("guess_members", "each_release_is_judged_alone")
+def covariance_of_the_releases(releases, outside, inside, covariance, prior):
+    if len(releases) > len(outside):
+        covariance = np.cov(releases, rowvar=False).reshape(covariance.shape)
+    return nats(releases, outside, inside, covariance) + np.log(prior / (1 - prior)) > 0
+
+
+@wrong("guess_members", "each_release_is_judged_alone")
+def as_many_as_are_expected(releases, outside, inside, covariance, prior):
+    evidence = nats(releases, outside, inside, covariance)
+    found = np.zeros(len(releases), dtype=bool)
+    found[np.argsort(-evidence)[: round(prior * len(releases))]] = True
+    return found
 
 
 # --- clipped_step --------------------------------------------------------------------------------
@@ -418,3 +507,13 @@ def clipped_in_place(gradients, clip_norm, batch_size):
     length = np.linalg.norm(gradients, axis=1, keepdims=True)
     gradients *= clip_norm / np.maximum(length, clip_norm)
     return gradients.sum(axis=0) / batch_size
+
+
+@wrong("clipped_step", "two_alike_are_two")
+def the_same_gradient_once(gradients, clip_norm, batch_size):
+    return shortened(np.unique(gradients, axis=0), clip_norm).sum(axis=0) / batch_size
+
+
+@wrong("clipped_step", "below_the_norm_nothing_is_changed")
+def a_whole_batch(gradients, clip_norm, batch_size):
+    return shortened(gradients, clip_norm).sum(axis=0) / max(1, int(batch_size))

@@ -58,6 +58,22 @@ def users_in_blocks(c, users, width, epsilon):
     return width * np.max(np.add.reduceat(c, starts) / epsilon[users[starts]])
 
 
+@wrong("noise_scale_for_users", "anybody_may_be_the_one_who_decides")
+def weights_made_to_sum_to_one(c, users, width, epsilon):
+    return width * np.max(np.bincount(users, c / c.sum()) / epsilon)
+
+
+@wrong("noise_scale_for_users", "anybody_may_be_the_one_who_decides")
+def the_most_careful_user(c, users, width, epsilon):
+    careful = np.argmin(epsilon)
+    return width * c[users == careful].sum() / epsilon[careful]
+
+
+@wrong("noise_scale_for_users", "anybody_may_be_the_one_who_decides")
+def the_last_user_forgotten(c, users, width, epsilon):
+    return width * max(c[users == user].sum() / epsilon[user] for user in range(users.max()))
+
+
 # --- best_user_weights ---------------------------------------------------------------------------
 
 
@@ -131,6 +147,16 @@ def in_order_of_size(sizes, A):
     return shares(np.minimum(s, root(s, A)))
 
 
+@wrong("best_user_weights", "large_users_alike_are_several")
+def each_size_once(sizes, A):
+    return shares(np.minimum(sizes, root(np.unique(sizes), A)))
+
+
+@wrong("best_user_weights", "large_users_alike_are_several")
+def a_rounded_limit(sizes, A):
+    return shares(np.minimum(sizes, max(1, round(root(sizes, A)))))
+
+
 # --- rows_that_count -----------------------------------------------------------------------------
 
 
@@ -176,6 +202,27 @@ def best_limit_for_discarding(sizes, A):
         return (h / kept) ** 2 + A / kept
 
     return optimize.minimize_scalar(cost, bounds=(0, np.max(sizes)), method="bounded").x
+
+
+@wrong("rows_that_count", "six_digits_are_right_at_every_price")
+def five_digits_after_the_point(sizes, A):
+    def excess(h):
+        return h - A * np.maximum(0, 1 - h / sizes).sum()
+
+    return optimize.bisect(excess, 0, np.max(sizes), xtol=1e-5)
+
+
+@wrong("rows_that_count", "six_digits_are_right_at_every_price")
+def a_fixed_point_that_may_not_be_reached(sizes, A):
+    h = 1.0
+    for _ in range(50):
+        h = (h + A * np.maximum(0, 1 - h / sizes).sum()) / 2
+    return min(max(h, 1e-3), 0.999 * np.max(sizes))
+
+
+@wrong("rows_that_count", "six_digits_are_right_at_every_price")
+def searched_up_to_a_hundred(sizes, A):
+    return min(root(sizes, A), 100.0)
 
 
 # --- gwa_problem ---------------------------------------------------------------------------------
@@ -268,6 +315,28 @@ def product_of_variables(X, users, sigma2, tau):
     return cp.Problem(cp.Minimize(cost), [*limits, C @ X == np.eye(X.shape[1])])
 
 
+@wrong("gwa_problem", "so_it_is_in_other_dimensions")
+def two_coefficients_for_any_number(X, users, sigma2, tau):
+    return program(
+        X, sigma2, lambda C: entries_of_users(C, users, tau), price=lambda b, d: 4 * cp.square(b)
+    )
+
+
+@wrong("gwa_problem", "so_it_is_in_other_dimensions")
+def the_first_user_forgotten(X, users, sigma2, tau):
+    return program(X, sigma2, lambda C: entries_of_users(C, users, tau)[1:])
+
+
+@wrong("gwa_problem", "its_value_is_the_variance")
+def the_norm_of_a_matrix(X, users, sigma2, tau):
+    """The 1-norm of a matrix is that of its heaviest column."""
+
+    def scale(C):
+        return [cp.norm(C[:, users == k], 1) / tau[k] for k in range(len(tau))]
+
+    return program(X, sigma2, scale)
+
+
 # --- cap_contributions ---------------------------------------------------------------------------
 
 
@@ -336,6 +405,32 @@ def rows_in_a_run(users, m, rng):
 def the_same_places_for_all(users, m, rng):
     place = rng.random(len(users))
     return ranked(users, place[ranked(users, np.arange(len(users)))]) < m
+
+
+@wrong("cap_contributions", "no_place_in_the_table_is_better")
+def digits_drawn_with_ties(users, m, rng):
+    return ranked(users, rng.integers(0, 10, len(users))) < m
+
+
+@wrong("cap_contributions", "every_choice_is_equally_likely")
+def a_reservoir_with_a_fair_coin(users, m, rng):
+    kept = np.zeros(len(users), dtype=bool)
+    for user in np.unique(users):
+        own = np.flatnonzero(users == user)
+        chosen = own[:m].copy()
+        for row in own[m:]:
+            if rng.random() < 0.5:
+                chosen[rng.integers(m)] = row
+        kept[chosen] = True
+    return kept
+
+
+@wrong("cap_contributions", "owners_may_have_any_number")
+def owners_counted_from_zero(users, m, rng):
+    kept = np.zeros(len(users), dtype=bool)
+    for user in range(len(np.unique(users))):
+        kept[rng.permutation(np.flatnonzero(users == user))[:m]] = True
+    return kept
 
 
 # --- median_law ----------------------------------------------------------------------------------
@@ -408,6 +503,30 @@ def plain_exponentials(y, users, grid, epsilon):
     return p / p.sum()
 
 
+@wrong("median_law", "odds_are_as_the_scores_are")
+def better_than_inside(y, users, grid, epsilon):
+    below, upto = shares_at(y, users, grid)
+    return law_of(np.maximum(0.5 - upto, below - 0.5), epsilon * (users.max() + 1) / 2)
+
+
+@wrong("median_law", "odds_are_as_the_scores_are")
+def values_drawn_to_the_ends_of_the_grid(y, users, grid, epsilon):
+    score = gap(*shares_at(np.clip(y, grid[0], grid[-1]), users, grid))
+    return law_of(score, epsilon * (users.max() + 1) / 2)
+
+
+@wrong("median_law", "odds_are_as_the_scores_are")
+def below_is_at_most_at_the_point_before(y, users, grid, epsilon):
+    upto = shares_at(y, users, grid)[1]
+    return law_of(gap(np.append(0, upto[:-1]), upto), epsilon * (users.max() + 1) / 2)
+
+
+@wrong("median_law", "odds_are_as_the_scores_are")
+def nobody_is_impossible(y, users, grid, epsilon):
+    p = law_of(gap(*shares_at(y, users, grid)), epsilon * (users.max() + 1) / 2) + 1e-12
+    return p / p.sum()
+
+
 # --- user_epsilon --------------------------------------------------------------------------------
 
 
@@ -471,3 +590,16 @@ def exponentials_of_large_losses(rows, epsilon, delta):
         enough = stats.norm.cdf(mu / 2 - e / mu) - tail <= delta
         low, high = (low, e) if enough else (e, high)
     return high
+
+
+@wrong("user_epsilon", "the_excess_is_delta")
+def square_root_of_the_rows(rows, epsilon, delta):
+    mu = np.sqrt(rows) * shift_of(epsilon, delta)
+    return optimize.brentq(lambda e: gaussian_delta(e, mu) - delta, 0, mu**2 / 2 + 20 * mu)
+
+
+@wrong("user_epsilon", "the_excess_is_delta")
+def by_concentrated_privacy(rows, epsilon, delta):
+    nats = np.log(1 / delta)
+    rho = rows**2 * (np.sqrt(nats + epsilon) - np.sqrt(nats)) ** 2
+    return rho + 2 * np.sqrt(rho * nats)

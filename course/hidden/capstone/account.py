@@ -36,7 +36,12 @@ def what_was_refused_costs_nothing(answer: Answer, rng: Generator) -> bool:
 def decimals_fill_a_budget_exactly(answer: Answer, rng: Generator) -> bool:
     """Amounts that add up to the budget as decimals are granted to the last one."""
     fine = []
-    for budget, amounts in ((0.3, [0.1] * 3), (0.8, [0.1] * 8), (1.1, [0.7, 0.3, 0.1])):
+    for budget, amounts in (
+        (0.3, [0.1] * 3),
+        (0.8, [0.1] * 8),
+        (1.1, [0.7, 0.3, 0.1]),
+        (1.001, [1, 0.001]),
+    ):
         asked = [[amount] for amount in amounts]
         fine.append(all(verdicts(answer, [budget], [0], asked)))
         thirds = [[amount / 2] * 2 for amount in amounts]  # the same on two records
@@ -48,7 +53,25 @@ def decimals_fill_a_budget_exactly(answer: Answer, rng: Generator) -> bool:
 def a_millionth_too_much_is_refused(answer: Answer, rng: Generator) -> bool:
     """A millionth of a nat above what is left is refused."""
     asked = [[0.1], [0.1], [0.100001], [0.1], [0.000001]]
-    return verdicts(answer, [0.3], [0], asked) == [True, True, False, True, False]
+    here = verdicts(answer, [0.3], [0], asked) == [True, True, False, True, False]
+    much = verdicts(answer, [40.0], [0], [[39.9], [0.100001], [0.1], [0.000001]])
+    return here and much == [True, False, True, False]
+
+
+@hidden("granted_releases")
+def people_may_own_nothing(answer: Answer, rng: Generator) -> bool:
+    """People who own no record are asked for nothing, wherever they stand in the list."""
+    asked = np.full((3, 3), 0.5)
+    return verdicts(answer, [0.1, 2.0, 0.1, 1.0, 0.1], [3, 1, 1], asked) == [True, True, False]
+
+
+@hidden("granted_releases")
+def the_account_book_is_a_copy(answer: Answer, rng: Generator) -> bool:
+    """Budgets and requests that were handed in are as they were."""
+    budgets, owner, asked = np.array([1.0, 3.0]), np.array([1, 0, 1]), np.full((4, 3), 0.5)
+    before = budgets.copy(), asked.copy()
+    answer(budgets, owner, asked)
+    return bool(np.array_equal(budgets, before[0]) and np.array_equal(asked, before[1]))
 
 
 @hidden("granted_releases")

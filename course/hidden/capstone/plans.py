@@ -51,11 +51,22 @@ def every_plan_keeps_its_promise_exactly(answer: Answer, rng: Generator) -> bool
 def no_choice_of_people_does_better(answer: Answer, rng: Generator) -> bool:
     """No group of people with equal weights has a smaller error, and one has this error."""
     fine = []
-    for spread in (0.0, 3.0, 60.0):
-        budgets = rng.choice([0.1, 0.5, 1.0, 2.0, 5.0], 8)
+    few = rng.permutation(np.array([0.1, 0.1, 0.1, 0.1, 0.2, 0.2, 5.0, 6.0]))
+    some = [rng.choice([0.1, 0.5, 1.0, 2.0, 5.0], 8) for _ in range(3)]
+    some += [rng.uniform(0.1, 5, 8) for _ in range(3)]
+    for budgets, spread in zip([few, *some], (0.0, 0.0, 3.0, 60.0) * 2, strict=False):
         errors = [_error(budgets, w / w.sum(), 2, 9.0, spread) for w in _subsets(8)]
         fine.append(bool(np.isclose(answer(budgets, 2, 9.0, spread)[1], min(errors))))
     return all(fine)
+
+
+@hidden("errors_of_plans")
+def budgets_keep_their_order(answer: Answer, rng: Generator) -> bool:
+    """The budgets that were handed in are as they were, each at its place."""
+    budgets = rng.uniform(0.1, 5, 9)
+    before = budgets.copy()
+    answer(budgets, 2, 9.0, 0.5)
+    return bool(np.array_equal(budgets, before))
 
 
 @hidden("errors_of_plans")

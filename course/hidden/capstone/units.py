@@ -30,17 +30,20 @@ def a_row_does_not_know_the_others(answer: Answer, rng: Generator) -> bool:
 @hidden("rows_on_domain")
 def steps_stay_even(answer: Answer, rng: Generator) -> bool:
     """Halfway between two rows stays halfway, and the middle of the bounds is one half."""
-    X = table(rng, 2)
-    middle, center = answer(X.mean(axis=0)[None], BOUNDS), answer(BOUNDS.mean(axis=1)[None], BOUNDS)
-    ends = np.mean(answer(X, BOUNDS), axis=0)
-    return bool(np.allclose(middle[0], ends) and np.allclose(center, 0.5))
+    X, center = table(rng, 20), answer(BOUNDS.mean(axis=1)[None], BOUNDS)
+    middles, found = answer((X[::2] + X[1::2]) / 2, BOUNDS), np.asarray(answer(X, BOUNDS))
+    between = np.allclose(middles, (found[::2] + found[1::2]) / 2)
+    return bool(between and np.allclose(center, 0.5))
 
 
 @hidden("rows_on_domain")
 def what_is_outside_is_refused(answer: Answer, rng: Generator) -> bool:
     """One entry outside of its own column's bounds, on either side, is a ValueError."""
     fine = []
-    for column, value in ((0, 17.9), (0, 101.0), (1, -41.0), (1, 100.0), (2, 999.0), (2, np.inf)):
+    just = BOUNDS + np.array([-1, 1]) * 1e-10 * np.ptp(BOUNDS, axis=1)[:, None]
+    cases = [(0, 17.9), (0, 101.0), (1, -41.0), (1, 100.0), (2, 999.0), (2, np.inf), (2, -np.inf)]
+    cases += [(column, value) for column in range(3) for value in just[column]]
+    for column, value in cases:
         X = table(rng)
         X[rng.integers(20), column] = value
         fine.append(_refused(answer, X, BOUNDS))
@@ -104,3 +107,12 @@ def nobody_at_the_low_ends_owes_a_slope(answer: Answer, rng: Generator) -> bool:
     low = BOUNDS[:, 0][None]
     founds = [answer(rng.normal(size=3), BOUNDS, Y_BOUNDS) for _ in range(3)]
     return bool(np.ptp([_predicted(found, low)[0] for found in founds]) < 1e-8)
+
+
+@hidden("coefficients_in_units")
+def what_was_handed_in_stays(answer: Answer, rng: Generator) -> bool:
+    """Coefficients and bounds that were handed in are as they were."""
+    theta, bounds = rng.normal(size=3), BOUNDS.copy()
+    before = theta.copy()
+    answer(theta, bounds, Y_BOUNDS)
+    return bool(np.array_equal(theta, before) and np.array_equal(bounds, BOUNDS))

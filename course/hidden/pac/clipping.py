@@ -1,10 +1,18 @@
 """A clipped step: nobody moves it further than allowed."""
 
+from typing import Any
+
 import numpy as np
 from numpy.random import Generator
 
 from pdpbook.exercises.pac import hidden
 from pdpbook.exercises.properties import Answer
+
+
+def _moved(answer: Answer, rest: Any, person: Any) -> Any:
+    """How far somebody who joins moves the step."""
+    here, there = answer(np.vstack([rest, person[None]]), 0.7, 5), answer(rest, 0.7, 5)
+    return np.asarray(here) - np.asarray(there)
 
 
 @hidden("clipped_step")
@@ -13,7 +21,7 @@ def nobody_moves_it_further_than_allowed(answer: Answer, rng: Generator) -> bool
     fine = []
     rest, other = rng.normal(size=(6, 4)), rng.normal(size=4)
     for person in (other / 100, other, 1e4 * other, -1e4 * rest.sum(axis=0)):
-        move = answer(np.vstack([rest, person[None]]), 0.7, 5) - answer(rest, 0.7, 5)
+        move = _moved(answer, rest, person)
         fine.append(bool(np.linalg.norm(move) <= 0.7 / 5 * (1 + 1e-9)))
     return all(fine)
 
@@ -22,7 +30,7 @@ def nobody_moves_it_further_than_allowed(answer: Answer, rng: Generator) -> bool
 def a_loud_person_is_heard_as_far_as_allowed(answer: Answer, rng: Generator) -> bool:
     """Somebody with a huge gradient moves the step just as far as allowed, in their direction."""
     rest, person = rng.normal(size=(6, 4)), 1e3 * rng.normal(size=4)
-    move = answer(np.vstack([rest, person[None]]), 0.7, 5) - answer(rest, 0.7, 5)
+    move = _moved(answer, rest, person)
     return bool(np.allclose(move, 0.7 / 5 * person / np.linalg.norm(person), atol=1e-9))
 
 
@@ -50,7 +58,7 @@ def below_the_norm_nothing_is_changed(answer: Answer, rng: Generator) -> bool:
     gradients = rng.normal(size=(6, 4))
     longest = float(np.linalg.norm(gradients, axis=1).max())
     fine = []
-    for batch in (3, 6, 50):
+    for batch in (0.5, 2.5, 3, 6, 50):
         wanted = gradients.sum(axis=0) / batch
         fine.append(bool(np.allclose(answer(gradients, 1.01 * longest, batch), wanted)))
     return all(fine)
@@ -62,3 +70,11 @@ def a_gradient_of_zero_is_absent(answer: Answer, rng: Generator) -> bool:
     gradients = 2 * rng.normal(size=(5, 3))
     more = np.vstack([gradients, np.zeros((2, 3))])
     return bool(np.allclose(answer(more, 1.0, 4), answer(gradients, 1.0, 4)))
+
+
+@hidden("clipped_step")
+def two_alike_are_two(answer: Answer, rng: Generator) -> bool:
+    """Twice the same people move the step twice as far, to the last one."""
+    gradients = 2 * rng.normal(size=(4, 3))
+    once, twice = answer(gradients, 1.0, 3), answer(np.repeat(gradients, 2, axis=0), 1.0, 3)
+    return bool(np.allclose(twice, 2 * np.asarray(once)))

@@ -55,15 +55,16 @@ def it_agrees_with_all_halves_of_a_small_pool(answer: Answer, rng: Generator) ->
 
 @hidden("half_covariance", draws=True)
 def it_is_right_on_average_for_two_draws(answer: Answer, rng: Generator) -> bool:
-    """On average it is neither too small nor too large, even from two draws."""
+    """On average it is neither too small nor too large, even from two draws or three."""
     games = 250
-    found = [
-        np.sum(answer(lambda members: np.array([float(members[0])]), 1, 2, rng))
-        for _ in range(games)
-    ]  # the variance of a fair coin is 1/4: one half if the two draws differ, else nothing
-    differ = 2 * float(np.sum(found))
+    two, three = (
+        [np.sum(answer(lambda half: half[:1].astype(float), 1, k, rng)) for _ in range(games)]
+        for k in (2, 3)
+    )  # the variance of a fair coin is 1/4: one half if two draws differ, else nothing
+    differ = 2 * float(np.sum(two))
     whole = abs(differ - round(differ)) < 1e-6 and 0 <= round(differ) <= games
-    return bool(whole and stats.binomtest(round(differ), games).pvalue > ALARM)
+    near = abs(np.mean(three) - 0.25) < 0.1  # Hoeffding: but for 4 in 10^9 games, at most
+    return bool(near and whole and stats.binomtest(round(differ), games).pvalue > ALARM)
 
 
 @hidden("half_covariance")

@@ -46,6 +46,15 @@ def many_coordinates_are_no_overflow(answer: Answer, rng: Generator) -> bool:
     return bool(np.isclose(answer(100 * np.eye(300), np.eye(300)), 300 * one))
 
 
+@hidden("gaussian_information")
+def a_little_variance_tells_a_little(answer: Answer, rng: Generator) -> bool:
+    """An output that hardly varies tells half of what its variances are beside those of noise."""
+    S, B = covariance(rng, 4), covariance(rng, 4)
+    share = 1e-3 / float(np.trace(np.linalg.solve(B, S)))
+    found = [answer(k * share * S, B) for k in (1.0, 1e-3)]
+    return bool(np.allclose(found, [5e-4, 5e-7], rtol=1e-3, atol=0))
+
+
 # --- cheapest_noise -------------------------------------------------------------------------------
 
 
@@ -91,18 +100,24 @@ def noise_turns_with_the_output(answer: Answer, rng: Generator) -> bool:
 
 @hidden("cheapest_noise")
 def noise_has_the_units_of_a_variance(answer: Answer, rng: Generator) -> bool:
-    """An output in units ten times as small gets the same noise in those units."""
-    S = covariance(rng, 3)
-    one, two = np.asarray(answer(S, 0.2)), np.asarray(answer(100 * S, 0.2))
-    return bool(np.allclose(two, 100 * one, atol=1e-3 * np.trace(one)))
+    """An output in much smaller or larger units gets the same noise in those units."""
+    S, fine = covariance(rng, 3), []
+    one = np.asarray(answer(S, 0.2))
+    for unit in (100.0, 1e-8):
+        other = np.asarray(answer(unit * S, 0.2)) / unit
+        fine.append(bool(np.allclose(other, one, atol=1e-3 * np.trace(one))))
+    return all(fine)
 
 
 @hidden("cheapest_noise")
 def what_never_varies_needs_no_noise(answer: Answer, rng: Generator) -> bool:
     """A direction in which the output never varies gets no noise, and the others what they need."""
-    S, v, Q = covariance(rng, 2), 0.4, rotation(rng, 4)
-    wide = Q[:, :2] @ S @ Q[:, :2].T  # the last two columns of Q are never moved
-    B = np.asarray(answer(wide, v))
-    bare, kept = Q[:, 2:].T @ B @ Q[:, 2:], Q[:, :2].T @ B @ Q[:, :2]
-    quiet = np.allclose(bare, 0, atol=1e-5 * np.trace(kept))
-    return bool(quiet and abs(_exposure(S, kept) - v) <= 1e-4 * v)
+    fine = []
+    for d in (1, 1, 2, 2, 3, 3):
+        S, v, Q = covariance(rng, d), 0.4, rotation(rng, 5)
+        wide = Q[:, :d] @ S @ Q[:, :d].T  # the last columns of Q are never moved
+        B = np.asarray(answer(wide, v))
+        bare, kept = Q[:, d:].T @ B @ Q[:, d:], Q[:, :d].T @ B @ Q[:, :d]
+        quiet = np.allclose(bare, 0, atol=1e-5 * np.trace(kept))
+        fine.append(bool(quiet and abs(_exposure(S, kept) - v) <= 1e-4 * v))
+    return all(fine)

@@ -28,10 +28,14 @@ def the_likelier_answer_is_right_that_often(answer: Answer, rng: Generator) -> b
 @hidden("best_guess_rate")
 def coordinates_hide_nothing(answer: Answer, rng: Generator) -> bool:
     """Other coordinates, for move and noise alike, make nobody easier to find."""
-    noise = covariance(rng, 3)
-    move = with_one_moved(rng, noise)
-    A = rng.normal(size=(3, 3)) + 3 * np.eye(3)
-    return bool(np.isclose(answer(A @ move, A @ noise @ A.T), answer(move, noise), atol=1e-8))
+    fine = []
+    for _ in range(6):
+        noise = covariance(rng, 3)
+        move, A = with_one_moved(rng, noise), rng.normal(size=(3, 3)) + 3 * np.eye(3)
+        far = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(noise), move))
+        found = answer(move, noise), answer(A @ move, A @ noise @ A.T)
+        fine.append(bool(np.allclose(found, answer(np.array([far]), np.eye(1)), atol=1e-8)))
+    return all(fine)
 
 
 @hidden("best_guess_rate")
@@ -108,3 +112,16 @@ def a_release_far_away_is_judged_too(answer: Answer, rng: Generator) -> bool:
     releases, one = np.array([[400.0], [-400.0]]), np.array([[1.0]])
     found = answer(releases, np.array([0.0]), np.array([1.0]), one, 0.5)
     return bool(found[0] and not found[1])
+
+
+@hidden("guess_members")
+def each_release_is_judged_alone(answer: Answer, rng: Generator) -> bool:
+    """A guess about one release does not depend on the others."""
+    outside, inside, noise = game(rng)
+    releases = outside + 2 * rng.normal(size=(80, 3))
+    for prior in (0.2, 0.9):
+        alone = [bool(answer(one[None], outside, inside, noise, prior)[0]) for one in releases]
+        together = np.asarray(answer(releases, outside, inside, noise, prior))
+        if not np.array_equal(alone, together):
+            return False
+    return True

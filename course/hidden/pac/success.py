@@ -35,7 +35,8 @@ def all_of_the_information_is_used(answer: Answer, rng: Generator) -> bool:
 @hidden("success_bound")
 def enough_information_is_certainty(answer: Answer, rng: Generator) -> bool:
     """Enough information makes the bound 1, and no more than that."""
-    return all(abs(answer(v, prior) - 1) < 1e-9 for v, prior in ((0.7, 0.5), (9.0, 0.8)))
+    enough = ((0.7, 0.5), (9.0, 0.8), (0.23, 0.8), (0.5, 0.8), (0.11, 0.9), (2.5, 0.9))
+    return all(abs(answer(v, prior) - 1) < 2e-10 for v, prior in enough)
 
 
 @hidden("success_bound")

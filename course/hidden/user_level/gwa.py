@@ -76,3 +76,18 @@ def twice_the_budgets_are_a_quarter_of_the_noise(answer: Answer, rng: Generator)
     X, users, tau = design(rng)
     (_, one), (_, two) = (solve(answer(X, users, 0.0, k * tau)) for k in (1, 2))
     return bool(np.isclose(one, 4 * two, rtol=1e-5))
+
+
+@hidden("gwa_problem")
+def so_it_is_in_other_dimensions(answer: Answer, rng: Generator) -> bool:
+    """One coefficient or three, rows in small units, and any user may be the one who limits it."""
+    fine = []
+    for d, careful in ((1, 0), (3, 4)):
+        X, users, tau = design(rng)
+        X = 0.05 * np.column_stack([X, rng.normal(size=12)])[:, :d]
+        tau[careful] /= 30
+        C, value = solve(answer(X, users, 0.2, tau))
+        least = _lower_bound(X, users, 0.2, tau)
+        same = np.isclose(value, _variance(C, users, 0.2, tau), rtol=1e-5)
+        fine.append(bool(same and value <= least * (1 + 1e-5)))
+    return all(fine)

@@ -15,7 +15,7 @@ def _loss(p: Any, q: Any) -> float:
 
 def _bad_pair(answer: Answer, epsilon: float) -> tuple[Any, Any]:
     """One user goes from the left end to the right, all others are between the first two points."""
-    grid = np.append(-1.0, np.arange(1.0, 3001.0))
+    grid = np.append(-1.0, np.arange(1.0, 401.0))
     users = np.arange(5)
     left, right = np.array([-1.0, 0, 0, 0, 0]), np.array([9999.0, 0, 0, 0, 0])
     return answer(left, users, grid, epsilon), answer(right, users, grid, epsilon)
@@ -36,6 +36,27 @@ def no_user_loses_more_than_epsilon(answer: Answer, rng: Generator) -> bool:
 def the_promise_is_used_up(answer: Answer, rng: Generator) -> bool:
     """On some neighbors and a fine grid hardly anything is left of the promise."""
     return all(_loss(*_bad_pair(answer, epsilon)) >= 0.99 * epsilon for epsilon in (0.5, 1.0))
+
+
+def _score(y: Any, users: Any, point: float) -> float:
+    """Distance of one half from what is below a point and what is up to it."""
+    own = [y[users == user] for user in range(np.max(users) + 1)]
+    below, upto = (np.mean([f(v, point).mean() for v in own]) for f in (np.less, np.less_equal))
+    return float(max(0.0, below - 0.5, 0.5 - upto))
+
+
+@hidden("median_law")
+def odds_are_as_the_scores_are(answer: Answer, rng: Generator) -> bool:
+    """The odds of points are as their scores, also where values lie between or beyond the grid."""
+    y, users, _ = values(rng)
+    fine = []
+    grids = [0.5, 2, 3.5, 4, 6.5], [-1.0, 3, 4, 5, 30], [6.5, 9, 12], [-9.0, -4, 1.5]
+    for grid in map(np.array, grids):
+        for values_now in (y, np.where(users < 3, 4.0, y)):
+            scores = np.array([_score(values_now, users, z) for z in grid])
+            found = np.log(answer(values_now, users, grid, 30.0))
+            fine.append(bool(np.allclose(found - found[0], -75.0 * (scores - scores[0]))))
+    return all(fine)
 
 
 @hidden("median_law")

@@ -55,3 +55,16 @@ def rows_may_be_shuffled(answer: Answer, rng: Generator) -> bool:
     order = np.argsort(users)
     one, two = answer(c, users, 2.0, epsilon), answer(c[order], users[order], 2.0, epsilon)
     return bool(np.isclose(one, two))
+
+
+@hidden("noise_scale_for_users")
+def anybody_may_be_the_one_who_decides(answer: Answer, rng: Generator) -> bool:
+    """Whoever has most weight for their budget decides; weights need not sum to 1."""
+    c, users, _ = rows(rng)
+    weight = np.bincount(users, 3 * c)
+    fine = []
+    for one in range(len(weight)):
+        asked = rng.uniform(0.5, 1, len(weight))  # how much noise each would need
+        asked[one] = 2.0
+        fine.append(bool(np.isclose(answer(3 * c, users, 1.5, weight / asked), 3.0)))
+    return all(fine)

@@ -4,10 +4,25 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import optimize
 
 from pdpbook.exercises.properties import Answer
 from pdpbook.exercises.user_level import crowds, hidden, objective
 from pdpbook.gwa.program import load_cvxpy
+
+
+def _counted(h: float, sizes: Any) -> float:
+    return float(np.minimum(sizes, h).sum())
+
+
+def _excess(h: float, sizes: Any, A: float) -> float:
+    """What a limit costs beyond its value A / n_h, in units of h / n_h^2; it rises with h."""
+    return float(h - A * np.maximum(0, 1 - h / sizes).sum())
+
+
+def _root(sizes: Any, A: float) -> float:
+    return float(optimize.brentq(_excess, 0, np.max(sizes), args=(sizes, A), xtol=1e-14))
+
 
 # --- best_user_weights ----------------------------------------------------------------------------
 
@@ -65,11 +80,18 @@ def users_may_be_shuffled(answer: Answer, rng: Generator) -> bool:
     return bool(np.allclose(there, here[order], atol=1e-2))
 
 
+@hidden("best_user_weights")
+def large_users_alike_are_several(answer: Answer, rng: Generator) -> bool:
+    """Several users of the same size are several, and the limit need not be a whole number."""
+    fine = []
+    for s in (np.array([9, 60, 1, 60, 60, 4, 1, 60, 9]), np.array([3, 3, 1, 40, 3, 2])):
+        A = float(rng.uniform(0.5, 0.6) * (8 if len(s) == 9 else 1))
+        least = A / _counted(_root(s, A), s)
+        fine.append(objective(answer(s, A), s, A) <= least * (1 + 1e-5))
+    return all(fine)
+
+
 # --- rows_that_count ------------------------------------------------------------------------------
-
-
-def _counted(h: float, sizes: Any) -> float:
-    return float(np.minimum(sizes, h).sum())
 
 
 @hidden("rows_that_count")
@@ -101,3 +123,14 @@ def company_never_lowers_h(answer: Answer, rng: Generator) -> bool:
     h = float(answer(s, A))
     large, small = float(answer(np.append(s, 10**9), A)), float(answer(np.append(s, 1), A))
     return bool(large > h * 1.01 and np.isclose(small, h, rtol=1e-5))
+
+
+@hidden("rows_that_count")
+def six_digits_are_right_at_every_price(answer: Answer, rng: Generator) -> bool:
+    """It is right to six digits at any price, from very low to very high, and with equal users."""
+    fine = []
+    for s in (np.array([3, 7, 7, 7, 2, 40, 40]), np.full(20, 30), 10 * np.arange(1, 300)):
+        for A in 10.0 ** rng.uniform(-4, 4, 4):
+            h = float(answer(s, A))
+            fine.append(_excess(h * (1 - 2e-6), s, A) < 0 < _excess(h * (1 + 2e-6), s, A))
+    return all(fine)
