@@ -27,7 +27,7 @@ def the_radius_has_its_law(answer: Answer, rng: Generator) -> bool:
 @hidden("sample_l2_laplace", draws=True)
 def lengths_are_right_in_many_dimensions(answer: Answer, rng: Generator) -> bool:
     """In twenty dimensions, too, lengths follow their law, and are not a percent off on average."""
-    d, eta, size = 20, 1.5, 20_000
+    d, eta, size = 20, 1.5, 40_000
     radius = np.linalg.norm(answer(d, eta, size, rng), axis=1)
     law, total = stats.gamma(d, scale=1 / eta), stats.gamma(d * size, scale=1 / eta)
     mean = 2 * min(total.cdf(radius.sum()), total.sf(radius.sum()))
