@@ -13,6 +13,8 @@ import pandas as pd
 from scipy import integrate, linalg, optimize, sparse, special, stats
 from sklearn.linear_model import Ridge
 
+from pdpbook.per_instance import ops_epsilon
+
 
 @dataclass(frozen=True)
 class Right:
@@ -169,6 +171,102 @@ def by_inverse_beta_functions(hits_p, draws_p, hits_q, draws_q, alarm):
     return float(np.log(low / high)) if low > high else 0.0
 
 
+@right("foundations", "truth_probability")
+def budgets_in_lists(epsilon):
+    def each(part):
+        return [each(one) for one in part] if isinstance(part, list) else 1 / (1 + math.exp(-part))
+
+    return each(np.asarray(epsilon, dtype=float).tolist())
+
+
+@right("foundations", "sample_l2_laplace")
+def a_simplex_with_signs(d, eta, size, rng):
+    u = np.sqrt(rng.dirichlet(np.full(d, 0.5), size)) * rng.choice([-1, 1], (size, d))
+    return (rng.gamma(d, 1 / eta, (size, 1)) * u).tolist()
+
+
+@right("foundations", "sample_l2_laplace")
+def lengths_from_the_normal_ones(d, eta, size, rng):
+    """The length of a normal vector says nothing of its direction, so it may be transformed."""
+    z = rng.normal(size=(size, d))
+    square = np.sum(z**2, axis=1, keepdims=True)
+    return z / np.sqrt(square) * stats.gamma.isf(stats.chi2.sf(square, d), d) / eta
+
+
+right("foundations", "squared_error_of_noise")(lambda d, eta: special.poch(d, 2) / eta**2)
+
+
+@right("foundations", "squared_error_of_noise")
+def an_integral(d, eta):
+    def density(r):
+        return math.exp((d + 1) * math.log(r) - r - math.lgamma(d)) if r > 0 else 0.0
+
+    return integrate.quad(density, 0, 5 * d + 100, points=[d], limit=500)[0] / eta**2
+
+
+@right("foundations", "weighted_ridge")
+def by_a_search(X, y, weights, lam):
+    def objective(theta):
+        return np.sum(weights * (y - X @ theta) ** 2) + lam * theta @ theta
+
+    def slope(theta):
+        return 2 * (lam * theta - X.T @ (weights * (y - X @ theta)))
+
+    H = 2 * (X.T @ (weights[:, None] * X) + lam * np.eye(X.shape[1]))
+    start = np.zeros(X.shape[1])
+    kind = {"method": "trust-exact", "options": {"gtol": 1e-9 * (1 + lam)}}
+    return optimize.minimize(objective, start, jac=slope, hess=lambda _: H, **kind).x
+
+
+@right("foundations", "weighted_ridge")
+def by_singular_values_of_weighted_rows(X, y, weights, lam):
+    root = np.sqrt(weights)
+    U, s, V = np.linalg.svd(root[:, None] * X, full_matrices=False)
+    return pd.Series(V.T @ (s / (s**2 + lam) * (U.T @ (root * y))))
+
+
+@right("foundations", "privacy_profile")
+def by_a_linear_program(p, q, epsilon):
+    e = np.exp(epsilon)
+    return max(-optimize.linprog(-(a - e * b), bounds=(0, 1)).fun for a, b in ((p, q), (q, p)))
+
+
+@right("foundations", "worst_event")
+def by_logarithms(p, q, epsilon):
+    with np.errstate(all="ignore"):
+        return np.log(p) - np.log(q) > epsilon
+
+
+@right("foundations", "worst_event")
+def a_list_of_verdicts(p, q, epsilon):
+    return [bool(a * math.exp(-epsilon) > b) for a, b in zip(p, q, strict=True)]
+
+
+@right("foundations", "epsilon_lower_bound")
+def an_alarm_for_independent_sides(hits_p, draws_p, hits_q, draws_q, alarm):
+    """Both bounds hold with a chance of 1 - alarm, as the counts are independent."""
+    each = -math.expm1(math.log1p(-alarm) / 2)
+    return by_binomial_tails(hits_p, draws_p, hits_q, draws_q, each, each)
+
+
+@right("foundations", "epsilon_lower_bound")
+def an_alarm_in_unequal_parts(hits_p, draws_p, hits_q, draws_q, alarm):
+    return by_binomial_tails(hits_p, draws_p, hits_q, draws_q, 0.4 * alarm, 0.6 * alarm)
+
+
+def by_binomial_tails(hits_p, draws_p, hits_q, draws_q, first, second):
+    low, high = 0.0, 1.0
+    if hits_p > 0:
+        low = (
+            special.bdtri(hits_p - 1, draws_p, 1 - first)
+            if first > 1e-9
+            else special.betaincinv(hits_p, draws_p - hits_p + 1, first)
+        )
+    if hits_q < draws_q:
+        high = special.bdtri(hits_q, draws_q, second)
+    return max(0.0, math.log(low / high)) if low > 0 else 0.0
+
+
 # --- personalized --------------------------------------------------------------------------------
 
 
@@ -205,6 +303,59 @@ def one_at_a_time(epsilon, t):
     return np.array(kept)
 
 
+@right("personalized", "furthest_move")
+def by_singular_values_of_the_crowd(weights, lam, d):
+    """No fit is longer than the largest s / (s**2 + lam), which is half of 1 / sqrt(lam)."""
+    length = min(0.5 / math.sqrt(lam), math.sqrt(d) / lam)
+    bound = 2 * math.sqrt(d) / lam * (1 + math.sqrt(d) * length)
+    return [min(w * bound, 2 * length) for w in weights]
+
+
+@right("personalized", "worst_neighbor")
+def by_updates_of_rank_one(X, y, weights, i, lam):
+    others = np.arange(len(y)) != i
+    A, b, w = X[others], y[others], weights[others]
+    G = np.linalg.inv(A.T @ (w[:, None] * A) + lam * np.eye(X.shape[1]))
+    H = np.linalg.inv(X.T @ (weights[:, None] * X) + lam * np.eye(X.shape[1]))
+    without, fit = G @ A.T @ (w * b), H @ X.T @ (weights * y)
+    rows, best = np.array(list(product([0.0, 1.0], repeat=X.shape[1]))), (-1.0, None, None)
+    for label in (-1, 1):
+        lever = np.sum(rows @ G * rows, axis=1)
+        step = weights[i] * (label - rows @ without) / (1 + weights[i] * lever)
+        moves = np.linalg.norm(without + step[:, None] * (rows @ G) - fit, axis=1)
+        k = int(np.argmax(moves))
+        best = max(best, (moves[k], k, label), key=lambda one: one[0])
+    return rows[best[1]].tolist(), best[2]
+
+
+right("personalized", "noise_reach")(lambda eta, d, chance: special.gammainccinv(d, chance) / eta)
+
+
+@right("personalized", "noise_reach")
+def by_a_root_of_the_logarithm(eta, d, chance):
+    def over(r):
+        return stats.gamma.logsf(r, d) - math.log(chance)
+
+    return optimize.brentq(over, 0, 1000 + 10 * d, xtol=1e-12, rtol=1e-14) / eta
+
+
+@right("personalized", "chance_to_be_kept")
+def one_budget_after_another(epsilon, t):
+    def chance(one):
+        return 1.0 if one >= t else math.exp(one - t) * math.expm1(-one) / math.expm1(-t)
+
+    return [chance(one) for one in epsilon]
+
+
+@right("personalized", "worst_pair")
+def one_coordinate_after_another(d, scale):
+    z = np.zeros(d)
+    for _ in range(500):
+        for j in range(d):
+            z[j] = np.clip((scale - z.sum() + z[j]) / 2, 0, 1)
+    return [[[1] * d, -1], [z.tolist(), 1]]
+
+
 # --- per_instance --------------------------------------------------------------------------------
 
 
@@ -222,7 +373,8 @@ def from_singular_values(X, lam):
 
 @right("per_instance", "private_eigenvalue_bound")
 def by_singular_values(X, epsilon, beta, rng):
-    smallest = linalg.svdvals(X)[-1] ** 2
+    d = X.shape[1]  # with fewer people than features, rows of zeros make up for the rest
+    smallest = linalg.svdvals(np.vstack([X, np.zeros((d, d))]))[-1] ** 2
     noise = (rng.exponential() - rng.exponential()) / epsilon
     return np.maximum(smallest + noise + np.log(2 * beta) / epsilon, 0)
 
@@ -232,6 +384,69 @@ def by_the_quantile_of_the_noise(X, epsilon, beta, rng):
     law = stats.laplace(scale=1 / epsilon)
     noise = law.ppf(rng.random()) - law.isf(beta)
     return max(0.0, float(np.linalg.eigvalsh(X.T @ X).min() + noise))
+
+
+@right("per_instance", "leverages")
+def by_singular_values_of_rows(X, lam):
+    U, s, _ = np.linalg.svd(X, full_matrices=False)
+    return pd.Series(U**2 @ (s**2 / (s**2 + lam)))
+
+
+@right("per_instance", "fits_without_each")
+def a_stack_of_equations(X, y, lam):
+    H = X.T @ X + lam * np.eye(X.shape[1])
+    left = H - X[:, :, None] * X[:, None, :]
+    return np.linalg.solve(left, (X.T @ y - y[:, None] * X)[..., None])[..., 0].tolist()
+
+
+@right("per_instance", "loss_at_release")
+def by_the_residual_alone(theta, X, y, i, lam, gamma):
+    others = np.arange(len(y)) != i
+    A, b = X[others], y[others]
+    H = A.T @ A + lam * np.eye(X.shape[1])
+    leverage = X[i] @ np.linalg.solve(H, X[i])
+    residual = y[i] - X[i] @ np.linalg.solve(H, A.T @ b)
+    v = y[i] - np.asarray(theta) @ X[i]
+    return (gamma * (v**2 - residual**2 / (1 + leverage)) - np.log1p(leverage)) / 2
+
+
+@right("per_instance", "delta_both_ways")
+def by_a_fine_grid(epsilon, leverage, scaled_residual):
+    spread = math.sqrt(leverage)
+    v = scaled_residual / (1 + leverage) - 9 * spread, scaled_residual + 9 * spread
+    v = np.linspace(*v, 100_001)
+    p = stats.norm.pdf(v, scaled_residual, spread)
+    q = stats.norm.pdf(v, scaled_residual / (1 + leverage), spread / math.sqrt(1 + leverage))
+    e = math.exp(epsilon)
+    return [np.trapezoid(np.maximum(one, 0), v) for one in (p - e * q, q - e * p)]
+
+
+@right("per_instance", "most_exposed_people")
+def sorted_after_refits(X, y, lam, gamma, delta, k):
+    losses = []
+    for i in range(len(y)):
+        A, b = np.delete(X, i, axis=0), np.delete(y, i)
+        H = A.T @ A + lam * np.eye(X.shape[1])
+        off = abs(y[i] - X[i] @ np.linalg.solve(H, A.T @ b))
+        lever = X[i] @ np.linalg.solve(H, X[i])
+        losses.append(float(ops_epsilon(delta, lever, math.sqrt(gamma) * off)))
+    return sorted(range(len(y)), key=lambda i: -losses[i])[:k]
+
+
+@right("per_instance", "private_eigenvalue_bound")
+def cut_off_twice(X, epsilon, beta, rng):
+    """Both cuts are one, as what is subtracted is above 0."""
+    noisy = max(0.0, np.linalg.eigvalsh(X.T @ X)[0] + rng.laplace(0, 1 / epsilon))
+    return np.array(max(0.0, noisy - stats.laplace.isf(beta, scale=1 / epsilon)))
+
+
+@right("per_instance", "accuse")
+def by_a_chance_for_each_release(theta, X, y, x, label, lam, gamma, alarm):
+    H = X.T @ X + lam * np.eye(len(x))
+    spread = math.sqrt(x @ np.linalg.solve(H, x) / gamma)
+    off, v = label - x @ np.linalg.solve(H, X.T @ y), np.abs(label - theta @ x)
+    inside = stats.norm.cdf((v - off) / spread) - stats.norm.cdf((-v - off) / spread)
+    return [bool(one <= alarm) for one in inside]
 
 
 # --- user_level ----------------------------------------------------------------------------------

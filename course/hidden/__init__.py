@@ -1,13 +1,24 @@
 """Hidden properties: what is run when an answer is graded, and not while it is written."""
 
 import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from pdpbook import exercises
 
-__all__ = ["ALARM", "ROUNDING", "assignment"]
+__all__ = ["ALARM", "ROUNDING", "assignment", "leaves"]
 
 ALARM = 1e-6  # a right answer may fail a property that draws this often
 ROUNDING = 1e-9  # relative; larger than what a few hundred operations lose
+
+
+def leaves(answer: Callable[..., Any], *given: Any) -> bool:
+    """Whether an answer leaves the arrays that it is given as they were."""
+    before = [np.copy(one) for one in given]
+    answer(*given)
+    return all(np.array_equal(a, b) for a, b in zip(before, given, strict=True))
 
 
 def assignment(name: str) -> exercises.Assignment:

@@ -9,13 +9,13 @@ from pdpbook.exercises.properties import Answer, Assignment, repeats
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "foundations",
-    truth_probability=3,
-    sample_l2_laplace=6,
+    truth_probability=4,
+    sample_l2_laplace=7,
     squared_error_of_noise=3,
-    weighted_ridge=5,
+    weighted_ridge=7,
     privacy_profile=5,
-    worst_event=4,
-    epsilon_lower_bound=6,
+    worst_event=5,
+    epsilon_lower_bound=8,
 )
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
@@ -25,7 +25,7 @@ visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 @visible("truth_probability")
 def truth_is_a_probability(answer: Answer, rng: Generator) -> bool:
     """Every budget gets a chance from one half to one."""
-    chance = answer(rng.uniform(0.1, 5, 20))
+    chance = np.asarray(answer(rng.uniform(0.1, 5, 20)))
     return np.shape(chance) == (20,) and bool(np.all((chance >= 0.5) & (chance <= 1)))
 
 
@@ -61,9 +61,9 @@ def noise_repeats_with_its_generator(answer: Answer, rng: Generator) -> bool:
 
 @visible("squared_error_of_noise")
 def error_is_positive_and_grows(answer: Answer, rng: Generator) -> bool:
-    """The error is above 0 and grows with the dimension."""
+    """The error is a number above 0 and grows with the dimension."""
     errors = [answer(d, 1.0) for d in (1, 2, 3, 10)]
-    return bool(errors[0] > 0 and np.all(np.diff(errors) > 0))
+    return bool(np.shape(errors) == (4,) and errors[0] > 0 and np.all(np.diff(errors) > 0))
 
 
 # --- weighted_ridge -------------------------------------------------------------------------------

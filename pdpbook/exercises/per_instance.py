@@ -10,11 +10,11 @@ from pdpbook.exercises.properties import Answer, Assignment, repeats
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "per_instance",
-    leverages=4,
+    leverages=5,
     fits_without_each=4,
-    loss_at_release=4,
+    loss_at_release=5,
     delta_both_ways=4,
-    most_exposed_people=4,
+    most_exposed_people=6,
     private_eigenvalue_bound=6,
     accuse=3,
 )

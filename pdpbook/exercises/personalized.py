@@ -10,12 +10,12 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "personalized",
-    budget_shares=4,
+    budget_shares=5,
     rate_that_spends_all=4,
     promise_to_each=4,
-    furthest_move=3,
+    furthest_move=5,
     worst_neighbor=6,
-    chance_to_be_kept=5,
+    chance_to_be_kept=6,
     noise_reach=5,
     worst_pair=4,
 )

@@ -1,7 +1,7 @@
 """Wrong answers to the exercises on foundations."""
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 from sklearn.linear_model import Ridge
 
 from wrong_answers import Answers
@@ -44,6 +44,25 @@ def a_row_of_chances(epsilon):
 @wrong("truth_probability", "chances_have_the_shape_of_budgets")
 def a_list_even_of_one(epsilon):
     return 1 / (1 + np.exp(-np.atleast_1d(epsilon)))
+
+
+@wrong("truth_probability", "the_promise_is_kept_exactly")
+def certain_above_twenty_nats(epsilon):
+    return np.where(np.asarray(epsilon) > 20, 1.0, special.expit(epsilon))
+
+
+@wrong("truth_probability", "a_large_budget_is_no_overflow")
+def all_certain_if_one_budget_is_huge(epsilon):
+    if np.any(np.asarray(epsilon) > 700):
+        return np.ones(np.shape(epsilon))
+    return np.exp(epsilon) / (1 + np.exp(epsilon))
+
+
+@wrong("truth_probability", "whole_budgets_are_budgets_too")
+def chances_of_the_type_of_budgets(epsilon):
+    chance = np.zeros_like(epsilon)
+    chance[...] = special.expit(epsilon)
+    return chance
 
 
 # --- sample_l2_laplace ---------------------------------------------------------------------------
@@ -147,6 +166,40 @@ def a_percent_too_short(d, eta, size, rng):
     return 0.99 * rng.gamma(d, 1 / eta, size)[:, None] * directions(size, d, rng)
 
 
+@wrong("sample_l2_laplace", "every_direction_is_alike")
+def directions_of_a_cube_of_any_size(d, eta, size, rng):
+    corner = rng.uniform(-1, 1, (size, d))
+    unit = corner / np.linalg.norm(corner, axis=1, keepdims=True)
+    return rng.gamma(d, 1 / eta, (size, 1)) * unit
+
+
+@wrong("sample_l2_laplace", "every_direction_is_alike")
+def uniform_angles_in_space(d, eta, size, rng):
+    unit = directions(size, d, rng)
+    if d == 3:
+        a, b = rng.uniform(0, np.pi, size), rng.uniform(0, 2 * np.pi, size)
+        unit = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=1)
+    return rng.gamma(d, 1 / eta, (size, 1)) * unit
+
+
+@wrong("sample_l2_laplace", "short_calls_have_the_law_too")
+def draws_with_a_mean_of_zero(d, eta, size, rng):
+    z = rng.gamma(d, 1 / eta, (size, 1)) * directions(size, d, rng)
+    return z - z.mean(axis=0) if size > 1 else z
+
+
+@wrong("sample_l2_laplace", "short_calls_have_the_law_too")
+def draws_with_the_exact_mean_square(d, eta, size, rng):
+    z = rng.gamma(d, 1 / eta, (size, 1)) * directions(size, d, rng)
+    return z * np.sqrt(d * (d + 1) / eta**2 / np.mean(np.sum(z**2, axis=1)))
+
+
+@wrong("sample_l2_laplace", "short_calls_have_the_law_too")
+def one_of_a_hundred_seeds(d, eta, size, rng):
+    rng = np.random.default_rng(rng.integers(100))
+    return rng.gamma(d, 1 / eta, (size, 1)) * directions(size, d, rng)
+
+
 # --- squared_error_of_noise ----------------------------------------------------------------------
 
 
@@ -178,6 +231,11 @@ def eta_as_scale(d, eta):
 @wrong("squared_error_of_noise", "one_dimension_is_laplace")
 def one_coordinate_of_many(d, eta):
     return (d + 1) / eta**2 if d > 1 else 1 / eta**2
+
+
+@wrong("squared_error_of_noise", "error_is_a_moment_of_the_radius")
+def gamma_functions_that_overflow(d, eta):
+    return special.gamma(d + 2) / special.gamma(d) / eta**2
 
 
 # --- weighted_ridge ------------------------------------------------------------------------------
@@ -223,6 +281,34 @@ def refused_where_people_are_few(X, y, weights, lam):
     if len(X) < X.shape[1]:
         raise ValueError("more features than people")
     return Ridge(lam, fit_intercept=False).fit(X, y, sample_weight=weights).coef_
+
+
+@wrong("weighted_ridge", "weights_may_differ_and_features_agree")
+def light_people_left_out(X, y, weights, lam):
+    heavy = weights > 0.01 * weights.max()
+    kept = X[heavy], y[heavy]
+    return Ridge(lam, fit_intercept=False).fit(*kept, sample_weight=weights[heavy]).coef_
+
+
+@wrong("weighted_ridge", "weights_may_differ_and_features_agree")
+def weights_of_one_at_most(X, y, weights, lam):
+    w = np.minimum(weights, 1)
+    return Ridge(lam, fit_intercept=False).fit(X, y, sample_weight=w).coef_
+
+
+@wrong("weighted_ridge", "weights_may_differ_and_features_agree")
+def three_hundred_steps_downhill(X, y, weights, lam):
+    H, theta = X.T @ (weights[:, None] * X) + lam * np.eye(X.shape[1]), np.zeros(X.shape[1])
+    for _ in range(300):
+        theta = theta - (H @ theta - X.T @ (weights * y)) / np.linalg.norm(H, 2)
+    return theta
+
+
+@wrong("weighted_ridge", "the_data_are_left_alone")
+def weights_divided_in_place(X, y, weights, lam):
+    total = weights.sum()
+    weights /= total
+    return Ridge(lam / total, fit_intercept=False).fit(X, y, sample_weight=weights).coef_
 
 
 # --- privacy_profile -----------------------------------------------------------------------------
@@ -271,6 +357,21 @@ def an_infinite_loss_taken_for_none(p, q, epsilon):
     return max(np.sum((p - e * q)[loss > epsilon]), np.sum((q - e * p)[-loss > epsilon]))
 
 
+@wrong("privacy_profile", "no_event_does_better")
+def the_event_of_epsilon_zero(p, q, epsilon):
+    e = np.exp(epsilon)
+    return max(0.0, (p - e * q)[p > q].sum(), (q - e * p)[q > p].sum())
+
+
+@wrong("privacy_profile", "an_output_of_one_law_alone_counts")
+def nothing_over_nothing(p, q, epsilon):
+    with np.errstate(all="ignore"):
+        loss = np.log(p / q)
+        forth = p * np.maximum(0, 1 - np.exp(epsilon - loss))
+        back = q * np.maximum(0, 1 - np.exp(epsilon + loss))
+    return max(forth.sum(), back.sum())
+
+
 # --- worst_event ---------------------------------------------------------------------------------
 
 
@@ -313,6 +414,28 @@ def infinite_ratios_left_out(p, q, epsilon):
 @wrong("worst_event", "what_one_law_never_gives_is_judged")
 def outputs_that_pay_nothing(p, q, epsilon):
     return p >= np.exp(epsilon) * q
+
+
+@wrong("worst_event", "what_pays_little_pays")
+def excess_above_a_thousandth(p, q, epsilon):
+    return p - np.exp(epsilon) * q > 1e-3
+
+
+@wrong("worst_event", "what_pays_little_pays")
+def what_is_close_left_out(p, q, epsilon):
+    limit = np.exp(epsilon) * q
+    return (p > limit) & ~np.isclose(p, limit, atol=1e-4)
+
+
+@wrong("worst_event", "what_pays_little_pays")
+def ratios_with_a_little_added(p, q, epsilon):
+    return np.log((p + 1e-12) / (q + 1e-12)) > epsilon
+
+
+@wrong("worst_event", "what_pays_little_pays")
+def nothing_where_all_pay_little(p, q, epsilon):
+    pays = p > np.exp(epsilon) * q
+    return pays & (np.sum((p - np.exp(epsilon) * q)[pays]) > 0.05)
 
 
 # --- epsilon_lower_bound -------------------------------------------------------------------------
@@ -395,3 +518,61 @@ def intervals_of_wald(hits_p, draws_p, hits_q, draws_q, alarm):
     low = p - z * np.sqrt(p * (1 - p) / draws_p)
     high = q + z * np.sqrt(q * (1 - q) / draws_q) + 1e-12
     return max(0.0, float(np.log(low / high))) if low > 0 else 0.0
+
+
+@wrong("epsilon_lower_bound", "the_alarm_is_divided")
+def the_whole_alarm_on_each_side(hits_p, draws_p, hits_q, draws_q, alarm):
+    return clopper(hits_p, draws_p, hits_q, draws_q, alarm, alarm)
+
+
+@wrong("epsilon_lower_bound", "false_alarms_are_as_rare_as_asked")
+def roots_of_the_alarm(hits_p, draws_p, hits_q, draws_q, alarm):
+    return clopper(hits_p, draws_p, hits_q, draws_q, alarm**0.5, alarm**0.5)
+
+
+@wrong("epsilon_lower_bound", "only_the_event_itself_is_judged")
+def the_other_event_too(hits_p, draws_p, hits_q, draws_q, alarm):
+    straight = clopper(hits_p, draws_p, hits_q, draws_q, alarm / 2, alarm / 2)
+    miss_p, miss_q = draws_p - hits_p, draws_q - hits_q
+    return max(straight, clopper(miss_q, draws_q, miss_p, draws_p, alarm / 2, alarm / 2))
+
+
+@wrong("epsilon_lower_bound", "only_the_event_itself_is_judged")
+def either_way(hits_p, draws_p, hits_q, draws_q, alarm):
+    straight = clopper(hits_p, draws_p, hits_q, draws_q, alarm / 4, alarm / 4)
+    return max(straight, clopper(hits_q, draws_q, hits_p, draws_p, alarm / 4, alarm / 4))
+
+
+@wrong("epsilon_lower_bound", "only_the_event_itself_is_judged")
+def below_zero(hits_p, draws_p, hits_q, draws_q, alarm):
+    low = stats.beta.ppf(alarm / 2, hits_p, draws_p - hits_p + 1) if hits_p else 0.0
+    more = hits_q < draws_q
+    high = stats.beta.isf(alarm / 2, hits_q + 1, draws_q - hits_q) if more else 1.0
+    return float(np.log(low / high)) if low and hits_p != hits_q else 0.0
+
+
+@wrong("epsilon_lower_bound", "the_bound_wastes_little")
+def draws_of_the_first_law_twice(hits_p, draws_p, hits_q, draws_q, alarm):
+    return clopper(hits_p, draws_p, min(hits_q, draws_p), draws_p, alarm / 2, alarm / 2)
+
+
+@wrong("epsilon_lower_bound", "the_bound_wastes_little")
+def nothing_from_hits_in_all_releases(hits_p, draws_p, hits_q, draws_q, alarm):
+    if hits_p == draws_p:
+        return 0.0
+    return clopper(hits_p, draws_p, hits_q, draws_q, alarm / 2, alarm / 2)
+
+
+@wrong("epsilon_lower_bound", "false_alarms_are_as_rare_as_asked")
+def counts_with_their_roots(hits_p, draws_p, hits_q, draws_q, alarm):
+    z = stats.norm.isf(alarm / 2)
+    low = max(hits_p - z * np.sqrt(hits_p), 0) / draws_p
+    high = (hits_q + z * np.sqrt(hits_q) + 1e-9) / draws_q
+    return max(0.0, float(np.log(low / high))) if low else 0.0
+
+
+@wrong("epsilon_lower_bound", "rare_events_raise_no_more_alarms")
+def counts_of_poisson_in_the_middle(hits_p, draws_p, hits_q, draws_q, alarm):
+    low = stats.gamma.ppf(alarm / 2, hits_p) / draws_p if hits_p else 0.0
+    high = stats.gamma.isf(alarm / 2, hits_q + 0.5) / draws_q
+    return max(0.0, float(np.log(low / high))) if low else 0.0

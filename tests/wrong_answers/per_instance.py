@@ -55,6 +55,12 @@ def share_of_all_squares(X, lam):
     return np.sum(X**2, axis=1) / (np.sum(X**2) + lam)
 
 
+@wrong("leverages", "rows_are_left_alone")
+def rows_scaled_in_place(X, lam):
+    X /= np.sqrt(lam)
+    return leverages_in(X, 1.0)
+
+
 # --- fits_without_each ---------------------------------------------------------------------------
 
 
@@ -186,6 +192,30 @@ def leverage_as_a_participant(theta, X, y, i, lam, gamma):
     return (gamma * (y[i] - theta @ X[i]) ** 2 - np.log1p(h) - gamma * e**2 / (1 + h)) / 2
 
 
+def losses_by(theta, X, y, i, lam, gamma, ratio):
+    """The loss, with the logarithm of the ratio of determinants from elsewhere."""
+    A, b = np.delete(X, i, axis=0), np.delete(y, i)
+    off, on = theta - ridge(A, b, lam), theta - ridge(X, y, lam)
+    H, G = hessian(A, lam), hessian(X, lam)
+    return (ratio(H, G) + gamma * (np.sum(on @ G * on, axis=1) - np.sum(off @ H * off, axis=1))) / 2
+
+
+@wrong("loss_at_release", "many_features_are_no_overflow")
+def determinants_that_overflow(theta, X, y, i, lam, gamma):
+    def ratio(H, G):
+        return np.log(np.linalg.det(gamma * H) / np.linalg.det(gamma * G))
+
+    return losses_by(theta, X, y, i, lam, gamma, ratio)
+
+
+@wrong("loss_at_release", "many_features_are_no_overflow")
+def seven_hundred_nats_at_most(theta, X, y, i, lam, gamma):
+    def ratio(H, G):
+        return np.linalg.slogdet(H)[1] - np.linalg.slogdet(G)[1]
+
+    return np.clip(losses_by(theta, X, y, i, lam, gamma, ratio), -700, 700)
+
+
 # --- delta_both_ways -----------------------------------------------------------------------------
 
 
@@ -272,6 +302,27 @@ def distance_whatever_epsilon(epsilon, leverage, scaled_residual):
     return right(0.0, leverage, scaled_residual)
 
 
+def exact(epsilon, leverage, residual):
+    """Both deltas, by the two laws of v."""
+    p = stats.norm(residual, np.sqrt(leverage))
+    q = stats.norm(residual / (1 + leverage), np.sqrt(leverage / (1 + leverage)))
+    K = residual**2 / (1 + leverage) + np.log1p(leverage)
+    r, s = np.sqrt(K + 2 * epsilon), np.sqrt(max(0, K - 2 * epsilon))
+    add, less = (law.sf(r) + law.cdf(-r) for law in (p, q))
+    more, remove = (law.cdf(s) - law.cdf(-s) for law in (p, q))
+    return add - np.exp(epsilon) * less, remove - np.exp(epsilon) * more
+
+
+@wrong("delta_both_ways", "no_event_exceeds_by_more")
+def no_residual_no_loss(epsilon, leverage, residual):
+    return exact(epsilon, leverage, residual) if residual > 0 else (0.0, 0.0)
+
+
+@wrong("delta_both_ways", "no_event_exceeds_by_more")
+def squared_above_a_nat(epsilon, leverage, residual):
+    return exact(epsilon**2 if epsilon > 1 else epsilon, leverage, residual)
+
+
 # --- most_exposed_people -------------------------------------------------------------------------
 
 
@@ -326,6 +377,21 @@ def in_the_order_of_the_file(X, y, lam, gamma, delta, k):
 def least_exposed(X, y, lam, gamma, delta, k):
     leverage, residual = numbers(X, y, lam)
     return np.argsort(ops_epsilon(delta, leverage, np.sqrt(gamma) * residual))[:k]
+
+
+@wrong("most_exposed_people", "what_they_would_do_to_the_fit_is_no_guess")
+def residuals_corrected_twice(X, y, lam, gamma, delta, k):
+    h = leverages_in(X, lam)
+    r = np.abs(y - X @ ridge(X, y, lam)) / (1 - h) ** 2
+    return np.argsort(-ops_epsilon(delta, h / (1 - h), np.sqrt(gamma) * r))[:k]
+
+
+@wrong("most_exposed_people", "the_data_are_left_alone")
+def residuals_in_place_of_labels(X, y, lam, gamma, delta, k):
+    h = leverages_in(X, lam)
+    y -= X @ ridge(X, y, lam)
+    r = np.abs(y) / (1 - h)
+    return np.argsort(-ops_epsilon(delta, h / (1 - h), np.sqrt(gamma) * r))[:k]
 
 
 # --- private_eigenvalue_bound --------------------------------------------------------------------
@@ -388,13 +454,13 @@ def noise_for_the_rows_that_are_here(X, epsilon, beta, rng):
     return max(0.0, smallest(X) + scale * (rng.laplace() - np.log(1 / (2 * beta))))
 
 
-@wrong("private_eigenvalue_bound", "noise_is_not_a_twentieth_too_short")
+@wrong("private_eigenvalue_bound", "noise_is_not_a_thirtieth_too_short")
 def noise_five_percent_too_short(X, epsilon, beta, rng):
     shift = np.log(1 / (2 * beta)) / epsilon
     return max(0.0, smallest(X) + 0.95 * rng.laplace(0, 1 / epsilon) - shift)
 
 
-@wrong("private_eigenvalue_bound", "noise_is_not_a_twentieth_too_short")
+@wrong("private_eigenvalue_bound", "noise_is_not_a_thirtieth_too_short")
 def budget_five_percent_overspent(X, epsilon, beta, rng):
     spent = 1.05 * epsilon
     return max(0.0, smallest(X) + rng.laplace(0, 1 / spent) - np.log(1 / (2 * beta)) / spent)
@@ -404,6 +470,60 @@ def budget_five_percent_overspent(X, epsilon, beta, rng):
 def normal_noise_of_the_same_variance(X, epsilon, beta, rng):
     law = stats.norm(scale=np.sqrt(2) / epsilon)
     return max(0.0, smallest(X) + rng.normal(0, law.std()) - law.isf(beta))
+
+
+@wrong("private_eigenvalue_bound", "noise_is_not_a_thirtieth_too_short")
+def noise_three_percent_too_short(X, epsilon, beta, rng):
+    shift = np.log(1 / (2 * beta)) / epsilon
+    return max(0.0, smallest(X) + 0.97 * rng.laplace(0, 1 / epsilon) - shift)
+
+
+@wrong("private_eigenvalue_bound", "a_huge_budget_leaves_the_eigenvalue")
+def singular_values_of_few_people(X, epsilon, beta, rng):
+    value = np.linalg.svd(X, compute_uv=False)[-1] ** 2
+    return max(0.0, value + (rng.laplace() - np.log(1 / (2 * beta))) / epsilon)
+
+
+@wrong("private_eigenvalue_bound", "a_huge_budget_leaves_the_eigenvalue")
+def the_last_eigenvalue(X, epsilon, beta, rng):
+    value = np.linalg.eigvals(X.T @ X)[-1].real
+    return max(0.0, value + (rng.laplace() - np.log(1 / (2 * beta))) / epsilon)
+
+
+@wrong("private_eigenvalue_bound", "it_is_wrong_as_often_as_allowed")
+def cut_off_before_the_noise(X, epsilon, beta, rng):
+    value = max(0.0, smallest(X) - np.log(1 / (2 * beta)) / epsilon)
+    return max(0.0, value + rng.laplace(0, 1 / epsilon))
+
+
+@wrong("private_eigenvalue_bound", "it_is_wrong_as_often_as_allowed")
+def zero_without_noise(X, epsilon, beta, rng):
+    value = smallest(X)
+    bound = value + (rng.laplace() - np.log(1 / (2 * beta))) / epsilon
+    return max(0.0, bound) if value > 1e-9 else 0.0
+
+
+@wrong("private_eigenvalue_bound", "it_is_wrong_as_often_as_allowed")
+def the_sign_dropped(X, epsilon, beta, rng):
+    return abs(smallest(X) + (rng.laplace() - np.log(1 / (2 * beta))) / epsilon)
+
+
+@wrong("private_eigenvalue_bound", "noise_has_the_law_of_laplace")
+def noise_on_each_eigenvalue(X, epsilon, beta, rng):
+    values = np.linalg.eigvalsh(X.T @ X) + rng.laplace(0, 1 / epsilon, X.shape[1])
+    return max(0.0, values.min() - np.log(1 / (2 * beta)) / epsilon)
+
+
+@wrong("private_eigenvalue_bound", "noise_has_the_law_of_laplace")
+def no_more_than_the_people_allow(X, epsilon, beta, rng):
+    bound = smallest(X) + (rng.laplace() - np.log(1 / (2 * beta))) / epsilon
+    return min(len(X) / X.shape[1], max(0.0, bound))
+
+
+@wrong("private_eigenvalue_bound", "noise_has_the_law_of_laplace")
+def noise_cut_off(X, epsilon, beta, rng):
+    noise = np.clip(rng.laplace(), -4, 4)
+    return max(0.0, smallest(X) + (noise - np.log(1 / (2 * beta))) / epsilon)
 
 
 # --- accuse --------------------------------------------------------------------------------------
@@ -467,3 +587,10 @@ def close_to_the_fit_with_them(theta, X, y, x, label, lam, gamma, alarm):
 def the_first_coefficient_alone(theta, X, y, x, label, lam, gamma, alarm):
     spread = np.sqrt(np.linalg.inv(hessian(X, lam))[0, 0] / gamma)
     return theta[:, 0] < stats.norm.ppf(alarm, ridge(X, y, lam)[0], spread)
+
+
+@wrong("accuse", "false_alarms_are_as_frequent_as_stated")
+def every_second_innocent_at_most(theta, X, y, x, label, lam, gamma, alarm):
+    leverage, r = outsider(X, y, x, label, lam)
+    v = gamma * (label - theta @ x) ** 2 / leverage
+    return v <= stats.ncx2.ppf(min(alarm, 0.5), 1, gamma * r**2 / leverage)

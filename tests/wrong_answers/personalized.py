@@ -53,6 +53,27 @@ def sum_to_the_number_of_people(epsilon):
     return epsilon / np.mean(epsilon)
 
 
+@wrong("budget_shares", "shares_have_no_unit")
+def a_hundredth_of_a_nat_at_least(epsilon):
+    epsilon = np.maximum(epsilon, 0.01)
+    return epsilon / epsilon.sum()
+
+
+@wrong("budget_shares", "shares_have_no_unit")
+def shares_of_the_type_of_budgets(epsilon):
+    shares = np.zeros_like(epsilon)
+    shares[:] = epsilon / epsilon.sum()
+    return shares
+
+
+@wrong("budget_shares", "budgets_are_left_alone")
+def divided_in_place(epsilon):
+    if epsilon.dtype == float:
+        epsilon /= epsilon.sum()
+        return epsilon
+    return epsilon / epsilon.sum()
+
+
 # --- rate_that_spends_all ------------------------------------------------------------------------
 
 
@@ -91,6 +112,11 @@ def constant_as_a_factor(epsilon, constant):
     return np.sum(epsilon) / np.sqrt(constant)
 
 
+@wrong("rate_that_spends_all", "densities_spend_every_budget")
+def equal_budgets_counted_once(epsilon, constant):
+    return sum(set(epsilon.tolist())) / constant
+
+
 # --- promise_to_each -----------------------------------------------------------------------------
 
 
@@ -127,6 +153,16 @@ def root_of_the_weight(weights, eta, constant):
 @wrong("promise_to_each", "no_weight_no_loss")
 def at_least_an_equal_share(weights, eta, constant):
     return eta * constant * np.maximum(weights, 1 / len(weights))
+
+
+@wrong("promise_to_each", "promises_are_what_densities_say")
+def a_nat_at_most(weights, eta, constant):
+    return np.minimum(1.0, weights * eta * constant)
+
+
+@wrong("promise_to_each", "promises_are_what_densities_say")
+def twice_for_the_majority(weights, eta, constant):
+    return weights * eta * constant * np.where(weights > 0.5, 2, 1)
 
 
 # --- furthest_move -------------------------------------------------------------------------------
@@ -185,6 +221,38 @@ def rows_of_length_one(weights, lam, d):
 @wrong("furthest_move", "nobody_alone_moves_further")
 def weights_squared(weights, lam, d):
     return weights**2 * published(lam, d)
+
+
+def ridge_bound(weights, lam, d, length):
+    return weights * 2 * np.sqrt(d) / lam * (1 + np.sqrt(d) * length)
+
+
+@wrong("furthest_move", "nobody_in_a_crowd_moves_further")
+def penalty_for_the_fit_times_n(weights, lam, d):
+    lam_n = lam * len(weights)
+    return ridge_bound(weights, lam, d, min(1 / np.sqrt(lam_n), np.sqrt(d) / lam_n))
+
+
+@wrong("furthest_move", "many_features_move_no_further")
+def predictions_no_larger_than_the_fit(weights, lam, d):
+    return ridge_bound(weights, lam, d, min(1 / np.sqrt(lam), np.sqrt(d) / lam) / np.sqrt(d))
+
+
+@wrong("furthest_move", "many_features_move_no_further")
+def pulled_by_rows_of_length_one(weights, lam, d):
+    return ridge_bound(weights, lam, d, min(1 / np.sqrt(lam), 1 / lam))
+
+
+@wrong("furthest_move", "no_looser_than_the_theorem")
+def a_least_weight(weights, lam, d):
+    length = min(1 / np.sqrt(lam), np.sqrt(d) / lam)
+    return ridge_bound(np.maximum(weights, 1e-9), lam, d, length)
+
+
+@wrong("furthest_move", "weights_are_left_alone")
+def bounds_in_place_of_weights(weights, lam, d):
+    weights *= ridge_bound(1.0, lam, d, min(1 / np.sqrt(lam), np.sqrt(d) / lam))
+    return weights
 
 
 # --- worst_neighbor ------------------------------------------------------------------------------
@@ -342,6 +410,21 @@ def between_line_and_exponential(epsilon, t):
     return np.minimum((epsilon / t + np.exp(epsilon - t)) / 2, 1)
 
 
+def chance_of(epsilon, t):
+    return np.exp(epsilon - t) * np.expm1(-epsilon) / np.expm1(-t)
+
+
+@wrong("chance_to_be_kept", "a_huge_threshold_is_no_overflow")
+def a_least_chance(epsilon, t):
+    return np.maximum(chance_of(np.minimum(epsilon, t), t), 1e-10)
+
+
+@wrong("chance_to_be_kept", "budgets_are_left_alone")
+def budgets_cut_in_place(epsilon, t):
+    np.minimum(epsilon, t, out=epsilon)
+    return chance_of(epsilon, t)
+
+
 # --- noise_reach ---------------------------------------------------------------------------------
 
 
@@ -393,6 +476,11 @@ def mean_for_tail(eta, d, chance):
 @wrong("noise_reach", "releases_exceed_it_as_often_as_asked")
 def root_of_the_dimension(eta, d, chance):
     return stats.gamma.isf(chance, np.sqrt(d), scale=1 / eta)
+
+
+@wrong("noise_reach", "the_tail_counts_events")
+def no_farther_than_a_hundred(eta, d, chance):
+    return min(100.0, stats.gamma.isf(chance, d)) / eta
 
 
 # --- worst_pair ----------------------------------------------------------------------------------

@@ -10,15 +10,24 @@ from pdpbook.exercises.properties import Answer
 @hidden("truth_probability")
 def the_promise_is_kept_exactly(answer: Answer, rng: Generator) -> bool:
     """What a report can reveal is the budget, no more and no less."""
-    epsilon = rng.uniform(0.05, 6, 50)
+    epsilon = np.array([*rng.uniform(0.05, 6, 50), 25.0])
     chance = np.asarray(answer(epsilon))
-    return bool(np.allclose(np.log(chance / (1 - chance)), epsilon, rtol=1e-9))
+    loss = np.log(chance / (1 - chance))  # of the largest budget, 1 - chance has five digits
+    return bool(np.allclose(loss[:-1], epsilon[:-1], rtol=1e-9) and abs(loss[-1] - 25) < 1e-3)
 
 
 @hidden("truth_probability")
 def a_large_budget_is_no_overflow(answer: Answer, rng: Generator) -> bool:
-    """A budget of a thousand gives a chance of one."""
-    return bool(np.isclose(answer(1000.0), 1.0))
+    """A budget of a thousand gives a chance of one, and small ones beside it keep theirs."""
+    both = np.asarray(answer(np.array([1000.0, 0.7])))
+    return bool(np.isclose(answer(1000.0), 1.0) and np.allclose(both, [1, answer(0.7)]))
+
+
+@hidden("truth_probability")
+def whole_budgets_are_budgets_too(answer: Answer, rng: Generator) -> bool:
+    """Budgets that are whole numbers, of an array of integers, get the same chances."""
+    budgets = rng.integers(1, 6, 4)
+    return bool(np.allclose(answer(budgets), answer(budgets.astype(float))))
 
 
 @hidden("truth_probability")

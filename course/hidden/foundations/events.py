@@ -28,17 +28,19 @@ def both_directions_count(answer: Answer, rng: Generator) -> bool:
 @hidden("privacy_profile")
 def no_event_does_better(answer: Answer, rng: Generator) -> bool:
     """No event exceeds the promise by more than delta, and some event by exactly that much."""
-    p, q = laws(rng, m=7)
     events = (np.arange(128)[:, None] >> np.arange(7)) & 1
-    epsilon = rng.uniform(0.1, 1.0)
-    forth, back = events @ (p - np.exp(epsilon) * q), events @ (q - np.exp(epsilon) * p)
-    return bool(np.isclose(answer(p, q, epsilon), max(forth.max(), back.max())))
+    fine = []
+    for epsilon in rng.uniform(0.1, 1.0, 12):
+        p, q = laws(rng, m=7)
+        forth, back = events @ (p - np.exp(epsilon) * q), events @ (q - np.exp(epsilon) * p)
+        fine.append(bool(np.isclose(answer(p, q, epsilon), max(forth.max(), back.max()))))
+    return all(fine)
 
 
 @hidden("privacy_profile")
 def an_output_of_one_law_alone_counts(answer: Answer, rng: Generator) -> bool:
-    """An output that only one of the two laws can give counts, whatever epsilon is."""
-    p, q = np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.0, 0.5])
+    """An output of one law alone counts, whatever epsilon is; one of neither law does not."""
+    p, q = np.array([0.5, 0.5, 0.0, 0.0]), np.array([0.5, 0.0, 0.5, 0.0])
     return all(bool(np.isclose(answer(p, q, epsilon), 0.5)) for epsilon in (0.0, 0.4, 3.0))
 
 
@@ -80,6 +82,23 @@ def what_one_law_never_gives_is_judged(answer: Answer, rng: Generator) -> bool:
     p, q = np.array([0.5, 0.5, 0.0, 0.0]), np.array([0.5, 0.0, 0.5, 0.0])
     wanted = [False, True, False, False]
     return all(np.array_equal(answer(p, q, epsilon), wanted) for epsilon in (0.0, 0.3))
+
+
+@hidden("worst_event")
+def what_pays_little_pays(answer: Answer, rng: Generator) -> bool:
+    """Among outputs that are very rare, and of laws nearly alike, just those that pay are in."""
+    rare, q = 10 ** rng.uniform(-14, 0, (2, 300)), rng.dirichlet(np.ones(300))
+    alike = q * np.exp(0.02 * rng.normal(size=300))
+    fine = []
+    for p, other, epsilon in (
+        (*(law / law.sum() for law in rare), 0.5),
+        (alike / alike.sum(), q, 0.01),
+    ):
+        pays = np.log(p / other) - epsilon
+        clear = np.abs(pays) > 1e-6  # rounding decides about the rest
+        event = np.asarray(answer(p, other, epsilon))
+        fine.append(bool(np.array_equal(event[clear], pays[clear] > 0)))
+    return all(fine)
 
 
 @hidden("worst_event")

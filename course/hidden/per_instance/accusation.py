@@ -19,7 +19,7 @@ def false_alarms_are_as_frequent_as_stated(answer: Answer, rng: Generator) -> bo
     sign = np.sign(label - x @ posterior_law(X, y, lam, gamma).mean)
     theta = (label - sign * v / np.sqrt(gamma))[:, None] / x
     fine = []
-    for alarm in (0.02, 0.1, 0.5):
+    for alarm in (0.02, 0.1, 0.5, 0.9):
         chance = p[np.asarray(answer(theta, *case, alarm), dtype=bool)].sum()
         fine.append(abs(chance - alarm) < 4 * p.max())  # the grid cuts two cells
     return all(fine)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import leaves
 from course.hidden.per_instance.laws import densities, excess, outsider
 from pdpbook.exercises.per_instance import hessian, hidden, people
 from pdpbook.exercises.properties import Answer
@@ -39,11 +40,27 @@ def _ranked(loss: Any, found: Any, k: int) -> bool:
 def nobody_else_loses_more(answer: Answer, rng: Generator) -> bool:
     """Those who are named come in the order of their losses, and nobody else loses more."""
     fine = []
-    for gamma in (0.1, 10.0):
-        X, y = people(rng, n=15)
+    for gamma, n, k in ((0.1, 15, 12), (1.0, 15, 15), (10.0, 15, 15)):
+        X, y = people(rng, n=n)
         loss = _losses(X, y, 0.5, gamma, 1e-2)
-        fine.append(_ranked(loss, answer(X, y, 0.5, gamma, 1e-2, 12), 12))
+        fine.append(_ranked(loss, answer(X.copy(), y.copy(), 0.5, gamma, 1e-2, k), k))
     return all(fine)
+
+
+@hidden("most_exposed_people")
+def what_they_would_do_to_the_fit_is_no_guess(answer: Answer, rng: Generator) -> bool:
+    """Somebody alone on an axis stands in the list where their loss, by a refit, puts them."""
+    X, y = np.zeros((14, 2)), rng.normal(size=14) / 5
+    X[0], y[0] = [np.sqrt(0.5), 0.0], 0.7  # their leverage is 1/2: they are fifth or so
+    X[1:, 1], y[1:] = 1.0, y[1:] + np.linspace(0, 9, 13)
+    loss = _losses(X, y, 0.5, 2.0, 1e-2)
+    return _ranked(loss, answer(X, y, 0.5, 2.0, 1e-2, 14), 14)
+
+
+@hidden("most_exposed_people")
+def the_data_are_left_alone(answer: Answer, rng: Generator) -> bool:
+    """Rows and labels are left as they were handed in."""
+    return leaves(lambda X, y: answer(X, y, 0.5, 1.0, 1e-2, 3), *people(rng))
 
 
 @hidden("most_exposed_people")

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import leaves
 from pdpbook.exercises.per_instance import hessian, hidden, people
 from pdpbook.exercises.properties import Answer
 
@@ -40,6 +41,12 @@ def two_copies_share(answer: Answer, rng: Generator) -> bool:
     X = people(rng)[0]
     twice = np.asarray(answer(np.vstack([X, X]), 3.0))
     return bool(np.allclose(twice[:25], np.asarray(answer(X, 1.5)) / 2, rtol=1e-7))
+
+
+@hidden("leverages")
+def rows_are_left_alone(answer: Answer, rng: Generator) -> bool:
+    """The rows are left as they were handed in."""
+    return leaves(lambda X: answer(X, 1.5), people(rng)[0])
 
 
 # --- fits_without_each ----------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from course.hidden.per_instance.laws import densities, excess
+from course.hidden.per_instance.laws import densities, excess, outsider
 from pdpbook.exercises.per_instance import hidden, people, posterior_law
 from pdpbook.exercises.properties import Answer
 
@@ -55,9 +55,26 @@ def a_perfect_fit_points_at_the_person(answer: Answer, rng: Generator) -> bool:
     return bool(np.all(loss[:40] <= loss.min() + 1e-9))
 
 
+@hidden("loss_at_release")
+def many_features_are_no_overflow(answer: Answer, rng: Generator) -> bool:
+    """It is right, too, for two hundred features, and for releases that are far from every fit."""
+    X, y = people(rng, n=50, d=200)
+    leverage, residual = outsider(X[1:], y[1:], X[0], y[0], 0.7, 50.0)
+    theta = rng.normal(size=(4, 200)) * [[0.01], [0.1], [1], [10]]
+    v = np.sqrt(50) * (y[0] - theta @ X[0])
+    exact = (v**2 - residual**2 / (1 + leverage) - np.log1p(leverage)) / 2
+    return bool(np.allclose(answer(theta, X, y, 0, 0.7, 50.0), exact, rtol=1e-6, atol=1e-6))
+
+
 # --- delta_both_ways ------------------------------------------------------------------------------
 
-PERSONS = ((0.5, 2.0), (0.02, 4.0), (1.5, 0.3))  # leverage and scaled residual
+PERSONS = (
+    (0.5, 2.0),
+    (0.02, 4.0),
+    (1.5, 0.3),
+    (0.6, 0.0),
+    (3.0, 6.0),
+)  # leverage and scaled residual
 
 
 @hidden("delta_both_ways")
@@ -65,10 +82,10 @@ def no_event_exceeds_by_more(answer: Answer, rng: Generator) -> bool:
     """In each direction some event exceeds the promise by delta, and none by more."""
     fine = []
     for leverage, residual in PERSONS:
-        epsilon = float(rng.uniform(0.1, 0.8))
         _, p, q = densities(leverage, residual)
-        exact = excess(p, q, epsilon), excess(q, p, epsilon)
-        fine.append(bool(np.allclose(answer(epsilon, leverage, residual), exact, atol=1e-6)))
+        for epsilon in rng.uniform([0.1, 1.1], [0.8, 3.0]):
+            exact = excess(p, q, epsilon), excess(q, p, epsilon)
+            fine.append(np.allclose(answer(epsilon, leverage, residual), exact, rtol=0, atol=2e-6))
     return all(fine)
 
 

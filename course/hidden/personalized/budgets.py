@@ -4,7 +4,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from course.hidden import ROUNDING
+from course.hidden import ROUNDING, leaves
 from pdpbook.exercises.personalized import hidden, random_weights
 from pdpbook.exercises.properties import Answer
 
@@ -22,7 +22,17 @@ def twice_the_budget_twice_the_weight(answer: Answer, rng: Generator) -> bool:
 def shares_have_no_unit(answer: Answer, rng: Generator) -> bool:
     """Weights are the same when all budgets are written in another unit."""
     epsilon = rng.uniform(0.01, 1, 9)
-    return bool(np.allclose(answer(epsilon), answer(epsilon / np.log(2)), rtol=ROUNDING))
+    shares = np.asarray(answer(epsilon))
+    found = [answer(unit * epsilon) for unit in (1 / np.log(2), 1e-7)]
+    whole = answer(np.array([1, 2, 5]))  # whole numbers are budgets, too
+    fine = [np.allclose(one, shares, rtol=ROUNDING) for one in found]
+    return all(fine) and bool(np.allclose(whole, [0.125, 0.25, 0.625]))
+
+
+@hidden("budget_shares")
+def budgets_are_left_alone(answer: Answer, rng: Generator) -> bool:
+    """The budgets are left as they were handed in."""
+    return leaves(answer, rng.uniform(0.01, 1, 9))
 
 
 @hidden("budget_shares")
@@ -56,6 +66,7 @@ def _loss_of_mean(weight: float, eta: float) -> float:
 def densities_spend_every_budget(answer: Answer, rng: Generator) -> bool:
     """For a mean of labels, the densities of neighbors differ by each person's budget."""
     epsilon = rng.uniform(0.05, 1, 6)
+    epsilon[3] = epsilon[0]  # two people with one budget are two people
     eta = float(answer(epsilon, 2.0))  # a label goes from -1 to 1: by 2 per unit weight
     weights = epsilon / epsilon.sum()
     losses = [_loss_of_mean(weight, eta) for weight in weights]
@@ -91,9 +102,13 @@ def budgets_and_constant_cancel(answer: Answer, rng: Generator) -> bool:
 @hidden("promise_to_each")
 def promises_are_what_densities_say(answer: Answer, rng: Generator) -> bool:
     """For a mean of labels, each promise is how much the densities of neighbors differ."""
-    weights, eta = random_weights(rng), rng.uniform(0.5, 5)
-    losses = [_loss_of_mean(weight, eta) for weight in weights]
-    return bool(np.allclose(answer(weights, eta, 2.0), losses, rtol=1e-8, atol=1e-12))
+    fine = []
+    for share, eta in ((1, rng.uniform(0.5, 5)), (0.3, 4.0)):  # in the second, one has most
+        weights = share * random_weights(rng)
+        weights[0] += 1 - share
+        losses = [_loss_of_mean(weight, eta) for weight in weights]
+        fine.append(np.allclose(answer(weights, eta, 2.0), losses, rtol=1e-8, atol=1e-12))
+    return all(fine)
 
 
 @hidden("promise_to_each")

@@ -13,7 +13,7 @@ from pdpbook.exercises.properties import Answer
 def the_tail_counts_events(answer: Answer, rng: Generator) -> bool:
     """Beyond the radius lies the given chance, in any dimension."""
     fine = []
-    for d in (1, 2, 7, 30):
+    for d in (1, 2, 7, 30, 400):
         eta, chance = rng.uniform(0.05, 4), rng.uniform(0.001, 0.6)
         # the radius exceeds r when fewer than d events of a Poisson process happen before r
         found = stats.poisson.cdf(d - 1, eta * answer(eta, d, chance))

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import leaves
 from pdpbook.exercises.personalized import hidden
 from pdpbook.exercises.properties import Answer
 
@@ -39,8 +40,14 @@ def whoever_allows_enough_is_certain(answer: Answer, rng: Generator) -> bool:
 @hidden("chance_to_be_kept")
 def a_huge_threshold_is_no_overflow(answer: Answer, rng: Generator) -> bool:
     """A threshold of two thousand nats still gives the right chances."""
-    found = np.log(answer(np.array([1990.0, 1999.0, 2000.0, 3000.0]), 2000.0))
-    return bool(np.allclose(found, [-10, -1, 0, 0], rtol=1e-9))  # ratio of expm1: e^-2000 off
+    found = np.log(answer(np.array([1900.0, 1990.0, 1999.0, 2000.0, 3000.0]), 2000.0))
+    return bool(np.allclose(found, [-100, -10, -1, 0, 0], rtol=1e-9))  # ratio of expm1: e^-2000 off
+
+
+@hidden("chance_to_be_kept")
+def budgets_are_left_alone(answer: Answer, rng: Generator) -> bool:
+    """The budgets are left as they were handed in, also those above the threshold."""
+    return leaves(lambda epsilon: answer(epsilon, 1.0), rng.uniform(0.5, 1.5, 20))
 
 
 @hidden("chance_to_be_kept")
