@@ -56,7 +56,7 @@ VERDICTS = {
     "in part": "the printed numbers lie within it, but for the cells that are named",
     "claim holds": "no number is printed; what caption, text or curves say is true of our numbers",
     "side by side": "both are shown; what the paper leaves open is too much for a verdict",
-    "redrawn": "neither a number nor a claim is printed; the same question, with our numbers",
+    "redrawn": "no number is printed; the same question, with our numbers",
     "not reproducible": "for the reason given",
     "pending": "the chapter that holds it is not in this release",
 }
@@ -151,7 +151,7 @@ def published_numbers(pages: dict[str, Page]) -> str:
         f"that are named, {count['side by side']} leave too much open for a verdict, and "
         f"{count['not reproducible']} cannot be computed again. Of the other {bare}, which give "
         f"none, {count['claim holds']} claim something that holds with our numbers, and "
-        f"{count['redrawn']} claim nothing that could fail.\n",
+        f"{count['redrawn']} are drawn anew with our numbers.\n",
         _tally([(row["paper"], verdict) for row, verdict in given], VERDICTS),
         "By which rule a number agrees stands [at the end](#how-numbers-are-compared). In "
         "pictures, paper by paper: {doc}`../papers/personalized`, {doc}`../papers/users` and "

@@ -130,8 +130,8 @@ exact densities where the mechanism has them, by counting releases otherwise
 ({{doc}}`../foundations/audits`). Two numbers matter, and one without the other says nothing:
 
 - *bugs caught*: {plants} planted bugs in all, {family} of them in mechanisms with personal
-  budgets; each is refuted, its sound twin is not. Half the noise is caught with {half} times the
-  budget.
+  budgets; each is refuted, its sound twin is not. Half the noise is caught: a loss of {half} times
+  the budget.
 - *false alarms*: {alarms} in {audits} audits of PDP-OP with other seeds and other people.
 
 ## Mutate
