@@ -23,8 +23,12 @@ def tab(browser, unpacked):
     with browser.new_context(offline=True) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("requestfailed", lambda request: wrong.append(request.url))
+        page.on("requestfailed", lambda request: failed(request))
         page.on("request", lambda request: asked(request.url))
+
+        def failed(request):
+            if request.failure != "net::ERR_ABORTED":  # of a page that was left meanwhile
+                wrong.append(request.url)
 
         def asked(url):
             if not url.startswith((unpacked.as_uri(), "data:", "blob:")):
