@@ -138,8 +138,8 @@ def ledger_part(part: str, pages: dict[str, Page]) -> str:
     stated = [(row, page) for row, page in _stated(pages) if row["part"] == part]
     parts = [
         f"# Ledger: {words(part)}\n",
-        f"What was tested of the statements on {words(part)}, and what the tests notice. How to read "
-        "an entry: {doc}`../ledger`.\n",
+        f"What was tested of the statements on {words(part)}, and what the tests notice. How to "
+        "read an entry: {doc}`../ledger`.\n",
     ]
     for name in dict.fromkeys(page.name for _, page in stated):
         mine = [row for row, page in stated if page.name == name]
