@@ -52,7 +52,7 @@ def every_direction_is_alike(answer: Answer, rng: Generator) -> bool:
         places = [np.eye(d)[0], np.eye(d)[-1], np.ones(d), rng.normal(size=d)]
         ways = [v / np.linalg.norm(v) for v in places]
         chances += [stats.kstest((1 + u @ v) / 2, law.cdf).pvalue for v in ways]
-    return min(chances) > ALARM / len(chances)
+    return bool(min(chances) > ALARM / len(chances))
 
 
 @hidden("sample_l2_laplace", draws=True)
