@@ -52,6 +52,12 @@ def a_kept_promise_is_rarely_refuted(answer: Answer, rng: Generator) -> bool:
     return _alarms(answer, sound, 1.0, rng, 0.05)
 
 
+def _noticed(answer: Answer, mechanism: Any, releases: int, rng: Generator) -> bool:
+    """It is refuted, whichever of the two tables is named first."""
+    orders = PAIR, PAIR[::-1]
+    return all(bool(answer(mechanism, *pair, 1.0, releases, 0.01, rng)) for pair in orders)
+
+
 @hidden("is_refuted", draws=True)
 def choosing_is_not_counting(answer: Answer, rng: Generator) -> bool:
     """Where nothing is revealed in forty numbers, none of them raises the alarm too often."""
@@ -67,22 +73,19 @@ def half_the_noise_is_noticed(answer: Answer, rng: Generator) -> bool:
 @hidden("is_refuted", draws=True)
 def both_tables_are_suspects(answer: Answer, rng: Generator) -> bool:
     """A leak that shows in one of the two tables is found whichever of them is named first."""
-    orders = PAIR, PAIR[::-1]
-    return all(bool(answer(_noise_of_the_data, *pair, 1.0, 4000, 0.01, rng)) for pair in orders)
+    return _noticed(answer, _noise_of_the_data, 4000, rng)
 
 
 @hidden("is_refuted")
 def every_number_is_a_suspect(answer: Answer, rng: Generator) -> bool:
     """A release of two numbers, the second without noise, is refuted, on one side or the other."""
-    orders = PAIR, PAIR[::-1]
-    return all(bool(answer(_bare_number, *pair, 1.0, 400, 0.01, rng)) for pair in orders)
+    return _noticed(answer, _bare_number, 400, rng)
 
 
 @hidden("is_refuted")
 def noise_that_repeats_is_no_noise(answer: Answer, rng: Generator) -> bool:
     """A mechanism that draws the same noise every time is refuted."""
-    orders = PAIR, PAIR[::-1]
-    return all(bool(answer(_old_seed, *pair, 1.0, 400, 0.01, rng)) for pair in orders)
+    return _noticed(answer, _old_seed, 400, rng)
 
 
 @hidden("is_refuted", draws=True)
@@ -94,8 +97,7 @@ def forty_numbers_share_one_alarm(answer: Answer, rng: Generator) -> bool:
 @hidden("is_refuted", draws=True)
 def low_values_are_suspects(answer: Answer, rng: Generator) -> bool:
     """Low values that one table alone gives, in two releases of five, are noticed."""
-    orders = PAIR, PAIR[::-1]
-    return all(bool(answer(_seldom_low, *pair, 1.0, 4000, 0.01, rng)) for pair in orders)
+    return _noticed(answer, _seldom_low, 4000, rng)
 
 
 @hidden("is_refuted")
