@@ -8,6 +8,7 @@ import numpy as np
 from pdpbook._extras import of_pandas
 from pdpbook._users import Users
 from pdpbook.advice import PublicNumbersWarning, advise
+from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise
 
@@ -56,6 +57,8 @@ def charge(
     promise, people = account.convert(promise), _people(account, X, users)
     if people is None:
         n, count = account.budget.n, promise.n
+        if count is None and not isinstance(X, Rows):  # one number for all of them
+            count = np.shape(X)[0]
         if n not in (None, count):
             those = (
                 "people in blocks, whose number is not said" if count is None else f"{count} people"

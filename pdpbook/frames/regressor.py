@@ -194,8 +194,13 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         budgets = self._refuse("fit", X, y, epsilon)
 
         def read(left: Any) -> People:
-            own = (epsilon, budgets) if left is None else (left, left)
-            return self._fitted(X, y, *own)
+            if left is None:
+                return self._fitted(X, y, epsilon, budgets)
+            again: Any = X
+            if isinstance(X, Rows):
+                names = [name for name in X.names if name != "epsilon"]
+                again = X.twice("account with leave_out").select(*names)
+            return self._fitted(again, y, left, left)
 
         return self._fit(read, X, account)
 

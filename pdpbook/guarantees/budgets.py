@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import check
 from pdpbook._extras import extra, of_pandas
@@ -137,16 +137,17 @@ class BudgetAccount:
                 self._refuse_release(over, asked)
             self._spent = after
 
-    def admit(self, promise: Promise, *, people: Any = None) -> NDArray[np.bool_]:
+    def admit(self, cost: ArrayLike, *, people: Any = None) -> NDArray[np.bool_]:
         """Record a release for whoever can afford it, and return who takes part in it.
 
         The individual filter. Give everybody else weight 0 in this release.
 
         Parameters
         ----------
-        promise : Promise
-            What each person's record costs at most *whoever the others are*: of their own record
-            and of what was released before, never of the answer to come. Round it up.
+        cost : array_like, shape (n,)
+            What each person's record can cost *whoever the others are*, in the unit of the
+            budgets, at least 0: a function of their own record and of what was released before,
+            never of the answer to come, nor of other records. Round it up.
         people : array_like, optional
             As in `spend`.
 
@@ -154,28 +155,29 @@ class BudgetAccount:
         -------
         ndarray of bool, shape (n,)
             Who takes part. Private, and so are `spent` and `remaining` from now on: tell each
-            person their own, and publish none. Later fits on this account are refused.
+            person their own, and publish none. `spend`, and so every fit, is refused afterwards.
 
         Raises
         ------
-        TypeError, ValueError
+        ValueError
             As `spend`; and unless the relation is add-remove or zero-out: whoever is left out is
-            absent, and a replaced record is none. It is promised what two budgets add up to.
+            absent, and a replaced record is not. Two budgets add up there.
         """
         if self.budget.neighbors not in ("add-remove", "zero-out"):
             got = f"got {self.budget.neighbors!r}, whose twin may take part where they do not"
             raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
         if self.budget.n is None:
             raise ValueError("budget must be one for each person to admit people; got one for all")
-        asked, places = self._asked(promise, people)
+        each = np.asarray(check.nonnegative(cost, "cost"))
+        asked, places = self._placed(each, each.shape, people)
         with self._lock:
             enough, self._private = self._within(asked), True
-            each = zip(self._spent, asked, enough, strict=True)
-            self._spent = [s + a if takes_part else s for s, a, takes_part in each]
+            paid = zip(self._spent, asked, enough, strict=True)
+            self._spent = [s + a if takes_part else s for s, a, takes_part in paid]
         return np.asarray(np.append(enough, True)[places])
 
     def affords(self, promise: Promise, *, people: Any = None) -> NDArray[np.bool_]:
-        """Return who has enough left for a promise, as `admit`, and record nothing."""
+        """Return who has enough left for a promise, and record nothing."""
         asked, places = self._asked(promise, people)
         return np.asarray(np.append(self._within(asked), True)[places])
 
@@ -193,39 +195,42 @@ class BudgetAccount:
 
     def _asked(self, promise: Promise, people: Any) -> tuple[list[Fraction], Any]:
         """What everybody in the account is asked for, and where those of the promise are in it."""
+        promise = self.convert(promise)
+        if promise.neighbors != self.budget.neighbors:
+            raise ValueError(missing_relation(self.budget.neighbors, promise.neighbors))
+        shape = () if promise.n is None else (promise.n,)
+        return self._placed(getattr(promise, self._unit), shape, people)
+
+    def _placed(
+        self, amounts: Any, shape: tuple[int, ...], people: Any
+    ) -> tuple[list[Fraction], Any]:
+        """The same, of amounts: by position, or by name with -1 for whoever is not here."""
         if os.getpid() != self._process:
             raise RuntimeError(
                 "an account must be spent in the process that opened it: what a fork spends, the "
                 "original would not know"
             )
-        promise = self.convert(promise)
-        if promise.neighbors != self.budget.neighbors:
-            raise ValueError(missing_relation(self.budget.neighbors, promise.neighbors))
-        n, m, places = self.budget.n, promise.n, np.arange(len(self._limit))
-        if people is not None:
-            amounts, places = self._of_each(promise, people)
-        elif m in (None, n):
-            amounts = np.broadcast_to(getattr(promise, self._unit), len(places))
-        else:
-            kept = "one budget for all" if n is None else f"budgets of {n} people"
-            raise ValueError(f"promise must fit the account, {kept}; got one to {m} people")
-        return _exact(amounts, self._power), places
-
-    def _of_each(self, promise: Promise, people: Any) -> Any:
-        """The same by name: 0 for those the promise does not name; -1 for who is not here."""
+        size = len(self._limit)
+        if people is None:
+            if shape not in ((), (self.budget.n,)):
+                one = self.budget.n is None
+                kept = "one budget for all" if one else f"budgets of {size} people"
+                got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
+                raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
+            return _exact(np.broadcast_to(amounts, size), self._power), np.arange(size)
         if self.people is None:
             raise ValueError("people must be None: the account does not say who its people are")
         who = extra("pandas").Index(people)
-        if promise.n not in (None, len(who)):
-            raise ValueError(f"people must be the {promise.n} of the promise; got {len(who)}")
-        asked = np.broadcast_to(getattr(promise, self._unit), (len(who),))
-        places, part = self.people.get_indexer(who), asked > 0
+        if shape not in ((), (len(who),)):
+            raise ValueError(f"people must be the {shape[0]} of the promise; got {len(who)}")
+        asked, places = np.broadcast_to(amounts, (len(who),)), self.people.get_indexer(who)
+        part = asked > 0
         if (wrong := who[part][who[part].duplicated() | (places[part] < 0)]).size:
             missing = f"it has no budget of its own for {wrong[0]!r}"
             raise ValueError(f"account must be of the people in the data; {missing}")
-        amounts = np.zeros(len(self.people))
-        amounts[places[part]] = asked[part]
-        return amounts, places
+        everybody = np.zeros(size)
+        everybody[places[part]] = asked[part]
+        return _exact(everybody, self._power), places
 
     def _within(self, asked: list[Fraction]) -> list[bool]:
         """Who can pay what is asked: the past, and the decimals as written."""
