@@ -11,6 +11,8 @@ explore.filter = (() => {
   const SHOWN = 40; // blocks that are drawn one by one
   const many = (weeks) => (weeks === Infinity ? "every week" : weeks === 1 ? "1 week" : `${weeks} weeks`);
 
+  const span = (hours) => `${hours} hour${hours === 1 ? "" : "s"}`;
+
   // A budget as a box with a block for each week; a block that does not fit is drawn beyond it.
   function box(top, title, { cost, weeks }, budget, color, wide) {
     const { named, svg } = explore, high = 30, y = top + 22, each = wide * cost / budget;
@@ -57,10 +59,10 @@ explore.filter = (() => {
         const closed = svg("svg", { width, height: 30, role: "img", "aria-label": "Empty until your guess." });
         return {
           charts: [open ? boxes(name, mine, worst, mu ** 2, width) : { stage: closed }],
-          text: !open ? `${data.names[asked]} has a budget of ${data.budgets[asked]} and answers ${data.hours[asked]} hours ` +
+          text: !open ? `${data.names[asked]} has a budget of ${data.budgets[asked]} and answers ${span(data.hours[asked])} ` +
             `every week. The noise has a standard deviation of ${data.noise} hours.` :
             ask.verdict(data.right, `${data.guesses[data.right]} weeks`) +
-            `With ${short(own)} hours ${name} moves the total by ${short(own / sigma)} standard deviations. The square is ` +
+            `With ${span(own)} ${name} moves the total by ${short(own / sigma)} standard deviations. The square is ` +
             `${short(mine.cost)}, the square of the budget ${short(mu ** 2)}: ${many(mine.weeks)}. ` +
             `The worst answer costs ${short(worst.cost)}: ${many(worst.weeks)}.`,
           table: {
