@@ -219,6 +219,8 @@ def test_admit_leaves_out_whoever_has_not_enough_and_lets_them_back_for_less():
     assert_allclose(account.spent, [np.sqrt(0.05), 0.2, 0.0])
     assert_array_equal(account.admit(0.1), [True, False, True])
     assert_array_equal(account.admit([0.0, 0.0, 0.0]), [True, True, True])  # nobody costs anything
+    with pytest.raises(ValueError, match=r"no budget of its own for 'Zoe'"):  # whatever it costs
+        account.admit([0.1, 0.0], people=["Ben", "Zoe"])
     with pytest.raises(ValueError, match=r"^cost must be .*at least 0"):
         account.admit([0.1, -0.1, 0.1])
     with pytest.raises(ValueError, match="budgets of 3 people; got one to 2"):
@@ -335,6 +337,17 @@ def test_people_in_blocks_leave_as_those_in_memory_do():
         assert_array_equal(account.spent, limit)
         found.append(model.coef_)
     assert_allclose(found[1:], [found[0]] * 2, rtol=1e-9)
+
+
+def test_budgets_inside_of_blocks_cannot_be_set_to_0_and_nothing_is_charged():
+    X, y, epsilon = crowd()
+    blocks = [(X[k : k + 20], y[k : k + 20], epsilon[k : k + 20]) for k in (0, 20, 40)]
+    rows = Rows.from_blocks(blocks, names=("X", "y", "epsilon"))
+    limit = np.where(np.arange(60) % 2, 2.0, 0.5) * epsilon
+    account = BudgetAccount(limit, neighbors="replace-one", leave_out=True)
+    with pytest.raises(TypeError, match=r"^epsilon must be among the arrays of each block"):
+        PDPRidge().fit(rows, account=account)
+    assert not account.spent.any()
 
 
 def test_whoever_leaves_may_raise_what_others_are_promised_and_these_are_asked_again():

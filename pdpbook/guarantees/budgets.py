@@ -57,6 +57,8 @@ class BudgetAccount:
         Whether ``fit(..., account=...)`` leaves out, by budget 0, whoever has not enough left for
         what they would be promised, instead of raising. Promises and balance are public then. A
         promise of one number for all is refused as ever, and so is a release that leaves nobody.
+        Public numbers of people still count everybody; users leave with all their rows. People in
+        blocks are read twice, and `Rows.from_blocks` with budgets of their own cannot be filtered.
 
     Notes
     -----
@@ -169,7 +171,7 @@ class BudgetAccount:
         if self.budget.n is None:
             raise ValueError("budget must be one for each person to admit people; got one for all")
         each = np.asarray(check.nonnegative(cost, "cost"))
-        asked, places = self._placed(each, each.shape, people)
+        asked, places = self._placed(each, each.shape, people, paying=each >= 0)
         with self._lock:
             enough, self._private = self._within(asked), True
             paid = zip(self._spent, asked, enough, strict=True)
@@ -199,12 +201,13 @@ class BudgetAccount:
         if promise.neighbors != self.budget.neighbors:
             raise ValueError(missing_relation(self.budget.neighbors, promise.neighbors))
         shape = () if promise.n is None else (promise.n,)
-        return self._placed(getattr(promise, self._unit), shape, people)
+        amounts = np.asarray(getattr(promise, self._unit))
+        return self._placed(amounts, shape, people, paying=amounts > 0)
 
     def _placed(
-        self, amounts: Any, shape: tuple[int, ...], people: Any
+        self, amounts: Any, shape: tuple[int, ...], people: Any, *, paying: Any
     ) -> tuple[list[Fraction], Any]:
-        """The same, of amounts: by position, or by name with -1 for whoever is not here."""
+        """The same, of amounts: by position, or by name, where only `paying` must be here."""
         if os.getpid() != self._process:
             raise RuntimeError(
                 "an account must be spent in the process that opened it: what a fork spends, the "
@@ -223,8 +226,8 @@ class BudgetAccount:
         who = extra("pandas").Index(people)
         if shape not in ((), (len(who),)):
             raise ValueError(f"people must be the {shape[0]} of the promise; got {len(who)}")
-        asked, places = np.broadcast_to(amounts, (len(who),)), self.people.get_indexer(who)
-        part = asked > 0
+        asked, part = (np.broadcast_to(each, (len(who),)) for each in (amounts, paying))
+        places = self.people.get_indexer(who)
         if (wrong := who[part][who[part].duplicated() | (places[part] < 0)]).size:
             missing = f"it has no budget of its own for {wrong[0]!r}"
             raise ValueError(f"account must be of the people in the data; {missing}")
