@@ -5,9 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from mechanisms import PROMISING, SMALL
 from numpy.testing import assert_allclose, assert_array_equal
 from plants.filters import FILTERS, Filter
 from scipy import stats
+from sklearn.base import clone
 
 from pdpbook.blocks import Rows
 from pdpbook.gradient import GradientDescentRidge
@@ -292,6 +294,37 @@ def test_a_fit_leaves_out_whoever_cannot_pay_as_if_their_budget_were_0(model, ki
     model.fit(X, y, epsilon=np.where(out, 0.0, epsilon))
     assert_array_equal(model.coef_, same)
     assert (account.spent <= budgets * (1 + 1e-12)).all()
+
+
+def has_squares(model):
+    """Whether it promises a mu or a rho, which a filter adds up."""
+    X, y, _ = crowd()
+    return isinstance(clone(model).fit(X, y).guarantee_, (GaussianDP, ZeroConcentratedDP))
+
+
+@pytest.mark.parametrize("model", [m for m in SMALL if m in PROMISING and has_squares(m)], ids=str)
+@pytest.mark.parametrize("kind", [GaussianDP, ZeroConcentratedDP])
+def test_every_mechanism_with_a_mu_or_a_rho_draws_from_an_account(model, kind):
+    X, y, _ = crowd()
+    promise = clone(model).fit(X, y).guarantee_
+    if kind is GaussianDP and isinstance(promise, ZeroConcentratedDP):
+        account = BudgetAccount(np.full(60, 9.0), kind=kind, neighbors=promise.neighbors)
+        with pytest.raises(TypeError, match="cannot turn ZeroConcentratedDP into GaussianDP"):
+            clone(model).fit(X, y, account=account)
+        return
+    (amount,) = (
+        (promise.to_zcdp() if kind is ZeroConcentratedDP else promise)._parameters().values()
+    )
+    each = np.broadcast_to(amount, 60)
+    power = 2 if kind is GaussianDP else 1
+    account = BudgetAccount(
+        each * (2 * (1 + 1e-11)) ** (1 / power), kind=kind, neighbors=promise.neighbors
+    )
+    for _ in range(2):
+        clone(model).fit(X, y, account=account)
+    assert_allclose(account.spent, each * 2 ** (1 / power), rtol=1e-11)
+    with pytest.raises(ValueError, match=r"^release refused, nothing recorded: person 0 asks"):
+        clone(model).fit(X, y, account=account)
 
 
 def test_users_and_tables_leave_by_name():
