@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from pdpbook import check
 from pdpbook.personalized.accuracy import ErrorTerms
-from pdpbook.personalized.weights import capped_plan, pdp_weights
+from pdpbook.personalized.weights import pdp_weights
 from pdpbook.sensitivity import ridge_constant
 
 PRIORS = ("worst-case", "isotropic")
@@ -29,7 +29,6 @@ def prediction_error_bound(
     prior: str = "worst-case",
     proof: str = "joint",
     row_norm: float | None = None,
-    weights: str = "proportional",
 ) -> ErrorTerms:
     r"""Bound on the mean squared error of a PDP-OP prediction, from public quantities alone.
 
@@ -61,8 +60,6 @@ def prediction_error_bound(
         :math:`s = R^2/d`.
     proof, row_norm
         As in `ridge_constant`, which gives :math:`C`. Without `row_norm`, :math:`R = \sqrt d`.
-    weights : {"proportional", "capped"}, default "proportional"
-        As in `PDPRidge`; the second replaces :math:`C/\sum_j\varepsilon_j` by :math:`1/\eta`.
 
     Returns
     -------
@@ -80,7 +77,7 @@ def prediction_error_bound(
     True
     """
     lam = check.number(lam, "lam")
-    return _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights).terms(lam)
+    return _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm).terms(lam)
 
 
 @dataclass(frozen=True)
@@ -100,13 +97,12 @@ def public_penalty(
     prior: str = "isotropic",
     proof: str = "joint",
     row_norm: float | None = None,
-    weights: str = "proportional",
 ) -> PublicPenalty:
     """Penalty that minimizes `prediction_error_bound`: chosen without looking at a record.
 
     Parameters
     ----------
-    epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights
+    epsilon, d, theta_norm, sigma, prior, proof, row_norm
         As in `prediction_error_bound`; here the isotropic prior is the default, because the worst
         direction is rarely the true one.
 
@@ -127,7 +123,7 @@ def public_penalty(
     >>> round(choice.lam, 2), round(choice.bound, 2)
     (0.1, 0.04)
     """
-    known = _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights)
+    known = _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm)
     penalties = known.radius**2 * SEARCH
     k = int(np.argmin([known.terms(lam).total for lam in penalties]))
     edges = np.log(penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]])
@@ -145,16 +141,11 @@ def public_penalty(
 class _Public:
     """What is known before any record is: see `prediction_error_bound`."""
 
-    def __init__(
-        self, epsilon: Any, d: int, r: Any, sigma: Any, prior: str, proof: str, R: Any, weights: str
-    ):
+    def __init__(self, epsilon: Any, d: int, r: Any, sigma: Any, prior: str, proof: str, R: Any):
         pdp_weights(epsilon)  # refuses bad budgets
         budgets = np.asarray(check.epsilon(epsilon), dtype=float)
         self.epsilon = budgets[budgets > 0]
-        check.choice(weights, "weights", ("proportional", "capped"))
-        if weights == "capped" and proof != "joint":
-            raise ValueError("weights must be 'proportional' unless proof='joint'; got 'capped'")
-        self.d, self.proof, self.weights = check.count(d, "d"), proof, weights
+        self.d, self.proof = check.count(d, "d"), proof
         self.theta_norm = check.single(check.nonnegative(r, "theta_norm"), "theta_norm")
         self.sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
         check.choice(prior, "prior", PRIORS)
@@ -164,14 +155,10 @@ class _Public:
         self.scale = self.radius**2 / (self.d if prior == "isotropic" else 1)
 
     def terms(self, lam: float) -> ErrorTerms:
-        if self.weights == "capped":
-            plan = capped_plan(self.epsilon.tobytes(), lam, self.d, self.radius)
-            heaviest, eta = float(plan.weights.max()), plan.eta
-        else:
-            constant = ridge_constant(lam, self.d, self.proof, row_norm=self.radius)
-            total = float(np.sum(self.epsilon))
-            heaviest, eta = float(self.epsilon.max() / total), total / constant
-        tau = heaviest * self.radius**2 / lam
+        constant = ridge_constant(lam, self.d, self.proof, row_norm=self.radius)
+        total = float(np.sum(self.epsilon))
+        eta = total / constant
+        tau = float(self.epsilon.max() / total) * self.radius**2 / lam
         t = min(self.scale, lam)
         phi = t / (1 + t / lam) ** 2
         bias = self.theta_norm**2 * min((1 + 2 * tau) ** 2 * phi, self.scale)

@@ -45,14 +45,6 @@ class Frame:
         """Number of parameters."""
         return len(self.even)
 
-    def on_domain(self, X: Floats) -> Floats:
-        """Rows of the user on the domain, nothing clipped; shape (m, k)."""
-        return _joined(self.shift + (X[:, : len(self.step)] - self.low) * self.step, self.constant)
-
-    def moments(self, at: Floats | None) -> Floats:
-        """Second moments on the domain of the rows where predictions are made."""
-        return self.even if at is None else _moments(self.on_domain(at))
-
     def sizes(self, law: Any, at: Floats | None) -> Sizes:
         """Root mean squares for second moments V, or for a bound on their trace."""
         d = len(self.step)
@@ -62,7 +54,10 @@ class Frame:
 
     def prediction(self, law: Any, at: Floats | None = None) -> float:
         """The same of predictions alone."""
-        return self.half * _root(law, self.moments(at))
+        if at is None:
+            return self.half * _root(law, self.even)
+        rows = self.shift + (at[:, : len(self.step)] - self.low) * self.step  # nothing is clipped
+        return self.half * _root(law, _moments(_joined(rows, self.constant)))
 
 
 def _joined(rows: Floats, constant: float | None) -> Floats:
@@ -110,21 +105,13 @@ def _box_frame(
     even = _moments(mean) + np.diag(_joined(np.full((1, d), wide**2 / 12), constant and 0.0)[0])
     kept = even
     if longest is not None and longest < np.sqrt(len(even)):
-        kept = _moments(even_rows(EVEN, d, start, constant, longest) / radius)
+        rows = start + (1 - start) * np.random.default_rng(0).random((EVEN, d))
+        rows = _joined(rows, constant and 1.0)
+        rows *= np.minimum(1.0, longest / np.linalg.norm(rows, axis=1))[:, None]
+        kept = _moments(rows / radius)
     width = None if log_odds else width_of_labels(model)
     units = 1.0 if width is None else width / 2, width
     return Frame(low, wide / (high - low), start / radius, constant, *units, even, EVENLY, kept)
-
-
-def even_rows(
-    count: int, d: int, low: float, constant: float | None, row_norm: float | None, seed: int = 0
-) -> Floats:
-    """Rows spread evenly over [low, 1]^d, those that are longer than `row_norm` shortened."""
-    rows = low + (1 - low) * np.random.default_rng(seed).random((count, d))
-    rows = _joined(rows, constant and 1.0)
-    if row_norm is not None:
-        rows *= np.minimum(1.0, row_norm / np.linalg.norm(rows, axis=1))[:, None]
-    return rows
 
 
 def table_frame(X: Floats, fit_intercept: bool, width: float, *, centered: bool = False) -> Frame:

@@ -153,8 +153,6 @@ def report_of(model: Any, known: Noise, names: Any, at: Any, label_sd: Any) -> R
     elif known.width is not None:
         label_sd = known.width / np.sqrt(12)
     said = {f.name: getattr(known, f.name) for f in fields(Known)}
-    if known.rival is not None:
-        said["note"] += known.rival(frame.moments(rows), float(label_sd) / frame.half)
     return Report(
         **said,
         mechanism=type(model).__name__,
