@@ -343,7 +343,7 @@ def test_epsilon_keeps_its_delta():
     mu = 10 ** rng.uniform(-4, 0, 40)
     rho, tau = 10 ** rng.uniform(-2, 0.7, 40), mu * (1 + rng.exponential(size=40))
     for target in [1e-8, 1e-3]:
-        epsilon = pi.objective_perturbation_epsilon(target, mu, rho, tau)
+        epsilon = ch.objective_perturbation_epsilon(target, mu, rho, tau)
         found = np.maximum(*pi.objective_perturbation_profile(epsilon, mu, rho, tau))
         assert np.all(found <= target)
         assert_allclose(found[epsilon > 0], target, rtol=1e-5)
@@ -365,7 +365,7 @@ def test_losses_from_one_factorization_are_those_of_refits():
             [losses.leverage[i], losses.scaled_residual[i], losses.spread[i]], numbers, rtol=1e-10
         )
         assert_allclose(
-            losses.epsilon[i], pi.objective_perturbation_epsilon(1e-4, *numbers), rtol=1e-8
+            losses.epsilon[i], ch.objective_perturbation_epsilon(1e-4, *numbers), rtol=1e-8
         )
 
 
@@ -518,7 +518,7 @@ ONE = np.ones((2, 1))
         (lambda: pi.objective_perturbation_profile(1, 0.2, 1, 0.1), ValueError, "spread must be"),
         (lambda: pi.objective_perturbation_profile(-1, 0.1, 1, 1), ValueError, "epsilon must be"),
         (lambda: pi.objective_perturbation_profile(1, True, 1, 1), TypeError, "leverage must be"),
-        (lambda: pi.objective_perturbation_epsilon(0, 0.1, 1, 1), ValueError, "delta must be abo"),
+        (lambda: ch.objective_perturbation_epsilon(0, 0.1, 1, 1), ValueError, "delta must be abo"),
         (
             lambda: pi.objective_perturbation_profile([1, 2], 0.1, [1, 2, 3], 1),
             ValueError,

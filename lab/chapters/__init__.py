@@ -30,6 +30,7 @@ from lab.chapters.replace_one import ReplaceOneProfile, replace_one_profile
 from lab.chapters.smooth import (
     ObjectiveLosses,
     OutputLosses,
+    objective_perturbation_epsilon,
     objective_perturbation_losses,
     output_perturbation_losses,
     release_intervals,
