@@ -48,7 +48,7 @@ class Report(Known):
     names : tuple of str
         Of the columns, where they are known.
     note : str
-        What else there is to say: about `at_most`, or that other weights do better.
+        What else there is to say, about `at_most`.
     ways : tuple of str
         What would do better where the noise is large, beside more people.
 
