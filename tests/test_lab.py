@@ -21,6 +21,7 @@ ALLOWED = {
     "per_instance/smooth",
     "per_instance/ops_curve",
     "per_instance/guarantees",
+    "personalized/accuracy_bounds",
     "user_level/erm_bounds",
     "pac/printed",
     "papers/personalized",

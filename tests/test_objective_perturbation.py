@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, special, stats
 
+from lab.chapters import objective_error
+from lab.chapters.objective_error import _beyond
 from pdpbook import audit
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.noise import l2_laplace_profile, sample_l2_laplace
@@ -21,8 +23,6 @@ from pdpbook.objective_perturbation import (
     ObjectivePerturbation,
     split_budget,
 )
-from pdpbook.personalized import objective_error
-from pdpbook.personalized.accuracy import _beyond
 from pdpbook.ridge import weighted_ridge
 
 SEED = 20261121

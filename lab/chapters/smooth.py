@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from lab.chapters.tilted import objective_perturbation_epsilon
 from pdpbook import Floats, check
 from pdpbook.noise import gaussian_epsilon
-from pdpbook.per_instance import objective_perturbation_profile
-from pdpbook.per_instance.ops import smallest_kept
 from pdpbook.ridge import leave_one_out
 
 
@@ -215,49 +214,6 @@ def release_intervals(
     quantile = law.ppf((1 + level) / 2)
     reach = quantile * np.sqrt((variance + 1 / gamma) * np.diag(np.linalg.inv(G)))
     return np.stack([release - reach, release + reach], axis=1)
-
-
-def objective_perturbation_epsilon(
-    delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike, spread: ArrayLike
-) -> Floats:
-    r"""Smallest epsilon at which a person's loss under objective perturbation keeps `delta`.
-
-    Parameters
-    ----------
-    delta : array_like
-        Failure probabilities in (0, 1).
-    leverage, scaled_residual, spread : array_like
-        As in `objective_perturbation_profile`; everything broadcasts.
-
-    Returns
-    -------
-    ndarray, common shape
-        In nats, for the worse of the two directions; 0 where total variation is at most `delta`.
-
-    Notes
-    -----
-    Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. The end of the last
-    bracket whose computed delta is not above `delta`.
-
-    Examples
-    --------
-    >>> objective_perturbation_epsilon(1e-6, [0.1, 0.01], 1.0, spread=[0.2, 0.02]).round(3)
-    array([8.551, 5.151])
-    """
-    numbers = check.probability(delta, "delta"), leverage, scaled_residual, spread
-    objective_perturbation_profile(*numbers)  # refuses bad ones
-    target, mu, rho, tau = (np.array(each) for each in np.broadcast_arrays(*numbers))
-    rho = np.abs(rho)
-    # |a| <= t and |w - rho| <= tau t, but for a chance of delta / 2
-    t = np.sqrt(2 * np.log(4 / target))
-    w = rho + tau * t
-    high = np.log1p(mu) + w * t + w**2 / 2
-
-    def excess(epsilon: Floats, delta: Floats, *person: Floats) -> Floats:
-        found = np.maximum(*objective_perturbation_profile(epsilon, *person))
-        return np.asarray(np.log(np.maximum(found, 1e-300)) - np.log(delta))
-
-    return smallest_kept(excess, high, target, mu, rho, tau)[()]
 
 
 @dataclass(frozen=True)

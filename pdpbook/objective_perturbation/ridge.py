@@ -73,7 +73,7 @@ class ObjectivePerturbation(CubeRegressor):
     Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. Kifer, Smith
     and Thakurta (2012) perturb objectives for one budget; the square loss needs a bound on the
     norm there, because its gradient has none.
-    How far from the truth this ends, under a linear model, is `objective_error`.
+    How far from the truth this ends, under a linear model: page *personalized/accuracy_bounds*.
 
     The theorem speaks of the exact minimizer, and an inexact one is not post-processing: how far
     it is off depends on the data. So a thousandth of the smallest budget is set aside. The solver

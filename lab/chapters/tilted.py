@@ -15,7 +15,7 @@ from scipy import special
 
 from pdpbook import Floats, check
 from pdpbook.noise.profiles import places
-from pdpbook.per_instance.ops import Profile
+from pdpbook.per_instance.ops import Profile, smallest_kept
 
 REACH = 10.0  # standard deviations kept; what is left has probability below 1e-22
 NODES, WEIGHTS = (np.polynomial.legendre.leggauss(12) + np.array([[1.0], [0.0]])) / 2  # a panel
@@ -76,6 +76,48 @@ def objective_perturbation_profile(
     for at in places(np.ones(add.shape), BLOCK):
         add.flat[at], remove.flat[at] = _profile(*(value.flat[at] for value in values))
     return Profile(add[()], remove[()])
+
+
+def objective_perturbation_epsilon(
+    delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike, spread: ArrayLike
+) -> Floats:
+    r"""Smallest epsilon at which a person's loss under objective perturbation keeps `delta`.
+
+    Parameters
+    ----------
+    delta : array_like
+        Failure probabilities in (0, 1).
+    leverage, scaled_residual, spread : array_like
+        As in `objective_perturbation_profile`; everything broadcasts.
+
+    Returns
+    -------
+    ndarray, common shape
+        In nats, for the worse of the two directions; 0 where total variation is at most `delta`.
+
+    Notes
+    -----
+    Statement ``thm-objpert-profile`` (ours), chapter *per_instance/smooth*. The end of the last
+    bracket whose computed delta is not above `delta`.
+
+    Examples
+    --------
+    >>> objective_perturbation_epsilon(1e-6, [0.1, 0.01], 1.0, spread=[0.2, 0.02]).round(3)
+    array([8.551, 5.151])
+    """
+    delta = check.probability(delta, "delta")
+    target, mu, rho, tau = _person(delta, leverage, scaled_residual, spread)
+    # |a| <= t and |w - rho| <= tau t, but for a chance of delta / 2
+    t = np.sqrt(2 * np.log(4 / target))
+    w = rho + tau * t
+    high = np.log1p(mu) + w * t + w**2 / 2
+    return smallest_kept(_excess, high, target, mu, rho, tau)[()]
+
+
+def _excess(epsilon: Floats, delta: Floats, mu: Floats, rho: Floats, tau: Floats) -> Floats:
+    """How far the logarithm of the larger delta is above the one asked for."""
+    found = np.maximum(*objective_perturbation_profile(epsilon, mu, rho, tau))
+    return np.asarray(np.log(np.maximum(found, 1e-300)) - np.log(delta))
 
 
 def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> list[Floats]:
