@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from lab import experiments
+from lab import experiments, published
 from lab.experiments import records, users
 from lab.experiments.reviews import load_druglib
 from lab.experiments.user_problems import (
@@ -19,7 +19,6 @@ from lab.experiments.user_problems import (
     user_problem,
 )
 from lab.experiments.users import limits, noisy_loss, sweep_users, user_losses
-from pdpbook import published
 from pdpbook.gwa import GWARegression, SampleLimitedRegression
 from pdpbook.gwa.regression import places
 
