@@ -19,7 +19,6 @@ from pdpbook._pandas import pd
 
 Members = NDArray[np.bool_]
 Release = Callable[[Members, np.random.Generator], ArrayLike]
-LogDensity = Callable[[Floats, Members], float]
 
 FLOOR = 1e-9  # a direction without noise counts as noise this much below the widest, in deviations
 
@@ -179,7 +178,6 @@ def membership_attack(
     shadows: int = 2000,
     trials: int = 2000,
     confidence: float = 0.999,
-    log_density: LogDensity | None = None,
 ) -> MembershipAttack:
     r"""Play the membership game against one person, with two adversaries.
 
@@ -195,7 +193,9 @@ def membership_attack(
     Parameters
     ----------
     release : callable ``(members, rng) -> array_like, shape (d,)``
-        The mechanism: from a boolean array of shape (n,), who is in, to what is published.
+        The mechanism: from a boolean array of shape (n,), who is in, to what is published. With a
+        method ``log_density(output, members)`` there is an informed attacker, too; constants do
+        not matter there.
     n : int
         Size of the pool.
     target : int
@@ -210,9 +210,6 @@ def membership_attack(
         Releases to attack.
     confidence : float, default 0.999
         Of the intervals.
-    log_density : callable ``(output, members) -> float``, optional
-        For the informed attacker; constants do not matter. By default ``release.log_density`` where
-        there is one.
 
     Returns
     -------
@@ -241,7 +238,7 @@ def membership_attack(
         raise ValueError(f"target must be in the pool, 0 to {n - 1}; got {target}")
     shadows, trials = check.count(shadows, "shadows", minimum=10), check.count(trials, "trials")
     confidence = check.delta(confidence, "confidence")
-    log_density = log_density or getattr(release, "log_density", None)
+    log_density = getattr(release, "log_density", None)
 
     truth = np.arange(shadows) % 2 == 0
     _, seen = _play(release, n, target, truth, q, rng)

@@ -45,19 +45,17 @@ class Frame:
         """Number of parameters."""
         return len(self.even)
 
-    def sizes(self, law: Any, at: Floats | None) -> Sizes:
+    def sizes(self, law: Any) -> Sizes:
         """Root mean squares for second moments V, or for a bound on their trace."""
-        d = len(self.step)
-        axes = [_root(law, np.outer(e, e)) for e in np.eye(self.order)[:d]]
-        ends = (self.prediction(law, rows) for rows in (np.zeros((1, d)), at))
-        return Sizes(np.asarray(self.half * self.step * axes, dtype=float), *ends)
+        axes = [_root(law, np.outer(e, e)) for e in np.eye(self.order)[: len(self.step)]]
+        origin = _joined((self.shift - self.low * self.step)[None], self.constant)
+        intercept = self.half * _root(law, _moments(origin))
+        moved = np.asarray(self.half * self.step * axes, dtype=float)
+        return Sizes(moved, intercept, self.prediction(law))
 
-    def prediction(self, law: Any, at: Floats | None = None) -> float:
+    def prediction(self, law: Any) -> float:
         """The same of predictions alone."""
-        if at is None:
-            return self.half * _root(law, self.even)
-        rows = self.shift + (at[:, : len(self.step)] - self.low) * self.step  # nothing is clipped
-        return self.half * _root(law, _moments(_joined(rows, self.constant)))
+        return self.half * _root(law, self.even)
 
 
 def _joined(rows: Floats, constant: float | None) -> Floats:

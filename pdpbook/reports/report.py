@@ -142,12 +142,8 @@ def _digits(value: float | None) -> str:
     return f"{float(f'{value:.3g}'):,.10g}"
 
 
-def report_of(model: Any, known: Noise, names: Any, at: Any, label_sd: Any) -> Report:
-    frame, rows = known.frame, None
-    if at is not None:
-        rows = np.asarray(check.finite(at, "at"))
-        if rows.ndim != 2 or rows.shape[1] < len(frame.step):
-            raise ValueError(f"at must have shape (m, {known.columns}); got shape {rows.shape}")
+def report_of(model: Any, known: Noise, names: Any, label_sd: Any) -> Report:
+    frame = known.frame
     if label_sd is not None:
         label_sd = check.single(check.nonnegative(label_sd, "label_sd"), "label_sd")
     elif known.width is not None:
@@ -157,9 +153,9 @@ def report_of(model: Any, known: Noise, names: Any, at: Any, label_sd: Any) -> R
         **said,
         mechanism=type(model).__name__,
         ways=model._ways + (FEWER if model._reads_rows else ()),
-        noise=frame.sizes(known.covariance, rows),
-        at_most=None if known.most is None else frame.sizes(known.most, rows),
-        rows=frame.rows if rows is None else f"the {len(rows)} rows given",
+        noise=frame.sizes(known.covariance),
+        at_most=None if known.most is None else frame.sizes(known.most),
+        rows=frame.rows,
         label_sd=label_sd,
         constant=None if known.constant is None else known.constant.error(float(label_sd)),
         names=tuple(map(str, names)) or tuple(f"coefficient {j}" for j in range(known.columns)),
