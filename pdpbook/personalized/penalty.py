@@ -77,7 +77,21 @@ def prediction_error_bound(
     True
     """
     lam = check.number(lam, "lam")
-    return _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm).terms(lam)
+    heaviest, total = float(pdp_weights(epsilon).max()), float(np.sum(check.epsilon(epsilon)))
+    d = check.count(d, "d")
+    r = check.single(check.nonnegative(theta_norm, "theta_norm"), "theta_norm")
+    sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
+    s = _reach(d, prior, row_norm)
+    constant, R = ridge_constant(lam, d, proof, row_norm=row_norm), check.radius(d, row_norm)
+    tau, t = heaviest * R**2 / lam, min(s, lam)
+    bias = r**2 * min((1 + 2 * tau) ** 2 * t / (1 + t / lam) ** 2, s)
+    return ErrorTerms(bias, (d + 1) * (R * constant / total) ** 2, sigma**2 * tau / 4)
+
+
+def _reach(d: int, prior: str, row_norm: float | None) -> float:
+    """s: where the spectrum of S can put the true coefficients."""
+    check.choice(prior, "prior", PRIORS)
+    return check.radius(d, row_norm) ** 2 / (d if prior == "isotropic" else 1)
 
 
 @dataclass(frozen=True)
@@ -123,44 +137,18 @@ def public_penalty(
     >>> round(choice.lam, 2), round(choice.bound, 2)
     (0.1, 0.04)
     """
-    known = _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm)
-    penalties = known.radius**2 * SEARCH
-    k = int(np.argmin([known.terms(lam).total for lam in penalties]))
-    edges = np.log(penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]])
 
     def total(log_lam: float) -> float:
-        return known.terms(math.exp(log_lam)).total
+        public: Any = {"theta_norm": theta_norm, "sigma": sigma, "prior": prior, "proof": proof}
+        lam = math.exp(log_lam)
+        return prediction_error_bound(lam, epsilon, d, row_norm=row_norm, **public).total
 
+    total(0.0)  # refuses bad values
+    penalties = np.log(check.radius(d, row_norm) ** 2 * SEARCH)
+    k = int(np.argmin([total(log_lam) for log_lam in penalties]))
+    edges = penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]]
     found = minimize_scalar(total, bounds=edges, method="bounded", options={"xatol": 1e-4})
-    lam = math.exp(found.x)
-    bound = known.terms(lam).total
-    limit = known.theta_norm**2 * known.scale
-    return PublicPenalty(lam, bound) if bound < limit else PublicPenalty(math.inf, limit)
-
-
-class _Public:
-    """What is known before any record is: see `prediction_error_bound`."""
-
-    def __init__(self, epsilon: Any, d: int, r: Any, sigma: Any, prior: str, proof: str, R: Any):
-        pdp_weights(epsilon)  # refuses bad budgets
-        budgets = np.asarray(check.epsilon(epsilon), dtype=float)
-        self.epsilon = budgets[budgets > 0]
-        self.d, self.proof = check.count(d, "d"), proof
-        self.theta_norm = check.single(check.nonnegative(r, "theta_norm"), "theta_norm")
-        self.sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
-        check.choice(prior, "prior", PRIORS)
-        ridge_constant(1.0, self.d, proof, row_norm=R)  # refuses bad values
-        self.radius = check.radius(self.d, R)
-        # s: where the spectrum of S can put the true coefficients
-        self.scale = self.radius**2 / (self.d if prior == "isotropic" else 1)
-
-    def terms(self, lam: float) -> ErrorTerms:
-        constant = ridge_constant(lam, self.d, self.proof, row_norm=self.radius)
-        total = float(np.sum(self.epsilon))
-        eta = total / constant
-        tau = float(self.epsilon.max() / total) * self.radius**2 / lam
-        t = min(self.scale, lam)
-        phi = t / (1 + t / lam) ** 2
-        bias = self.theta_norm**2 * min((1 + 2 * tau) ** 2 * phi, self.scale)
-        noise = (self.d + 1) * (self.radius / eta) ** 2
-        return ErrorTerms(bias, noise, self.sigma**2 * tau / 4)
+    bound, limit = total(found.x), float(theta_norm) ** 2 * _reach(d, prior, row_norm)
+    return (
+        PublicPenalty(math.exp(found.x), bound) if bound < limit else PublicPenalty(math.inf, limit)
+    )
