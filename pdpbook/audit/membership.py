@@ -25,7 +25,7 @@ FLOOR = 1e-9  # a direction without noise counts as noise this much below the wi
 
 @dataclass(frozen=True)
 class AttackScore:
-    """How one attacker fared; prints as one sentence."""
+    """How one attacker fared."""
 
     attacker: str  #: ``"shadow"`` or ``"informed"``
     successes: int  #: right guesses
@@ -43,13 +43,6 @@ class AttackScore:
         found = stats.binomtest(self.successes, self.trials)
         low, high = found.proportion_ci(self.confidence, method="exact")
         return float(low), float(high)
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return (
-            f"The {self.attacker} attacker guessed {self.successes} of {self.trials} right, "
-            f"{self.success_rate:.3f} [{low:.3f}, {high:.3f}]."
-        )
 
 
 @dataclass(frozen=True)
@@ -87,11 +80,6 @@ class MembershipAttack:
         ]
         names = ["attacker", "success_rate", "low", "high", "successes", "trials"]
         return pd.DataFrame(rows, columns=names)
-
-    def __str__(self) -> str:
-        return " ".join(
-            [f"Person {self.target}, blind guess {self.prior:.3g}.", *map(str, self._scores())]
-        )
 
     def _scores(self) -> list[AttackScore]:
         return [self.shadow] + ([] if self.informed is None else [self.informed])

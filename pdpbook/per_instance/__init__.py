@@ -12,7 +12,6 @@ from pdpbook.per_instance.people import (
     PerInstanceReport,
     StreamReport,
     explain,
-    outsider_epsilon,
     per_instance_epsilon,
     per_instance_losses,
     stream_per_instance,
