@@ -22,6 +22,7 @@ import sys
 from copy import copy
 from functools import partial
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -33,35 +34,12 @@ ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
 END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")
 WIDE = 2.2  # width by height of a picture from which on its caption is below
-SIZE = {"width": "1280px", "height": "720px"}
-PAGE = """<!DOCTYPE html>
-<html lang="en" data-theme="light">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>Slides: {title}</title>
-<link rel="canonical" href="{home}slides/{name}.html">
-<link rel="icon" href="../../_static/favicon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="../../_static/explore/explore.css">
-<link rel="stylesheet" href="../../_static/slides/slides.css">
-<style>:root {{ {colors} }}</style>
-<script>MathJax = {{options: {{processHtmlClass: "math", enableMenu: false}}}}</script>
-<script defer src="../../_static/mathjax/tex-chtml.js"></script>
-{scripts}
-<script defer src="../../_static/slides/slides.js"></script>
-</head>
-<body class="tex2jax_ignore">
-<main class="stage">
-{slides}
-</main>
-</body>
-</html>
-"""
+SIZE = {"width": 1280, "height": 720}
+PAGE = (ROOT / "book" / "_ext" / "slides.html").read_text(encoding="utf-8")
 SLIDE = """<section class="slide {kind}" tabindex="-1" aria-label="{k} of {count}">
 <header>{head}</header>
 <div class="body">{body}</div>
-<footer><span>{title}</span> <span>{k} / {count}</span></footer>
+<footer><a href="../../book/{name}.html">{title}</a> <span>{k} / {count}</span></footer>
 </section>"""
 
 
@@ -86,7 +64,7 @@ class Chapter:
     def __init__(self, html: str) -> None:
         soup = BeautifulSoup(html, "html.parser")
         self.article = soup.select_one("article.bd-article")
-        for gone in self.article.select("a.headerlink, details.above-input"):
+        for gone in self.article.select("a.headerlink, details.above-input, .caption-number"):
             gone.decompose()
         for link in self.article.select("a:not(svg a)"):
             link.unwrap()
@@ -96,7 +74,7 @@ class Chapter:
             inner = block.decode_contents()
             if not block.find(["p", "ul", "ol"]) and not block.find_parent(["svg", "summary"]):
                 ends = [0, *(match.end() for match in END.finditer(inner)), len(inner)]
-                parts = [inner[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+                parts = [inner[a:b] for a, b in pairwise(ends)]
                 self.sentences.append((block, parts))
         self.scripts: dict[str, None] = {}
 
@@ -193,7 +171,7 @@ def page(name: str, plan: list[dict], html: str, home: str) -> str:
     """The slides of a chapter, as one page."""
     chapter = Chapter(html)
     made = slides(chapter, plan)
-    slide = partial(SLIDE.format, count=len(made), title=chapter.title)
+    slide = partial(SLIDE.format, name=name, count=len(made), title=chapter.title)
     parts = [
         slide(k=k, kind=kind, head=head, body=body)
         for k, (kind, head, body) in enumerate(made, start=1)
@@ -208,21 +186,16 @@ def page(name: str, plan: list[dict], html: str, home: str) -> str:
     )
 
 
-def print_pdf(names: list[str]) -> None:
-    """The PDF beside every page of slides, a page a slide."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        switches = ["--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
-        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=switches)
-        for name in names:
-            tab, file = chromium.new_page(), HTML / "slides" / f"{name}.html"
-            tab.goto(file.as_uri())
-            tab.wait_for_selector("html.fitted", state="attached")
-            tab.pdf(path=file.with_suffix(".pdf"), print_background=True, **SIZE)
-            tab.close()
-            print(f"{file.with_suffix('.pdf').relative_to(ROOT)}: made")
-        chromium.close()
+def print_pdf(chromium, names: list[str], site: Path, out: Path) -> None:
+    """A PDF of every page of slides, a page a slide."""
+    for name in names:
+        tab, file = chromium.new_page(viewport=SIZE), out / f"{name}.pdf"
+        tab.goto((site / "slides" / f"{name}.html").as_uri())
+        tab.wait_for_selector("html.fitted", state="attached")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        tab.pdf(path=file, print_background=True, prefer_css_page_size=True)
+        tab.close()
+        print(f"{file}: made")
 
 
 def main(arguments: list[str]) -> int:
@@ -239,7 +212,14 @@ def main(arguments: list[str]) -> int:
             print(f"book/slides.yml: {name}: {refusal}")
             return 1
     if "--pdf" in arguments:
-        print_pdf(names)
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as driver:
+            switches = ["--no-sandbox", "--disable-gpu"]
+            program = shutil.which("chromium") or shutil.which("chromium-browser")
+            chromium = driver.chromium.launch(executable_path=program, args=switches)
+            print_pdf(chromium, names, HTML, HTML / "slides")
+            chromium.close()
     return 0
 
 
