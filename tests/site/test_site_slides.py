@@ -20,8 +20,8 @@ FAULTS = """() => {
     const low = part === body ? box.bottom : body.getBoundingClientRect().top;
     for (const one of part.querySelectorAll("*")) {
       const { left, top, right, bottom, width, height } = one.getBoundingClientRect();
-      if (!one.checkVisibility() || !width || !height || one.closest("mjx-assistive-mml, defs"))
-        continue;
+      const clipped = one.closest("mjx-assistive-mml, defs, svg svg");
+      if (!one.checkVisibility() || !width || !height || clipped) continue;
       if (left < box.left - 2 || right > box.right + 2 || top < box.top - 2 || bottom > low + 2)
         found.push(`leaves its slide: ${one.outerHTML.slice(0, 80)}`);
     }
@@ -60,7 +60,7 @@ def opened(tab, address, name):
 
 def told(tab):
     """Give the last answer to a figure that asks first."""
-    answers = tab.locator(".slide.now .explore-guess button")
+    answers = tab.locator(".slide.now .explore-guess").first.locator("button")
     if answers.count():
         answers.last.click()
         tab.wait_for_timeout(800)  # the picture finds its size
