@@ -22,13 +22,19 @@
     root.style.setProperty("--scale", Math.min(innerWidth / 1280, innerHeight / 720));
   }
   const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  // The largest picture that has room in a figure that reacts, which draws itself anew for each size.
+  // In a figure that reacts the words get the width that they need, and the picture is as large as it
+  // has room; it draws itself anew for each size.
   async function enlarge(panel, most) {
-    const picture = panel.querySelector(":scope > div:not([class])");
+    const bottom = (one) => one.getBoundingClientRect().bottom, end = bottom(panel.closest(".body")) + 1;
+    const picture = panel.querySelector(":scope > div:not([class])"), words = panel.querySelector("output");
+    for (let width = 400; width <= 600; width += 40) {
+      panel.style.setProperty("--words", `${width}px`);
+      if (bottom(words) <= end) break;
+    }
     for (let percent = most; percent >= 125; percent -= 5) {
       panel.style.setProperty("--zoom", percent / 100);
       await drawn();
-      if (picture.getBoundingClientRect().bottom <= panel.getBoundingClientRect().bottom + 1) break;
+      if (bottom(picture) <= end) break;
     }
   }
   // The largest letters with which everything has room.
