@@ -42,7 +42,7 @@
     for (const panel of stage.querySelectorAll(".explore")) {
       await enlarge(panel, 200);
       const again = () => enlarge(panel, 100 * panel.style.getPropertyValue("--zoom"));
-      panel.addEventListener("input", again);
+      for (const name of ["input", "click"]) panel.addEventListener(name, again); // a guess is a click
     }
     for (const body of stage.querySelectorAll(".body:not(:has(.moving))")) {
       for (let size = LARGEST; size >= SMALLEST; size -= 1) {
