@@ -31,7 +31,7 @@
       panel.style.setProperty("--words", `${width}px`);
       if (bottom(words) <= end) break;
     }
-    for (let percent = most; percent >= 125; percent -= 5) {
+    for (let percent = most; percent >= 115; percent -= 5) {
       panel.style.setProperty("--zoom", percent / 100);
       await drawn();
       if (bottom(picture) <= end) break;
