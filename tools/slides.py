@@ -34,6 +34,9 @@ ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
 END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")
 WIDE = 2.2  # width by height of a picture from which on its caption is below
+NOT_SHOWN = "a.headerlink, details.above-input, figcaption .caption-number"
+ONWARD = ("Next", "Below this page")
+SHORT = 100  # letters: the title takes another sentence
 SIZE = {"width": 1280, "height": 720}
 PAGE = (ROOT / "book" / "_ext" / "slides.html").read_text(encoding="utf-8")
 SLIDE = """<section class="slide {kind}" tabindex="-1" aria-label="{k} of {count}">
@@ -64,7 +67,9 @@ class Chapter:
     def __init__(self, html: str) -> None:
         soup = BeautifulSoup(html, "html.parser")
         self.article = soup.select_one("article.bd-article")
-        for gone in self.article.select("a.headerlink, details.above-input, .caption-number"):
+        for gone in self.article.select(
+            "a.headerlink, details.above-input, figcaption .caption-number"
+        ):
             gone.decompose()
         for link in self.article.select("a:not(svg a)"):
             link.unwrap()
@@ -107,7 +112,7 @@ class Chapter:
         if len(parts) < count:
             raise Refused(f"{start}: {len(parts)} sentences, not {count}")
         text, after = "".join(parts).strip(), block.find_next_sibling()
-        if text[-1] not in ".?!>" and after and "math" in after.get("class", []):
+        if plain(text)[-1] not in ".?!" and after and "math" in after.get("class", []):
             text += str(after)  # it ends with a formula
         return text
 
@@ -120,9 +125,9 @@ class Chapter:
         return f'<div class="moving">{figure}{data}</div>' if caption else ""
 
     def summary(self) -> str:
-        """The sentences of the summary, without what comes next."""
-        text = self.article.select_one("#summary > p").decode_contents()
-        return "".join(f"<p>{one}</p>" for one in END.split(text.partition("Next:")[0].strip()))
+        """The sentences of the summary, without where one goes next."""
+        said = next(parts for block, parts in self.sentences if block.find_parent(id="summary"))
+        return "".join(f"<p>{one}</p>" for one in said if not plain(one).startswith(ONWARD))
 
 
 def bare(found: Tag) -> str:
@@ -144,7 +149,9 @@ def still(figure: Tag) -> str:
 
 def slides(chapter: Chapter, plan: list[dict]) -> list[tuple[str, str, str]]:
     """Kind, head and body of every slide."""
-    first = chapter.sentences[0][1][0]
+    first, *more = chapter.sentences[0][1]
+    while len(plain(first)) < SHORT and more:
+        first += more.pop(0)
     made = [("title", f"<h1>{chapter.title}</h1>", f"<p>{first}</p>")]
     for entry in plan:
         if "vote" in entry:

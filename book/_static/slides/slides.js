@@ -10,7 +10,10 @@
   const wanted = () => Number(location.hash.slice(1)) - 1 || 0;
   function show(k, focus = true) {
     now = Math.min(Math.max(k, 0), slides.length - 1);
-    slides.forEach((slide, j) => slide.classList.toggle("now", j === now));
+    slides.forEach((slide, j) => {
+      slide.classList.toggle("now", j === now);
+      slide.inert = j !== now;
+    });
     if (location.hash !== `#${now + 1}`) history.replaceState(null, "", `#${now + 1}`);
     if (focus) slides[now].focus({ preventScroll: true });
   }
