@@ -20,10 +20,12 @@ PAGE = r"""<article class="bd-article"><section id="top">
 <div class="math">\[ t \]</div>
 <p>Ask others. Let <span class="math">\(x_i\)</span> be 2.</p>
 <div class="proof theorem" id="thm-a"><p class="admonition-title">
-<span class="caption-number">Theorem 7.1 </span>(A)</p><section id="in"><p>All is well.</p></section></div>
+<span class="caption-number">Theorem 7.1 </span>(A)</p>
+<section id="in"><p>All is well.</p></section></div>
 <figure id="fig-a"><svg viewbox="0 0 300 100" class="inline-figure" role="img"></svg><figcaption><p>
 <span class="caption-number">Fig. 7.1 </span><span class="caption-text">A curve.</span></p>
-</figcaption></figure><div><div data-figure="fig-a"><script type="application/json">{}</script></div>
+</figcaption></figure>
+<div><div data-figure="fig-a"><script type="application/json">{}</script></div>
 <script src="../../_static/explore/a.js"></script></div>
 <table id="t"><tr><td>3</td></tr></table></section>
 <section id="summary"><h2>Summary</h2><p>It is so. Next: more.</p></section></article>"""
@@ -46,7 +48,7 @@ def test_places_are_taken_as_they_stand():
     assert chapter.take("They say (2)").startswith("<p>They say <em>no.</em> Then ask again, with")
     assert r"\[ t \]" in chapter.take("Then ask")
     assert chapter.take("Let $x_i") == r'<p>Let <span class="math">\(x_i\)</span> be 2.</p>'
-    assert slides.plain(chapter.take("thm-a")) == "Theorem 7.1 (A)All is well."
+    assert slides.plain(chapter.take("thm-a")) == "Theorem 7.1 (A) All is well."
     assert 'id="' not in chapter.take("thm-a")
     assert "A curve." in chapter.take("fig-a")
     assert "Fig. 7.1" not in chapter.take("fig-a")
