@@ -127,6 +127,11 @@ def test_bad_input(law, path, delta, message):
         individual_epsilon(law, path, delta)
 
 
+def test_other_laws_are_refused():
+    with pytest.raises(TypeError, match="law must be a DPSGDLaw or a DescentLaw; got float"):
+        individual_epsilon(1.0, [0.1], DELTA)
+
+
 # ---------------------------------------------------------------- against the exact density
 
 

@@ -63,6 +63,8 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
     >>> individual_epsilon(law, [0.1, 0.2, 0.3], delta=1e-5).round(3)
     array([0.905, 0.189])
     """
+    if not isinstance(law, DPSGDLaw | DescentLaw):
+        raise TypeError(f"law must be a DPSGDLaw or a DescentLaw; got {type(law).__name__}")
     delta, shifts = check.delta(delta), law.shifts(path)
     if isinstance(law, DescentLaw) or law.sample_rate == 1:
         mu = np.sqrt((shifts**2).sum(axis=0))
