@@ -314,6 +314,19 @@ def adassp(X, y, epsilon, delta, failure, rng):  # prop-adassp
     lam = max(0, sigma * np.sqrt(d * tail) - max(0, z))
     return np.linalg.solve(G + lam * np.eye(d), b)
 
+# per_instance/filters --------------------------------------------------------
+
+def filtered_sums(ask, records, mu, sigma, rounds, rng):  # def-individual-filter
+    left, said = mu**2, []
+    for _ in range(rounds):
+        x = ask(records, said)           # by the past
+        cost = (x / sigma) ** 2
+        part = cost <= left              # the filter
+        left = left - part * cost
+        total = part @ x
+        said.append(total + sigma * rng.standard_normal())
+    return np.array(said)
+
 # user_level/mean -------------------------------------------------------------
 
 def best_level(sizes, A, tau=1):  # prop-tradeoff-weights

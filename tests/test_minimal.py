@@ -663,7 +663,24 @@ def guesses_and_halves(m, seed):
     return max(close(m.best_guess(p, q), best), close(np.array([epsilon, delta]), np.array(half)))
 
 
+def sums_through_a_filter(m, seed):
+    """Questions that follow the last answer, and an account that says who takes part."""
+    rng, (one, two) = np.random.default_rng(seed), twins(seed)
+    records, mu = rng.integers(1, 60, 5) / 10, rng.integers(5, 30, 5) / 10
+
+    def ask(records, said):
+        return records if not said or said[-1] > 5 else records / 3
+
+    account = guarantees.BudgetAccount(mu, neighbors="zero-out", kind=guarantees.GaussianDP)
+    said = []
+    for _ in range(8):
+        x = ask(records, said)
+        said.append(account.admit(x / 2.1) @ x + 2.1 * two.standard_normal())
+    return close(m.filtered_sums(ask, records, mu, 2.1, 8, one), np.array(said))
+
+
 FUNCTIONS_OF_THE_PACKAGE = [
+    sums_through_a_filter,
     steps_of_a_grid,
     sums_of_centered_rows,
     guesses_and_halves,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
+from scipy.stats import binom
 
 from pdpbook import Floats, check
 from pdpbook.gradient.accounting import dpsgd_epsilon
@@ -67,8 +68,7 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
         raise TypeError(f"law must be a DPSGDLaw or a DescentLaw; got {type(law).__name__}")
     delta, shifts = check.delta(delta), law.shifts(path)
     if isinstance(law, DescentLaw) or law.sample_rate == 1:
-        mu = np.sqrt((shifts**2).sum(axis=0))
-        return np.asarray(gaussian_epsilon(delta, np.maximum(mu, 1e-150)))
+        return gaussian_epsilon(delta, np.maximum(np.sqrt((shifts**2).sum(axis=0)), 1e-150))
     q, sigma = law.sample_rate, law.noise_multiplier
     levels = np.linspace(0, 1 / sigma, LEVELS + 1)
     at = np.minimum(np.searchsorted(levels, shifts), LEVELS)
@@ -81,7 +81,5 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
 def _divergences(order: int, shifts: Floats, q: float) -> Floats:
     """Renyi divergence of one step from the same without the person, at each shift."""
     j = np.arange(order + 1)
-    ways = gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1)
-    chance = ways + (order - j) * np.log1p(-q) + j * np.log(q)
-    moments = logsumexp(chance + j * (j - 1) * shifts[:, None] ** 2 / 2, axis=1)
-    return np.asarray(np.maximum(moments, 0.0) / (order - 1))
+    terms = binom.logpmf(j, order, q) + j * (j - 1) * shifts[:, None] ** 2 / 2
+    return np.asarray(np.maximum(logsumexp(terms, axis=1), 0.0) / (order - 1))

@@ -74,10 +74,9 @@ def release_gram_bound(
     in_memory("release_gram_bound", X)
     X = check.matrix(X, "X")
     in_unit_ball((X**2).sum(axis=1), "X", "have rows in the unit ball", " of squared norm")
-    d = X.shape[1]
-    noise = rng.standard_normal((d, d)) / (2 * mu)
-    margin = np.sqrt(2) / mu * (np.sqrt(d) + np.sqrt(-np.log(failure)))
-    return np.asarray(X.T @ X + (noise + noise.T) - margin * np.eye(d))
+    noise = rng.standard_normal(2 * X.shape[1:]) / (2 * mu)
+    margin = np.sqrt(2) / mu * (np.sqrt(len(noise)) + np.sqrt(-np.log(failure)))
+    return np.asarray(X.T @ X + (noise + noise.T) - margin * np.eye(len(noise)))
 
 
 def posterior_certificate(
@@ -167,11 +166,10 @@ def _leverages(X: Floats, matrix: ArrayLike) -> Floats:
     bound = check.matrix(matrix, "matrix", *2 * X.shape[1:])
     if not np.allclose(bound, bound.T, rtol=1e-12, atol=0):
         raise ValueError("matrix must be symmetric")
-    if not np.linalg.eigvalsh(bound)[0] > 1e-9 * np.abs(bound).max():  # or rounding decides
-        return np.full(len(X), np.inf)
-    inside = np.einsum("ij,ji->i", X, np.linalg.solve(bound, X.T))
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(inside < 1, inside / np.maximum(1 - inside, 0), np.inf))
+    values, basis = np.linalg.eigh(bound)
+    # below this smallest eigenvalue rounding decides
+    inside = (X @ basis) ** 2 @ (1 / values) if values[0] > 1e-9 * values[-1] else np.ones(len(X))
+    return np.where(inside < 1, inside / np.maximum(1 - inside, 1e-16), np.inf)
 
 
 @mechanism
