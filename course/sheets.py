@@ -6,7 +6,7 @@ The solved notebook of `book/exercises/` is the only source. Its student version
 is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
 locked. Before that, `plain` takes out what only the book can show: tags, links within the book,
 cells tagged `page-only`; and hints say that they open. With `--check` nothing is written: the exit
-code is 1 when a student version is out of date.
+code is 1 when a student version is out of date. `cuts` has the shorter sheets of a course.
 """
 
 import functools
@@ -36,15 +36,15 @@ def plain(name: str) -> NotebookNode:
             {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "deletable", "editable"}}
         )
         if cell.cell_type == "markdown":
-            source = LINK.sub(_to_site, ROLE.sub(_linked, cell.source))
+            source = LINK.sub(to_site, ROLE.sub(linked, cell.source))
             cell.source = source.replace("<summary>Hint</summary>", f"<summary>{HINT}</summary>")
         else:
             cell.outputs, cell.execution_count = [], None
     return notebook
 
 
-def _linked(match: re.Match[str]) -> str:
-    """A role of MyST as a link to the book."""
+def linked(match: re.Match[str], page: str = "") -> str:
+    """A role of MyST as a link to the book, for what stands on `page` of it."""
     role, words, target = match[1], match[2] or "", match[3] or match[4]
     if role == "numref":
         return words or "the next figure"
@@ -55,15 +55,18 @@ def _linked(match: re.Match[str]) -> str:
         if chapter:
             title = _page(f"book/{chapter}").boxes[target].title.partition(";")[0].strip()
             return f"[{words or title}]({_home()}book/{chapter}.html#{target})"
+    if page and role in {"eq", "cite:p"}:
+        anchor, said = (f"#{target}", "the equation") if role == "eq" else ("", "see the page")
+        return f"[{said}]({_home()}book/{page}.html{anchor})"
     raise Refused(f"an exercise cannot show the role {match[0]} outside of the book")
 
 
-def _to_site(match: re.Match[str]) -> str:
+def to_site(match: re.Match[str], here: str = "exercises/name") -> str:
     """The target of a link to another page, on the site."""
     page, _, anchor = match.groups("")
     if not page:
         return match[0]
-    path = posixpath.normpath(f"book/exercises/{page}")
+    path = posixpath.normpath(f"book/{posixpath.dirname(here)}/{page}")
     return f"]({_home()}{path}.html{anchor})"
 
 

@@ -17,16 +17,17 @@ from bs4 import BeautifulSoup
 from nbformat import v4
 from reading import ROOT, Refused
 
-from course import assignment, export, grade
+from course import assignment, export, grade, settings
 from course.__main__ import main
 from course.autograder import autograder
 from course.collect import collect, names_of
-from course.coursework import INSTRUCTOR, NbGrader
+from course.coursework import INSTRUCTOR, NbGrader, report
 from course.grading import POINTS
 from course.handout import MARK, handout, key
 from course.preflight import Unusable, mend
 from course.results import write_results
 from course.sheets import PAGES, plain, released
+from course.steps import preflight
 from pdpbook.exercises import ASSIGNMENTS
 
 WRITTEN = [name for name in ASSIGNMENTS if (PAGES / f"{name}.ipynb").is_file()]
@@ -375,48 +376,10 @@ def test_what_is_neither_folder_nor_zip_is_refused(tmp_path):
 
 # --- marks, documents, commands ------------------------------------------------------------------
 
-TOTALS = pd.DataFrame(
-    {
-        "student": ["7"],
-        "assignment": [NAME],
-        "score": ["25"],
-        "max_score": ["32"],
-        "by_hand": ["4"],
-        "remarks": ["late"],
-    }
-)
-
-
-@pytest.mark.parametrize(
-    ("system", "renamed", "row"),
-    [
-        ("plain", [], TOTALS.iloc[0].to_dict()),
-        (
-            "canvas",
-            [f"{NAME}=Homework (9)"],
-            {"Student": "", "ID": "7", "Homework (9)": "25"},
-        ),
-        (
-            "moodle",
-            ["Identifier=ID"],
-            {"ID": "Participant 7", "Grade": "25", "Feedback comments": "late"},
-        ),
-    ],
-)
-def test_marks_in_the_columns_of_a_system(system, renamed, row):
-    table = export.layout(TOTALS, system, renamed)
-    assert table.to_dict("records") == [row]
-
-
-@pytest.mark.parametrize("pair", ["Mark=Grade", "score"])
-def test_columns_that_are_not_there_cannot_be_renamed(pair):
-    with pytest.raises(Refused, match="--rename takes OLD=NEW"):
-        export.layout(TOTALS, "plain", [pair])
-
 
 def test_a_second_opinion_names_what_differs(tmp_path):
     nbformat.write(damaged(half_the_exponent), tmp_path / "x.ipynb")
-    points = {f"{name}-{part}": p for name in FUNCTIONS for part, p in POINTS.items()}
+    points = {(name, part): p for name in FUNCTIONS for part, p in POINTS.items()}
     submission = tmp_path / "x.ipynb"
     assert export.second_opinion(submission, NAME, {}, 0) == ["the book's grader gives 25 of 28"]
     assert export.second_opinion(submission, NAME, points, 0) == [
@@ -426,7 +389,7 @@ def test_a_second_opinion_names_what_differs(tmp_path):
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_the_handout_has_every_question_and_no_answer(name):
-    text = handout([name])
+    text = handout(released(plain(name)))
     for cell in plain(name).cells:
         role = cell.metadata.get("nbgrader", {})
         if role.get("solution") and cell.cell_type == "markdown":
@@ -441,7 +404,7 @@ def test_the_handout_has_every_question_and_no_answer(name):
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_the_key_has_every_answer_and_every_property(name):
-    text = key([name])
+    text = key(plain(name), name)
     for exercise in assignment(name).exercises.values():
         assert f"({exercise.name})" in text
         for one in exercise.visible + exercise.hidden:
@@ -454,13 +417,12 @@ def test_the_key_has_every_answer_and_every_property(name):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["grade", "FOLDER", NAME], "is no course; make it with: create"),
-        (["create", "FOLDER", NAME, "--seed", "-1"], "seed must be at least 0"),
-        (["create", "FOLDER", NAME, "--seconds", "0"], "seconds above 0"),
+        (["grade", "FOLDER", NAME, "."], "is no course; make it with: create"),
+        (["create", "FOLDER", "--seed", "-1"], "seed must be at least 0"),
         (["create", "FOLDER", "foundation"], "there is no assignment 'foundation'"),
-        (["gradescope", "foundation", "x.zip"], "there is no assignment 'foundation'"),
-        (["gradescope", NAME, "x.zip", "--seed", "-1"], "seed must be at least 0"),
-        (["marks", NAME, "FOLDER"], "no notebooks there"),
+        (["gradescope", "FOLDER", "foundation", "x.zip"], "there is no assignment 'foundation'"),
+        (["gradescope", "FOLDER", NAME, "x.zip"], "is no course; make it with: create"),
+        (["handout", "FOLDER", "foundations-9"], "is no course; make it with: create"),
     ],
 )
 def test_wrong_commands_are_refused_in_a_line(tmp_path, capsys, words, message):
@@ -513,6 +475,7 @@ def test_without_nbgrader_the_way_to_get_it_is_said(tmp_path, monkeypatch):
 @pytest.fixture
 def bare_course(tmp_path):
     """The folder of a course, as far as it can be made without nbgrader."""
+    settings.create(tmp_path, 0)
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()")
     (tmp_path / "release" / NAME).mkdir(parents=True)
     nbformat.write(released(plain(NAME)), tmp_path / "release" / NAME / f"{NAME}.ipynb")
@@ -522,15 +485,17 @@ def bare_course(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["preflight"], "nothing is collected for foundations; run collect first"),
-        (["grade"], "no submission of foundations is ready"),
-        (["grade", "--minutes", "nan"], "minutes must be finite and above 0"),
-        (["feedback"], "no submission of foundations is ready"),
-        (["collect", "nowhere"], "nowhere is neither a folder nor a zip"),
+        (["grade", "IN"], "no submission of foundations can be graded"),
+        (["grade", "IN", "--minutes", "nan"], "minutes must be finite and above 0"),
+        (["grade", "nowhere"], "nowhere is neither a folder nor a zip"),
+        (["create", "--nbgrader", "--seconds", "0"], "seconds must be above 0"),
     ],
 )
-def test_steps_in_the_wrong_order_are_refused(bare_course, capsys, words, message):
-    step, *more = words
+def test_what_nbgrader_cannot_do_is_refused(bare_course, capsys, words, message):
+    handed_in = bare_course / "in"
+    (handed_in / "ann").mkdir(parents=True)
+    (handed_in / "ann" / "essay.pdf").write_text("%PDF")
+    step, *more = [str(handed_in) if word == "IN" else word for word in words]
     assert main([step, str(bare_course), NAME, *more]) == 1
     assert message in capsys.readouterr().err
 
@@ -540,8 +505,9 @@ def test_preflight_keeps_originals_and_forgets_what_is_replaced(bare_course):
     for content, exists in ((json.dumps(damaged(duplicated)), True), ("%PDF", False)):
         (handed_in / "ann").mkdir(parents=True, exist_ok=True)
         (handed_in / "ann" / "mine.ipynb").write_text(content)
-        assert main(["collect", str(bare_course), NAME, str(handed_in)]) == 0
-        assert main(["preflight", str(bare_course), NAME]) == 0
+        report(bare_course, NAME, "collect", collect(
+            handed_in, bare_course / "collected" / NAME, "plain"))  # fmt: skip
+        preflight(bare_course, NAME)
         original = bare_course / "collected" / NAME / "ann" / "mine.ipynb"
         assert original.read_text() == content
         submitted = bare_course / "submitted" / "ann" / NAME / f"{NAME}.ipynb"
@@ -596,16 +562,16 @@ def graded(tmp_path_factory):
             archive.writestr(f"doejane_{student}_9{student}_{name}", text)
         archive.writestr("doejohn_110_9110_x.ipynb", json.dumps(released(plain(NAME))))
         archive.writestr("doejohn_111_9111_essay.pdf", b"%PDF-1.4 \xff")
-    options = ["--seed", "5", "--seconds", "20"]
+    options = ["--nbgrader", "--seed", "5", "--seconds", "20"]
     assert main(["create", str(folder / "c"), *WRITTEN, *options]) == 0
-    words = ["all", str(folder / "c"), NAME, str(folder / "all.zip"), "--from", "canvas"]
+    words = ["grade", str(folder / "c"), NAME, str(folder / "all.zip"), "--from", "canvas"]
     assert main(words) == 0
     return folder / "c"
 
 
 @pytest.fixture(scope="module")
 def totals(graded):
-    table = pd.read_csv(graded / "marks" / f"{NAME}-plain.csv", dtype={"student": str})
+    table = pd.read_csv(graded / "marks" / f"{NAME}.csv", dtype={"student": str})
     return table.set_index("student")
 
 
@@ -694,13 +660,11 @@ def test_a_second_run_grades_what_is_new_alone(graded, capsys, totals):
     late = graded.parent / "late"
     (late / "110").mkdir(parents=True)
     nbformat.write(damaged(half_the_exponent), late / "110" / "better.ipynb")
-    for words in (["collect", NAME, late], ["preflight", NAME], ["grade", NAME], ["export", NAME]):
-        step, name, *more = [str(word) for word in words]
-        assert main([step, str(graded), name, *more]) == 0
+    assert main(["grade", str(graded), NAME, str(late)]) == 0
     after = when()
     changed = {path.parent.parent.name for path in after if before.get(path) != after[path]}
     assert changed == {"110"}
-    table = pd.read_csv(graded / "marks" / f"{NAME}-plain.csv", dtype={"student": str})
+    table = pd.read_csv(graded / "marks" / f"{NAME}.csv", dtype={"student": str})
     table = table.set_index("student")
     assert table.score["110"] == FULL - 3
     assert table.remarks["110"] == "the file was called better.ipynb"
