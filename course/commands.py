@@ -97,6 +97,8 @@ def _run(given: argparse.Namespace) -> int:
     if command == "handout":
         handout.write(course, names)
     elif command == "gradescope":
+        if split(name)[1]:
+            raise Refused(f"Gradescope gets whole assignments, and {name} is a sheet")
         autograder(name, given.out, course.seed)
     else:
         _work(course, name, names, given)
@@ -111,6 +113,8 @@ def _work(course: settings.Course, name: str, names: list[str], given: argparse.
         if given.command == "create":
             if nbgrader:
                 steps.create(nbgrader, course, names or [*ASSIGNMENTS], given.seconds, given.fresh)
+            elif names:
+                raise Refused("without --nbgrader a course has all assignments; name none")
             print(f"the course is in {folder}; its settings: {folder / settings.FILE}")
             return
         system, roster, title, by = "plain", None, "", ""

@@ -57,7 +57,7 @@ def _syllabi(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[E
         if syllabus["room"]:
             parts.append(f"In the room, unless it says otherwise: {_room(syllabus['room'])}.\n")
         if many := len(syllabus["meetings"]) > 1:
-            parts.append(f"::::{{dropdown}} The {len(syllabus['meetings'])} meetings\n")
+            parts.append("::::{dropdown} The meetings\n")
         for k, meeting in enumerate(syllabus["meetings"], start=1):
             number = f"{k}. " if many else ""
             topic = meeting["topic"] + ("" if meeting["topic"].endswith("?") else ".")

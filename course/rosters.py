@@ -60,12 +60,12 @@ def filled(
         table.loc[places[row["student"]], column] = row["score"]
         if system == "moodle":
             table.loc[places[row["student"]], COMMENTS] = row["feedback"]
-    most = marks.max_score.iloc[0]
-    for said in sorted(set(largest) - {""}):
-        if system == "moodle" and (pd.to_numeric(marks.score) > float(said)).any():
-            raise Refused(f"Moodle skips grades above its maximum: at most {said}, and {most} here")
-        if float(said) != float(most):
-            print(f"  {column} has {said} points there and {most} here")
+    most = float(marks.max_score.iloc[0])
+    said = pd.to_numeric(largest.str.replace(",", "."), errors="coerce").dropna()
+    if system == "moodle" and (pd.to_numeric(marks.score) > said.min()).any():
+        raise Refused(f"Moodle skips grades above its maximum: {said.min():g}, and {most:g} here")
+    if (said != most).any():
+        print(f"  {column} has {said.iloc[0]:g} points there and {most:g} here")
     return table
 
 

@@ -422,6 +422,7 @@ def test_the_key_has_every_answer_and_every_property(name):
         (["create", "FOLDER", "foundation"], "there is no assignment 'foundation'"),
         (["gradescope", "FOLDER", "foundation", "x.zip"], "there is no assignment 'foundation'"),
         (["gradescope", "FOLDER", NAME, "x.zip"], "is no course; make it with: create"),
+        (["create", "FOLDER", NAME], "without --nbgrader a course has all assignments"),
         (["handout", "FOLDER", "foundations-9"], "is no course; make it with: create"),
     ],
 )
@@ -429,6 +430,12 @@ def test_wrong_commands_are_refused_in_a_line(tmp_path, capsys, words, message):
     words = [str(tmp_path) if word == "FOLDER" else word for word in words]
     assert main(words) == 1
     assert message in capsys.readouterr().err
+
+
+def test_gradescope_gets_no_sheet(tmp_path, capsys):
+    settings.create(tmp_path, 0)
+    assert main(["gradescope", str(tmp_path), "foundations-1", str(tmp_path / "x.zip")]) == 1
+    assert "Gradescope gets whole assignments" in capsys.readouterr().err
 
 
 STAND_IN = """\

@@ -508,7 +508,7 @@ def test_what_the_rules_are_for_is_noticed(tmp_path):
     [
         ("canvas", WORKSHEET.format(most="10"), [], "is no gradebook of Canvas"),
         ("moodle", "Name,Mark\nA,1\n", [], "is no table of Moodle"),
-        ("moodle", WORKSHEET.format(most="5"), [], "at most 5"),
+        ("moodle", WORKSHEET.format(most="5"), [], "above its maximum: 5, and 10 here"),
         ("canvas", GRADEBOOK.format(title="Essay (8)", most="5"), ["--column", "Essay"],
          "are all called Essay"),
         ("canvas", GRADEBOOK.format(title=SHEET, most="10"), ["--by", "Name"], "--by takes one of"),
