@@ -7,7 +7,6 @@ import pandas as pd
 
 from course.checkout import Refused
 from course.coursework import NbGrader, handed_in, is_graded
-from course.grading import grade
 
 LAYOUTS = {
     "plain": {
@@ -27,30 +26,13 @@ LAYOUTS = {
 }
 
 
-def gradebook(nbgrader: NbGrader, name: str) -> tuple[pd.DataFrame, int]:
-    """A row for each graded cell of each student, and the seed of the course."""
+def gradebook(nbgrader: NbGrader, name: str) -> pd.DataFrame:
+    """A row for each graded cell of each student."""
     answer = nbgrader.ask("marks", name)
     if answer["problem"]:
         raise Refused(f"the gradebook cannot be read: {answer['problem']}")
     columns = ["student", "cell", "points", "out_of", "by_hand"]
-    return pd.DataFrame(answer["rows"], columns=columns), answer["seed"]
-
-
-def second_opinion(submission: Path, name: str, points: dict[str, float], seed: int) -> list[str]:
-    """Where the grader of the book gives other marks than nbgrader, whose marks are `points`.
-
-    The book's grader takes functions alone, each with its own time. So a difference tells of tests
-    that a notebook switched off, of a kernel that died, of a machine too slow for the limit.
-    """
-    table = grade(submission, name, seed=seed)
-    if not points:
-        return [f"the book's grader gives {table.points.sum()} of {table.out_of.sum()}"]
-    return [
-        f"look at {row.exercise}, {row.part}: nbgrader {points[cell]:g}, "
-        f"the book's grader {row.points}"
-        for row in table.itertuples()
-        if (cell := f"{row.exercise}-{row.part}") in points and points[cell] != row.points
-    ]
+    return pd.DataFrame(answer["rows"], columns=columns)
 
 
 def totals(folder: Path, name: str, cells: pd.DataFrame) -> pd.DataFrame:
@@ -96,7 +78,7 @@ def layout(table: pd.DataFrame, system: str, renamed: list[str]) -> pd.DataFrame
 
 def export(nbgrader: NbGrader, folder: Path, name: str, system: str, renamed: list[str]) -> None:
     """Write the marks: a table for a system, and one with every cell."""
-    cells, _ = gradebook(nbgrader, name)
+    cells = gradebook(nbgrader, name)
     table = layout(totals(folder, name, cells), system, renamed)
     marks = folder / "marks"
     marks.mkdir(exist_ok=True)

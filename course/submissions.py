@@ -53,7 +53,9 @@ def marks(given: argparse.Namespace) -> int:
     details = pd.concat(tables)
     if given.details:
         details.to_csv(given.details, index=False)
-    totals = details.groupby(["student", "file"], sort=False)[["points", "out_of"]].sum()
+    details["by_hand"] = details.out_of.where(details.part == "by hand", 0)  # points that wait
+    columns = ["points", "out_of", "by_hand"]
+    totals = details.groupby(["student", "file"], sort=False)[columns].sum().round(1)
     totals.reset_index().to_csv(given.csv, index=False)
     print(totals.to_string())
     return 0
