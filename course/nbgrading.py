@@ -12,8 +12,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from nbconvert.preprocessors import Preprocessor
 from nbformat.v4 import new_output
+from nbgrader.preprocessors import NbGraderPreprocessor
 
 from course.grading import grade
 from pdpbook.exercises import ASSIGNMENTS
@@ -21,7 +21,7 @@ from pdpbook.exercises import ASSIGNMENTS
 SECONDS = "PDPBOOK_EXERCISE_SECONDS"  # set in the settings of a course
 
 
-class Marks(Preprocessor):  # type: ignore[misc]
+class Marks(NbGraderPreprocessor):  # type: ignore[misc]
     """Gives test cells the marks of the book's grader as their values: partial credit by nbgrader.
 
     What is graded is what the student handed in, not what `preflight` made of it.

@@ -40,7 +40,7 @@ def run(
     names: Sequence[str],
     seconds: float = SECONDS,
     skip: Collection[int] = (),
-    begin: Callable[[int], Any] = lambda cell: None,
+    begin: Callable[[int], Any] | None = None,
 ) -> tuple[Found, dict[int, str]]:
     """Run the cells in their order: one that raises costs itself, one that hangs is interrupted.
 
@@ -52,11 +52,11 @@ def run(
         As `code_of` returns them; numbers of cells count from 0.
     names : sequence of str
         The functions that are wanted.
-    seconds : float
+    seconds : float, default 20.0
         Limit for a cell; without effect on Windows.
-    skip : collection of int
+    skip : collection of int, default ()
         Cells that are not run.
-    begin : callable
+    begin : callable, optional
         Called with the number of each cell before it is run.
 
     Returns
@@ -69,7 +69,8 @@ def run(
     shell, found, faults = _shell(), Found(), dict[int, str]()
     vars(exercises).update(dict.fromkeys(("check", "graded"), lambda *args, **named: None))
     for cell in (k for k in range(len(cells)) if k not in skip):
-        begin(cell)
+        if begin:
+            begin(cell)
         with _limit(seconds):
             done = shell.run_cell(cells[cell], silent=True)
         if error := done.error_before_exec or done.error_in_exec:

@@ -101,7 +101,7 @@ class Assignment:
     ----------
     name : str
         Name of the assignment and of its notebook.
-    by_hand : dict
+    by_hand : dict, optional
         Points of the questions that are graded by hand.
     exercises : int
         Names of its functions, in its order, each with how many of its properties are hidden.
