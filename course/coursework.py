@@ -65,7 +65,7 @@ class NbGrader:
         reports.mkdir(exist_ok=True)
         with (reports / "nbgrader.log").open("a") as log:
             self._process = subprocess.Popen(
-                [INSTRUCTOR / "python", Path(__file__).with_name("nbgrading.py")],
+                [INSTRUCTOR / "python", "-m", "course.nbgrading"],
                 cwd=self._folder,
                 env={**os.environ, "PATH": path},
                 stdin=subprocess.PIPE,

@@ -10,8 +10,7 @@ from course import marking, rosters
 from course.checkout import Refused
 from course.collect import paths
 from course.coursework import NbGrader, handed_in, is_graded, path_of
-from course.cuts import questions, split
-from course.grading import grade
+from course.cuts import questions
 from course.settings import Course
 
 
@@ -33,25 +32,6 @@ def gradebook(nbgrader: NbGrader, name: str) -> pd.DataFrame:
             "waiting": cells.by_hand.astype(bool),
         }
     )
-
-
-def second_opinion(
-    submission: Path, name: str, points: dict[tuple[str, str], float], seed: int
-) -> list[str]:
-    """Where the grader of the book gives other marks than nbgrader, whose marks are `points`.
-
-    The book's grader takes functions alone, each with its own time. So a difference tells of tests
-    that a notebook switched off, of a kernel that died, of a machine too slow for the limit.
-    """
-    table = grade(submission, split(name)[0], seed=seed)
-    if not points:
-        return [f"the book's grader gives {table.points.sum()} of {table.out_of.sum()}"]
-    return [
-        f"look at {row.exercise}, {row.part}: nbgrader {points[row.exercise, row.part]:g}, "
-        f"the book's grader {row.points}"
-        for row in table.itertuples()
-        if points.get((row.exercise, row.part), row.points) != row.points
-    ]
 
 
 def totals(course: Course, name: str, rows: pd.DataFrame, graded: list[str]) -> pd.DataFrame:

@@ -5,8 +5,9 @@
 The solved notebook of `book/exercises/` is the only source. Its student version, in `release/`,
 is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
 locked. Before that, `plain` takes out what only the book can show: tags, links within the book,
-cells tagged `page-only`; and hints say that they open. With `--check` nothing is written: the exit
-code is 1 when a student version is out of date. `cuts` has the shorter sheets of a course.
+cells tagged `page-only`. Hints say that they open, and a last cell shows what will be graded. With
+`--check` nothing is written: the exit code is 1 when a student version is out of date. `cuts` has
+the shorter sheets of a course.
 """
 
 import functools
@@ -15,7 +16,7 @@ import re
 
 import nbformat
 import yaml
-from nbformat import NotebookNode
+from nbformat import NotebookNode, v4
 
 from course.checkout import LINK, METADATA, ROLE, ROOT, Page, Refused, read, statements, text
 from pdpbook.exercises import ASSIGNMENTS
@@ -23,6 +24,16 @@ from pdpbook.exercises import ASSIGNMENTS
 PAGES = ROOT / "book" / "exercises"
 STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
 ANSWER = "YOUR ANSWER HERE"
+LAST = """\
+## What will be graded
+
+Save this notebook, then run the next cell. It runs the saved file from its top in
+a process of its own, as the grader does, and says in which cell it finds each
+function. Nothing else is graded by the machine."""
+GRADED = """\
+from pdpbook.exercises import graded
+
+graded("{}")"""
 HINT = "Hint (click to open)"  # notebook programs do not all show a closed hint as one
 
 
@@ -40,6 +51,8 @@ def plain(name: str) -> NotebookNode:
             cell.source = source.replace("<summary>Hint</summary>", f"<summary>{HINT}</summary>")
         else:
             cell.outputs, cell.execution_count = [], None
+    notebook.cells.append(v4.new_markdown_cell(LAST, id="what-will-be-graded"))
+    notebook.cells.append(v4.new_code_cell(GRADED.format(name), id="graded"))
     return notebook
 
 

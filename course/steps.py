@@ -10,7 +10,6 @@ import nbformat
 from course.checkout import Refused, text
 from course.coursework import NbGrader, handed_in, is_graded, path_of, progress, report
 from course.cuts import source
-from course.export import gradebook, second_opinion
 from course.preflight import Unusable, mend
 from course.settings import Course
 from course.sheets import STUB
@@ -29,8 +28,15 @@ c = get_config()
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 c.ClearSolutions.enforce_metadata = True
 c.ClearSolutions.code_stub = {{"python": {stub!r}}}
-c.Execute.timeout = {seconds}  # seconds for one cell
-c.Execute.iopub_timeout = 20  # seconds that it may take to stop after that
+# The book's grader gives each test cell its value, in the place of a kernel that runs all cells.
+os.environ["PDPBOOK_EXERCISE_SECONDS"] = "{seconds}"  # limit for a cell, and for a property
+c.Autograde.autograde_preprocessors = [
+    "course.nbgrading.Marks",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
 """
 
 
@@ -86,10 +92,7 @@ def usable(folder: Path, name: str) -> list[str]:
 
 
 def grade(nbgrader: NbGrader, course: Course, name: str, again: bool) -> None:
-    """Grade what is new, or everything, one student at a time; a failure stops nobody else.
-
-    The grader of the book then gives a second opinion; nbgrader's marks stand.
-    """
+    """Grade what is new, or everything, one student at a time; a failure stops nobody else."""
     folder = course.folder
     todo = [s for s in usable(folder, name) if again or not is_graded(folder, s, name)]
     remarks: dict[str, list[str]] = {student: [] for student in todo}
@@ -98,12 +101,6 @@ def grade(nbgrader: NbGrader, course: Course, name: str, again: bool) -> None:
             place = path_of(folder, "autograded", student, name).parent
             shutil.rmtree(place, ignore_errors=True)
             remarks[student].append(f"not graded: {problem}")
-    cells = gradebook(nbgrader, name)
-    for student in progress(todo, "compare"):
-        mine = cells[(cells.student == student) & is_graded(folder, student, name)]
-        points = dict(zip(zip(mine.exercise, mine.part, strict=True), mine.points, strict=True))
-        submission = path_of(folder, "submitted", student, name)
-        remarks[student] += second_opinion(submission, name, points, course.seed)
     report(folder, name, "grade", remarks)
 
 

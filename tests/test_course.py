@@ -17,12 +17,11 @@ from bs4 import BeautifulSoup
 from nbformat import v4
 from reading import ROOT, Refused
 
-from course import assignment, export, grade, settings
+from course import assignment, settings
 from course.__main__ import main
 from course.autograder import autograder
 from course.collect import collect, names_of
 from course.coursework import INSTRUCTOR, NbGrader, report
-from course.grading import POINTS
 from course.handout import MARK, handout, key
 from course.preflight import Unusable, mend
 from course.results import write_results
@@ -108,9 +107,11 @@ def stripped(notebook):
 
 
 def patched(notebook):
-    code = "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []"
+    """What judged answers in a kernel, replaced; three points by nbgrader until it had no part."""
+    code = "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []\n"
+    code += "import course\ncourse.points = lambda *a: 3"
     notebook.cells.insert(0, v4.new_code_cell(code))
-    put(notebook, "worst_event", "    return p")
+    put(notebook, "worst_event", "    return np.full((2, 2), 7)")
 
 
 def kernel_ended(notebook):
@@ -140,6 +141,41 @@ def other_forms(notebook):
 def imported(notebook):
     cell = cell_of(notebook, "truth_probability")
     cell.source = "from scipy.special import expit as truth_probability"
+
+
+TRUTH = "def truth_probability(epsilon):\n    return {}\n"
+#: right answers, most of which once had no points on one road or another
+REVIEW = {
+    "cy": "from scipy import special\ntruth_probability = special.expit",
+    "dan": "from scipy.special import expit as truth_probability",
+    "fay": "HALF, ONE = 0.5, 1.0\n" + TRUTH.format("HALF * (ONE + np.tanh(epsilon * HALF))"),
+    "gil": "ONE: float = 1.0\n" + TRUTH.format("ONE / (ONE + np.exp(-np.asarray(epsilon)))"),
+    "hal": "def one():\n    return 1.0\nONE = one()\n"
+    + TRUTH.format("ONE / (ONE + np.exp(-np.asarray(epsilon)))"),
+    "ivy": "try:\n    from scipy.special import expit\nexcept ImportError:\n    expit = None\n"
+    + TRUTH.format("expit(epsilon)"),
+    "jon": "np.exp?\n" + TRUTH.format("1 / (1 + np.exp(-np.asarray(epsilon)))"),
+    "kim": "T = {}\ndef fill(t):\n    t[1] = np.exp\nfill(T)\n"
+    + TRUTH.format("1 / (1 + T[1](-np.asarray(epsilon)))"),
+    "lea": "%%time\n" + TRUTH.format("1 / (1 + np.exp(-np.asarray(epsilon)))") + "1 / 0",
+}
+#: answers that lose points, with how many they keep of 4
+PARTLY = {
+    "max": (TRUTH.format("np.exp(epsilon) / (1 + np.exp(epsilon))"), 3.5),
+    "noa": (TRUTH.format("1 / (1 + np.exp(-np.asarray(epsilon) / 2))"), 2.5),
+    "ole": (TRUTH.format("[] + epsilon"), 0),
+    "pia": ("", 0),
+    "ray": (TRUTH.format("np.full(np.shape(epsilon), 0.75)"), 0.3),
+}
+
+
+def answering(code):
+    """The solved notebook with other code in the place of truth_probability."""
+
+    def change(notebook):
+        cell_of(notebook, "truth_probability").source = code
+
+    return change
 
 
 def as_it_is(notebook):
@@ -377,16 +413,6 @@ def test_what_is_neither_folder_nor_zip_is_refused(tmp_path):
 # --- marks, documents, commands ------------------------------------------------------------------
 
 
-def test_a_second_opinion_names_what_differs(tmp_path):
-    nbformat.write(damaged(half_the_exponent), tmp_path / "x.ipynb")
-    points = {(name, part): p for name in FUNCTIONS for part, p in POINTS.items()}
-    submission = tmp_path / "x.ipynb"
-    assert export.second_opinion(submission, NAME, {}, 0) == ["the book's grader gives 25 of 28"]
-    assert export.second_opinion(submission, NAME, points, 0) == [
-        "look at truth_probability, hidden: nbgrader 3, the book's grader 0"
-    ]
-
-
 @pytest.mark.parametrize("name", WRITTEN)
 def test_the_handout_has_every_question_and_no_answer(name):
     text = handout(released(plain(name)))
@@ -543,19 +569,11 @@ HANDED_IN = {
     "113": other_forms,
     "114": imported,
 }
-LOST = {
-    "113": 0,
-    "114": 0,
-    "100": 0,
-    "101": 3,
-    "102": 6,
-    "103": 4,
-    "104": 4,
-    "105": 4,
-    "106": 4,
-    "107": 0,
-    "108": 0,
-}
+HANDED_IN |= {str(k): answering(code) for k, code in enumerate(REVIEW.values(), 200)}
+HANDED_IN |= {str(k): answering(code) for k, (code, _) in enumerate(PARTLY.values(), 300)}
+LOST = {"113": 0, "114": 0, "100": 0, "103": 4, "104": 4, "105": 4, "106": 4, "107": 0, "108": 0}
+LOST |= {"109": 4, "112": 4} | {str(k): 0 for k, _ in enumerate(REVIEW, 200)}
+LOST |= {str(k): 4 - kept for k, (_, kept) in enumerate(PARTLY.values(), 300)}
 
 
 @pytest.fixture(scope="module")
@@ -586,7 +604,7 @@ def totals(graded):
 @needs_nbgrader
 def test_every_submission_has_the_marks_it_deserves(totals):
     for student, lost in LOST.items():
-        assert totals.score[student] == FULL - lost, student
+        assert totals.score[student] == pytest.approx(FULL - lost), student
         assert totals.max_score[student] == FULL + totals.by_hand[student]
     assert totals.score["110"] == 0
     assert pd.isna(totals.score["111"])
@@ -595,23 +613,26 @@ def test_every_submission_has_the_marks_it_deserves(totals):
 
 @pytest.mark.slow
 @needs_nbgrader
-def test_who_ends_the_kernel_is_left_to_the_instructor(totals):
-    """nbgrader cannot go on; the book's grader can, because each part has a process."""
-    assert pd.isna(totals.score["112"])
-    assert "not graded: nbclient.exceptions.DeadKernelError" in totals.remarks["112"]
-    assert f"the book's grader gives {FULL - 4} of {FULL}" in totals.remarks["112"]
-
-
-@pytest.mark.slow
-@needs_nbgrader
-def test_both_graders_agree_but_for_a_notebook_that_patches_its_tests(graded, totals):
-    """nbgrader runs whatever a notebook says; the book's grader takes functions alone."""
-    assert totals.score["109"] == FULL
-    own = grade(graded / "submitted" / "109" / NAME / f"{NAME}.ipynb", NAME, seed=5)
-    assert own.points.sum() < FULL
-    assert "look at worst_event, hidden: nbgrader 3, the book's grader 0" in totals.remarks["109"]
-    others = totals.remarks.drop("109").fillna("")
-    assert not others.str.contains("look at").any()
+def test_the_same_notebook_has_the_same_marks_on_all_roads(graded, scope, tmp_path):
+    """The short way, nbgrader and Gradescope, property by property."""
+    cells = pd.read_csv(graded / "marks" / f"{NAME}-cells.csv", dtype={"student": str})
+    folder, table = graded / "collected" / NAME, tmp_path / "details.csv"
+    words = ["marks", NAME, str(folder), "--seed", "5", "--details", str(table)]
+    assert main([*words, "--student", r"/(\d+)/", "--csv", str(tmp_path / "marks.csv")]) == 0
+    short = pd.read_csv(table, dtype={"student": str})
+    waits = short.part == "by hand"
+    short["cell"] = short.exercise.where(waits, short.exercise + "-" + short.part)
+    for student in HANDED_IN:
+        ours = short[short.student == student].set_index("cell")
+        theirs = cells[cells.student == student].set_index("cell").loc[ours.index]
+        assert (theirs.points == ours.points).all(), student
+        assert (theirs.out_of == ours.out_of).all()
+        (file,) = (folder / student).glob("*.ipynb")
+        found = results(scope, nbformat.read(file, as_version=4))
+        assert found == dict(zip(ours.exercise + ", " + ours.part, ours.points, strict=True))
+    totals = pd.read_csv(tmp_path / "marks.csv", dtype={"student": str}).set_index("student")
+    assert (totals.by_hand == 4).all()
+    assert (totals.out_of == FULL + 4).all()
 
 
 @pytest.mark.slow
@@ -622,7 +643,7 @@ def test_feedback_gives_nothing_away(graded, totals):
         path.parent.parent.name: path.read_text(encoding="utf-8")
         for path in (graded / "feedback").rglob("*.html")
     }
-    assert set(pages) == {*HANDED_IN, "110"} - {"112"}
+    assert set(pages) == {*HANDED_IN, "110"}
     files = (ROOT / "course" / "hidden" / NAME).glob("*.py")
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
     bodies = {line.strip() for line in source.split("\n") if "rng" in line or "return" in line}
@@ -636,7 +657,7 @@ def test_feedback_gives_nothing_away(graded, totals):
     empty = plain_text(pages["110"])
     stubs = "\n".join(cell.source for cell in released(plain(NAME)).cells)
     assert not {line for line in secret_answers if line not in stubs and line in empty}
-    assert "squared length of the noise in every dimension" in plain_text(pages["102"])
+    assert "-1.8: it is the mean squared length of the noise" in plain_text(pages["102"])
 
 
 def plain_text(page):
@@ -673,7 +694,7 @@ def test_a_second_run_grades_what_is_new_alone(graded, capsys, totals):
     assert changed == {"110"}
     table = pd.read_csv(graded / "marks" / f"{NAME}.csv", dtype={"student": str})
     table = table.set_index("student")
-    assert table.score["110"] == FULL - 3
+    assert table.score["110"] == FULL - 1.5
     assert table.remarks["110"] == "the file was called better.ipynb"
     assert table.remarks.drop("110").equals(totals.remarks.drop("110"))
 
@@ -705,17 +726,6 @@ def results(root, notebook):
     subprocess.run([root / "run_autograder"], check=True, env=environment, cwd="/")
     found = json.loads((root / "results" / "results.json").read_text())
     return {test["name"]: test["score"] for test in found["tests"]}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("change", [as_it_is, two_wrong_functions, other_forms, imported])
-def test_gradescope_gives_the_marks_of_the_grader(scope, tmp_path, change):
-    points = results(scope, damaged(change))
-    nbformat.write(damaged(change), tmp_path / "x.ipynb")
-    table = grade(tmp_path / "x.ipynb", NAME, seed=5)
-    ours = {f"{row.exercise}, {row.part}": row.points for row in table.itertuples()}
-    assert points == ours
-    assert sum(points.values()) == FULL - {two_wrong_functions: 6}.get(change, 0)
 
 
 def test_an_editable_install_finds_the_course():

@@ -302,7 +302,7 @@ def table(path):
 def test_a_sheet_is_graded_by_its_own_exercises_and_points(marked):
     marks = table(marked / "marks" / f"{SHEET}.csv").set_index("student")
     assert set(marks.max_score) == {"10"}
-    assert marks.score.to_dict() == {"101": "10", "102": "8.5", "103": "6", "104": "0"}
+    assert marks.score.to_dict() == {"101": "10", "102": "9.25", "103": "6", "104": "0"}
     assert marks.feedback["101"] == ""
     assert "truth_probability, hidden: " in marks.feedback["102"]
     assert "within 4 seconds" in marks.feedback["103"]
@@ -316,7 +316,7 @@ def test_everybody_has_a_page_of_feedback_without_code(marked):
         assert f"<h1>{SHEET}: {student}</h1>" in page
         assert "def " not in page
         assert "np." not in page
-    assert "8.5 of 10 points" in (marked / f"feedback/102/{SHEET}/{SHEET}.html").read_text()
+    assert "9.25 of 10 points" in (marked / f"feedback/102/{SHEET}/{SHEET}.html").read_text()
 
 
 def test_only_what_is_new_is_graded(marked, monkeypatch, tmp_path):
@@ -453,7 +453,7 @@ def test_canvas_takes_the_table(marked, tmp_path, separator):
     place = exported(marked, tmp_path, "canvas", roster)
     assert canvas_faults(place) == []
     marks = table(place).set_index("ID")[f"{SHEET.title()} (8)"].to_dict()
-    assert marks == {"": "10", "101": "10", "102": "8.5", "103": "6", "105": "7", "999": ""}
+    assert marks == {"": "10", "101": "10", "102": "9.25", "103": "6", "105": "7", "999": ""}
     assert "Essay (7)" not in place.read_text()
 
 
@@ -461,7 +461,7 @@ def test_a_new_assignment_in_canvas_gets_its_maximum(marked, tmp_path, capsys):
     roster = "\n".join(line.rsplit(",", 4)[0] for line in GRADEBOOK.splitlines())
     place = exported(marked, tmp_path, "canvas", roster, "--column", "Week 1")
     assert canvas_faults(place) == []
-    assert table(place)["Week 1"].tolist()[:3] == ["10", "10", "8.5"]
+    assert table(place)["Week 1"].tolist()[:3] == ["10", "10", "9.25"]
     said = capsys.readouterr().out
     assert "there is no column Week 1 yet" in said
     assert "104: not in the table" in said
@@ -473,7 +473,7 @@ def test_moodle_takes_the_table(marked, tmp_path, roster):
     assert moodle_faults(place) == []
     rows = table(place)
     column = "Grade" if "Grade" in rows else SHEET
-    assert rows[column].tolist()[:3] == ["10", "8.5", "6"]
+    assert rows[column].tolist()[:3] == ["10", "9.25", "6"]
     assert "truth_probability, hidden" in rows["Feedback comments"][1]
     if "Grade" in rows:
         assert rows["Last modified (grade)"][1] == "Monday, 3 May 2027"
@@ -544,7 +544,7 @@ def test_feedback_goes_back_under_the_names_that_platforms_know(marked, tmp_path
     exported(marked, tmp_path, "canvas", GRADEBOOK.format(title=SHEET, most="10"))
     with zipfile.ZipFile(marked / "marks" / f"{SHEET}-canvas-feedback.zip") as archive:
         names = archive.namelist()
-        assert b"8.5 of 10 points" in archive.read("doejohn_LATE_102_9102_feedback.html")
+        assert b"9.25 of 10 points" in archive.read("doejohn_LATE_102_9102_feedback.html")
     # Canvas: its name, the user's and the attachment's number, as in the download
     assert [re.search(r"_(\d+)_(\d+)_feedback\.html$", name)[1] for name in names] == [
         "101", "102", "103", "104"]  # fmt: skip
@@ -679,7 +679,7 @@ def test_the_commands_of_the_page_run_as_they_stand(tmp_path):
     marks = book / "mine" / "marks"
     assert canvas_faults(marks / f"{SHEET}-canvas.csv") == []
     assert moodle_faults(marks / f"{SHEET}-moodle.csv") == []
-    assert table(marks / f"{SHEET}.csv").score.tolist() == ["12", "9", "8", "0"]
+    assert table(marks / f"{SHEET}.csv").score.tolist() == ["12", "10.5", "8", "0"]
     for name in ("handout/foundations-2.ipynb", "key/foundations.md", "bank/moodle.xml",
                  "release/foundations-1/foundations-1.ipynb"):  # fmt: skip
         assert (book / "mine" / name).is_file()

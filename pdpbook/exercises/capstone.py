@@ -9,6 +9,7 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "capstone",
+    by_hand={"notice_for_participants": 4, "when_to_refuse": 4},
     rows_on_domain=5,
     coefficients_in_units=5,
     granted_releases=8,

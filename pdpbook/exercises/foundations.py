@@ -9,6 +9,7 @@ from pdpbook.exercises.properties import Answer, Assignment, repeats
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "foundations",
+    by_hand={"what_an_audit_says": 4},
     truth_probability=4,
     sample_l2_laplace=7,
     squared_error_of_noise=3,

@@ -10,6 +10,7 @@ from pdpbook.exercises.properties import Answer, Assignment, repeats
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "pac",
+    by_hand={"what_each_promises": 4, "whose_error": 4},
     half_covariance=4,
     gaussian_information=5,
     cheapest_noise=5,

@@ -10,6 +10,7 @@ from pdpbook.exercises.properties import Answer, Assignment, repeats
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "per_instance",
+    by_hand={"may_losses_be_published": 4},
     leverages=5,
     fits_without_each=4,
     loss_at_release=5,

@@ -10,6 +10,7 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "personalized",
+    by_hand={"who_pays": 4},
     budget_shares=5,
     rate_that_spends_all=4,
     promise_to_each=4,

@@ -1,6 +1,6 @@
 """Properties of an answer, the exercises they make up, and the check that students run."""
 
-import importlib.util
+import importlib
 import os
 import warnings
 import zlib
@@ -31,6 +31,7 @@ class Property:
     sentence: str  #: what it demands, for students
     test: Test  #: takes the answer and a generator, returns whether the demand is met
     draws: bool = False  #: whether chance has a part in it
+    weight: int = 1  #: how many times the points of another property it has
 
     def fault(self, answer: Answer, seed: int) -> str:
         """What is wrong with an answer, in one line; empty if nothing is.
@@ -63,7 +64,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Exercise:
-    """A function to write, with its properties; each part earns its points whole or not at all."""
+    """A function to write, with its properties, which share the points of their part."""
 
     name: str  #: name of the function
     visible: list[Property] = field(default_factory=list)  #: what students can run
@@ -100,26 +101,30 @@ class Assignment:
     ----------
     name : str
         Name of the assignment and of its notebook.
+    by_hand : dict, optional
+        Points of the questions that are graded by hand.
     exercises : int
         Names of its functions, in its order, each with how many of its properties are hidden.
     """
 
-    def __init__(self, name: str, **exercises: int):
-        self.name = name
+    def __init__(self, name: str, by_hand: dict[str, int] | None = None, **exercises: int):
+        self.name, self.by_hand = name, by_hand or {}
         self.exercises = {one: Exercise(one, unseen=n) for one, n in exercises.items()}
 
     def visible(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
         """Make a function a visible property of an exercise; `draws` as in `Property`."""
-        return partial(self._add, exercise, "visible", draws)
+        return partial(self._add, exercise, "visible", draws, 1)
 
-    def hidden(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
-        """Make a function a hidden property of an exercise; `draws` as in `Property`."""
-        return partial(self._add, exercise, "hidden", draws)
+    def hidden(
+        self, exercise: str, *, draws: bool = False, weight: int = 1
+    ) -> Callable[[Test], Test]:
+        """Make a function a hidden property of an exercise; the rest is as in `Property`."""
+        return partial(self._add, exercise, "hidden", draws, weight)
 
-    def _add(self, exercise: str, part: str, draws: bool, test: Test) -> Test:
+    def _add(self, exercise: str, part: str, draws: bool, weight: int, test: Test) -> Test:
         line = (test.__doc__ or "").strip().partition("\n")[0]
         sentence = line[:1].lower() + line[1:].rstrip(".")
-        one = Property(test.__name__, sentence, test, draws)
+        one = Property(test.__name__, sentence, test, draws, weight)
         getattr(self.exercises[exercise], part).append(one)
         return test
 
@@ -165,7 +170,7 @@ def seed_of(seed: int | None) -> int:
     return int(text)
 
 
-def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | None = None) -> None:
+def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
     """Hold an answer against the properties of an exercise, and say which it lacks.
 
     Parameters
@@ -174,8 +179,6 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
         Assignment and function, such as ``"foundations/laplace_error"``.
     answer : callable
         The function you wrote.
-    hidden : bool, default False
-        Whether to run the properties that are kept for grading, which only a checkout has.
     seed : int, optional
         Changes what the properties draw; without it, the environment variable
         ``PDPBOOK_EXERCISE_SEED``, else 0.
@@ -188,8 +191,6 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
         If there is no such exercise, or the seed is no whole number.
     TypeError
         If the answer is not a function.
-    ModuleNotFoundError
-        If hidden properties are asked for where there is no checkout.
     """
     __tracebackhide__ = True  # feedback shows the message, not how the properties are tested
     name, _, function = exercise.partition("/")
@@ -198,22 +199,8 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
         raise ValueError(f"{name} has no exercise {function!r}; it has {', '.join(exercises)}")
     if not callable(answer):
         raise TypeError(f"answer must be a function; got {type(answer).__name__}")
-    part = "hidden" if hidden else "visible"
-    if hidden:
-        _load_hidden(name)
-    faults = exercises[function].faults(answer, part, seed_of(seed))
-    if faults:
-        lines = "".join(f"\n- {line}" for line in faults)
-        raise AssertionError(f"{exercise} fails its {part} properties:{lines}")
     one = exercises[function]
-    held = f"{exercise}: {len(getattr(one, part))} {part} properties hold"
-    print(held if hidden else f"{held}, {one.unseen} are hidden")
-
-
-def _load_hidden(name: str) -> None:
-    """Hidden properties register themselves when they are imported."""
-    if importlib.util.find_spec("course") is None:
-        raise ModuleNotFoundError(
-            f"the hidden properties of {name} stand in `course`, which only a checkout has"
-        )
-    importlib.import_module(f"course.hidden.{name}")
+    if faults := one.faults(answer, "visible", seed_of(seed)):
+        lines = "".join(f"\n- {line}" for line in faults)
+        raise AssertionError(f"{exercise} fails its visible properties:{lines}")
+    print(f"{exercise}: {len(one.visible)} visible properties hold, {one.unseen} are hidden")

@@ -10,6 +10,7 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "user_level",
+    by_hand={"half_of_all_records": 4},
     noise_scale_for_users=5,
     best_user_weights=6,
     rows_that_count=5,

@@ -46,7 +46,7 @@ def _nothing(X: Any, y: Any, rng: Generator) -> Any:
     return rng.normal(size=40)
 
 
-@hidden("is_refuted", draws=True)
+@hidden("is_refuted", draws=True, weight=3)
 def a_kept_promise_is_rarely_refuted(answer: Answer, rng: Generator) -> bool:
     """A promise that is kept, and used up, is refuted no more often than the alarm allows."""
     return _alarms(answer, sound, 1.0, rng, 0.05)

@@ -15,7 +15,7 @@ def _smallest(X: Any) -> float:
     return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
 
 
-@hidden("private_eigenvalue_bound", draws=True)
+@hidden("private_eigenvalue_bound", draws=True, weight=3)
 def it_is_wrong_as_often_as_allowed(answer: Answer, rng: Generator) -> bool:
     """The bound is too large as often as it may be: not more often, and not more rarely."""
     calls, beta, fine = 800, float(rng.choice([0.25, 0.3])), []
