@@ -233,6 +233,18 @@ def test_what_students_have_holds_no_hidden_property():
     assert "TypeError" in run.stderr
 
 
+def test_no_hidden_property_is_where_students_work():
+    """Neither in the package, which is all that a wheel has, nor in their notebooks."""
+    package, notebooks = PAGES.parent.parent / "pdpbook", PAGES / "release"
+    files = [*package.rglob("*.py"), *notebooks.glob("*.ipynb")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    for _, exercise in EXERCISES:
+        assert exercise.visible[0].name in text
+        for one in exercise.hidden:
+            assert f"def {one.name}(" not in text
+            assert one.sentence[1:] not in text
+
+
 @every_exercise
 def test_students_are_told_how_many_properties_are_hidden(name, exercise):
     assert exercise.unseen == len(exercise.hidden)
