@@ -237,8 +237,7 @@ def membership_attack(
     """
     check.rng(rng)
     n, q = check.count(n, "n"), check.delta(sample_rate, "sample_rate")
-    if not check.count(target, "target", minimum=0) < n:
-        raise ValueError(f"target must be in the pool, 0 to {n - 1}; got {target}")
+    check_target(target, n)
     shadows, trials = check.count(shadows, "shadows", minimum=10), check.count(trials, "trials")
     confidence = check.delta(confidence, "confidence")
     log_density = log_density or getattr(release, "log_density", None)
@@ -263,6 +262,13 @@ def membership_attack(
         informed = score("informed", np.asarray(ratio))
     shadow = score("shadow", _log_ratio(outputs, inside, outside))
     return MembershipAttack(int(target), max(q, 1 - q), shadow, informed)
+
+
+def check_target(target: int, n: int) -> int:
+    """Return the index of somebody in a pool of n."""
+    if not check.count(target, "target", minimum=0) < n:
+        raise ValueError(f"target must be in the pool, 0 to {n - 1}; got {target}")
+    return int(target)
 
 
 def _play(
