@@ -34,19 +34,25 @@ def gradebook(nbgrader: NbGrader, name: str) -> pd.DataFrame:
     )
 
 
-def totals(course: Course, name: str, rows: pd.DataFrame, graded: list[str]) -> pd.DataFrame:
-    """A row for each student; who could not be graded has no score, and a remark.
+def counted(course: Course, name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the points that the settings of the course give to an exercise."""
+    worth = rows.exercise.map(_asked(course, name))
+    worth /= rows.groupby(["student", "exercise"]).out_of.transform("sum")
+    return rows.assign(points=rows.points * worth, out_of=rows.out_of * worth)
 
-    An exercise counts what the settings of the course say, whatever it has points for.
-    """
+
+def _asked(course: Course, name: str) -> dict[str, float]:
+    return {one.name: course.points.get(one.name, one.points) for one in questions(name, course)}
+
+
+def totals(course: Course, name: str, rows: pd.DataFrame, graded: list[str]) -> pd.DataFrame:
+    """A row for each student; who could not be graded has no score, and a remark."""
     if not (students := handed_in(course.folder, name)):
         raise Refused(f"nothing is handed in for {name}; run grade first")
     path = course.folder / "reports" / f"{name}.csv"
     said = pd.read_csv(path, dtype=str, keep_default_na=False).groupby("student").remark
     remarks = said.agg("; ".join).to_dict()
-    asked = {one.name: course.points.get(one.name, one.points) for one in questions(name, course)}
-    worth = rows.exercise.map(asked) / rows.groupby(["student", "exercise"]).out_of.transform("sum")
-    rows = rows.assign(points=rows.points * worth, out_of=rows.out_of * worth)
+    most = sum(_asked(course, name).values())
     table = []
     for student in students:
         mine = rows[rows.student == student]
@@ -57,7 +63,7 @@ def totals(course: Course, name: str, rows: pd.DataFrame, graded: list[str]) -> 
                 "student": student,
                 "assignment": name,
                 "score": f"{mine.points.sum():g}" if student in graded else "",
-                "max_score": f"{sum(asked.values()):g}",
+                "max_score": f"{most:g}",
                 "by_hand": f"{mine.out_of[mine.waiting].sum():g}" if student in graded else "",
                 "remarks": remarks.get(student, ""),
                 "feedback": "; ".join(lines),
@@ -75,12 +81,12 @@ def export(
     marks.mkdir(exist_ok=True)
     if nbgrader:
         rows = gradebook(nbgrader, name)
-        rows = rows[rows.student.isin(handed_in(folder, name))]
+        rows = counted(course, name, rows[rows.student.isin(handed_in(folder, name))])
         rows.to_csv(marks / f"{name}-details.csv", index=False)
         graded = [s for s in handed_in(folder, name) if is_graded(folder, s, name)]
         table = totals(course, name, rows, graded)
     else:
-        rows = marking.rows(course, name)
+        rows = counted(course, name, marking.rows(course, name))
         table = totals(course, name, rows, handed_in(folder, name))
         marking.feedback(course, name, rows, table)
     table.to_csv(marks / f"{name}.csv", index=False)

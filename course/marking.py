@@ -2,7 +2,9 @@
 
 import hashlib
 import html
+import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +19,9 @@ BY_HAND = ["student", "exercise", "points", "out_of"]
 PAGE = """\
 <!doctype html>
 <html lang="en"><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width">
 <style>body {{ font: 1rem/1.5 sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem }}
+td {{ overflow-wrap: anywhere }} ul {{ margin: 0; padding-left: 1rem }}
 td, th {{ text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0 }}</style>
 <h1>{title}</h1>
 <p>{total}</p>
@@ -62,20 +66,25 @@ def feedback(course: Course, name: str, table: pd.DataFrame, totals: pd.DataFram
     """The page that each student may read: what was earned, and which property does not hold."""
     for row in totals.to_dict("records"):
         mine = table[table.student == row["student"]]
-        cells = [
-            (one.exercise, one.part, f"{one.points:g} of {one.out_of:g}", one.message)
-            for one in mine.itertuples()
-        ]
-        lines = ["".join(f"<td>{html.escape(str(cell))}</td>" for cell in line) for line in cells]
+        lines = "\n".join(_line(one) for one in mine.itertuples())
         page = path_of(course.folder, "feedback", row["student"], name, "html")
         page.parent.mkdir(parents=True, exist_ok=True)
         waiting = f", {row['by_hand']} more by hand" * (row["by_hand"] != "0")
         content = PAGE.format(
             title=html.escape(f"{name}: {row['student']}"),
             total=f"{row['score']} of {row['max_score']} points{waiting}",
-            rows="\n".join(f"<tr>{line}</tr>" for line in lines),
+            rows=lines,
         )
         page.write_text(content, encoding="utf-8")
+
+
+def _line(one: Any) -> str:
+    """A row of a page of feedback, with a property that does not hold in each line."""
+    points = "waiting" if one.waiting else f"{one.points:g} of {one.out_of:g}"
+    lost = re.split(r"; (?=-[\d.]+: )", one.message) if one.message else []
+    message = "".join(f"<li>{html.escape(part)}</li>" for part in lost)
+    cells = (html.escape(one.exercise), one.part, points, f"<ul>{message}</ul>" * bool(lost))
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _by_hand(course: Course, name: str) -> pd.DataFrame:
