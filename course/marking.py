@@ -21,7 +21,7 @@ PAGE = """\
 <html lang="en"><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width">
 <style>body {{ font: 1rem/1.5 sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem }}
-td {{ overflow-wrap: anywhere }} ul {{ margin: 0; padding-left: 1rem }}
+ul {{ margin: 0; padding-left: 1rem }}
 td, th {{ text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0 }}</style>
 <h1>{title}</h1>
 <p>{total}</p>
@@ -83,7 +83,12 @@ def _line(one: Any) -> str:
     points = "waiting" if one.waiting else f"{one.points:g} of {one.out_of:g}"
     lost = re.split(r"; (?=-[\d.]+: )", one.message) if one.message else []
     message = "".join(f"<li>{html.escape(part)}</li>" for part in lost)
-    cells = (html.escape(one.exercise), one.part, points, f"<ul>{message}</ul>" * bool(lost))
+    cells = (
+        one.exercise.replace("_", "_<wbr>"),
+        one.part,
+        points,
+        f"<ul>{message}</ul>" * bool(lost),
+    )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
