@@ -79,9 +79,12 @@ def constant(answer, kind):
         if isinstance(found, tuple | list):
             return type(found)(same(part) for part in found)
         if isinstance(found, cp.Problem):
-            return cp.Problem(cp.Minimize(CONSTANTS[kind](np.zeros(1))), found.constraints)
+            return cp.Problem(
+                cp.Minimize(float(np.sum(CONSTANTS[kind](np.zeros(1))))), found.constraints
+            )
         found = np.asarray(found)
-        return np.broadcast_to(CONSTANTS[kind](found), found.shape).astype(found.dtype)[()]
+        with np.errstate(invalid="ignore"):
+            return np.broadcast_to(CONSTANTS[kind](found), found.shape).astype(found.dtype)[()]
 
     return lambda *given, **named: same(answer(*given, **named))
 
@@ -92,6 +95,8 @@ CONSTANTS = {
     "halves": lambda found: 0.5,
     "tiny": lambda found: 1e-9,
     "equal shares": lambda found: 1 / max(1, found.size),
+    "nan": lambda found: np.nan,
+    "counted": lambda found: np.arange(found.size).reshape(found.shape),
 }
 
 
@@ -156,7 +161,7 @@ def test_check_says_how_many_properties_hold(capsys):
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2)
     out = capsys.readouterr().out
     held = "foundations/squared_error_of_noise: 1 visible properties hold"
-    assert out == f"{held}, 3 are hidden\n"
+    assert out == f"{held}. This does not mean that it is right: 3 more grade it\n"
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2, hidden=True)
     out = capsys.readouterr().out
     assert out == "foundations/squared_error_of_noise: 3 hidden properties hold\n"
@@ -220,7 +225,8 @@ def test_without_a_checkout_hidden_properties_are_not_there():
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
-    assert "1 visible properties hold, 3 are hidden" in run.stdout
+    assert "1 visible properties hold" in run.stdout
+    assert "3 more grade it" in run.stdout
     assert "hidden properties of foundations stand in `course`" in run.stderr
 
 
