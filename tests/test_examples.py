@@ -31,7 +31,7 @@ def told(exercise, answer):
 
 def cell(source):
     """The functions of a cell, as a notebook has them: no file, no module, but lines."""
-    name = "/tmp/no-notebook/1.py"
+    name = "no-notebook/1.py"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     space = {"__name__": "__main__", "np": np}
     exec(compile(source, name, "exec"), space)
@@ -134,8 +134,8 @@ def test_long_arrays_are_short():
 def test_what_is_green_says_what_that_means(capsys):
     check("foundations/squared_error_of_noise", lambda d, eta: (d / eta) ** 2)
     assert capsys.readouterr().out == (
-        "foundations/squared_error_of_noise: 1 visible properties hold. "
-        "This does not mean that it is right: 3 more grade it\n"
+        "foundations/squared_error_of_noise: 1 visible properties hold.\n"
+        "This does not mean that it is right: 3 more grade it.\n"
     )
 
 

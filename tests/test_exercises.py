@@ -161,7 +161,7 @@ def test_check_says_how_many_properties_hold(capsys):
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2)
     out = capsys.readouterr().out
     held = "foundations/squared_error_of_noise: 1 visible properties hold"
-    assert out == f"{held}. This does not mean that it is right: 3 more grade it\n"
+    assert out == f"{held}.\nThis does not mean that it is right: 3 more grade it.\n"
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2, hidden=True)
     out = capsys.readouterr().out
     assert out == "foundations/squared_error_of_noise: 3 hidden properties hold\n"

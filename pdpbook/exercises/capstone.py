@@ -72,8 +72,7 @@ def verdicts(answer: Answer, budgets: Any, owner: Any, requests: Any) -> list[bo
 @visible("granted_releases")
 def a_verdict_a_request(answer: Answer, rng: Draws) -> bool:
     """There is one truth value for each request."""
-    found = verdicts(answer, [1.0, 2.0], [0, 1, 1], np.full((5, 3), 0.125))
-    return len(found) == 5
+    return len(verdicts(answer, [1.0, 2.0], [0, 1, 1], np.full((5, 3), 0.125))) == 5
 
 
 @visible("granted_releases")

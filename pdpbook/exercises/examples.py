@@ -72,6 +72,6 @@ def account(error: Exception, answer: Callable[..., Any] | None = None) -> str:
     line = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:200]}".rstrip(": ")
     code = getattr(answer, "__code__", None)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if code and Path(frame.filename).parent == Path(code.co_filename).parent:  # of all cells
+        if code and Path(frame.filename).parent == Path(code.co_filename).parent:  # any cell
             return f"{line}\nin {frame.name}, line {frame.lineno}: {frame.line}"
     return line

@@ -34,8 +34,8 @@ def people(rng: Generator, n: int = 25, d: int = 3) -> tuple[Any, Any]:
 @visible("leverages")
 def everybody_has_a_leverage(answer: Answer, rng: Draws) -> bool:
     """There is one leverage for each person, at least 0 and below 1."""
-    h = np.asarray(answer(people(rng, n := rng.few(25), rng.few(3))[0], 0.7))
-    return bool(h.shape == (n,) and np.all((h >= 0) & (h < 1)))
+    X, _ = people(rng, rng.few(25), rng.few(3))
+    return each(answer(X, 0.7), X.shape[:1], 0, np.nextafter(1, 0))
 
 
 @visible("leverages")
@@ -160,17 +160,11 @@ def who_has_no_row_is_not_exposed(answer: Answer, rng: Draws) -> bool:
 # --- private_eigenvalue_bound ---------------------------------------------------------------------
 
 
-def unit_rows(rng: Generator, n: int = 120, d: int = 2) -> Any:
-    X = rng.normal(size=(n, d))
-    return X / np.linalg.norm(X, axis=1, keepdims=True)
-
-
 @visible("private_eigenvalue_bound")
 def the_bound_is_not_negative(answer: Answer, rng: Draws) -> Demands:
     """The bound is a number, at least 0, also where one direction is empty."""
     X = np.tile([1.0, 0.0], (rng.few(120), 1))
-    for _ in range(20):
-        yield each(answer(X, 0.5, 0.1, rng.fresh()), (), 0)
+    return (each(answer(X, 0.5, 0.1, rng.fresh()), (), 0) for _ in range(20))
 
 
 @visible("private_eigenvalue_bound")

@@ -132,14 +132,6 @@ def distance(X: Any, y: Any, weights: Any, i: int, lam: float, record: Any) -> f
     return float(np.linalg.norm(move))
 
 
-@visible("worst_neighbor")
-def the_attack_moves_the_fit(answer: Answer, rng: Draws) -> bool:
-    """The new record moves the fit."""
-    X, y, weights = crowd_of(rng, n := rng.few(6), rng.few(3))
-    record = answer(X.copy(), y.copy(), weights.copy(), n // 2, 0.5)
-    return distance(X, y, weights, n // 2, 0.5, record) > 0
-
-
 SHORT = 1e-5  # relative; how far a maximizer may stay below a maximum
 
 
@@ -160,15 +152,13 @@ def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Draws) -> Demands:
 @visible("chance_to_be_kept")
 def chances_are_probabilities(answer: Answer, rng: Draws) -> bool:
     """There is a chance above 0 and at most 1 for each person."""
-    budgets = rng.uniform(0.01, 3, rng.few(15))
-    return each(answer(budgets, 1.5), budgets.shape, LEAST, 1 + 1e-12)
+    return each(answer(own := rng.uniform(0.01, 3, rng.few(15)), 1.5), own.shape, LEAST, 1 + 1e-12)
 
 
 @visible("chance_to_be_kept")
 def who_allows_less_is_kept_less_often(answer: Answer, rng: Draws) -> bool:
     """Below the threshold, whoever allows less is kept less often."""
-    found = answer(np.linspace(0.2, 1.4, rng.few(12)), 1.5)
-    return bool(np.all(np.diff(found) > 0))
+    return bool(np.all(np.diff(answer(np.linspace(0.2, 1.4, rng.few(12)), 1.5)) > 0))
 
 
 # --- noise_reach ----------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class Property:
             The function that a student wrote.
         seed : int
             Changes what the property draws.
-        name : str, optional
+        name : str, default ""
             What the answer is called.
 
         Returns
@@ -236,7 +236,7 @@ def check(exercise: str, answer: Answer, *, hidden: bool = False, seed: int | No
         raise Unmet(f"{exercise} fails its {part} properties:{lines}")
     held = f"{exercise}: {len(properties)} {part} properties hold"
     more = f"This does not mean that it is right: {exercises[function].unseen} more grade it"
-    print(held if hidden else f"{held}. {more}")
+    print(held if hidden else f"{held}.\n{more}.")
 
 
 def _load_hidden(name: str) -> None:

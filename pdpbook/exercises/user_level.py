@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pdpbook.exercises.demands import LEAST, Demands, Draws, each, rises
+from pdpbook.exercises.demands import LEAST, Demands, Draws, each, rises, truths
 from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
@@ -68,8 +68,7 @@ def crowds(rng: Generator) -> Iterator[tuple[Any, float]]:
 def weights_share_one(answer: Answer, rng: Draws) -> Demands:
     """There is a weight for each user; none is below 0, and they sum to 1."""
     for sizes, A in crowds(rng):
-        few = sizes[: rng.few(8)]
-        yield np.isfinite(objective(answer(few, A), few, A))
+        yield np.isfinite(objective(answer(few := sizes[: rng.few(8)], A), few, A))
 
 
 @visible("best_user_weights")
@@ -155,10 +154,7 @@ def nobody_keeps_too_much(answer: Answer, rng: Draws) -> bool:
     """There is a truth value for each row, and nobody keeps more rows than allowed."""
     users = owners(rng, rng.few(8))
     kept = np.asarray(answer(users, 3, rng.fresh()))
-    return (
-        bool(kept.shape == users.shape and kept.dtype == bool)
-        and np.bincount(users[kept]).max() <= 3
-    )
+    return truths(kept, len(users)) and bool(np.all(np.bincount(users[kept]) <= 3))
 
 
 @visible("cap_contributions")
@@ -201,8 +197,7 @@ PROMISES = ((1.0, 1e-5), (0.3, 1e-6), (3.0, 1e-4))
 @visible("user_epsilon")
 def one_row_has_what_was_promised(answer: Answer, rng: Draws) -> Demands:
     """A user of one row has what was promised to records."""
-    for promise in PROMISES:
-        yield bool(np.isclose(answer(1, *promise), promise[0], rtol=1e-5))
+    return (bool(np.isclose(answer(1, *own), own[0], rtol=1e-5)) for own in PROMISES)
 
 
 @visible("user_epsilon")
