@@ -85,9 +85,12 @@ def constant(answer, kind):
         if isinstance(found, tuple | list):
             return type(found)(same(part) for part in found)
         if isinstance(found, cp.Problem):
-            return cp.Problem(cp.Minimize(CONSTANTS[kind](np.zeros(1))), found.constraints)
+            return cp.Problem(
+                cp.Minimize(float(np.sum(CONSTANTS[kind](np.zeros(1))))), found.constraints
+            )
         found = np.asarray(found)
-        return np.broadcast_to(CONSTANTS[kind](found), found.shape).astype(found.dtype)[()]
+        with np.errstate(invalid="ignore"):
+            return np.broadcast_to(CONSTANTS[kind](found), found.shape).astype(found.dtype)[()]
 
     return lambda *given, **named: same(answer(*given, **named))
 
@@ -98,6 +101,8 @@ CONSTANTS = {
     "halves": lambda found: 0.5,
     "tiny": lambda found: 1e-9,
     "equal shares": lambda found: 1 / max(1, found.size),
+    "nan": lambda found: np.nan,
+    "counted": lambda found: np.arange(found.size).reshape(found.shape),
 }
 
 
@@ -165,7 +170,7 @@ def test_check_says_how_many_properties_hold(capsys):
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2)
     out = capsys.readouterr().out
     held = "foundations/squared_error_of_noise: 1 visible properties hold"
-    assert out == f"{held}, 3 are hidden\n"
+    assert out == f"{held}.\nThis does not mean that it is right: 3 more grade it.\n"
 
 
 def test_a_test_cell_has_the_points_as_its_value(capsys):
@@ -229,7 +234,8 @@ def test_what_students_have_holds_no_hidden_property():
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
-    assert "1 visible properties hold, 3 are hidden" in run.stdout
+    assert "1 visible properties hold" in run.stdout
+    assert "3 more grade it" in run.stdout
     assert "TypeError" in run.stderr
 
 
@@ -806,7 +812,15 @@ def test_no_student_notebook_is_stale():
 def test_the_student_notebook_gives_nothing_away(name):
     notebook = nbformat.reads(release(name), as_version=4)
     text = "\n".join(cell.source for cell in notebook.cells)
-    for mark in ("SOLUTION", "HIDDEN TESTS", "hidden=True", "model answer", ":::", "{doc}", "{prf"):
+    for mark in (
+        "SOLUTION",
+        "HIDDEN TESTS",
+        "import points",
+        "model answer",
+        ":::",
+        "{doc}",
+        "{prf",
+    ):
         assert mark not in text, mark
     for cell in notebook.cells:
         assert not cell.get("outputs")

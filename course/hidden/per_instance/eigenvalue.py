@@ -7,12 +7,17 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM
-from pdpbook.exercises.per_instance import hidden, unit_rows
+from pdpbook.exercises.per_instance import hidden
 from pdpbook.exercises.properties import Answer
 
 
 def _smallest(X: Any) -> float:
     return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
+
+
+def unit_rows(rng: Generator, n: int = 120, d: int = 2) -> Any:
+    X = rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
 @hidden("private_eigenvalue_bound", draws=True, weight=3)
