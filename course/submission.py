@@ -69,21 +69,26 @@ class Submission:
         """A function of the notebook, with a new limit for its calls."""
         self._left, self._held = self._seconds, {}
 
-        def answer(*given: Any, **named: Any) -> Any:
-            return self._call(name, given, named)
-
-        return answer
+        return lambda *given: self._call(name, given)
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def _call(self, name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _call(self, name: str, given: tuple[Any, ...]) -> Any:
         """What a function of the notebook returns; what it raises is raised."""
         if self._process is None:
+            left = self._left
             self._start()
+            self._left = left
+        if name not in self.found:
+            raise self._lost("the notebook gave it once, and not again")
         used = [one for one in given if isinstance(one, np.random.Generator)]
         kept = self._kept(given)
         plain = [None if place in kept else one for place, one in enumerate(given)]
-        hand(self._line, (name, plain, named, kept))
+        self._line.settimeout(max(self._left, GRACE))
+        try:
+            hand(self._line, (name, plain, kept))
+        except OSError:
+            raise self._lost(f"its process took no call, exit code {self._code()}") from None
         while True:
             with self._no_nonsense():
                 head, arrays = self._hear()
@@ -188,10 +193,9 @@ class Submission:
                     self.faults |= {int(cell): str(fault) for cell, fault in faults}
                 return
             except Lost as lost:
-                if at < 0 or at in self._skip:
-                    self.found = {}
-                    self.faults[max(at, 0)] = str(lost)
-                    raise
+                if at < 0:  # not a cell's doing
+                    self.found, self.faults = {}, {0: str(lost)}
+                    return
                 self._skip.append(at)
                 self.faults[at] = str(lost)
 

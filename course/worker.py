@@ -37,7 +37,7 @@ def work(line: socket.socket, folder: str, cells: list[str], task: dict[str, Any
     say(line, [where, list(faults.items())], [])
     read, held = line.makefile("rb").read, dict[int, np.random.Generator]()
     while True:
-        name, given, named, kept = take(read)
+        name, given, kept = take(read)
         rngs = []
         for place, (number, state) in kept.items():
             if state is None:
@@ -49,7 +49,7 @@ def work(line: socket.socket, folder: str, cells: list[str], task: dict[str, Any
                 held[number].bit_generator.state = state
             given[place] = held[number]
             rngs.append(given[place])
-        said, arrays = _answer(found[name][0], given, named)
+        said, arrays = _answer(found[name][0], given)
         say(line, [*said, [rng.bit_generator.state for rng in rngs]], arrays)
 
 
@@ -68,14 +68,12 @@ def _close_the_door(kept: int) -> None:
             os.dup2(nowhere, place)
 
 
-def _answer(
-    function: Callable[..., Any], given: list[Any], named: dict[str, Any]
-) -> tuple[list[Any], list[bytes]]:
+def _answer(function: Callable[..., Any], given: list[Any]) -> tuple[list[Any], list[bytes]]:
     """What a call gave, and which arrays it changed."""
     before = [one.copy() if isinstance(one, np.ndarray) else None for one in given]
     arrays: list[bytes] = []
     try:
-        value = ["value", encode(function(*given, **named), arrays)]
+        value = ["value", encode(function(*given), arrays)]
     except BaseException as error:
         value = ["raised", type(error).__name__, f"{str(error)[:500]}{_own_line(error)}"]
         arrays = []
