@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import nbformat
+import yaml
 from nbformat import NotebookNode, v4
 
 from course.checkout import ROOT, Refused, read, table, text, words
@@ -35,6 +36,7 @@ def instructors(pages: Mapping[str, object], name: str = "instructors") -> str:
         "exercises": lambda: _table(teaching, chapters, exercises),
         "versions": _versions,
         "cards": lambda: _cards(teaching, chapters, exercises),
+        "slides": lambda: "".join(f"- {_slides(n, chapters[n].title)}\n" for n in _planned()),
     }
 
     def insert(match: re.Match[str]) -> str:
@@ -136,7 +138,7 @@ def _cards(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
             f"difficulty {card['difficulty']} of 3."
             + f" Before it: {after}." * bool(after)
             + f" Exercises: {links}." * bool(links)
-            + "\n"
+            + (f" {_slides(name, 'Slides')} are made from it.\n" if name in _planned() else "\n")
         )
         able = "; ".join(_small(one).rstrip(".") for one in page.objectives)
         wrong = "".join(f"- *{one['said']}* {one['but']}\n" for one in card["misconceptions"])
@@ -146,6 +148,15 @@ def _cards(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
             f"Students can afterwards {able}.\n\n{wrong}\nTo discuss:\n\n{asked}:::\n"
         )
     return "\n".join(parts)
+
+
+def _planned() -> list[str]:
+    """The chapters that have slides (`tools/slides.py`)."""
+    return list(yaml.safe_load((ROOT / "book" / "slides.yml").read_text(encoding="utf-8")))
+
+
+def _slides(name: str, words: str) -> str:
+    return f'<a href="../../slides/{name}.html">{words}</a>'
 
 
 # --- the last cell of a chapter -------------------------------------------------------------------

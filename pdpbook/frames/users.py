@@ -147,7 +147,7 @@ class UserEstimator(PrivateEstimator):
             exactly the users. Whoever has 0 takes no part. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
-            overspend.
+            overspend, or leaves out, as if their budget were 0, whoever would.
 
         Returns
         -------
@@ -156,7 +156,11 @@ class UserEstimator(PrivateEstimator):
         """
         in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
         budgets = self._check_settings(epsilon)
-        read = partial(PeopleWithRows, self, X, y, users, budgets, fitting=True)
+
+        def read(left: Any) -> PeopleWithRows:
+            own = budgets if left is None else left
+            return PeopleWithRows(self, X, y, users, own, fitting=True)
+
         return self._fit(read, X, account)
 
     def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
