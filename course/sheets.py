@@ -24,6 +24,7 @@ from pdpbook.exercises import ASSIGNMENTS
 PAGES = ROOT / "book" / "exercises"
 STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
 ANSWER = "YOUR ANSWER HERE"
+SAID = {"eq": "the equation", "cite:p": "see the page", "cite:t": "a paper named on the page"}
 LAST = """\
 ## What will be graded
 
@@ -68,9 +69,9 @@ def linked(match: re.Match[str], page: str = "") -> str:
         if chapter:
             title = _page(f"book/{chapter}").boxes[target].title.partition(";")[0].strip()
             return f"[{words or title}]({_home()}book/{chapter}.html#{target})"
-    if page and role in {"eq", "cite:p"}:
-        anchor, said = (f"#{target}", "the equation") if role == "eq" else ("", "see the page")
-        return f"[{said}]({_home()}book/{page}.html{anchor})"
+    if page and role in SAID:
+        anchor = f"#{target}" if role == "eq" else ""
+        return f"[{SAID[role]}]({_home()}book/{page}.html{anchor})"
     raise Refused(f"an exercise cannot show the role {match[0]} outside of the book")
 
 
