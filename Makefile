@@ -120,10 +120,10 @@ notebooks: $(READY)  ## Run the notebooks and rewrite them in committed form, th
 pages: $(READY)
 	$(BIN)/python tools/pages.py
 
-instructor: $(READY) $(INSTRUCTOR)/.ready  ## Make the environment of nbgrader, apart from the book's
+instructor: $(INSTRUCTOR)/.ready  ## Make the environment of nbgrader, apart from the book's
 
-course: instructor  ## Make an nbgrader course of the exercises (FOLDER=../course)
-	$(BIN)/python -m course create $(FOLDER)
+course: $(READY) instructor  ## Make an nbgrader course of the exercises (FOLDER=../course)
+	$(BIN)/python -m course create $(FOLDER) --nbgrader
 
 define LOCK
 rm -rf _build/lock
