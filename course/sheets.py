@@ -23,7 +23,7 @@ from pdpbook.exercises import ASSIGNMENTS
 PAGES = ROOT / "book" / "exercises"
 STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
 ANSWER = "YOUR ANSWER HERE"
-HINT = "Hint (click to open)"  # notebook programs do not all show a closed hint as one
+HINT = "▸ Hint (click to open)"  # JupyterLab gives a closed hint no triangle, and strips its style
 
 
 def plain(name: str) -> NotebookNode:
