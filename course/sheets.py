@@ -35,7 +35,7 @@ GRADED = """\
 from pdpbook.exercises import graded
 
 graded("{}")"""
-HINT = "Hint (click to open)"  # notebook programs do not all show a closed hint as one
+HINT = "▸ Hint (click to open)"  # JupyterLab gives a closed hint no triangle
 
 
 def plain(name: str) -> NotebookNode:

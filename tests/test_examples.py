@@ -15,7 +15,7 @@ from wrong_answers import wrong_answers
 
 from pdpbook.exercises import ASSIGNMENTS, assignment, check
 from pdpbook.exercises.demands import Draws, rises
-from pdpbook.exercises.examples import LONG, written
+from pdpbook.exercises.examples import LONG, WIDE, written
 from pdpbook.exercises.properties import SMALLER, Property
 
 
@@ -177,7 +177,10 @@ def test_the_calls_that_are_shown_give_what_is_shown(name, wrong, message):
         assert "..." not in call, "too long to paste"
         *lines, last = call.split(f"{wrong.exercise}(")
         exec("".join(lines), space)
-        with np.printoptions(threshold=LONG, edgeitems=2, linewidth=75), np.errstate(all="ignore"):
+        with (
+            np.printoptions(threshold=LONG, edgeitems=2, linewidth=WIDE),
+            np.errstate(all="ignore"),
+        ):
             found = eval(f"{wrong.exercise}({last}", space)
             found = repr(found) if isinstance(found, np.ndarray) else str(found)
         shown = "\n".join(line[2:] for line in said.splitlines())
@@ -209,7 +212,7 @@ def test_no_right_answer_has_a_small_counterexample(name, exercise):
     right = [one.answer for one in right_answers[name] if one.exercise == exercise.name]
     for answer in right:
         holds_on_small_inputs(exercise, answer, range(3))
-    holds_on_small_inputs(exercise, reference(name)[exercise.name], range(2, 30))
+    holds_on_small_inputs(exercise, reference(name)[exercise.name], range(2, 12))
 
 
 def holds_on_small_inputs(exercise, answer, seeds):

@@ -837,5 +837,5 @@ def test_the_student_notebook_gives_nothing_away(name):
 def test_every_hint_says_that_it_opens(name):
     text = "\n".join(cell.source for cell in nbformat.reads(release(name), as_version=4).cells)
     hints = re.findall("<summary>(.*)</summary>", text)
-    assert set(hints) == {"Hint (click to open)"}
+    assert set(hints) == {"▸ Hint (click to open)"}
     assert len(hints) >= len(assignment(name).exercises)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-LONG, WIDE = 40, 75  #: entries of an array, and characters of a line, that are written out
+LONG, WIDE = 40, 60  #: entries of an array, and characters of a line, that are written out
 
 
 class Calls:

@@ -202,7 +202,7 @@ def every_release_gets_a_verdict(answer: Answer, rng: Draws) -> bool:
 
 @visible("accuse", draws=True)
 def bolder_attackers_spare_nobody(answer: Answer, rng: Draws) -> bool:
-    """Whoever is accused at a low rate of false alarms is accused at a higher one."""
+    """A higher rate of false alarms accuses whoever a low one accuses, and others, too."""
     case = a_case(rng, d=rng.few(3), n=rng.few(12))
     theta = posterior_law(*case[:2], *case[4:]).rvs(40, random_state=rng).reshape(40, -1).round(2)
     few, more = (np.asarray(answer(theta, *case, alarm)) for alarm in (0.05, 0.4))
