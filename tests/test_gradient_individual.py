@@ -107,9 +107,20 @@ def test_ones_own_account_needs_ones_own_record(law):
         assert_array_equal(individual_epsilon(alone, path, DELTA)[0], everybody[i])
 
 
-def test_the_silent_pay_nothing_where_everybody_is_in_every_batch():
-    assert individual_epsilon(dpsgd(1.0), [0.1, 0.1], DELTA)[2] == 0
-    assert individual_epsilon(descent(), [0.1, 0.1], DELTA)[2] == 0
+@pytest.mark.parametrize("law", [dpsgd(0.4), dpsgd(1.0), descent()])
+def test_the_silent_pay_nothing(law):
+    assert individual_epsilon(law, [0.1, 0.1], DELTA)[2] == 0
+    assert_array_equal(law.logpdf([0.1, 0.1]), without(law, 2).logpdf([0.1, 0.1]))
+
+
+def test_who_is_silent_at_first_pays_for_the_step_after_and_for_the_conversion():
+    law = dataclasses.replace(dpsgd(0.4), y=np.zeros(3))
+    assert_array_equal(law.shifts([0.0, 0.5])[:, 1], 0)
+    assert individual_epsilon(law, [0.0, 0.5], DELTA)[1] == 0  # silent at both starts
+    assert law.shifts([1e-9, 0.0])[1, 1] > 0
+    tail = np.log1p(-1 / ORDERS) - np.log(DELTA * ORDERS / len(ORDERS)) / (ORDERS - 1)
+    own = individual_epsilon(law, [1e-9, 0.0], DELTA)[1]
+    assert tail.min() <= own <= tail.min() * 1.001
 
 
 @pytest.mark.parametrize(

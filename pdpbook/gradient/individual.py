@@ -34,7 +34,7 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
               R_\alpha(m) = \frac1{\alpha-1}\ln\sum_{j=0}^\alpha \binom\alpha j
               (1-q)^{\alpha-j}q^j e^{j(j-1)m^2/2} ,
 
-    and never more than the worst case, `dpsgd_epsilon`.
+    and never more than the worst case, `dpsgd_epsilon`; nothing if all :math:`m_k` are 0.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
     at = np.minimum(np.searchsorted(levels, shifts), LEVELS)
     totals = [_divergences(int(order), levels, q)[at].sum(axis=0) for order in ORDERS]
     tail = np.log1p(-1 / ORDERS) - np.log(delta * ORDERS / len(ORDERS)) / (ORDERS - 1)
-    least = np.min(totals + tail[:, None], axis=0)
+    least = np.where(shifts.any(axis=0), np.min(totals + tail[:, None], axis=0), 0.0)
     return np.asarray(np.clip(least, 0.0, dpsgd_epsilon(sigma, q, law.steps, delta)))
 
 
