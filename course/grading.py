@@ -99,7 +99,8 @@ def _marks(
 
     for (part, worth), lost in zip(POINTS.items(), _lost(exercise, fault), strict=True):
         earned = (10 * worth - sum(lost.values())) / 10
-        yield exercise.name, part, earned, worth, missing or _message(lost)
+        words = missing or _message(lost)  # of a student, too: perhaps no text of any encoding
+        yield exercise.name, part, earned, worth, words.encode(errors="replace").decode()
 
 
 def shares(worth: int, properties: list[Property]) -> list[int]:
