@@ -23,6 +23,7 @@ __all__ = ["POINTS", "grade", "points", "shares"]
 #: points for all visible properties of an exercise together, and for all hidden ones
 POINTS = {"visible": 1, "hidden": 3}
 WAITS = "waits for marks by hand"
+HOLD = "all properties hold"
 FIRST = "hidden properties count once all visible ones hold"
 
 
