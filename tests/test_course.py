@@ -511,9 +511,10 @@ import os, sys, time
 sys.stdin.readline()
 if not os.fork():
     os.setsid()
-    while True:
+    for _ in range(1000):  # not for ever, should it be missed
         open({str(place)!r}, "a").write("x")
         time.sleep(0.01)
+    os._exit(0)
 while not os.path.exists({str(place)!r}):
     time.sleep(0.01)
 os._exit(9)

@@ -621,12 +621,13 @@ import os, time
 PLACE = {!r}
 if not os.fork():
     os.setsid()
-    while True:
+    for _ in range(1000):  # not for ever, should the grader miss it
         if os.fork():
             os._exit(0)
         with open(PLACE, "a") as file:
             file.write("x")
         time.sleep(0.01)
+    os._exit(0)
 while not os.path.exists(PLACE):
     time.sleep(0.01)
 """
