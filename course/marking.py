@@ -47,7 +47,8 @@ def mark(course: Course, name: str, seconds: float, again: bool) -> None:
             old = old[old.student != student]
             table = grade(file, split(name)[0], seed=course.seed, seconds=seconds)
         except Exception as error:  # it costs nobody else
-            remarks[student].append(f"not graded: {type(error).__name__}: {error}"[:300])
+            words = f"not graded: {type(error).__name__}: {error}"[:300]
+            remarks[student].append(words.encode(errors="replace").decode())
             continue
         table = table[table.exercise.isin(tested)].assign(student=student, digest=digest)
         old = pd.concat([old, table[DETAILS].astype(str)])

@@ -583,6 +583,19 @@ def test_preflight_keeps_originals_and_forgets_what_is_replaced(bare_course):
     assert said == [f"set aside, it is not a Jupyter notebook: collected/{NAME}/ann/mine.ipynb"]
 
 
+def test_half_a_character_stops_no_preflight(bare_course):
+    """Nor does it stop those who come after; it once could not be written."""
+    for student, words in (("ann", "\ud800"), ("ben", "whole")):
+        notebook = json.loads(json.dumps(damaged(duplicated)))
+        notebook["cells"][0]["source"] = words
+        place = bare_course / "collected" / NAME / student / "x.ipynb"
+        place.parent.mkdir(parents=True)
+        place.write_text(json.dumps(notebook))
+    preflight(bare_course, NAME)
+    for student in ("ann", "ben"):
+        assert (bare_course / "submitted" / student / NAME / f"{NAME}.ipynb").is_file()
+
+
 # --- nbgrader itself -----------------------------------------------------------------------------
 
 needs_nbgrader = pytest.mark.skipif(

@@ -342,7 +342,7 @@ def test_what_cannot_be_graded_is_named_and_stops_nobody(marked, monkeypatch, tm
 
     def broken(file, *rest, **settings):
         if file.parent.name == "102":
-            raise RuntimeError("no such luck")
+            raise RuntimeError("no such luck \ud800")
         return grade(file, *rest, **settings)
 
     monkeypatch.setattr("course.marking.grade", broken)
@@ -351,7 +351,7 @@ def test_what_cannot_be_graded_is_named_and_stops_nobody(marked, monkeypatch, tm
     course(*words, "--again", "--seconds", 4)
     marks = table(tmp_path / "c" / "marks" / f"{SHEET}.csv").set_index("student")
     assert marks.score.to_dict() == {"101": "10", "102": "", "103": "6", "104": "0"}
-    assert marks.remarks["102"] == "not graded: RuntimeError: no such luck"
+    assert marks.remarks["102"] == "not graded: RuntimeError: no such luck ?"
     assert "102: not graded: RuntimeError" in capsys.readouterr().out
     assert not (tmp_path / "c" / "feedback" / "102" / SHEET / f"{SHEET}.html").exists()
     monkeypatch.undo()
