@@ -603,7 +603,7 @@ FORGED = {
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_what_is_forged_on_the_line_stops_nothing(tmp_path, forged):
-    """Each once ended the grader with an error, or kept it for ever."""
+    """Five of them once ended the grader with an error, or kept it for ever."""
     table = graded_parts(tmp_path, FORGE, FORGED[forged])
     assert table.points.tolist() == [0, 0, 0, 0]
     table.message.str.encode("utf-8")
