@@ -4,6 +4,7 @@ Nothing of ours is fetched when Gradescope builds its image; what the package ne
 package index, in the versions of the book. The image itself is unchecked.
 """
 
+import json
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 from course.checkout import ROOT, Refused
+from course.results import WORTH
 
 SETUP = """\
 #!/usr/bin/env bash
@@ -47,14 +49,15 @@ venv/bin/python -m course results {name} --root "$PWD"
 SOURCES = ("pdpbook", "pyproject.toml", "README.md", "LICENSE")
 
 
-def autograder(name: str, out: Path, seed: int) -> None:
-    """Write the zip that Gradescope takes as the autograder of an assignment."""
+def autograder(name: str, out: Path, seed: int, worth: dict[str, float]) -> None:
+    """Write the zip that Gradescope takes as the autograder; `worth` is what exercises count."""
     if seed < 0:
         raise Refused(f"seed must be at least 0; got {seed}")
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(out, "w") as archive:
         wheel = _wheel(Path(folder))
         archive.write(wheel, wheel.name)
         archive.write(ROOT / "requirements.txt", "constraints.txt")
+        archive.writestr(WORTH, json.dumps(worth))
         for path in sorted((ROOT / "course").rglob("*.py")):
             archive.write(path, path.relative_to(ROOT))
         for file, content in (

@@ -68,10 +68,16 @@ def _added(path: str) -> bool:
 
 def names_of(path: str, pattern: str) -> tuple[str, str]:
     """Student, in letters that nbgrader takes, and file of a path; empty if it does not fit."""
+    student, file = _read_off(path, pattern)
+    return plain_name(student), file
+
+
+def _read_off(path: str, pattern: str) -> tuple[str, str]:
+    """The same in the letters of the path."""
     match = re.search(PATTERNS.get(pattern, pattern), path)
     if match is None:
         return "", ""
-    return plain_name(match["student"]), match.groupdict().get("file") or PurePosixPath(path).name
+    return match["student"], match.groupdict().get("file") or PurePosixPath(path).name
 
 
 def plain_name(student: str) -> str:
@@ -83,7 +89,8 @@ def collect(source: Path, target: Path, pattern: str) -> dict[str, list[str]]:
     """Put each student's notebook into ``target/student/``; returns remarks on each student.
 
     A student who handed in no notebook gets what they did hand in, so that it can be set aside by
-    name. Of several notebooks the newest counts.
+    name. Of several notebooks the newest counts. Two students whose names come down to the same
+    letters are refused.
     """
     if pattern not in PATTERNS and "student" not in _compiled(pattern).groupindex:
         raise Refused(f"the pattern needs a group (?P<student>...); got {pattern!r}")
@@ -97,6 +104,9 @@ def collect(source: Path, target: Path, pattern: str) -> dict[str, list[str]]:
             remarks[""].append(f"{file.path}: the pattern finds no student in this name")
     if not handed_in:
         raise Refused(f"no submissions in {source}: the pattern {pattern!r} fits no file there")
+    for student, found in sorted(handed_in.items()):
+        if len(names := sorted({_read_off(file.path, pattern)[0] for file in found})) > 1:
+            raise Refused(f"{' and '.join(names)} would both be {student} here; rename one of them")
     for student, found in sorted(handed_in.items()):
         notebooks = [file for file in found if file.path.lower().endswith(".ipynb")]
         chosen = max(notebooks or found, key=lambda file: (file.when, file.path))

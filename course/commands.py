@@ -27,7 +27,7 @@ from course.checkout import Refused
 from course.collect import PATTERNS, collect
 from course.coursework import NbGrader, report
 from course.cuts import questions, split
-from course.export import export
+from course.export import export, worths
 from pdpbook.exercises import ASSIGNMENTS
 
 
@@ -99,7 +99,7 @@ def _run(given: argparse.Namespace) -> int:
     elif command == "gradescope":
         if split(name)[1]:
             raise Refused(f"Gradescope gets whole assignments, and {name} is a sheet")
-        autograder(name, given.out, course.seed)
+        autograder(name, given.out, course.seed, worths(course, name))
     else:
         _work(course, name, names, given)
     return 0

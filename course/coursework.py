@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 import pandas as pd
 from tqdm import tqdm
 
+from course import orphans
 from course.checkout import ROOT, Refused
 
 INSTRUCTOR = ROOT / ".venv-instructor" / "bin"
@@ -30,7 +31,7 @@ class NbGrader:
     def __init__(self, folder: Path, minutes: float = 10.0):
         if not 0 < minutes < math.inf:
             raise Refused(f"minutes must be finite and above 0; got {minutes}")
-        self._folder, self._minutes = folder, minutes
+        self.folder, self._minutes = folder, minutes
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str] = queue.Queue()
 
@@ -61,12 +62,13 @@ class NbGrader:
         if not (INSTRUCTOR / "nbgrader").is_file():
             raise Refused("nbgrader is not here; run `make instructor` first")
         path = f"{INSTRUCTOR}{os.pathsep}{os.environ['PATH']}"  # it calls its neighbors by name
-        reports = self._folder / "reports"
+        reports = self.folder / "reports"
         reports.mkdir(exist_ok=True)
+        self._spared = orphans.adopt()
         with (reports / "nbgrader.log").open("a") as log:
             self._process = subprocess.Popen(
                 [INSTRUCTOR / "python", "-m", "course.nbgrading"],
-                cwd=self._folder,
+                cwd=self.folder,
                 env={**os.environ, "PATH": path},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -89,7 +91,8 @@ class NbGrader:
                 process.send_signal(request)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(5)
-                return
+                break
+        orphans.end(self._spared)  # what it was grading, too
 
 
 def _listen(output: IO[str], answers: queue.Queue[str]) -> None:

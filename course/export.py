@@ -1,16 +1,18 @@
 """The table of marks of an assignment, in the columns of the system that takes it."""
 
+import json
 import re
 import zipfile
 from pathlib import Path
 
 import pandas as pd
 
-from course import marking, rosters
+from course import marking, results, rosters
 from course.checkout import Refused
 from course.collect import paths
 from course.coursework import NbGrader, handed_in, is_graded, path_of
 from course.cuts import questions
+from course.grading import HOLD
 from course.settings import Course
 
 
@@ -21,6 +23,7 @@ def gradebook(nbgrader: NbGrader, name: str) -> pd.DataFrame:
         raise Refused(f"the gradebook cannot be read: {answer['problem']}")
     cells = pd.DataFrame(answer["rows"], columns=["student", "cell", "points", "out_of", "by_hand"])
     parts = cells.cell.str.partition("-")
+    said = {one: _said(nbgrader.folder, one, name) for one in cells.student.unique()}
     return pd.DataFrame(
         {
             "student": cells.student,
@@ -28,20 +31,33 @@ def gradebook(nbgrader: NbGrader, name: str) -> pd.DataFrame:
             "part": parts[2].where(parts[2] != "", "by hand"),
             "points": cells.points,
             "out_of": cells.out_of,
-            "message": "",
+            "message": [
+                said[student].get(cell, "")
+                for student, cell in zip(cells.student, cells.cell, strict=True)
+            ],
             "waiting": cells.by_hand.astype(bool),
         }
     )
 
 
+def _said(folder: Path, student: str, name: str) -> dict[str, str]:
+    """What the grader wrote below each test of a graded notebook."""
+    path, said = path_of(folder, "autograded", student, name), {}
+    if path.is_file():
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            words = "".join("".join(one.get("text", "")) for one in cell.get("outputs", [])).strip()
+            role = cell["metadata"].get("nbgrader", {})
+            said[role.get("grade_id")] = "" if words == HOLD else words.replace("\n-", "; -")
+    return said
+
+
 def counted(course: Course, name: str, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with the points that the settings of the course give to an exercise."""
-    worth = rows.exercise.map(_asked(course, name))
-    worth /= rows.groupby(["student", "exercise"]).out_of.transform("sum")
-    return rows.assign(points=rows.points * worth, out_of=rows.out_of * worth)
+    return results.counted(rows, worths(course, name), ["student", "exercise"])
 
 
-def _asked(course: Course, name: str) -> dict[str, float]:
+def worths(course: Course, name: str) -> dict[str, float]:
+    """The points of each exercise and question."""
     return {one.name: course.points.get(one.name, one.points) for one in questions(name, course)}
 
 
@@ -52,7 +68,7 @@ def totals(course: Course, name: str, rows: pd.DataFrame, graded: list[str]) -> 
     path = course.folder / "reports" / f"{name}.csv"
     said = pd.read_csv(path, dtype=str, keep_default_na=False).groupby("student").remark
     remarks = said.agg("; ".join).to_dict()
-    most = sum(_asked(course, name).values())
+    most = sum(worths(course, name).values())
     table = []
     for student in students:
         mine = rows[rows.student == student]
@@ -87,7 +103,7 @@ def export(
         table = totals(course, name, rows, graded)
     else:
         rows = counted(course, name, marking.rows(course, name))
-        table = totals(course, name, rows, handed_in(folder, name))
+        table = totals(course, name, rows, marking.graded(course, name))
         marking.feedback(course, name, rows, table)
     table.to_csv(marks / f"{name}.csv", index=False)
     print(table.iloc[:, :5].to_string(index=False))

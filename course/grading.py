@@ -23,6 +23,7 @@ __all__ = ["POINTS", "grade", "points", "shares"]
 #: points for all visible properties of an exercise together, and for all hidden ones
 POINTS = {"visible": 1, "hidden": 3}
 WAITS = "waits for marks by hand"
+HOLD = "all properties hold"
 FIRST = "hidden properties count once all visible ones hold"
 
 
@@ -99,7 +100,8 @@ def _marks(
 
     for (part, worth), lost in zip(POINTS.items(), _lost(exercise, fault), strict=True):
         earned = (10 * worth - sum(lost.values())) / 10
-        yield exercise.name, part, earned, worth, missing or _message(lost)
+        words = missing or _message(lost)  # of a student, too: perhaps no text of any encoding
+        yield exercise.name, part, earned, worth, words.encode(errors="replace").decode()
 
 
 def shares(worth: int, properties: list[Property]) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from course.checkout import Refused
-from course.coursework import handed_in, path_of, progress
+from course.coursework import handed_in, path_of, progress, report
 from course.cuts import questions, split
 from course.grading import grade
 from course.settings import Course
@@ -33,20 +33,37 @@ td, th {{ text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0
 
 def mark(course: Course, name: str, seconds: float, again: bool) -> None:
     """Grade what is new, or everything, and write the tables and a page for each student."""
-    folder, graded = course.folder, {one.name for one in questions(name, course) if one.kind}
+    folder, tested = course.folder, {one.name for one in questions(name, course) if one.kind}
     path = folder / "marks" / f"{name}-details.csv"
     old = _read(path, DETAILS)
-    students = handed_in(folder, name)
+    students, by_hand = handed_in(folder, name), _by_hand(course, name)  # before their code runs
+    remarks: dict[str, list[str]] = {student: [] for student in students}
     for student in progress(students, "grade"):
-        (file,) = (folder / "collected" / name / student).glob("[!.]*")
-        digest = hashlib.sha256(file.read_bytes() + f"{course.seed}".encode()).hexdigest()[:16]
-        if again or set(old.digest[old.student == student]) != {digest}:
+        try:
+            (file,) = (folder / "collected" / name / student).glob("[!.]*")
+            digest = hashlib.sha256(file.read_bytes() + f"{course.seed}".encode()).hexdigest()[:16]
+            if not again and set(old.digest[old.student == student]) == {digest}:
+                continue
+            old = old[old.student != student]
             table = grade(file, split(name)[0], seed=course.seed, seconds=seconds)
-            table = table[table.exercise.isin(graded)].assign(student=student, digest=digest)
-            old = pd.concat([old[old.student != student], table[DETAILS].astype(str)])
-            _write(old, path)
+        except Exception as error:  # it costs nobody else
+            words = f"not graded: {type(error).__name__}: {error}"[:300]
+            remarks[student].append(words.encode(errors="replace").decode())
+            continue
+        table = table[table.exercise.isin(tested)].assign(student=student, digest=digest)
+        old = pd.concat([old, table[DETAILS].astype(str)])
+        _write(old, path)
     _write(old[old.student.isin(students)], path)
-    _write(_by_hand(course, name), path.with_name(f"{name}-by-hand.csv"))
+    _write(by_hand, path.with_name(f"{name}-by-hand.csv"))
+    report(folder, name, "grade", remarks)
+
+
+def graded(course: Course, name: str) -> list[str]:
+    """Students who were graded; all of them if nothing is graded but by hand."""
+    if not any(one.kind for one in questions(name, course)):
+        return handed_in(course.folder, name)
+    details = _read(course.folder / "marks" / f"{name}-details.csv", DETAILS)
+    return sorted({*details.student})
 
 
 def rows(course: Course, name: str) -> pd.DataFrame:
@@ -65,6 +82,9 @@ def rows(course: Course, name: str) -> pd.DataFrame:
 def feedback(course: Course, name: str, table: pd.DataFrame, totals: pd.DataFrame) -> None:
     """The page that each student may read: what was earned, and which property does not hold."""
     for row in totals.to_dict("records"):
+        if row["score"] == "":  # who could not be graded
+            path_of(course.folder, "feedback", row["student"], name, "html").unlink(missing_ok=True)
+            continue
         mine = table[table.student == row["student"]]
         lines = "\n".join(_line(one) for one in mine.itertuples())
         page = path_of(course.folder, "feedback", row["student"], name, "html")

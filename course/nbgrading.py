@@ -15,7 +15,7 @@ from typing import Any
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from course.grading import grade
+from course.grading import HOLD, grade
 from pdpbook.exercises import ASSIGNMENTS
 
 SECONDS = "PDPBOOK_EXERCISE_SECONDS"  # set in the settings of a course
@@ -37,7 +37,7 @@ class Marks(NbGraderPreprocessor):  # type: ignore[misc]
         for cell in notebook.cells:
             role = cell.metadata.get("nbgrader", {})
             if row := rows.get(role.get("grade_id")):
-                said = "\n-".join(row.message.split("; -")) or "all properties hold"
+                said = "\n-".join(row.message.split("; -")) or HOLD
                 points = f"{row.points * role['points'] / row.out_of:g}"
                 value = new_output("execute_result", {"text/plain": points})
                 cell.outputs = [new_output("stream", text=f"{said}\n"), value]
@@ -81,12 +81,17 @@ def _marks(api: Any, assignment: str) -> list[dict[str, Any]]:
                 "cell": grade.name,
                 "points": grade.score,
                 "out_of": grade.max_score,
-                "by_hand": bool(grade.needs_manual_grade),
+                "by_hand": bool(grade.needs_manual_grade or _unseen(grade)),
             }
             for submission in gradebook.assignment_submissions(assignment)
             for notebook in submission.notebooks
             for grade in notebook.grades
         ]
+
+
+def _unseen(grade: Any) -> bool:
+    """Whether nobody gave points to a question by hand; nbgrader gives 0 to an untouched one."""
+    return "-" not in grade.name and grade.manual_score is None
 
 
 if __name__ == "__main__":

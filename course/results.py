@@ -1,13 +1,30 @@
 """The results file of Gradescope, from the grader of the book."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 
-from course.grading import grade
+from course.grading import HOLD, grade
 
-__all__ = ["write_results"]
+__all__ = ["counted", "write_results"]
+
+LOST = re.compile(r"(?:(?<=; )|^)-([\d.]+)(?=: )")  # what was lost, in a message
+WORTH = "points.json"  # beside the grader: what the course gives for each exercise
+
+
+def counted(rows: pd.DataFrame, worth: dict[str, float], each: list[str]) -> pd.DataFrame:
+    """Rows with the points that a course gives to an exercise, in what they say, too.
+
+    `each` are the columns of which the rows of one exercise, of one student, have the same.
+    """
+    share = rows.exercise.map(worth) / rows.groupby(each).out_of.transform("sum")
+    said = [
+        LOST.sub(lambda lost, by=by: f"-{float(lost[1]) * by:g}", words)  # type: ignore[misc]
+        for words, by in zip(rows.message, share, strict=True)
+    ]
+    return rows.assign(points=rows.points * share, out_of=rows.out_of * share, message=said)
 
 
 def write_results(root: Path, name: str) -> None:
@@ -16,14 +33,16 @@ def write_results(root: Path, name: str) -> None:
     Parameters
     ----------
     root : path
-        Holds ``submission/`` with one notebook; ``results/results.json`` is written.
+        Holds ``submission/`` with one notebook, and ``source/points.json``, what the course gives
+        for each exercise; ``results/results.json`` is written.
     name : str
         The assignment.
     """
     found = sorted((root / "submission").rglob("*.ipynb"))
     found = [p for p in found if ".ipynb_checkpoints" not in p.parts]
     if len(found) == 1:
-        results = _results(grade(found[0], name))
+        worth = json.loads((root / "source" / WORTH).read_text(encoding="utf-8"))
+        results = _results(counted(grade(found[0], name), worth, ["exercise"]))
     else:
         results = {"score": 0, "output": f"Hand in one notebook; there are {len(found)}."}
     folder = root / "results"
@@ -38,7 +57,7 @@ def _results(table: pd.DataFrame) -> dict[str, object]:
             "score": float(row.points),
             "max_score": float(row.out_of),
             "visibility": "after_published" if row.part == "hidden" else "visible",
-            "output": "\n-".join(row.message.split("; -")) or "all properties hold",
+            "output": "\n-".join(row.message.split("; -")) or HOLD,
         }
         for row in table.itertuples()
     ]

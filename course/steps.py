@@ -75,7 +75,7 @@ def preflight(folder: Path, name: str) -> None:
         else:
             if original.name != place.name:
                 done.insert(0, f"the file was called {original.name}")
-            mended = text(notebook)
+            mended = text(notebook).encode(errors="replace").decode()  # half characters, too
             if not place.is_file() or place.read_text(encoding="utf-8") != mended:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text(mended, encoding="utf-8")

@@ -7,6 +7,7 @@ that only the first start is slow.
 import contextlib
 import itertools
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import signal
 import socket
@@ -21,12 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from course import worker
+from course import orphans, worker
 from course.hidden import WATCHED
 from course.plain import decode, hand, hear, raised
 
 START = 60.0  # seconds that a process may take to import the package
 GRACE = 5.0  # seconds that a cell may take to stop after its limit
+RESTARTS = 20  # cells of a notebook that may end its process
 NUMBERS = itertools.count()
 LIBRARIES = ["course.worker", "matplotlib.pyplot", "pandas", "scipy.stats", "IPython"]
 
@@ -51,6 +53,7 @@ class Submission:
     def __init__(self, cells: list[str], names: list[str], seconds: float):
         self._cells, self._seconds = cells, seconds
         self._skip: list[int] = []
+        self._names = names
         self._task = {"names": names, "seconds": seconds, "skip": self._skip}
         self._process: BaseProcess | None = None
         self._held: dict[int, tuple[int, np.random.Generator]] = {}
@@ -84,28 +87,24 @@ class Submission:
         used = [one for one in given if isinstance(one, np.random.Generator)]
         kept = self._kept(given)
         plain = [None if place in kept else one for place, one in enumerate(given)]
-        self._line.settimeout(max(self._left, GRACE))
-        try:
-            hand(self._line, (name, plain, kept))
-        except OSError:
-            raise self._lost(f"its process took no call, exit code {self._code()}") from None
+        self._hand((name, plain, kept))
         while True:
             with self._no_nonsense():
                 head, arrays = self._hear()
                 if len(head) == 1:
                     _, number, arguments = head[0]
-                    function, arguments = given[number], decode(arguments, arrays)
+                    function, arguments = given[number], list(decode(arguments, arrays))
                 else:
                     (kind, *value), changed, states = head
                     found = decode(value[0], arrays) if kind == "value" else raised(*value)
-                    new = {k: decode(one, arrays) for k, one in changed}
+                    for k, one in changed:
+                        if any(given[k] is other for other in WATCHED):
+                            new = decode(one, arrays)
+                            given[k][...] = new if new.shape == given[k].shape else np.nan
                     for rng, state in zip(used, states, strict=True):
                         rng.bit_generator.state = state
                     break
             self._reply(function, arguments)
-        for k, one in new.items():
-            if any(given[k] is other for other in WATCHED):
-                given[k][...] = one if one.shape == given[k].shape else np.nan
         if isinstance(found, Exception) and kind == "raised":
             raise found
         return found
@@ -123,7 +122,7 @@ class Submission:
                 kept[place] = place, None
         return kept
 
-    def _reply(self, function: Callable[..., Any], arguments: Any) -> None:
+    def _reply(self, function: Callable[..., Any], arguments: list[Any]) -> None:
         """Call a function of a property for the submission."""
         try:
             value = function(*arguments)
@@ -131,7 +130,15 @@ class Submission:
             kind = type(error) if type(error).__module__ == "builtins" else ValueError
             value = kind(str(error))
         rngs = [one for one in arguments if isinstance(one, np.random.Generator)]
-        hand(self._line, (value, [one.bit_generator.state for one in rngs]))
+        self._hand((value, [one.bit_generator.state for one in rngs]))
+
+    def _hand(self, value: Any) -> None:
+        """Send something to the process."""
+        self._line.settimeout(max(self._left, GRACE))
+        try:
+            hand(self._line, value)
+        except OSError:
+            raise self._lost(f"its process took no call, exit code {self._code()}") from None
 
     def _hear(self) -> tuple[Any, list[bytes]]:
         """The next words of the process, waited for no longer than is left."""
@@ -187,17 +194,26 @@ class Submission:
             try:
                 with self._no_nonsense():
                     while isinstance(head := self._hear()[0], int):
-                        at, self._left = head, self._seconds + GRACE
+                        at, self._left = self._cell(head, at), self._seconds + GRACE
                     found, faults = head
-                    self.found = {str(name): int(cell) for name, cell in found.items()}
-                    self.faults |= {int(cell): str(fault) for cell, fault in faults}
+                    if not found.keys() <= set(self._names):
+                        raise ValueError("a name was not asked for")
+                    self.found = {name: self._cell(cell) for name, cell in found.items()}
+                    self.faults |= {self._cell(cell): str(fault)[:200] for cell, fault in faults}
                 return
             except Lost as lost:
-                if at < 0:  # not a cell's doing
-                    self.found, self.faults = {}, {0: str(lost)}
+                if at < 0 or len(self._skip) == RESTARTS:  # not a cell's doing, or too many
+                    self.found, self.faults = {}, {max(at, 0): str(lost)}
                     return
                 self._skip.append(at)
                 self.faults[at] = str(lost)
+
+    def _cell(self, number: Any, after: int = -1) -> int:
+        """The number of a cell that was run after another; the process may say anything."""
+        known = type(number) is int and after < number < len(self._cells)
+        if not known or number in self._skip:
+            raise ValueError(f"there was no cell {number!r}")
+        return int(number)
 
     def _open(self) -> None:
         """A process with a folder of its own."""
@@ -211,11 +227,14 @@ class Submission:
             context.set_forkserver_preload(LIBRARIES)
         given = there, self._folder.name, self._cells, self._task
         with there, _no_script():
+            if sys.platform != "win32":
+                multiprocessing.forkserver.ensure_running()
+            self._spared = orphans.adopt()
             self._process = context.Process(target=worker.work, args=given)
             self._process.start()
 
     def _end(self) -> None:
-        """End the process with all that it has started."""
+        """End the process and all that it has started."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -226,6 +245,7 @@ class Submission:
         process.join()
         process.close()
         self._line.close()
+        orphans.end(self._spared)
         self._folder.cleanup()
 
 

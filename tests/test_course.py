@@ -5,8 +5,10 @@ The slow tests run nbgrader itself; they need its environment (`make instructor`
 
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 import tomllib
 import zipfile
 
@@ -22,7 +24,9 @@ from course.__main__ import main
 from course.autograder import autograder
 from course.collect import collect, names_of
 from course.coursework import INSTRUCTOR, NbGrader, report
+from course.export import counted, worths
 from course.handout import MARK, handout, key
+from course.marking import rows
 from course.preflight import Unusable, mend
 from course.results import write_results
 from course.sheets import PAGES, plain, released
@@ -498,6 +502,36 @@ def test_nbgrader_is_started_anew_after_it_hung_or_died(tmp_path, monkeypatch):
     }
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process gets orphans")
+def test_what_nbgrader_leaves_behind_is_ended(tmp_path, monkeypatch):
+    """A process that left its group while nbgrader was ended by it."""
+    place = tmp_path / "written"
+    code = f"""\
+import os, sys, time
+sys.stdin.readline()
+if not os.fork():
+    os.setsid()
+    for _ in range(1000):  # not for ever, should it be missed
+        open({str(place)!r}, "a").write("x")
+        time.sleep(0.01)
+    os._exit(0)
+while not os.path.exists({str(place)!r}):
+    time.sleep(0.01)
+os._exit(9)
+"""
+    (tmp_path / "nbgrader").touch()
+    (tmp_path / "leaves.py").write_text(code)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path / "leaves.py"}" 2>&1\n')
+    python.chmod(0o755)
+    monkeypatch.setattr("course.coursework.INSTRUCTOR", tmp_path)
+    with NbGrader(tmp_path, minutes=0.05) as nbgrader:
+        nbgrader.ask("autograde", NAME, "ann")
+        before = place.stat().st_size
+        time.sleep(0.3)
+        assert place.stat().st_size == before
+
+
 def test_without_nbgrader_the_way_to_get_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("course.coursework.INSTRUCTOR", tmp_path)
     with NbGrader(tmp_path) as nbgrader:
@@ -547,6 +581,19 @@ def test_preflight_keeps_originals_and_forgets_what_is_replaced(bare_course):
         assert submitted.is_file() is exists
     said = pd.read_csv(bare_course / "reports" / f"{NAME}.csv").remark.tolist()
     assert said == [f"set aside, it is not a Jupyter notebook: collected/{NAME}/ann/mine.ipynb"]
+
+
+def test_half_a_character_stops_no_preflight(bare_course):
+    """Nor does it stop those who come after; it once could not be written."""
+    for student, words in (("ann", "\ud800"), ("ben", "whole")):
+        notebook = json.loads(json.dumps(damaged(duplicated)))
+        notebook["cells"][0]["source"] = words
+        place = bare_course / "collected" / NAME / student / "x.ipynb"
+        place.parent.mkdir(parents=True)
+        place.write_text(json.dumps(notebook))
+    preflight(bare_course, NAME)
+    for student in ("ann", "ben"):
+        assert (bare_course / "submitted" / student / NAME / f"{NAME}.ipynb").is_file()
 
 
 # --- nbgrader itself -----------------------------------------------------------------------------
@@ -607,6 +654,8 @@ def test_every_submission_has_the_marks_it_deserves(totals):
         assert totals.score[student] == pytest.approx(FULL - lost), student
         assert totals.max_score[student] == FULL + totals.by_hand[student]
     assert totals.score["110"] == 0
+    assert (totals.by_hand.dropna() == 4).all()  # untouched in 110: nobody has seen it
+    assert totals.feedback["102"].count("-1.8: it is the mean squared length of the noise") == 1
     assert pd.isna(totals.score["111"])
     assert totals.remarks["111"].startswith("set aside, it is not a Jupyter notebook")
 
@@ -619,7 +668,7 @@ def test_the_same_notebook_has_the_same_marks_on_all_roads(graded, scope, tmp_pa
     assert main(["create", str(short), "--seed", "5"]) == 0
     assert main(["grade", str(short), NAME, str(folder)]) == 0
     tables = [
-        pd.read_csv(course / "marks" / f"{NAME}-details.csv", dtype={"student": str})
+        pd.read_csv(course / "marks" / f"{NAME}-details.csv", dtype={"student": str}).fillna("")
         for course in (short, graded)
     ]
     for student in HANDED_IN:
@@ -630,6 +679,7 @@ def test_the_same_notebook_has_the_same_marks_on_all_roads(graded, scope, tmp_pa
         theirs = theirs.loc[ours.index]
         assert (theirs.points == ours.points).all(), student
         assert (theirs.out_of == ours.out_of).all()
+        assert (theirs.message == ours.message).all(), student
         (file,) = (folder / student).glob("*.ipynb")
         found = results(scope, file)
         expected = {", ".join(key): points for key, points in ours.points.items()}
@@ -711,7 +761,7 @@ def test_a_second_run_grades_what_is_new_alone(graded, capsys, totals):
 def scope(tmp_path_factory):
     """Gradescope's folder, set up by the zip's own script."""
     root = tmp_path_factory.mktemp("autograder")
-    autograder(NAME, root / "x.zip", seed=5)
+    autograder(NAME, root / "x.zip", seed=5, worth=worths(settings.Course(), NAME))
     with zipfile.ZipFile(root / "x.zip") as archive:
         archive.extractall(root / "source")
     subprocess.run(["bash", root / "source" / "setup.sh"], check=True)
@@ -745,19 +795,51 @@ def test_the_zip_for_gradescope_holds_all_it_needs(tmp_path, monkeypatch):
     wheel = tmp_path / "pdpbook-0-py3-none-any.whl"
     wheel.write_bytes(b"")
     monkeypatch.setattr("course.autograder._wheel", lambda folder: wheel)
-    autograder(NAME, tmp_path / "x.zip", seed=7)
+    autograder(NAME, tmp_path / "x.zip", seed=7, worth={"worst_event": 7.5})
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
         runner = archive.read("run_autograder").decode()
         constraints = archive.read("constraints.txt")
+        assert json.loads(archive.read("points.json")) == {"worst_event": 7.5}
     ours = {path.relative_to(ROOT).as_posix() for path in (ROOT / "course").rglob("*.py")}
     assert {"course/grading.py", f"course/hidden/{NAME}/noise.py"} < ours
-    assert set(entries) == {wheel.name, "constraints.txt", "setup.sh", "run_autograder", *ours}
+    assert set(entries) == {
+        *(wheel.name, "constraints.txt", "points.json", "setup.sh", "run_autograder"),
+        *ours,
+    }
     for script in ("setup.sh", "run_autograder"):
         assert entries[script].external_attr >> 16 & 0o111
     assert "PDPBOOK_EXERCISE_SEED=7" in runner
     assert f"-m course results {NAME} " in runner
     assert constraints == (ROOT / "requirements.txt").read_bytes()
+
+
+def test_gradescope_counts_as_the_course_does(tmp_path):
+    """It once gave each exercise the points of the book."""
+    given = "seed = 0\n[points]\nworst_event = 7.5\nwhat_an_audit_says = 2\n"
+    settings.create(tmp_path / "c", 0)
+    (tmp_path / "c" / "course.toml").write_text(given)
+    notebook = solved()
+    two_wrong_functions(notebook)
+    for place in (tmp_path / "in" / "ann", tmp_path / "submission"):
+        place.mkdir(parents=True)
+        nbformat.write(notebook, place / "x.ipynb")
+    assert main(["grade", str(tmp_path / "c"), NAME, str(tmp_path / "in")]) == 0
+    course = settings.load(tmp_path / "c")
+    ours, worth = counted(course, NAME, rows(course, NAME)), worths(course, NAME)
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "points.json").write_text(json.dumps(worth))
+    write_results(tmp_path, NAME)
+    found = json.loads((tmp_path / "results" / "results.json").read_text())["tests"]
+    tests = {one["name"]: one for one in found}
+    assert sum(one["max_score"] for one in found) == pytest.approx(FULL + 3.5 + 2)
+    for row in ours.itertuples():
+        test = tests[f"{row.exercise}, {row.part}"]
+        assert (test["score"], test["max_score"]) == pytest.approx((row.points, row.out_of))
+        lost = [float(number) for number in re.findall(r"(?:^|; )-([\d.]+): ", row.message)]
+        if row.part != "by hand":
+            assert test["output"].replace("\n-", "; -") in (row.message, "all properties hold")
+            assert sum(lost) == pytest.approx(row.out_of - row.points, rel=1e-4)
 
 
 @pytest.mark.parametrize(("files", "words"), [(0, "there are 0"), (2, "there are 2")])

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from fractions import Fraction
 
 import cvxpy as cp
@@ -80,17 +81,16 @@ def test_a_wrong_answer_violates_its_property(name, wrong):
 
 def constant(answer, kind):
     """An answer of the right shape that does not look at what it is given."""
+    made = (CONSTANTS | EXTREMES)[kind]
 
     def same(found):
         if isinstance(found, tuple | list):
             return type(found)(same(part) for part in found)
         if isinstance(found, cp.Problem):
-            return cp.Problem(
-                cp.Minimize(float(np.sum(CONSTANTS[kind](np.zeros(1))))), found.constraints
-            )
+            return cp.Problem(cp.Minimize(float(np.sum(made(np.zeros(1))))), found.constraints)
         found = np.asarray(found)
         with np.errstate(invalid="ignore"):
-            return np.broadcast_to(CONSTANTS[kind](found), found.shape).astype(found.dtype)[()]
+            return np.broadcast_to(made(found), found.shape).astype(found.dtype)[()]
 
     return lambda *given, **named: same(answer(*given, **named))
 
@@ -104,6 +104,7 @@ CONSTANTS = {
     "nan": lambda found: np.nan,
     "counted": lambda found: np.arange(found.size).reshape(found.shape),
 }
+EXTREMES = {"least": lambda found: 1e-300, "huge": lambda found: 1e300}
 
 
 @pytest.mark.parametrize("kind", CONSTANTS)
@@ -113,6 +114,15 @@ def test_a_constant_fails_what_students_can_see(name, exercise, kind):
     answer = constant(reference(name)[exercise.name], kind)
     for seed in range(3):
         assert exercise.faults(answer, "visible", seed)
+
+
+@pytest.mark.parametrize("kind", [*CONSTANTS, *EXTREMES])
+@every_exercise
+def test_a_constant_has_no_hidden_property_that_counts(name, exercise, kind):
+    """1e-300 for information passed as a number above 0, and as equal to all that is near 0."""
+    answer = constant(reference(name)[exercise.name], kind)
+    if not exercise.faults(answer, "visible", 0):
+        assert len(exercise.faults(answer, "hidden", 0)) == len(exercise.hidden)
 
 
 @pytest.mark.parametrize(("name", "right"), RIGHT, ids=named)
@@ -565,6 +575,72 @@ def graded_parts(folder, *cells, seconds=2):
     nbformat.write(notebook, folder / "x.ipynb")
     table = grade(folder / "x.ipynb", "foundations", seconds=seconds)
     return table[table.exercise.isin(["privacy_profile", "worst_event"])]
+
+
+FORGE = """\
+import json, os, stat, struct
+def forge(head):
+    text = json.dumps([head, []]).encode()
+    for place in range(3, 99):
+        try:
+            if stat.S_ISSOCK(os.fstat(place).st_mode):
+                os.write(place, struct.pack(">Q", len(text)) + text)
+        except OSError:
+            pass
+"""
+FORGED = {
+    "a cell that is not there": "forge(1000000)\nos._exit(1)",
+    "a cell below 0": "forge(-5)\nos._exit(1)",
+    "the same cell for ever": "while True: forge(1)",
+    "a fault of no cell": "forge([{'worst_event': 1}, [[99, 'x']]])",
+    "a function of no cell": "forge([{'worst_event': 77}, []])",
+    "a name that nobody asked for": "forge([{'zzz': 0}, []])",
+    "a call with nothing": "def worst_event(*given): forge([['call', 0, 5]])",
+    "a change of nothing": "def worst_event(*given): forge([['value', 1], [[99, 1]], []])",
+    "half a character": "def worst_event(*given): raise ValueError('\\ud800')",
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_what_is_forged_on_the_line_stops_nothing(tmp_path, forged):
+    """Five of them once ended the grader with an error, or kept it for ever."""
+    table = graded_parts(tmp_path, FORGE, FORGED[forged])
+    assert table.points.tolist() == [0, 0, 0, 0]
+    table.message.str.encode("utf-8")
+
+
+def test_a_notebook_may_end_its_process_so_often(tmp_path, monkeypatch):
+    monkeypatch.setattr("course.submission.RESTARTS", 2)
+    for often, earned in ((2, 4), (4, 0)):
+        cells = ["import os; os._exit(1)"] * often + ["import numpy as np\nLIMIT = np.exp", WORST]
+        assert graded_parts(tmp_path, *cells).points.sum() == earned
+
+
+ESCAPES = """\
+import os, time
+PLACE = {!r}
+if not os.fork():
+    os.setsid()
+    for _ in range(1000):  # not for ever, should the grader miss it
+        if os.fork():
+            os._exit(0)
+        with open(PLACE, "a") as file:
+            file.write("x")
+        time.sleep(0.01)
+    os._exit(0)
+while not os.path.exists(PLACE):
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process gets orphans")
+def test_no_process_of_a_submission_outlives_its_marks(tmp_path):
+    """One that left its group once wrote the marks after the grader had."""
+    place = tmp_path / "written"
+    graded_parts(tmp_path, ESCAPES.format(str(place)))
+    before = place.stat().st_size
+    time.sleep(0.3)
+    assert place.stat().st_size == before
 
 
 WORST = "def worst_event(p, q, epsilon):\n    return np.asarray(p) > LIMIT(epsilon) * np.asarray(q)"

@@ -304,7 +304,7 @@ def test_a_sheet_is_graded_by_its_own_exercises_and_points(marked):
     assert set(marks.max_score) == {"10"}
     assert marks.score.to_dict() == {"101": "10", "102": "9.25", "103": "6", "104": "0"}
     assert marks.feedback["101"] == ""
-    assert "truth_probability, hidden: " in marks.feedback["102"]
+    assert "truth_probability, hidden: -0.75: " in marks.feedback["102"]  # of 1.5, not of 3
     assert "within 4 seconds" in marks.feedback["103"]
     assert "not a Jupyter notebook" in marks.feedback["104"]
     assert set(marks.by_hand) == {"0"}
@@ -335,6 +335,39 @@ def test_only_what_is_new_is_graded(marked, monkeypatch, tmp_path):
     toml.write_text(toml.read_text().replace("seed = 5", "seed = 6"))
     course(*words)
     assert seen == ["101", "102", "103", "104"]
+
+
+def test_what_cannot_be_graded_is_named_and_stops_nobody(marked, monkeypatch, tmp_path, capsys):
+    from course.grading import grade
+
+    def broken(file, *rest, **settings):
+        if file.parent.name == "102":
+            raise RuntimeError("no such luck \ud800")
+        return grade(file, *rest, **settings)
+
+    monkeypatch.setattr("course.marking.grade", broken)
+    shutil.copytree(marked, tmp_path / "c")
+    words = ["grade", tmp_path / "c", SHEET, marked.parent / "all.zip", "--from", "canvas"]
+    course(*words, "--again", "--seconds", 4)
+    marks = table(tmp_path / "c" / "marks" / f"{SHEET}.csv").set_index("student")
+    assert marks.score.to_dict() == {"101": "10", "102": "", "103": "6", "104": "0"}
+    assert marks.remarks["102"] == "not graded: RuntimeError: no such luck ?"
+    assert "102: not graded: RuntimeError" in capsys.readouterr().out
+    assert not (tmp_path / "c" / "feedback" / "102" / SHEET / f"{SHEET}.html").exists()
+    monkeypatch.undo()
+    course(*words, "--seconds", 4)
+    marks = table(tmp_path / "c" / "marks" / f"{SHEET}.csv").set_index("student")
+    assert (marks.score["102"], marks.remarks["102"]) == ("9.25", "")
+
+
+def test_two_names_that_become_one_are_refused(tmp_path, capsys):
+    course("create", tmp_path / "c")
+    (tmp_path / "in").mkdir()
+    for name in ("a b.ipynb", "a_b.ipynb"):
+        nbformat.write(v4.new_notebook(cells=[]), tmp_path / "in" / name)
+    assert main(["grade", str(tmp_path / "c"), SHEET, str(tmp_path / "in")]) == 1
+    assert "a b and a_b would both be a_b here" in capsys.readouterr().err
+    assert not (tmp_path / "c" / "collected" / SHEET).exists()
 
 
 def test_points_by_hand_are_kept_counted_and_checked(tmp_path, capsys):
