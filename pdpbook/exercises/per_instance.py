@@ -67,6 +67,12 @@ def who_has_no_row_is_not_missed(answer: Answer, rng: Draws) -> bool:
     return bool(np.allclose(np.asarray(answer(X, y, 0.7))[-1], whole, atol=1e-8))
 
 
+@visible("fits_without_each")
+def two_people_fit_each_other(answer: Answer, rng: Draws) -> bool:
+    """It is right for two people whose one feature is 1, a case that is soon solved by hand."""
+    return bool(np.allclose(answer(np.ones((2, 1)), np.array([1.0, 0.0]), 1.0), [[0.0], [0.5]]))
+
+
 # --- loss_at_release ------------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ SMALLER = (*(([k], most) for k, most in enumerate((1, 1, 2, 2, 2, 3, 3, 3, 5, 5,
 
 Answer = Callable[..., Any]
 Test = Callable[[Answer, Draws], bool | Demands]
+Mark = Callable[[Test], Test]
 
 
 @dataclass(frozen=True)
@@ -138,14 +139,12 @@ class Assignment:
         self.name, self.by_hand = name, by_hand or {}
         self.exercises = dict[str, Exercise]()
 
-    def visible(
-        self, exercise: str, unseen: int = 0, draws: bool = False
-    ) -> Callable[[Test], Test]:
+    def visible(self, exercise: str, unseen: int = 0, draws: bool = False) -> Mark:
         """Make a function a visible property of an exercise, which `unseen` hidden ones follow."""
         self.exercises.setdefault(exercise, Exercise(exercise, unseen=unseen))
         return partial(self._add, exercise, "visible", draws, 1)
 
-    def hidden(self, exercise: str, draws: bool = False, weight: int = 1) -> Callable[[Test], Test]:
+    def hidden(self, exercise: str, draws: bool = False, weight: int = 1) -> Mark:
         """Make a function a hidden property of an exercise; the rest is as in `Property`."""
         return partial(self._add, exercise, "hidden", draws, weight)
 
