@@ -60,7 +60,7 @@ def there_is_a_promise_a_person(answer: Answer, rng: Draws) -> bool:
 
 @visible("promise_to_each")
 def shorter_noise_promises_less(answer: Answer, rng: Draws) -> bool:
-    """A higher rate of the noise means a larger epsilon for all, and twice the weight twice as much."""
+    """A higher rate means a larger epsilon for all, and twice the weight means twice the loss."""
     weights = random_weights(rng, rng.few(6))
     low, high = (np.asarray(answer(weights, eta, 3.0)) for eta in (0.5, 0.8))
     return bool(np.all(low < high) and np.allclose(low / weights, low[0] / weights[0]))
