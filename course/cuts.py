@@ -2,7 +2,8 @@
 
 `foundations-2` is the second sheet of `foundations`. Exercises keep their order, those that name
 each other stay together; there are as few sheets as possible, of lengths as equal as possible.
-Figures that need several answers stay in the whole assignment.
+What stands between the first cell and the first exercise is on every sheet. Figures that need
+several answers stay in the whole assignment.
 """
 
 import itertools
@@ -12,7 +13,7 @@ from nbformat import NotebookNode, v4
 
 from course.checkout import Refused
 from course.settings import Course
-from course.sheets import plain
+from course.sheets import finds, plain
 from course.teaching import EXERCISE, Exercise, exercises_of
 from pdpbook.exercises import ASSIGNMENTS
 
@@ -21,10 +22,8 @@ SLACK = 5  # minutes that a sheet may be longer than asked for
 TOP = """\
 # {title}, sheet {number} of {count}
 
-{points:g} points. Time: {minutes} minutes. Needed: the chapters that the exercises name.
-
-Each function is graded by properties that a right answer has. The cell below it checks the
-*visible* ones; run it as often as you like. Whoever grades the sheet also checks *hidden* ones.
+{points:g} points. Time: {minutes} minutes. Needed: the chapters to which the lines below the
+headings link.
 """
 
 
@@ -92,6 +91,7 @@ def source(name: str, course: Course) -> NotebookNode:
         given = [v4.new_markdown_cell(top, id=notebook.cells[0].id), *notebook.cells[1:first]]
         tail = [cell for cell in notebook.cells if cell.id in LAST]
         notebook.cells = given + [cell for one in wanted for cell in _cells(notebook, one)] + tail
+        notebook = finds(notebook, name, [one.name for one in wanted if one.kind])
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = _own_prompt(cell.source, course)

@@ -19,7 +19,7 @@ import yaml
 from nbformat import NotebookNode, v4
 
 from course.checkout import LINK, METADATA, ROLE, ROOT, Page, Refused, read, statements, text
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.exercises import ASSIGNMENTS, assignment
 
 PAGES = ROOT / "book" / "exercises"
 STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
@@ -29,12 +29,8 @@ LAST = """\
 ## What will be graded
 
 Save this notebook, then run the next cell. It runs the saved file from its top in
-a process of its own, as the grader does, and says in which cell it finds each
-function. Nothing else is graded by the machine."""
-GRADED = """\
-from pdpbook.exercises import graded
-
-graded("{}")"""
+a process of its own, as the grader does, and shows the line with which each
+function begins. Nothing else is graded by the machine."""
 HINT = "▸ Hint (click to open)"  # JupyterLab gives a closed hint no triangle
 
 
@@ -53,7 +49,15 @@ def plain(name: str) -> NotebookNode:
         else:
             cell.outputs, cell.execution_count = [], None
     notebook.cells.append(v4.new_markdown_cell(LAST, id="what-will-be-graded"))
-    notebook.cells.append(v4.new_code_cell(GRADED.format(name), id="graded"))
+    notebook.cells.append(v4.new_code_cell(id="graded"))
+    return finds(notebook, name, list(assignment(name).exercises))
+
+
+def finds(notebook: NotebookNode, name: str, functions: list[str]) -> NotebookNode:
+    """Let the last cell ask for these functions, in a file of this name."""
+    lines = "".join(f'    "{one}",\n' for one in (f"{name}.ipynb", *functions))
+    source = f"from pdpbook.exercises import graded\n\ngraded(\n{lines})"
+    next(cell for cell in notebook.cells if cell.id == "graded").source = source
     return notebook
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 from right_answers import right_answers
+from scipy import sparse
 from test_exercises import CONSTANTS, constant, every_exercise, named, reference
 from wrong_answers import wrong_answers
 
 from pdpbook.exercises import ASSIGNMENTS, assignment, check
-from pdpbook.exercises.demands import Draws, rises
+from pdpbook.exercises.demands import Draws, Unmet, rises
 from pdpbook.exercises.examples import LONG, WIDE, written
 from pdpbook.exercises.properties import SMALLER, Property
 
@@ -152,6 +153,81 @@ def test_a_notebook_shows_the_message_and_nothing_of_ours():
     assert "\n    truth_probability(epsilon=0.0)\n    # it gave 2" in output.evalue
 
 
+UNLIKE = {
+    "a column": (
+        lambda epsilon: (epsilon / epsilon.sum())[:, None],
+        "shape (1, 1), not shape (1,)",
+    ),
+    "a map": (lambda epsilon: map(float, epsilon), "# a map, where a number, list or plain array"),
+    "values": (lambda epsilon: {1: 1}.values(), "# a dict_values, where a number, list or plain"),
+    "a sparse row": (lambda epsilon: sparse.csr_array([epsilon]), "# a csr_array, where a number"),
+    "a matrix": (lambda epsilon: np.matrix(epsilon / epsilon.sum()), "# a matrix, where a number"),
+    "nothing": (lambda epsilon: None, "# it gave None, as a function does without a return"),
+    "one number": (lambda epsilon: 1.0, "it gave no array, not shape (1,)"),
+}
+
+
+@pytest.mark.parametrize("kind", UNLIKE)
+def test_what_came_back_is_named_and_what_is_wanted(kind):
+    answer, words = UNLIKE[kind]
+    assert words in told("personalized/budget_shares", answer)
+
+
+def test_an_array_in_the_place_of_a_number_is_named():
+    message = told(
+        "personalized/rate_that_spends_all", lambda epsilon, constant: epsilon / constant
+    )
+    assert "; it gave shape (2,), not one number\n" in message
+
+
+def test_a_generator_that_was_not_used_is_named():
+    message = told(
+        "per_instance/private_eigenvalue_bound",
+        lambda X, epsilon, delta, rng: np.linalg.eigvalsh(X.T @ X)[0],
+    )
+    assert "; nothing was drawn from rng\n" in message
+    drawn = told(
+        "per_instance/private_eigenvalue_bound",
+        lambda X, epsilon, delta, rng: 5 + 0 * rng.spawn(1)[0].normal() + 0 * rng.normal(),
+    )
+    assert "the next call another one\n" in drawn
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer"),
+    [
+        ("personalized/budget_shares", lambda epsilon: np.full(len(epsilon), 1 / len(epsilon))),
+        ("personalized/chance_to_be_kept", lambda epsilon, t: np.full(len(epsilon), 0.5)),
+        ("foundations/truth_probability", lambda epsilon: np.full(np.shape(epsilon), 0.5)),
+    ],
+)
+def test_what_is_said_of_several_people_is_shown_of_several(exercise, answer):
+    calls = calls_of(told(exercise, answer))
+    assert calls
+    assert all(re.search(r"\[[^]]*, ", call) for call, _ in calls)
+
+
+def test_an_accusation_is_shown_of_one_release():
+    right = reference("per_instance")["accuse"]
+    for answer in (lambda *given: ~right(*given), lambda *given: right(*given[:-1], 0.1)):
+        shown = calls_of(told("per_instance/accuse", answer))
+        assert len(shown) == 2
+        assert {said for _, said in shown} <= {
+            f"# it gave array([{v}])\n" for v in (" True", "False")
+        }
+
+
+def test_a_label_that_is_turned_around_is_seen_at_every_seed():
+    right, exercise = reference("personalized")["worst_neighbor"], "worst_neighbor"
+
+    def turned(*given):
+        row, label = right(*given)
+        return row, -label
+
+    for seed in range(12):
+        assert assignment("personalized").exercises[exercise].faults(turned, "visible", seed)
+
+
 # --- all wrong answers ---------------------------------------------------------------------------
 
 TOLD = [
@@ -253,8 +329,10 @@ def test_all_is_drawn_as_ever_unless_it_is_made_small():
 
 def test_rising_numbers_are_above_zero_and_rise_from_each_to_the_next():
     assert all(rises(lambda x: x**2, (1, 2, 5)))
-    for wrong in (lambda x: 0, lambda x: -1 / x, lambda x: 1, lambda x: [x], lambda x: np.nan):
+    for wrong in (lambda x: 0, lambda x: -1 / x, lambda x: 1, lambda x: np.nan):
         assert not all(rises(wrong, (1, 2, 5)))
+    with pytest.raises(Unmet, match=r"it gave shape \(1,\), not one number"):
+        all(rises(lambda x: [x], (1, 2, 5)))
 
 
 # --- trivial answers -----------------------------------------------------------------------------

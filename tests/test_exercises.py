@@ -844,32 +844,101 @@ def test_what_is_no_submission_gets_a_message(tmp_path, content, message):
 # --- what students see of it ---------------------------------------------------------------------
 
 
-def test_what_will_be_graded_is_what_the_grader_finds(tmp_path, capsys, monkeypatch):
+def told_of(folder, capsys, functions, *cells):
+    """What `graded` says of functions of a notebook, line by line, and what the grader finds."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    nbformat.write(notebook, folder / "mine.ipynb")
+    graded(folder / "mine.ipynb", *functions)
+    with Submission(list(cells), functions, 20.0) as same:
+        return capsys.readouterr().out.splitlines(), same
+
+
+def test_what_will_be_graded_is_what_the_grader_finds(tmp_path, capsys):
     """The same run of the same file: names, cells, and what was raised."""
     code = {
         "truth_probability": "from scipy.special import expit as truth_probability",
-        "worst_event": WORST,
+        "worst_event": f"# mine\n{WORST}",
         "": "print('noise')\n1 / 0",
         "privacy_profile": "def privacy_profile(p, q, epsilon:\n    return p",
-        "leave": "from pdpbook.exercises import graded\ngraded('foundations')",
+        "leave": "from pdpbook.exercises import graded\ngraded('foundations.ipynb')",
     }
-    cells = [nbformat.v4.new_code_cell(c) for c in code.values()]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "foundations.ipynb")
-    monkeypatch.chdir(tmp_path)
-    graded("foundations")
-    said = capsys.readouterr().out.split("\n")
-    assert said[0].startswith("foundations.ipynb, as it was saved at ")
-    assert "- truth_probability: code cell 1, " + repr(code["truth_probability"]) in said
-    assert "- worst_event: code cell 2, 'def worst_event(p, q, epsilon):'" in said
-    assert "- privacy_profile: not found" in said
-    assert any("code cell 3" in line and "ZeroDivisionError" in line for line in said)
-    assert any("code cell 4" in line and "SyntaxError" in line for line in said)
-    names = list(assignment("foundations").exercises)
-    with Submission([c.source for c in cells], names, 20.0) as same:
-        assert same.found == {"truth_probability": 0, "worst_event": 1}
-        assert sorted(same.faults) == [2, 3]
-    graded("foundations", "nowhere.ipynb")
+    names = ["privacy_profile", "worst_event", "truth_probability"]
+    said, same = told_of(tmp_path, capsys, names, *code.values())
+    assert said[0].startswith("mine.ipynb, as it was saved at ")
+    assert said[1:4] == [
+        "- privacy_profile: not found",
+        "- worst_event: 'def worst_event(p, q, epsilon):'",
+        "- truth_probability: " + repr(code["truth_probability"]),
+    ]
+    assert said[4] == "- the cell \"print('noise')\": ZeroDivisionError: division by zero"
+    assert said[5].startswith("- the cell 'def privacy_profile(p, q, epsilon:': SyntaxError: ")
+    assert len(said) == 6
+    assert same.found == {"truth_probability": 0, "worst_event": 1}
+    assert sorted(same.faults) == [2, 3]
+
+
+def test_a_notebook_that_cannot_be_read_is_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    graded("nowhere.ipynb", "worst_event")
     assert "nowhere.ipynb: the file cannot be read" in capsys.readouterr().out
+    (tmp_path / "no.ipynb").write_text("{}")
+    graded(tmp_path / "no.ipynb", "worst_event")
+    assert "no.ipynb: the file is not a Jupyter notebook; put the name" in capsys.readouterr().out
+
+
+def test_the_notebook_that_jupyter_has_open_is_the_one_that_is_told(tmp_path, capsys, monkeypatch):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("f = len")])
+    nbformat.write(notebook, tmp_path / "renamed.ipynb")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "renamed.ipynb"))
+    graded("handed-out.ipynb", "f")
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("renamed.ipynb, as it was saved at ")
+    assert said[1:] == ["- f: 'f = len'"]
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_cell_that_ends_python_is_left_out_by_both(tmp_path, capsys, code):
+    cells = [f"print(1)\nimport os; os._exit({code})", "f = len", f"import os; os._exit({code})"]
+    said, same = told_of(tmp_path, capsys, ["f"], *cells)
+    left_out = "it ended Python; the grader leaves it out, too"
+    assert said[1:] == [
+        "- f: 'f = len'",
+        f"- the cell 'print(1)': {left_out}",
+        f"- the cell {cells[2]!r}: {left_out}",
+    ]
+    assert same.found == {"f": 1}
+    assert sorted(same.faults) == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["def f(x):\n    return 1", "#\n\ndef f(x):\n    return 2"],
+         "'def f(x):'; 2 cells define it, and number 2 counts"),
+        (["def f(x):\n    return 1", "1 / 0\ndef f(x):\n    return 2"],
+         "'def f(x):'; 2 cells define it, and number 1 counts"),
+        (["def f(x):\n    return 1", "def g(x):\n    return f(x)", "f(2)"], "'def f(x):'"),
+        (["def f(x):\n    raise NotImplementedError()"],
+         "'def f(x):'; it still raises NotImplementedError"),
+        (["async def f(x):\n    return 1"],
+         "'async def f(x):'; with async or yield it returns no value"),
+        (["def f(x):\n    yield 1"], "'def f(x):'; with async or yield it returns no value"),
+        (["class f:\n    pass"], "'class f:'; a class is no answer"),
+        (["globals().update(f=len)"], "'globals().update(f=len)'"),
+    ],
+)  # fmt: skip
+def test_what_is_odd_about_a_function_is_said(tmp_path, capsys, cells, said):
+    lines, same = told_of(tmp_path, capsys, ["f"], *cells)
+    assert lines[1] == f"- f: {said}"
+    assert "f" in same.found
+
+
+@pytest.mark.parametrize("line", ["%%bash", "%%sh", "%%script bash", "%%!", "%%sx", "!"])
+def test_no_command_for_a_shell_is_run(tmp_path, capsys, line):
+    place = tmp_path / "ran"
+    cell = f"{line}\ntouch {place}" if line != "!" else f"!touch {place}"
+    told_of(tmp_path, capsys, ["f"], cell, "f = len")
+    assert not place.exists()
 
 
 # --- the student version -------------------------------------------------------------------------
@@ -904,7 +973,11 @@ def test_the_student_notebook_gives_nothing_away(name):
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
         assert set(cell.metadata) <= {"nbgrader", "deletable", "editable"}
-    assert text.endswith(f'graded("{name}")')
+    asked = text.rpartition("graded(")[2]
+    assert re.findall(r'^    "(.+)",$', asked, re.M) == [
+        f"{name}.ipynb",
+        *assignment(name).exercises,
+    ]
     assert "course" not in " ".join(c.source for c in notebook.cells if c.cell_type == "code")
     for exercise in assignment(name).exercises:
         assert f"def {exercise}(" in text

@@ -26,6 +26,7 @@ from course import bank, cuts, settings
 from course.__main__ import main
 from course.coursework import INSTRUCTOR
 from course.cuts import cut, questions, sheets, source
+from course.grading import POINTS
 from course.handout import MARK
 from course.preflight import defined
 from course.settings import Course
@@ -69,6 +70,29 @@ def test_a_sheet_names_no_function_that_it_does_not_have(name):
     assert not re.search(r"exercise before|last exercise", first)
     headings = re.findall(r"^## .+$", text, re.M)
     assert len(headings) == len(set(headings))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_sheet_says_what_its_page_says_and_asks_for_its_own_functions(name):
+    cells = {cell.id: cell.source for cell in source(name, Course()).cells}
+    page = {cell.id: cell.source for cell in plain(cuts.split(name)[0]).cells}
+    said = " ".join(cells["how-this-works"].split())
+    assert cells["how-this-works"] == page["how-this-works"]
+    assert "hidden properties count once all visible ones hold" in said
+    assert "leaves the arrays that it is given as they are" in said
+    for stem, word in (("pac", "*half*"), ("user_level", "all rows of one user"),
+                       ("personalized", "which is replaced by another"),
+                       ("personalized", "*nats*")):  # fmt: skip
+        assert word in said or not name.startswith(stem)
+    asked = re.findall(r'^    "(.+)",$', cells["graded"], re.M)
+    assert asked == [f"{name}.ipynb", *(one.name for one in questions(name, Course()) if one.kind)]
+
+
+def test_what_a_page_says_of_shares_is_what_the_grader_gives():
+    assert POINTS == {"visible": 1, "hidden": 3}
+    for name in ASSIGNMENTS:
+        said = " ".join(cell.source for cell in plain(name).cells if cell.id == "how-this-works")
+        assert "share a quarter of its points, the hidden ones three" in " ".join(said.split())
 
 
 @pytest.mark.slow

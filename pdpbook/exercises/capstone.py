@@ -9,17 +9,7 @@ from pdpbook.exercises.demands import LEAST, Demands, Draws, each, rises
 from pdpbook.exercises.examples import as_written
 from pdpbook.exercises.properties import Answer, Assignment
 
-PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
-    "capstone",
-    by_hand={"notice_for_participants": 4, "when_to_refuse": 4},
-    rows_on_domain=5,
-    coefficients_in_units=5,
-    granted_releases=8,
-    errors_of_plans=6,
-    noise_half_width=6,
-    evidence_of_release=5,
-    is_refuted=10,
-)
+PROPERTIES = Assignment("capstone", by_hand={"notice_for_participants": 4, "when_to_refuse": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
 # --- rows_on_domain -------------------------------------------------------------------------------
@@ -31,7 +21,7 @@ def table(rng: Generator, n: int = 20) -> Any:
     return rng.uniform(BOUNDS[:, 0] + 1, BOUNDS[:, 1] - 1, (n, 3))
 
 
-@visible("rows_on_domain")
+@visible("rows_on_domain", unseen=5)
 def rows_keep_their_shape(answer: Answer, rng: Draws) -> bool:
     """The result has the shape of the table, and every entry lies from 0 to 1."""
     return each(answer(rows := table(rng, rng.few(20)), BOUNDS), rows.shape, 0, 1)
@@ -48,7 +38,7 @@ def bounds_are_the_ends(answer: Answer, rng: Draws) -> bool:
 Y_BOUNDS = (20.0, 340.0)
 
 
-@visible("coefficients_in_units")
+@visible("coefficients_in_units", unseen=5)
 def a_slope_a_column_and_an_intercept(answer: Answer, rng: Draws) -> bool:
     """The result is a slope for each column, and one number."""
     coef, intercept = answer(rng.normal(size=3), BOUNDS, Y_BOUNDS)
@@ -70,7 +60,7 @@ def verdicts(answer: Answer, budgets: Any, owner: Any, requests: Any) -> list[bo
     return [bool(one) for one in np.asarray(found)]
 
 
-@visible("granted_releases")
+@visible("granted_releases", unseen=8)
 def a_verdict_a_request(answer: Answer, rng: Draws) -> bool:
     """There is one truth value for each request."""
     return len(verdicts(answer, [1.0, 2.0], [0, 1, 1], np.full((5, 3), 0.125))) == 5
@@ -86,7 +76,7 @@ def the_first_that_overspends_is_refused(answer: Answer, rng: Draws) -> bool:
 # --- errors_of_plans ------------------------------------------------------------------------------
 
 
-@visible("errors_of_plans")
+@visible("errors_of_plans", unseen=6)
 def a_positive_error_a_plan(answer: Answer, rng: Draws) -> bool:
     """There are three errors, all above 0."""
     return each(answer(rng.uniform(0.1, 5, rng.few(30)), 2, 9.0, 0.5), (3,), LEAST)
@@ -111,7 +101,7 @@ def whoever_moves_it_further_costs_more(answer: Answer, rng: Draws) -> bool:
 # --- noise_half_width -----------------------------------------------------------------------------
 
 
-@visible("noise_half_width")
+@visible("noise_half_width", unseen=6)
 def more_certainty_is_wider(answer: Answer, rng: Draws) -> Demands:
     """The width is above 0, grows with the level and falls with the rate of the noise."""
     yield from rises(lambda level: answer(np.array([0.5, 1.0, 0.2]), 3.0, level), (0.5, 0.8, 0.95))
@@ -126,7 +116,7 @@ def town(rng: Generator, n: int = 12, d: int = 2) -> tuple[Any, Any, Any]:
     return rng.uniform(size=(n, d)), rng.uniform(-1, 1, n), budgets
 
 
-@visible("evidence_of_release")
+@visible("evidence_of_release", unseen=5)
 def evidence_is_a_number(answer: Answer, rng: Draws) -> bool:
     """The result is one finite number."""
     X, y, budgets = town(rng, 4 + rng.few(8))
@@ -158,7 +148,7 @@ sound = as_written("lambda X, y, rng: np.array([np.mean(y) + rng.laplace(0, 2 / 
 bare, silent = map(as_written, ("lambda X, y, rng: y[:1].copy()", "lambda X, y, rng: np.zeros(1)"))
 
 
-@visible("is_refuted")
+@visible("is_refuted", unseen=10)
 def the_verdict_is_a_truth_value(answer: Answer, rng: Draws) -> bool:
     """The result is True or False."""
     return isinstance(answer(sound, *PAIR, 1.0, 400, 0.01, rng.fresh()), bool | np.bool_)

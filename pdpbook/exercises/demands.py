@@ -10,6 +10,13 @@ Demands = Iterator[bool]
 LEAST, MOST = np.finfo(float).tiny, np.finfo(float).max  #: the least and the largest number above 0
 
 
+class Unmet(AssertionError):
+    """Demands are not met; in a notebook the message is all that is shown."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).split("\n")
+
+
 class Draws(np.random.Generator):
     """A generator that can be made to draw little: at most `most` of a kind, and in tenths."""
 
@@ -41,27 +48,36 @@ class Draws(np.random.Generator):
 
 def each(found: Any, shape: tuple[int, ...], low: float = -MOST, high: float = MOST) -> bool:
     """Whether there are numbers of a shape, all of them from `low` to `high`."""
-    found = np.asarray(found, dtype=float)
-    return found.shape == shape and bool(np.all((low <= found) & (found <= high)))
+    found = shaped(found, shape).astype(float)
+    return bool(np.all((low <= found) & (found <= high)))
+
+
+def shaped(found: Any, shape: tuple[int, ...]) -> Any:
+    """An array, of this shape."""
+    if np.shape(found) != shape:
+        got, wanted = (f"shape {one}" * bool(one) for one in (np.shape(found), shape))
+        raise Unmet(f"it gave {got or 'no array'}, not {wanted or 'one number'}")
+    return np.asarray(found)
 
 
 def truths(found: Any, n: int) -> bool:
     """Whether there are so many truth values."""
-    return np.shape(found) == (n,) and np.asarray(found).dtype == bool
+    return bool(shaped(found, (n,)).dtype == bool)
 
 
 def repeats(draw: Callable[[np.random.Generator], Any], rng: np.random.Generator) -> Demands:
     """Whether the same state of a generator gives the same, and the next call gives another."""
     state = int(rng.integers(1000))
-    one, two = np.random.default_rng(state), np.random.default_rng(state)
-    first = draw(one)
-    yield np.array_equal(first, draw(two))
-    one = np.random.default_rng(state)
-    yield not np.allclose(draw(one), draw(one))
+    one, two, own, new = (np.random.default_rng(state) for _ in range(4))
+    yield np.array_equal(draw(one), draw(two))
+    alike = np.allclose(draw(own), draw(own))
+    if alike and own.bit_generator.state == new.bit_generator.state:
+        raise Unmet("nothing was drawn from rng")
+    yield not alike
 
 
 def rises(numbers: Callable[[Any], Any], places: Iterable[Any]) -> Demands:
     """Whether there is a number above 0 at each place, and a larger one at the next."""
     for pair in itertools.pairwise(places):
         low, high = (numbers(place) for place in pair)
-        yield bool(np.ndim(low) == 0 and 0 < low < high)
+        yield bool(0 < shaped(low, ()) < shaped(high, ()))

@@ -25,7 +25,7 @@ class Calls:
         except Exception as error:
             self._note(call, f"it raised {account(error, self.answer)}")
             raise
-        self._note(call, f"it gave {_short(found)}")
+        self._note(call, f"it gave {_short(found)}{_odd(found)}")
         return found
 
     def _note(self, call: str, result: str) -> None:
@@ -58,6 +58,16 @@ def written(value: Any) -> str:
 def _short(value: Any) -> str:
     with np.printoptions(threshold=LONG, edgeitems=2, linewidth=WIDE):
         return (repr if isinstance(value, np.ndarray) else str)(value)[:500]
+
+
+def _odd(value: Any) -> str:
+    """What to say of a value that is neither numbers nor an array of them."""
+    if value is None:
+        return ", as a function does without a return"
+    loose = hasattr(value, "__iter__") and not hasattr(value, "__getitem__")
+    if loose or hasattr(value, "toarray") or isinstance(value, np.matrix):
+        return f"\na {type(value).__name__}, where a number, list or plain array is wanted"
+    return ""
 
 
 def as_written(text: str) -> Callable[..., Any]:

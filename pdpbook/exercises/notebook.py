@@ -3,8 +3,10 @@
 The grader runs submissions with `run`; `graded` shows students what it will find in theirs.
 """
 
+import inspect
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,15 +14,13 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pdpbook import exercises
 
-__all__ = ["code_of", "graded", "run"]
-
 SECONDS = 20.0  #: limit for a cell
-AGG = "agg", "agg"  # what draws pictures that nobody sees
 Found = dict[str, tuple[Callable[..., Any], int]]  #: a function by its name, and its cell
 
 
@@ -44,7 +44,8 @@ def run(
 ) -> tuple[Found, dict[int, str]]:
     """Run the cells in their order: one that raises costs itself, one that hangs is interrupted.
 
-    Commands for a shell are not run, `check` does nothing, and no picture is shown.
+    Commands for a shell and cells such as `%%bash` are not run, `check` does nothing, and pictures
+    are not shown.
 
     Parameters
     ----------
@@ -86,15 +87,19 @@ def run(
 def _shell() -> Any:
     """Jupyter's reader of cells, without screen, history, or a shell of the system."""
     from IPython.core.interactiveshell import InteractiveShell
+    from IPython.core.magics.script import ScriptMagics
     from IPython.utils.text import SList
     from traitlets.config import Config
 
+    ScriptMagics.shebang = lambda self, line, cell: None  # type: ignore[method-assign]
     InteractiveShell.clear_instance()
     config = Config(HistoryManager={"enabled": False})
     shell = InteractiveShell.instance(config=config, ipython_dir=str(Path(".ipython").absolute()))
     for name in ("showtraceback", "showsyntaxerror", "system", "ask_exit"):
         setattr(shell, name, lambda *args, **named: None)
-    vars(shell).update(getoutput=lambda *a, **k: SList(), enable_matplotlib=lambda gui=None: AGG)
+    vars(shell).update(
+        getoutput=lambda *a, **k: SList(), enable_matplotlib=lambda gui=None: ("agg", "agg")
+    )
     return shell
 
 
@@ -112,49 +117,65 @@ def _limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def graded(assignment: str, notebook: str | Path | None = None) -> None:
-    """Print which functions of your saved notebook a grader finds, and in which cells.
+def graded(notebook: str | Path, *functions: str) -> None:
+    """Print what a grader finds of your functions when it runs your saved notebook.
 
     Parameters
     ----------
-    assignment : str
-        Its name, such as ``"foundations"``.
-    notebook : path, optional
-        The file; without it, the one that Jupyter has open, else the assignment's in this folder.
+    notebook : path
+        The file, unless Jupyter says which one it has open.
+    functions : str
+        The names of the functions that are graded.
     """
-    names = list(exercises.assignment(assignment).exercises)
-    path = Path(notebook or os.environ.get("JPY_SESSION_NAME", ""))
-    path = path if notebook or path.is_file() else Path(f"{assignment}.ipynb")
-    cells, problem = code_of(path)
-    if problem:
-        print(f"{path}: {problem}; give it as graded({assignment!r}, 'FILE.ipynb')")
+    path = Path(os.environ.get("JPY_SESSION_NAME", ""))
+    path = path if path.is_file() else Path(notebook)
+    if problem := code_of(path)[1]:
+        print(f"{path}: {problem}; put the name of your file into graded('FILE.ipynb', ...)")
         return
-    with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", __name__, str(path.resolve()), *names]
-        settings = {**os.environ, "MPLBACKEND": "agg"}
-        done = subprocess.run(words, cwd=folder, env=settings, capture_output=True)
-    saved = time.strftime("%X", time.localtime(path.stat().st_mtime))
-    print(f"{path.name}, as it was saved at {saved}:")
-    if done.returncode:
-        print(f"- a cell ended Python itself, exit code {done.returncode}")
-        return
-    found, faults = json.loads(done.stdout)
-    first = [next(iter(cell.strip().splitlines()), "") for cell in cells]
-    for name in names:
-        cell = found.get(name)
-        where = "not found" if cell is None else f"code cell {cell + 1}, {first[cell]!r}"
-        print(f"- {name}: {where}")
-    for at, fault in faults:
-        print(f"- code cell {at + 1}, {first[at]!r}, raised {fault}")
+    ended = list[int]()
+    while True:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [sys.executable, "-m", __name__, str(path.resolve()), str(ended), *functions]
+            done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+        if done.stdout:
+            print(done.stdout, end="")
+            return
+        ended.append(int(done.stderr.split()[-1]))  # the last cell that began
 
 
-def _main(notebook: str, *names: str) -> None:
-    """What `graded` prints, as JSON; what the cells print goes nowhere."""
-    with os.fdopen(os.dup(1), "w") as out:
-        os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-        found, faults = run(code_of(notebook)[0], names)
-        cells = {name: cell for name, (_, cell) in found.items()}
-        json.dump([cells, list(faults.items())], out)
+def _main(notebook: str, ended: str, *names: str) -> None:
+    """Print what `graded` tells, and the cells that begin apart; what cells print goes nowhere."""
+    cells, skip = code_of(notebook)[0], json.loads(ended)
+    os.environ["MPLBACKEND"] = "agg"
+    with os.fdopen(os.dup(1), "w") as out, os.fdopen(os.dup(2), "w") as err:
+        for place in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_RDWR), place)
+        found, faults = run(cells, names, skip=skip, begin=partial(print, file=err, flush=True))
+        saved = time.strftime("%X", time.localtime(Path(notebook).stat().st_mtime))
+        print(f"{Path(notebook).name}, as it was saved at {saved}:", file=out)
+        for name in names:
+            told = _told(cells, name, *found[name]) if name in found else "not found"
+            print(f"- {name}: {told}", file=out)
+        faults |= dict.fromkeys(skip, "it ended Python; the grader leaves it out, too")
+        for at, fault in sorted(faults.items()):
+            print(f"- the cell {cells[at].strip().splitlines()[0]!r}: {fault}", file=out)
+
+
+def _told(cells: list[str], name: str, answer: Any, at: int) -> str:
+    """The line that defines a function, how many cells do, and why it is no answer."""
+    define = rf"(?m)^.*\b(?:def|class|import)\b.*\b{name}\b.*|^{name} *=.*"
+    where = {k: m[0].strip() for k, cell in enumerate(cells) if (m := re.search(define, cell))}
+    line = repr(where.setdefault(at, cells[at].strip().splitlines()[0]))
+    number = f"{len(where)} cells define it, and number {sorted(where).index(at) + 1} counts"
+    no_value = inspect.iscoroutinefunction(answer) or inspect.isgeneratorfunction(answer)
+    used = getattr(getattr(answer, "__code__", None), "co_names", ())
+    odd = {
+        number: len(where) > 1,
+        "a class is no answer": isinstance(answer, type),
+        "with async or yield it returns no value": no_value,
+        "it still raises NotImplementedError": "NotImplementedError" in used,
+    }
+    return "; ".join([line, *(words for words, so in odd.items() if so)])
 
 
 if __name__ == "__main__":

@@ -10,17 +10,7 @@ from pdpbook.exercises.demands import LEAST, Demands, Draws, each, repeats, rise
 from pdpbook.exercises.examples import written
 from pdpbook.exercises.properties import Answer, Assignment
 
-PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
-    "pac",
-    by_hand={"what_each_promises": 4, "whose_error": 4},
-    half_covariance=4,
-    gaussian_information=5,
-    cheapest_noise=5,
-    success_bound=4,
-    best_guess_rate=3,
-    guess_members=6,
-    clipped_step=7,
-)
+PROPERTIES = Assignment("pac", by_hand={"what_each_promises": 4, "whose_error": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
 # --- half_covariance ------------------------------------------------------------------------------
@@ -36,7 +26,7 @@ def shrunken_mean(X: Any) -> Callable[[Any], Any]:
     return output
 
 
-@visible("half_covariance")
+@visible("half_covariance", unseen=4)
 def a_covariance_is_square_and_no_variance_negative(answer: Answer, rng: Draws) -> Demands:
     """The result is a covariance, k by k and symmetric, also where the output is one number."""
     for k in (1, 3):
@@ -62,7 +52,7 @@ def covariance(rng: Generator, d: int) -> Any:
     return root @ root.T + 0.05 * np.eye(d)
 
 
-@visible("gaussian_information")
+@visible("gaussian_information", unseen=5)
 def information_is_a_number_of_nats(answer: Answer, rng: Draws) -> Demands:
     """It is one number above 0, and 0 for an output that never varies."""
     S, B = covariance(rng, d := rng.few(3)), covariance(rng, d)
@@ -70,10 +60,16 @@ def information_is_a_number_of_nats(answer: Answer, rng: Draws) -> Demands:
     yield bool(abs(answer(0 * S, B)) < 1e-12)
 
 
+@visible("gaussian_information")
+def noise_of_equal_variance_leaves_half_a_bit(answer: Answer, rng: Draws) -> bool:
+    """One number behind noise of its own variance tells half of log 2 nats."""
+    return bool(np.isclose(answer(np.ones((1, 1)), np.ones((1, 1))), np.log(2) / 2))
+
+
 # --- cheapest_noise -------------------------------------------------------------------------------
 
 
-@visible("cheapest_noise")
+@visible("cheapest_noise", unseen=5)
 def noise_is_a_covariance(answer: Answer, rng: Draws) -> bool:
     """The result is a covariance of the shape of S: symmetric, with no negative variance."""
     S = covariance(rng, rng.few(3))
@@ -91,13 +87,20 @@ def less_may_be_told_more_is_needed(answer: Answer, rng: Draws) -> bool:
 # --- success_bound --------------------------------------------------------------------------------
 
 
-@visible("success_bound")
+@visible("success_bound", unseen=4)
 def a_bound_from_the_prior_to_one(answer: Answer, rng: Draws) -> Demands:
     """The bound is the prior where nothing is told, at most 1, and larger where more is told."""
     for v in (1e-3, 0.1, 0.4, 5.0):
         yield each(answer(v, 0.6), (), 0.6, 1)
     yield bool(np.isclose(answer(0.0, 0.6), 0.6))
     yield from rises(lambda v: answer(v, 0.6), (1e-3, 0.1, 0.4))
+
+
+@visible("success_bound")
+def a_whole_bit_tells_a_coin(answer: Answer, rng: Draws) -> Demands:
+    """About a fair coin log 2 nats allow certainty, and a tenth less does not."""
+    yield bool(np.isclose(answer(np.log(2), 0.5), 1))
+    yield bool(answer(0.9 * np.log(2), 0.5) < 1)
 
 
 # --- best_guess_rate ------------------------------------------------------------------------------
@@ -109,7 +112,7 @@ def with_one_moved(rng: Generator, noise: Any) -> Any:
     return np.linalg.cholesky(noise) @ unit / np.linalg.norm(unit) * rng.uniform(0.5, 2)
 
 
-@visible("best_guess_rate")
+@visible("best_guess_rate", unseen=3)
 def a_guess_is_no_worse_than_a_coin(answer: Answer, rng: Draws) -> Demands:
     """The rate is from one half to one, and one half for somebody who moves nothing."""
     noise = covariance(rng, d := rng.few(3))
@@ -133,7 +136,7 @@ def game(rng: Generator, d: int = 3, distance: float = 1.5) -> tuple[Any, Any, A
     return outside, outside + move, Q @ np.diag(variances) @ Q.T
 
 
-@visible("guess_members")
+@visible("guess_members", unseen=6)
 def a_guess_is_yes_or_no(answer: Answer, rng: Draws) -> bool:
     """There is one truth value for each release."""
     outside, inside, noise = game(rng, d := rng.few(3))
@@ -149,15 +152,32 @@ def without_noise_there_is_no_doubt(answer: Answer, rng: Draws) -> bool:
     return bool(found[0] and not found[1])
 
 
+@visible("guess_members")
+def in_the_middle_the_prior_decides(answer: Answer, rng: Draws) -> Demands:
+    """Halfway between the two means the guess is who is likelier from the start."""
+    outside, inside, noise = game(rng, rng.few(3))
+    for prior in (0.4, 0.6):
+        found = answer(np.array([(outside + inside) / 2]), outside, inside, noise, prior)
+        yield bool(found[0]) == (prior > 0.5)
+
+
 # --- clipped_step ---------------------------------------------------------------------------------
 
 
-@visible("clipped_step")
+@visible("clipped_step", unseen=7)
 def a_step_has_a_number_a_weight(answer: Answer, rng: Draws) -> Demands:
     """There is one number for each weight, also when nobody came."""
     gradients = rng.normal(size=(rng.few(5), d := rng.few(3)))
     yield each(answer(gradients, 1.0, 4), (d,))
     yield np.array_equal(answer(gradients[:0], 1.0, 4), np.zeros(d))
+
+
+@visible("clipped_step")
+def two_long_gradients_cancel(answer: Answer, rng: Draws) -> Demands:
+    """Two long and opposite gradients cancel, and twice the batch size gives half the step."""
+    long = np.array([[3.0, 4.0], [-60.0, -80.0]])
+    yield bool(np.allclose(answer(long, 1.0, 4), 0, atol=1e-6))
+    yield bool(np.allclose(np.multiply(2, answer(long[:1], 1.0, 8)), answer(long[:1], 1.0, 4)))
 
 
 @visible("clipped_step")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook.exercises.demands import Demands, Draws
+from pdpbook.exercises.demands import Demands, Draws, Unmet
 from pdpbook.exercises.examples import Calls, account
 
 #: the assignments of the book, in its order
@@ -23,13 +23,7 @@ SMALLER = (*(([k], most) for k, most in enumerate((1, 1, 2, 2, 2, 3, 3, 3, 5, 5,
 
 Answer = Callable[..., Any]
 Test = Callable[[Answer, Draws], bool | Demands]
-
-
-class Unmet(AssertionError):
-    """Demands are not met; in a notebook the message is all that is shown."""
-
-    def _render_traceback_(self) -> list[str]:
-        return str(self).split("\n")
+Mark = Callable[[Test], Test]
 
 
 @dataclass(frozen=True)
@@ -75,9 +69,11 @@ class Property:
             return self.sentence + error
         for again, most in SMALLER:
             calls = Calls(name, answer)
-            if type(self._failure(calls, Draws(seeds + again, most))) is type(failure):
+            small = self._failure(calls, Draws(seeds + again, most))
+            if type(small) is type(failure):
                 break
-        return "\n".join([self.sentence, *calls.notes])
+        why = f"; {small}" * (isinstance(small, Unmet) and bool(str(small)))
+        return "\n".join([self.sentence + why, *calls.notes])
 
     def _failure(self, answer: Answer, draws: Draws) -> Exception | None:
         """An error that an answer raised, `Unmet`, or nothing."""
@@ -137,21 +133,18 @@ class Assignment:
         Name of the assignment and of its notebook.
     by_hand : dict, optional
         Points of the questions that are graded by hand.
-    exercises : int
-        Names of its functions, in its order, each with how many of its properties are hidden.
     """
 
-    def __init__(self, name: str, by_hand: dict[str, int] | None = None, **exercises: int):
+    def __init__(self, name: str, by_hand: dict[str, int] | None = None):
         self.name, self.by_hand = name, by_hand or {}
-        self.exercises = {one: Exercise(one, unseen=n) for one, n in exercises.items()}
+        self.exercises = dict[str, Exercise]()
 
-    def visible(self, exercise: str, *, draws: bool = False) -> Callable[[Test], Test]:
-        """Make a function a visible property of an exercise; `draws` as in `Property`."""
+    def visible(self, exercise: str, unseen: int = 0, draws: bool = False) -> Mark:
+        """Make a function a visible property of an exercise, which `unseen` hidden ones follow."""
+        self.exercises.setdefault(exercise, Exercise(exercise, unseen=unseen))
         return partial(self._add, exercise, "visible", draws, 1)
 
-    def hidden(
-        self, exercise: str, *, draws: bool = False, weight: int = 1
-    ) -> Callable[[Test], Test]:
+    def hidden(self, exercise: str, draws: bool = False, weight: int = 1) -> Mark:
         """Make a function a hidden property of an exercise; the rest is as in `Property`."""
         return partial(self._add, exercise, "hidden", draws, weight)
 

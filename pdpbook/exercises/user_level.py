@@ -9,17 +9,7 @@ from numpy.random import Generator
 from pdpbook.exercises.demands import LEAST, Demands, Draws, each, rises, truths
 from pdpbook.exercises.properties import Answer, Assignment
 
-PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
-    "user_level",
-    by_hand={"half_of_all_records": 4},
-    noise_scale_for_users=5,
-    best_user_weights=6,
-    rows_that_count=5,
-    gwa_problem=6,
-    cap_contributions=6,
-    median_law=9,
-    user_epsilon=4,
-)
+PROPERTIES = Assignment("user_level", by_hand={"half_of_all_records": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
 # --- noise_scale_for_users ------------------------------------------------------------------------
@@ -32,7 +22,7 @@ def rows(rng: Generator, m: int = 6) -> tuple[Any, Any, Any]:
     return c / c.sum(), users, rng.uniform(0.2, 3, m)
 
 
-@visible("noise_scale_for_users")
+@visible("noise_scale_for_users", unseen=5)
 def the_scale_is_one_positive_number(answer: Answer, rng: Draws) -> bool:
     """The scale is one number above 0."""
     c, users, epsilon = rows(rng, rng.few(6))
@@ -46,6 +36,13 @@ def the_scale_follows_the_width(answer: Answer, rng: Draws) -> Demands:
     for other in ((6.0, epsilon), (3.0, epsilon / 2)):
         once, twice = answer(c, users, 3.0, epsilon), answer(c, users, *other)
         yield bool(np.isclose(twice, 2 * once, atol=0))
+
+
+@visible("noise_scale_for_users")
+def who_has_all_the_weight_decides(answer: Answer, rng: Draws) -> bool:
+    """Where one user has all the weight, the scale is the width over that user's budget."""
+    c, users = np.array([0.4, 0.0, 0.6]), np.array([0, 1, 0])
+    return bool(np.isclose(answer(c, users, 3.0, np.array([0.5, 0.1])), 6))
 
 
 # --- best_user_weights ----------------------------------------------------------------------------
@@ -65,7 +62,7 @@ def crowds(rng: Generator) -> Iterator[tuple[Any, float]]:
         yield rng.permutation(np.array([1, 1, 2, 3, 5, 8, 30, 400])) + rng.integers(0, 3, 8), A
 
 
-@visible("best_user_weights")
+@visible("best_user_weights", unseen=6)
 def weights_share_one(answer: Answer, rng: Draws) -> Demands:
     """There is a weight for each user; none is below 0, and they sum to 1."""
     for sizes, A in crowds(rng):
@@ -89,7 +86,7 @@ def more_rows_may_weigh_more(answer: Answer, rng: Draws) -> bool:
 # --- rows_that_count ------------------------------------------------------------------------------
 
 
-@visible("rows_that_count")
+@visible("rows_that_count", unseen=5)
 def h_is_a_number_of_rows(answer: Answer, rng: Draws) -> Demands:
     """It is one number above 0 and below the largest size."""
     for sizes, A in crowds(rng):
@@ -113,7 +110,7 @@ def design(rng: Generator, m: int = 5) -> tuple[Any, Any, Any]:
     return rng.normal(size=(len(users), 2)), users, rng.uniform(0.5, 3, m)
 
 
-@visible("gwa_problem")
+@visible("gwa_problem", unseen=6)
 def it_is_a_convex_program_in_c(answer: Answer, rng: Draws) -> bool:
     """It is a problem that cvxpy takes for convex, with a variable of the right name and shape."""
     X, users, tau = design(rng, 2 + rng.few(3))
@@ -150,7 +147,7 @@ def owners(rng: Generator, m: int = 8) -> Any:
     return rng.permutation(np.repeat(np.arange(m), [1, 1, 2, 3, 4, 7, 20, 50][:m]))
 
 
-@visible("cap_contributions")
+@visible("cap_contributions", unseen=6)
 def nobody_keeps_too_much(answer: Answer, rng: Draws) -> bool:
     """There is a truth value for each row, and nobody keeps more rows than allowed."""
     users = owners(rng, rng.few(8))
@@ -175,7 +172,7 @@ def values(rng: Generator, m: int = 5) -> tuple[Any, Any, Any]:
     return rng.integers(0, 9, len(users)).astype(float), users, np.arange(-2.0, 11.0)
 
 
-@visible("median_law")
+@visible("median_law", unseen=9)
 def the_law_is_a_law(answer: Answer, rng: Draws) -> bool:
     """There is a probability for each point of the grid, and they sum to 1."""
     y, users, grid = values(rng, rng.few(5))
@@ -195,7 +192,7 @@ def agreement_is_most_likely(answer: Answer, rng: Draws) -> bool:
 PROMISES = ((1.0, 1e-5), (0.3, 1e-6), (3.0, 1e-4))
 
 
-@visible("user_epsilon")
+@visible("user_epsilon", unseen=4)
 def one_row_has_what_was_promised(answer: Answer, rng: Draws) -> Demands:
     """A user of one row has what was promised to records."""
     return (bool(np.isclose(answer(1, *own), own[0], rtol=1e-5)) for own in PROMISES)
