@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lab.experiments.user_problems import USER_DATA, Problem, user_problem
 from pdpbook import Floats, check
+from pdpbook._users import places
 from pdpbook.gwa import exact_sensitivity, gwa_weights, prediction_root
-from pdpbook.gwa.regression import places
 
 USER_METHODS = (
     "GWA",
@@ -132,7 +132,8 @@ def user_losses(
     rows = _unlimited(problem, budgets, methods)
     if any(name.startswith("limit") for name in methods):
         exact = any("exact" in name for name in methods)
-        rows += _limited(problem, budgets, places(problem.users, rng), exact=exact)
+        codes, order = problem.users.codes, rng.permutation(len(problem.users.codes))
+        rows += _limited(problem, budgets, places(codes, np.argsort(order)), exact=exact)
     frame = pd.DataFrame(rows, columns=["epsilon", "method", "mean", "noise_sd", "threshold"])
     return frame[frame["method"].isin(methods)].reset_index(drop=True)
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from pdpbook import check
+from pdpbook._extras import extra
 from pdpbook.blocks.sources import Chunks, Pieces, Views, is_dask
+from pdpbook.blocks.tables import Tables, of_dask
 
 
 class Rows:
@@ -61,8 +63,8 @@ class Rows:
             if not (lazy or isinstance(column, np.ndarray)) or column.ndim == 0:
                 raise TypeError(
                     f"{name} must be a NumPy array, a memory map or a Dask array, a row a person; "
-                    f"got {type(column).__name__}. For blocks there is Rows.from_blocks; a frame "
-                    "of Dask has to_dask_array"
+                    f"got {type(column).__name__}. For blocks there is Rows.from_blocks, for "
+                    "tables Rows.from_table; a frame of Dask has to_dask_array"
                 )
         lengths = {name: column.shape[0] for name, column in given.items()}
         if len({n for n in lengths.values() if n == n}) > 1:  # unknown ones are NaN
@@ -115,6 +117,86 @@ class Rows:
             raise ValueError(f"names must be a tuple of different strings; got {names!r}")
         return cls.__new__(cls)._hold(tuple(names), Pieces(blocks, tuple(names)))
 
+    @classmethod
+    def from_table(cls, table: Any, X: Sequence[str] | None = None, **columns: str) -> Rows:
+        """Rows of a table whose columns are named.
+
+        Parameters
+        ----------
+        table : Arrow table, or frame of Polars, pandas or Dask
+            Whatever ``pyarrow.table`` takes, such as what has ``__arrow_c_stream__``; or a data
+            frame of Dask, which stays where its partitions are: a pass counts its rows.
+        X : list of str, optional
+            Names of the features, in order: columns of numbers or booleans.
+        columns : str
+            By what it is, the name of one column each: ``y``, ``users``, ``epsilon``.
+
+        Returns
+        -------
+        Rows
+            With columns X, y, users, epsilon, as far as they are named.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a name is not in the table, is there twice or is used twice; or, when it is read, if
+            a feature has words in it.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> visits = pd.DataFrame({"week": [1, 2, 1], "came": [3, 2, 5], "who": ["a", "a", "b"]})
+        >>> Rows.from_table(visits, X=["week"], y="came", users="who")
+        Rows(X, y, users: a table)
+        """
+        if is_dask(table):
+            return cls(**{"X": None, **of_dask(table, {"X": X, **columns})})
+        return cls._of_dataset(extra("pyarrow").table(table), X, columns)
+
+    @classmethod
+    def from_parquet(cls, paths: Any, X: Sequence[str] | None = None, **columns: str) -> Rows:
+        """Rows of Parquet files whose columns are named; a pass reads those it asks for.
+
+        Parameters
+        ----------
+        paths : str, or list of str
+            Files, read in this order, or a folder, whose files are read in the order of their
+            names. Reading them takes ``pyarrow``.
+        X, columns
+            As in `from_table`.
+
+        Returns
+        -------
+        Rows
+            Batch by batch; an error names the file and the row of it with which a batch begins.
+
+        Raises
+        ------
+        TypeError, ValueError, FileNotFoundError
+            As `from_table`; or if there is no such file, or one is named twice.
+        """
+        return cls._of_dataset(paths, X, columns)
+
+    @classmethod
+    def _of_dataset(cls, given: Any, X: Any, columns: dict[str, str]) -> Rows:
+        source = Tables(extra("pyarrow.dataset").dataset(given), {"X": X, **columns})
+        return cls.__new__(cls)._hold(source.names, source)
+
+    @property
+    def passes(self) -> int:
+        """How often the rows were read so far, all of them or some of their columns."""
+        return self._source.passes.count
+
+    def width(self, name: str) -> int:
+        """Return how many numbers of a column each row has."""
+        return self._source.width(name)
+
+    def numbered(self) -> Rows:
+        """Return the same rows; functions of a block get its first row as ``start``, too."""
+        rows = self.select(*self.names)
+        rows._source.numbered = True
+        return rows
+
     @property
     def whole(self) -> bool:
         """Whether single columns can be read alone at no cost, as of arrays and Dask arrays."""
@@ -134,7 +216,9 @@ class Rows:
                 f"{', '.join(columns)} must be among the arrays of each block, and named in "
                 f"Rows.from_blocks; got {', '.join(self.names)}"
             )
-        return Rows(**{**self._source.columns, **columns})
+        rows = Rows(**{**self._source.columns, **columns})
+        rows._source.passes = self._source.passes
+        return rows
 
     def twice(self, reader: str) -> Rows:
         """Return self, refusing blocks that can be read only once: `reader` passes over them twice.
@@ -184,6 +268,7 @@ class Rows:
         ConnectionError
             If the blocks, or the work on them, were on a cluster that is gone.
         """
+        self._source.passes.count += 1
         return self._source.each(function)
 
     def sum(self, function: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -231,6 +316,7 @@ class Rows:
         TypeError, ValueError, ConnectionError
             As `each`.
         """
+        self._source.passes.count += 1
         return self._source.map(function)
 
     def __repr__(self) -> str:

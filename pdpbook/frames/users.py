@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
@@ -13,7 +14,8 @@ from sklearn.base import RegressorMixin
 from pdpbook import Floats, check
 from pdpbook._domain import inside
 from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
-from pdpbook.blocks import in_memory
+from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
+from pdpbook.frames.owners import UsersInBlocks
 from pdpbook.frames.regressor import PrivateEstimator
 from pdpbook.frames.settings import check_settings, mechanism, optional, setting
 from pdpbook.guarantees import BudgetAccount
@@ -134,11 +136,13 @@ class UserEstimator(PrivateEstimator):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            Rows, in memory: inside `bounds` where there are such; PUBLIC in label-private
-            regressions, which protect y alone; in means they count for their number alone.
+        X : array_like, shape (n, d), or Rows
+            Rows, inside `bounds` where there are such; PUBLIC in label-private regressions, which
+            protect y alone; in means they count for their number alone. What sums over the rows
+            of each user suffice for reads `Rows` with columns X, y, users and perhaps epsilon,
+            and Dask arrays, block by block, in several passes; the others refuse them.
         y : array_like, shape (n,), optional
-            Labels, inside `y_bounds`; or two classes.
+            Labels, inside `y_bounds`; or two classes. None with `Rows`.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
         epsilon : float, mapping or array_like, optional
@@ -154,19 +158,31 @@ class UserEstimator(PrivateEstimator):
         self
             The fitted estimator.
         """
-        in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
-        budgets = self._check_settings(epsilon)
-        read = partial(PeopleWithRows, self, X, y, users, budgets, fitting=True)
-        return self._fit(read, X, account)
+        return self._fit(self.people("fit", X, y, users, epsilon), X, account)
 
     def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
         """Exact law of the release. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law.
         """
-        in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
-        budgets = self._check_settings(epsilon)
-        return self.law(PeopleWithRows(self, X, y, users, budgets, fitting=False))
+        return self.law(self.people("output_law", X, y, users, epsilon)())
+
+    def needs_rows(self) -> str | None:
+        """Return what needs all rows in memory, "" for the method itself; None if sums suffice."""
+        return ""
+
+    def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[], Any]:
+        """Return what reads the people, after refusing all that can be refused before."""
+        if (reader := self.needs_rows()) is not None:
+            in_memory(reader or f"{type(self).__name__}.{method}", X, y, users, epsilon)
+        budgets = self._check_settings(None if is_dask(epsilon) else epsilon)
+        fitting = method == "fit"
+        if not in_blocks(None, X, y, users, epsilon):
+            return partial(PeopleWithRows, self, X, y, users, budgets, fitting=fitting)
+        owned = isinstance(X, Rows) and "epsilon" in X.names and epsilon is not None
+        column = epsilon if owned or is_dask(epsilon) or isinstance(epsilon, np.ndarray) else None
+        rows = rows_of(X, y, users=users, epsilon=column)
+        return partial(UsersInBlocks, self, rows, budgets, fitting=fitting)
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `fit` was given, of matching lengths."""
@@ -208,7 +224,7 @@ class UserEstimator(PrivateEstimator):
 
     def public(self, d: int, epsilon: Floats, users: Users, X: Any = None) -> Crowd:
         """Return what is public of users with these budgets."""
-        return Crowd(d, self.heard(epsilon, users, d), len(users.codes), users)
+        return Crowd(d, self.heard(epsilon, users, d), int(users.sizes.sum()), users)
 
     def _check_settings(self, epsilon: Any = None) -> Any:
         budgets = self.epsilon if epsilon is None else epsilon

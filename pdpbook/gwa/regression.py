@@ -249,7 +249,7 @@ class SampleLimitedRegression(LabelPrivateRegression):
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         X = self.with_constant(X)
         basis, d = estimable(X)
-        rows, place = X @ basis, places(users, np.random.default_rng(self.selection_seed))
+        rows, place = X @ basis, users.places(self.selection_seed)
         largest = int(users.sizes.max())
 
         def limited(h: int) -> Plan:
@@ -291,15 +291,6 @@ def kept_least_squares(X: Floats, kept: NDArray[np.bool_], h: int) -> Floats:
 
 class RankLost(ValueError):
     """The kept rows have less rank than X."""
-
-
-def places(users: Users, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Place 0, 1, ... of every row among those of its user, in random order."""
-    order = rng.permutation(len(users.codes))
-    order = order[np.argsort(users.codes[order], kind="stable")]
-    codes, place = users.codes[order], np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order)) - np.searchsorted(codes, codes)
-    return place
 
 
 def candidates(largest: int) -> NDArray[np.intp]:

@@ -20,7 +20,7 @@ from pdpbook.guarantees import PureDP
 from pdpbook.noise import ProductLaw
 from pdpbook.reports.frames import mean_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.user_level.weights import limit_rows, sample_limit, tradeoff_weights
+from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 
 
 @mechanism
@@ -62,8 +62,7 @@ class UserMean(MeanOfLabels, UserRegressor):
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
-        sums = np.bincount(users.codes, weights=row_weights, minlength=len(users.labels))
-        return np.asarray(sums, dtype=float)
+        return users.total(row_weights)
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
         """Return the scale of the Laplace noise, from the weights that are used."""
@@ -129,10 +128,13 @@ class WeightedMean(UserMean):
     (1.55, array([0.244, 0.378, 0.378]), array([3.24, 5.  , 5.  ]))
     """
 
+    def needs_rows(self) -> None:
+        return None
+
     def plan(self, users: Users, budgets: Floats) -> Plan:
         top = float(budgets.max())
         best = tradeoff_weights(users.sizes, self.tradeoff(top), budgets / top)
-        rows, each = best.row_weights[users.codes], {"weights_": best.weights}
+        rows, each = users.spread(best.row_weights), {"weights_": best.weights}
         return self.weighing(rows, users, budgets, each=each, public={"h_": best.h})
 
 
@@ -185,6 +187,5 @@ class SampleLimitedMean(UserMean):
             most = int(sample_limit(users.sizes, self.tradeoff(float(budgets.min()))).threshold)
         elif self.max_rows != "max":
             most = min(most, int(self.max_rows))
-        rng = np.random.default_rng(self.selection_seed)
-        kept = limit_rows(users.codes, most, rng=rng)
+        kept = users.places(self.selection_seed) < most
         return self.weighing(kept / kept.sum(), users, budgets, public={"max_rows_": most})

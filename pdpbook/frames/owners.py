@@ -1,0 +1,133 @@
+"""What a mechanism may look at of users whose rows come in blocks: sums for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdpbook import Floats, check
+from pdpbook._domain import note_width, refuse_few
+from pdpbook._users import Users, check_user_epsilon, check_users, one_each
+from pdpbook.blocks import Rows
+
+if TYPE_CHECKING:
+    from pdpbook.frames.users import UserEstimator as Rules
+
+MANY = 1 << 20  # labels that are kept before they are sorted
+
+
+class Records(NamedTuple):
+    """Rows of users who take part, on the domain."""
+
+    X: Floats
+    y: Floats  #: measured from the origin of the mechanism
+    codes: NDArray[np.intp]  #: the user of each row
+    numbers: NDArray[np.intp]  #: of the rows in the whole
+
+
+class UsersInBlocks:
+    """The same as `PeopleWithRows` of blocks: no rows, and sums over the rows of each user.
+
+    Rows of one user may be in many blocks; what is said of a user is said of all of them.
+
+    Parameters
+    ----------
+    rules : UserEstimator
+        The mechanism.
+    rows : Rows
+        Columns users, y, and perhaps X and epsilon; read again for every sum.
+    budgets : float or mapping
+        Checked already, unless they come in blocks.
+    """
+
+    def __init__(self, rules: Rules, rows: Rows, budgets: Any, *, fitting: bool):
+        reads = [name for name in ("X", "y", "users") if name != "X" or rules._reads_rows]
+        self.rules, self.rows = rules, rows.twice(f"{type(rules).__name__}.fit").select(*reads)
+        owned = "epsilon" in rows.names
+        self.users, column = users_of(rows.select(*["users", "epsilon"][: 1 + owned]))
+        epsilon = np.asarray(
+            check.some_epsilon(column) if owned else check_user_epsilon(budgets, self.users)
+        )
+        refuse_few(int(self.users.sizes.sum()))
+        self.origin = rules.origin() if fitting else 0.0
+        public = rules.public(rows.width("X") if rules._reads_rows else 1, epsilon, self.users)
+        self.promised, self.part = public.epsilon, public.part
+        self.plan = rules.planned(public)
+        self.crowd = public._replace(plan=self.plan)
+        if fitting and rules._reads_rows:
+            note_width(rules, public.d)
+        self.given = getattr(rules, "classes", None)  # which two must be known, in blocks
+
+    @property
+    def y(self) -> Floats:
+        """Sums of the labels of each user who takes part."""
+        return self.sums(_labels)
+
+    def each(self, function: Callable[[Records], Any]) -> Iterator[Any]:
+        """Yield what a function of `Records` returns for the blocks in which some take part."""
+        read = partial(_read, self.rules, self.origin, self.part.users.labels, function)
+        return (found for found in self.rows.numbered().each(read) if found is not None)
+
+    def sums(self, function: Callable[[Records], Floats]) -> Floats:
+        """Sums over the rows of each user, shape (m, ...), of an array of one entry a row."""
+        total, sizes = np.zeros(0), 0 * self.part.users.sizes
+        for who, sums, counts in self.each(partial(_sums, function)):
+            if not total.size:
+                total = np.zeros((len(sizes), *sums.shape[1:]))
+            total[who] += sums
+            sizes[who] += counts
+        if not np.array_equal(sizes, self.part.users.sizes):
+            raise ValueError("blocks must hold the same rows of the same users at every pass")
+        return total
+
+
+def _labels(records: Records) -> Floats:
+    return records.y
+
+
+def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any, ...]:
+    """Who is in a block, what a function sums to for each, and how many rows they have."""
+    who, starts, counts = np.unique(records.codes, return_index=True, return_counts=True)
+    return who, np.add.reduceat(function(records), starts), counts
+
+
+def _read(
+    rules: Rules, origin: float, labels: Any, function: Any, start: int, users: Any, **block: Any
+) -> Any:
+    """What a function returns for the rows of a block, all rows of a user together."""
+    rows, y = rules.design(block.get("X", block["y"]), block["y"])
+    codes = np.minimum(np.searchsorted(labels, users), len(labels) - 1)
+    part = np.flatnonzero(labels[codes] == users)
+    part = part[np.argsort(codes[part], kind="stable")]
+    X, y = rules.to_domain(rows[part], y[part]) if len(part) else (rows[part], y[part])
+    return function(Records(X, y - origin, codes[part], start + part)) if len(part) else None
+
+
+def users_of(rows: Rows) -> tuple[Users, Floats]:
+    """Users of all blocks from one pass, and their budgets if those are a column, else 0."""
+    parts: list[tuple[Any, ...]] = []
+    for part in rows.each(_owners):
+        parts.append(part)
+        if sum(len(labels) for labels, *_ in parts) > MANY + 2 * len(parts[0][0]):
+            parts = [_joined(parts)]
+    labels, epsilon, sizes = _joined(parts)
+    return Users(np.zeros(0, dtype=np.intp), labels, sizes, True, {}), epsilon
+
+
+def _joined(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    if not parts:
+        raise ValueError("blocks must hold at least one person; got none")
+    return _owners(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _owners(users: Any, epsilon: Any = 0.0, sizes: Any = 1) -> tuple[Any, ...]:
+    """Users of a block, or of some, their budgets, and how many rows each of them has."""
+    n = len(users)
+    owned, given = check_users(users, n), check.nonnegative(epsilon, "epsilon")
+    budgets = one_each(np.full(n, given) if np.ndim(given) == 0 else given, owned, "epsilon")
+    counts = np.bincount(owned.codes, np.broadcast_to(sizes, n), len(owned.labels))
+    return owned.labels, budgets, counts.astype(np.intp)
