@@ -98,7 +98,8 @@ class Chunks(Views):
         parts = [column.to_delayed().ravel() for column in self.columns.values()]
         starts = np.concatenate([[0.0], np.cumsum(self.sizes)])
         run, found = delayed(_apply, pure=False), []
-        once = delayed(function, pure=False)  # what it holds travels to workers, not with blocks
+        # what it holds travels once, and as a task: what a dead worker held is computed again
+        once = delayed(_as_it_is, pure=False)(function)
         for k, (size, *part) in enumerate(zip(self.sizes, *parts, strict=True)):
             if size != 0:
                 block = dict(zip(self.columns, part, strict=True))
@@ -167,7 +168,9 @@ class Pieces(Views):
                 f"blocks must have {len(self.names)} arrays, {', '.join(self.names)}; got "
                 f"{len(parts)} in block {k}"
             )
-        block = {name: _array(part, name, k) for name, part in zip(self.names, parts, strict=True)}
+        block = {
+            name: as_array(part, name, k) for name, part in zip(self.names, parts, strict=True)
+        }
         shapes = {name: column.shape for name, column in block.items()}
         if len(lengths := {shape[:1] for shape in shapes.values()}) > 1 or () in lengths:
             raise ValueError(
@@ -218,7 +221,7 @@ class Passes:
         )
 
 
-def _array(part: Any, name: str, k: int) -> NDArray[Any]:
+def as_array(part: Any, name: str, k: int) -> NDArray[Any]:
     """What came as an array; a frame whose columns have several types, or types of its own, is
     turned column by column, because as a whole it would become an array of objects."""
     check.refuse_masked(part, name)
@@ -267,6 +270,10 @@ def _width(kind: Kind) -> str:
     if len(kind.shape) == 1:
         return f"{kind.shape[0]} columns"
     return f"rows of shape {kind.shape}" if kind.shape else "a single column"
+
+
+def _as_it_is(function: Any) -> Any:
+    return function
 
 
 def _width_of(column: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Self
 
-from pdpbook.blocks.sources import NUMBERS, ROWS, Pieces, Views
+from pdpbook.blocks.sources import NUMBERS, ROWS, Pieces, Views, as_array
 
 Wanted = dict[str, Any]  # what it is, and the names of its columns: a list for X, else one
 
@@ -47,14 +47,17 @@ class Tables(Pieces):
 
 def of_dask(table: Any, wanted: Wanted) -> Wanted:
     """Dask arrays of a data frame of Dask, cut where its partitions are."""
+    import dask.array as da
+    from dask import compute, delayed
+
     wanted, found = check_names(wanted, list(table.columns)), {}
-    sizes = tuple(map(int, table.map_partitions(len).compute()))
+    parts = table[_flat(wanted)].to_delayed()
+    sizes = compute(*map(delayed(len), parts))
     for what, given in wanted.items():
-        words = [name for name in _flat({what: given}) if table.dtypes[name].kind not in "biuf"]
-        if words and what == "X":
-            raise TypeError(f"X must have numbers in every column; got words in {words[0]!r}")
-        kind = float if what == "X" else object if words else table.dtypes[given]
-        found[what] = table[given].astype(kind).to_dask_array(lengths=sizes)
+        width = (len(given),) if what == "X" else ()
+        chunks = [delayed(as_array)(part[given], what, k) for k, part in enumerate(parts)]
+        cut = [da.from_delayed(c, (n, *width), float) for c, n in zip(chunks, sizes, strict=True)]
+        found[what] = da.concatenate(cut)
     return found
 
 
