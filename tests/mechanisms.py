@@ -222,6 +222,7 @@ MECHANISMS = [
         SampleLimitedMean,
         "user",
         "mean_ max_rows_ exposure_ users_",
+        users=[{"max_rows": 3}],
         exact=[{}],
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
@@ -264,6 +265,7 @@ MECHANISMS = [
         GWARegression,
         "user-labels",
         "coef_ intercept_ release_ gap_ rank_ exposure_ users_ n_features_in_",
+        users=[{}, LINE],
         small=[{}, dict(prior=1.0, **DELTA)],
         checked=[LINE, dict(delta=1e-5, objective="prediction")],
         thrifty=[{}, DELTA],
@@ -279,6 +281,7 @@ MECHANISMS = [
         SampleLimitedRegression,
         "user-labels",
         "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ n_features_in_",
+        users=[dict(max_rows=3), dict(max_rows=5, sensitivity="exact", **LINE)],
         checked=[LINE],
         exact=[{}],
         sound={

@@ -94,7 +94,8 @@ def sweep_owners(
         check.choice(case.task, "task", TASKS)
         check.choice(case.source, "source", SOURCES)
     seed = int(check.rng(rng).integers(2**32))
-    rows, first, held = [], {}, (0, 0)
+    rows, held = [], (0, 0)
+    first: dict[tuple[str, int, int], Floats] = {}
     with tempfile.TemporaryDirectory(prefix="owners-") as there:
         for case in tqdm(sorted(cases, key=lambda case: case.n), disable=not progress):
             if held != case[2:]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pdpbook import Floats, check
 from pdpbook._domain import note_width, refuse_few
-from pdpbook._users import Users, check_user_epsilon, check_users, one_each
+from pdpbook._users import Users, check_user_epsilon, check_users, one_each, places, row_keys
 from pdpbook.blocks import Rows
 
 if TYPE_CHECKING:
@@ -56,7 +56,17 @@ class UsersInBlocks:
         self.origin = rules.origin() if fitting else 0.0
         public = rules.public(rows.width("X") if rules._reads_rows else 1, epsilon, self.users)
         self.promised, self.part = public.epsilon, public.part
-        self.plan = rules.planned(public)
+        self.even = rules.even(rows)
+        public = public._replace(even=self.even)
+        self.chosen = rules.chosen(self)
+        if (few := self.chosen) is None:
+            self.plan = rules.planned(public)
+        else:  # planned as if there were no others
+            codes = np.flatnonzero(self.promised > 0)[few.codes]
+            sizes = np.bincount(codes, minlength=len(self.promised))
+            owners = Users(codes, self.users.labels, sizes, True, {})
+            public, self.X = public._replace(X=few.X), few.X
+            self.plan = rules.planned(public._replace(users=owners))
         self.crowd = public._replace(plan=self.plan)
         if fitting and rules._reads_rows:
             note_width(rules, public.d)
@@ -64,13 +74,19 @@ class UsersInBlocks:
 
     @property
     def y(self) -> Floats:
-        """Sums of the labels of each user who takes part."""
-        return self.sums(_labels)
+        """Labels of the rows that were chosen, or sums of those of each user who takes part."""
+        return self.sums(_labels) if self.chosen is None else self.chosen.y
 
-    def each(self, function: Callable[[Records], Any]) -> Iterator[Any]:
+    def limited(self, seed: int, most: int) -> Records:
+        """Return at most so many rows of each user, those that `Users.places` puts first."""
+        keep = partial(_first, seed, most)
+        return Records(*gathered(self.each(partial(_unpacked, keep), numbered=True), keep))
+
+    def each(self, function: Callable[[Records], Any], *, numbered: bool = False) -> Iterator[Any]:
         """Yield what a function of `Records` returns for the blocks in which some take part."""
         read = partial(_read, self.rules, self.origin, self.part.users.labels, function)
-        return (found for found in self.rows.numbered().each(read) if found is not None)
+        rows = self.rows.numbered() if numbered else self.rows
+        return (found for found in rows.each(read) if found is not None)
 
     def sums(self, function: Callable[[Records], Floats]) -> Floats:
         """Sums over the rows of each user, shape (m, ...), of an array of one entry a row."""
@@ -85,6 +101,29 @@ class UsersInBlocks:
         return total
 
 
+def _unpacked(function: Callable[..., Any], records: Records) -> Any:
+    return function(*records)
+
+
+def _first(seed: int, most: int, X: Floats, y: Floats, codes: Any, numbers: Any) -> Records:
+    low = int(numbers.min())
+    keys = row_keys(seed, low, int(numbers.max()) - low + 1)[numbers - low]
+    at = places(codes, keys) < most
+    return Records(X[at], y[at], codes[at], numbers[at])
+
+
+def gathered(parts: Iterable[Any], join: Callable[..., Any]) -> Any:
+    """Join columns of blocks, so often that little more is held than what is left of them."""
+    held: list[Any] = []
+    for part in parts:
+        held.append(part)
+        if sum(len(one[0]) for one in held) > MANY + 2 * len(held[0][0]):
+            held = [join(*map(np.concatenate, zip(*held, strict=True)))]
+    if not held:
+        raise ValueError("blocks must hold at least one person; got none")
+    return join(*map(np.concatenate, zip(*held, strict=True)))
+
+
 def _labels(records: Records) -> Floats:
     return records.y
 
@@ -96,7 +135,13 @@ def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any,
 
 
 def _read(
-    rules: Rules, origin: float, labels: Any, function: Any, start: int, users: Any, **block: Any
+    rules: Rules,
+    origin: float,
+    labels: Any,
+    function: Any,
+    users: Any,
+    start: int = 0,
+    **block: Any,
 ) -> Any:
     """What a function returns for the rows of a block, all rows of a user together."""
     rows, y = rules.design(block.get("X", block["y"]), block["y"])
@@ -109,19 +154,8 @@ def _read(
 
 def users_of(rows: Rows) -> tuple[Users, Floats]:
     """Users of all blocks from one pass, and their budgets if those are a column, else 0."""
-    parts: list[tuple[Any, ...]] = []
-    for part in rows.each(_owners):
-        parts.append(part)
-        if sum(len(labels) for labels, *_ in parts) > MANY + 2 * len(parts[0][0]):
-            parts = [_joined(parts)]
-    labels, epsilon, sizes = _joined(parts)
+    labels, epsilon, sizes = gathered(rows.each(_owners), _owners)
     return Users(np.zeros(0, dtype=np.intp), labels, sizes, True, {}), epsilon
-
-
-def _joined(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    if not parts:
-        raise ValueError("blocks must hold at least one person; got none")
-    return _owners(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _owners(users: Any, epsilon: Any = 0.0, sizes: Any = 1) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from pdpbook import Floats, check
 from pdpbook._domain import inside
 from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
-from pdpbook.frames.owners import UsersInBlocks
+from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.regressor import PrivateEstimator
 from pdpbook.frames.settings import check_settings, mechanism, optional, setting
 from pdpbook.guarantees import BudgetAccount
@@ -170,6 +170,14 @@ class UserEstimator(PrivateEstimator):
     def needs_rows(self) -> str | None:
         """Return what needs all rows in memory, "" for the method itself; None if sums suffice."""
         return ""
+
+    def chosen(self, people: UsersInBlocks) -> Records | None:
+        """Return the rows of blocks that count, where few do; None where sums over all suffice."""
+        return None
+
+    def even(self, rows: Rows) -> Any:
+        """Return second moments of a table that is public, from blocks."""
+        return None
 
     def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[], Any]:
         """Return what reads the people, after refusing all that can be refused before."""

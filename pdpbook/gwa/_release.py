@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from pdpbook import Floats, check
 from pdpbook._budgets import where_above_zero
 from pdpbook._domain import labels_of, predictions, table_of
 from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.blocks import Rows
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor
 from pdpbook.guarantees import GaussianDP, PureDP
@@ -91,6 +93,10 @@ class LabelPrivateRegression(UserRegressor):
         rows = table_of(self, X, ensure_all_finite=True)
         return rows, labels_of(rows, y)
 
+    def even(self, rows: Rows) -> Floats:
+        gram, n = rows.select("X").sum(partial(_gram, self))
+        return np.asarray(gram / n)
+
     def with_constant(self, X: Floats) -> Floats:
         """Return rows of the regression, with a last column of ones on request."""
         return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
@@ -112,7 +118,7 @@ class LabelPrivateRegression(UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: independent noise on every entry of the release, through a public matrix."""
         last = crowd.plan or self.planned(crowd)
-        frame = table_frame(crowd.X, self.fit_intercept, self.width())
+        frame = table_frame(crowd.X, self.fit_intercept, self.width(), even=crowd.even)
         spread = self.variance(last) * last.back @ last.back.T
         return Noise.of(crowd, frame, spread, exact=True, scale=last.scale)
 
@@ -123,3 +129,9 @@ class LabelPrivateRegression(UserRegressor):
         budgets = self._check_settings(epsilon)
         owners = check_users(users, len(rows), X=X)
         return self.public(rows.shape[1], check_user_epsilon(budgets, owners), owners, rows)
+
+
+def _gram(rules: LabelPrivateRegression, X: Any) -> tuple[Floats, int]:
+    """Products of the columns of a block, summed, and its rows."""
+    rows = rules.with_constant(check.matrix(X, "X"))
+    return rows.T @ rows, len(rows)

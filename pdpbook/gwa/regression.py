@@ -17,9 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats, check
 from pdpbook._domain import ULP
 from pdpbook._users import Users
+from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import Plan, limit_on_rows
 from pdpbook.gwa._release import LabelPrivateRegression
+from pdpbook.gwa.blocks import rows_that_count
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.noise import gaussian_mu
@@ -102,6 +104,16 @@ class GWARegression(LabelPrivateRegression):
     def check(self) -> None:
         if self.sensitivity == "exact" and self.delta != 0:
             raise ValueError("sensitivity must be 'entrywise' with delta above 0, Gaussian noise")
+
+    def needs_rows(self) -> str | None:
+        beside = ("delta", 0), ("prior", None), ("objective", "parameters")
+        for name, simple in (*beside, ("sensitivity", "entrywise")):
+            if (value := getattr(self, name)) != simple:
+                return f"{name}={value!r}"
+        return None
+
+    def chosen(self, people: UsersInBlocks) -> Records:
+        return rows_that_count(people, people.even, self.label_variance(), float(self.tol))
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         return self.weigh(self.with_constant(X), users, epsilon, self.width())[0]
@@ -205,7 +217,8 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
         .. math:: \sigma^2\operatorname{tr}(U^\top U)^{-1} + 2dt^2 ,
 
-        a function of public things alone. Of more than 500 thresholds it looks at 500.
+        a function of public things alone. Of more than 500 thresholds it looks at 500. For `Rows`
+        it is a number, and so many rows of every user are held at once.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
         How contributions are measured: "exact" is by the largest l1 move of the release instead of
         the sum of column norms: less noise, at a cost of :math:`2^{d-1}`.
@@ -245,6 +258,15 @@ class SampleLimitedRegression(LabelPrivateRegression):
     max_rows: str | int = setting(default="best", rule=limit_on_rows)
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
     selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
+
+    def needs_rows(self) -> str | None:
+        return f"max_rows={self.max_rows!r}" if isinstance(self.max_rows, str) else None
+
+    def chosen(self, people: UsersInBlocks) -> Records:
+        records = people.limited(self.selection_seed, int(self.max_rows))
+        every = np.ones(len(records.y), dtype=bool)
+        kept_least_squares(self.with_constant(records.X), every, int(self.max_rows))  # or raise
+        return records
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         X = self.with_constant(X)

@@ -14,6 +14,7 @@ import numpy as np
 from pdpbook import Floats, check
 from pdpbook._users import Users
 from pdpbook.frames.means import MeanOfLabels
+from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor, limit_on_rows
 from pdpbook.guarantees import PureDP
@@ -180,6 +181,12 @@ class SampleLimitedMean(UserMean):
 
     max_rows: Any = setting(default="best", rule=limit_on_rows)
     selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
+
+    def needs_rows(self) -> str | None:
+        return f"max_rows={self.max_rows!r}" if isinstance(self.max_rows, str) else None
+
+    def chosen(self, people: UsersInBlocks) -> Records:
+        return people.limited(self.selection_seed, int(self.max_rows))
 
     def plan(self, users: Users, budgets: Floats) -> Plan:
         most = int(users.sizes.max())
