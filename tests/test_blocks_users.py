@@ -18,7 +18,7 @@ from test_blocks import held, when_at_work, workers  # noqa: F401
 from pdpbook._users import check_users, row_keys
 from pdpbook.blocks import Rows, sources
 from pdpbook.frames import owners
-from pdpbook.guarantees import BudgetAccount, PureDP
+from pdpbook.guarantees import BudgetAccount
 from pdpbook.gwa import GWARegression, SampleLimitedRegression
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean, quantile_law
 
@@ -292,9 +292,9 @@ def test_a_pass_over_files_reads_the_columns_it_asks_for(tmp_path):
 
 
 def test_an_account_is_charged_by_label():
-    account = BudgetAccount(PureDP(np.full(M, 2.0), neighbors="user"), people=range(M))
-    fitted(WeightedMean(), blocks(WeightedMean()), account=account)
-    assert account.spent.epsilon.min() == 1.0
+    account = BudgetAccount(dict.fromkeys(range(M), 2.0), neighbors="user")
+    fitted(WeightedMean(), blocks(WeightedMean()), account=account, epsilon=BUDGETS)
+    assert_array_equal(account.remaining, [2.0 - BUDGETS[user] for user in range(M)])
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -342,18 +342,18 @@ def test_what_cannot_be_read_is_said_with_its_place(tmp_path):
 
     where = r"in block 1, from row 0 of .*1\.parquet, which begins at row 400: "
     for model, name, value, message in [
-        (WeightedMean(), "label", 7.0, r"y must lie in \[-1, 1\]"),
+        (WeightedMean(), "label", 7.0, r"y must lie in \[-1, 1\]; got y\[5\] = 7"),
         (WeightedMean(), "label", np.nan, "y must be finite"),
-        (WeightedERM(), "b", np.inf, "X must be finite"),
+        (WeightedERM(), "b", np.inf, r"X must be finite; got X\[5, 1\] = inf"),
         (WeightedERM(), "b", 3.0, r"X must lie in \[-1, 1\]"),
     ]:
         with pytest.raises(ValueError, match=where + message):
             model.fit(file_with(name, value))
         assert not hasattr(model, "users_")
+    words = [None if k == 405 else str(user) for k, user in enumerate(USERS)]
+    for j, part in enumerate((slice(0, 400), slice(400, N))):
+        FRAME.assign(who=words)[part].to_parquet(tmp_path / f"{j}.parquet")
     with pytest.raises(ValueError, match=where + r"users must have no missing label; users\[5\]"):
-        words = [None if k == 405 else str(user) for k, user in enumerate(USERS)]
-        for j, part in enumerate((slice(0, 400), slice(400, N))):
-            FRAME.assign(who=words)[part].to_parquet(tmp_path / f"{j}.parquet")
         WeightedMean().fit(Rows.from_parquet(str(tmp_path), **NAMED))
 
 

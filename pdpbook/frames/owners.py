@@ -135,21 +135,18 @@ def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any,
 
 
 def _read(
-    rules: Rules,
-    origin: float,
-    labels: Any,
-    function: Any,
-    users: Any,
-    start: int = 0,
-    **block: Any,
+    rules: Rules, origin: float, labels: Any, do: Any, users: Any, start: int = 0, **block: Any
 ) -> Any:
     """What a function returns for the rows of a block, all rows of a user together."""
     rows, y = rules.design(block.get("X", block["y"]), block["y"])
     codes = np.minimum(np.searchsorted(labels, users), len(labels) - 1)
     part = np.flatnonzero(labels[codes] == users)
-    part = part[np.argsort(codes[part], kind="stable")]
-    X, y = rules.to_domain(rows[part], y[part]) if len(part) else (rows[part], y[part])
-    return function(Records(X, y - origin, codes[part], start + part)) if len(part) else None
+    if not len(part):
+        return None
+    X, y = rules.to_domain(rows[part], y[part])
+    order = np.argsort(codes[part], kind="stable")
+    whose = part[order]
+    return do(Records(X[order], y[order] - origin, codes[whose], start + whose))
 
 
 def users_of(rows: Rows) -> tuple[Users, Floats]:
