@@ -168,11 +168,11 @@ def test_a_committed_row_is_what_a_run_gives(committed, tmp_path):
 # --- people with many records ---------------------------------------------------------------------
 
 
-def test_records_of_a_user_are_in_all_files_and_releases_are_those_of_memory(tmp_path):
+def test_records_of_a_user_are_in_most_files_and_releases_are_those_of_memory(tmp_path):
     owners.write_records(tmp_path, 4000, 40, SEED)
     frames = [pd.read_parquet(path) for path in sorted(tmp_path.iterdir())]
     assert sum(map(len, frames)) == 4000
-    assert min(frame.user.nunique() for frame in frames) == 40
+    assert min(np.bincount(np.concatenate([frame.user.unique() for frame in frames]))) > 15
     for task in ("mean", "quantile", "steps"):
         values, row = owners.measure(tmp_path, owners.Case(task, "file", 4000, 40), SEED)
         exact, _ = owners.measure(tmp_path, owners.Case(task, "memory", 4000, 40), SEED)

@@ -1,6 +1,6 @@
 """What a release for people with many records takes, of records in Parquet files.
 
-The records of every user are spread over all files and blocks. Each case runs in a process of its
+The records of every user are spread over the files and blocks. Each case runs in a process of its
 own, from files that the system was told to forget; on the cluster, two processes that the case
 starts itself, one worker is killed in the midst of a pass.
 """
@@ -118,8 +118,8 @@ def write_records(folder: str | Path, n: int, m: int, seed: int) -> None:
     folder : path
         Where to; gets files with features in [-1, 1], ``y`` in [-1, 1] and ``user``.
     n, m : int
-        Number of records, and of users. Some users have many times as many as others, in all
-        files.
+        Number of records, and of users. Some users have many times as many as others, and
+        each has them in most files.
     seed : int
         Together with the number of a file it gives its generator.
     """
