@@ -32,7 +32,6 @@ class Users(NamedTuple):
     sizes: NDArray[np.intp]
     named: bool  #: False where every row is a user of its own, whom nobody named
     rows: dict[str, Any]  #: what came with an index of rows, by the name of its argument
-    numbers: NDArray[np.intp] | None = None  #: of the rows in the whole table, where some are left
 
     def spread(self, values: Floats) -> Floats:
         """Values of users for each of their rows."""
@@ -47,11 +46,11 @@ class Users(NamedTuple):
     def places(self, seed: int) -> NDArray[np.intp]:
         """Place 0, 1, ... of each row among those of its user, in a random order.
 
-        The order is that of keys: row number i of the table has the i-th number that the seed
-        draws. So a choice of rows is one of their numbers and owners, however the table is cut.
+        The order is that of keys: row number i, of those who take part, has the i-th number that
+        the seed draws. So a choice of rows is one of their numbers and owners, however the table
+        is cut.
         """
-        numbers = np.arange(len(self.codes)) if self.numbers is None else self.numbers
-        return places(self.codes, row_keys(seed, 0, int(numbers[-1]) + 1)[numbers])
+        return places(self.codes, row_keys(seed, 0, len(self.codes)))
 
 
 def row_keys(seed: int, start: int, n: int) -> Floats:
@@ -136,8 +135,7 @@ def part_of(users: Users, epsilon: Floats) -> Part:
     who = epsilon > 0
     rows = who[users.codes]
     codes = (np.cumsum(who) - 1)[users.codes[rows]]
-    labels, sizes = users.labels[who], users.sizes[who]
-    those = Users(codes, labels, sizes, users.named, users.rows, np.flatnonzero(rows))
+    those = users._replace(codes=codes, labels=users.labels[who], sizes=users.sizes[who])
     return Part(who, rows, those, epsilon[who])
 
 

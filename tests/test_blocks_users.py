@@ -257,7 +257,7 @@ def test_the_key_of_a_row_is_its_number_alone():
 
 
 def test_the_limit_keeps_the_same_rows_whoever_else_takes_part():
-    """Budgets of 0 leave rows out; the others keep their numbers, in memory and in blocks."""
+    """Budgets of 0 leave rows out, and the others are numbered, in memory and in blocks."""
     model = SampleLimitedRegression(max_rows=3)
     got = fitted(model, blocks(model), epsilon=BUDGETS)
     assert_same(got, fitted(model, X, Y, users=USERS, epsilon=BUDGETS))
@@ -422,7 +422,7 @@ def test_blocks_that_change_between_passes_are_refused():
         WeightedMean().fit(Rows.from_blocks(changing(), tuple(COLUMNS)))
     with pytest.raises(TypeError, match=r"WeightedMean.fit reads blocks twice, and an iterator"):
         WeightedMean().fit(Rows.from_blocks(iter(cut(COLUMNS, ())), tuple(COLUMNS)))
-    with pytest.raises(ValueError, match="must have a column 'users'"):
+    with pytest.raises(TypeError, match="fit without a column users takes arrays in memory"):
         WeightedMean().fit(Rows(X, Y))
     with pytest.raises(ValueError, match="at least one person; got none"):
         WeightedMean().fit(Rows.from_blocks([], tuple(COLUMNS)))

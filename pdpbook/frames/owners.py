@@ -26,7 +26,7 @@ class Records(NamedTuple):
     X: Floats
     y: Floats  #: measured from the origin of the mechanism
     codes: NDArray[np.intp]  #: the user of each row
-    numbers: NDArray[np.intp]  #: of the rows in the whole
+    numbers: NDArray[np.intp]  #: of the rows, among all of those who take part
 
 
 class UsersInBlocks:
@@ -83,9 +83,16 @@ class UsersInBlocks:
         return Records(*gathered(self.each(partial(_unpacked, keep), numbered=True), keep))
 
     def each(self, function: Callable[[Records], Any], *, numbered: bool = False) -> Iterator[Any]:
-        """Yield what a function of `Records` returns for the blocks in which some take part."""
-        read = partial(_read, self.rules, self.origin, self.part.users.labels, function)
-        rows = self.rows.numbered() if numbered else self.rows
+        """Yield what a function of `Records` returns for the blocks in which some take part.
+
+        Numbers of rows are among those who take part: where some do not, a pass counts the others.
+        """
+        labels = self.part.users.labels
+        rows, before = (self.rows.numbered() if numbered else self.rows), None
+        if numbered and not self.part.who.all():
+            starts, counts = zip(*rows.each(partial(_counted, labels)), strict=True)
+            before = dict(zip(starts, np.cumsum([0, *counts[:-1]]).tolist(), strict=True))
+        read = partial(_read, self.rules, self.origin, labels, function, before)
         return (found for found in rows.each(read) if found is not None)
 
     def sums(self, function: Callable[[Records], Floats]) -> Floats:
@@ -134,19 +141,37 @@ def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any,
     return who, np.add.reduceat(function(records), starts), counts
 
 
-def _read(
-    rules: Rules, origin: float, labels: Any, do: Any, users: Any, start: int = 0, **block: Any
-) -> Any:
-    """What a function returns for the rows of a block, all rows of a user together."""
-    rows, y = rules.design(block.get("X", block["y"]), block["y"])
+def _counted(labels: Any, users: Any, start: int, **block: Any) -> tuple[int, int]:
+    """First row of a block, and how many of its rows take part."""
+    return start, len(_part(labels, users)[0])
+
+
+def _part(labels: Any, users: Any) -> tuple[Any, Any]:
+    """Rows of the users with these labels, and whose they are."""
     codes = np.minimum(np.searchsorted(labels, users), len(labels) - 1)
     part = np.flatnonzero(labels[codes] == users)
+    return part, codes[part]
+
+
+def _read(
+    rules: Rules,
+    origin: float,
+    labels: Any,
+    function: Callable[[Records], Any],
+    before: dict[int, int] | None,
+    users: Any,
+    start: int = 0,
+    **block: Any,
+) -> Any:
+    """What a function returns for the rows of a block, all rows of a user together."""
+    part, codes = _part(labels, users)
+    rows, y = rules.design(block.get("X", block["y"]), block["y"])
     if not len(part):
         return None
     X, y = rules.to_domain(rows[part], y[part])
-    order = np.argsort(codes[part], kind="stable")
-    whose = part[order]
-    return do(Records(X[order], y[order] - origin, codes[whose], start + whose))
+    order = np.argsort(codes, kind="stable")
+    numbers = (start if before is None else before[start]) + order
+    return function(Records(X[order], y[order] - origin, codes[order], numbers))
 
 
 def users_of(rows: Rows) -> tuple[Users, Floats]:

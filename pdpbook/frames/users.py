@@ -181,8 +181,9 @@ class UserEstimator(PrivateEstimator):
 
     def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[], Any]:
         """Return what reads the people, after refusing all that can be refused before."""
+        name = f"{type(self).__name__}.{method}"
         if (reader := self.needs_rows()) is not None:
-            in_memory(reader or f"{type(self).__name__}.{method}", X, y, users, epsilon)
+            in_memory(f"{name} with {reader}" if reader else name, X, y, users, epsilon)
         budgets = self._check_settings(None if is_dask(epsilon) else epsilon)
         fitting = method == "fit"
         if not in_blocks(None, X, y, users, epsilon):
@@ -190,6 +191,8 @@ class UserEstimator(PrivateEstimator):
         owned = isinstance(X, Rows) and "epsilon" in X.names and epsilon is not None
         column = epsilon if owned or is_dask(epsilon) or isinstance(epsilon, np.ndarray) else None
         rows = rows_of(X, y, users=users, epsilon=column)
+        if "users" not in rows.names:
+            in_memory(f"{name} without a column users", rows)
         return partial(UsersInBlocks, self, rows, budgets, fitting=fitting)
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
