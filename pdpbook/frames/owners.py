@@ -44,6 +44,8 @@ class UsersInBlocks:
         Checked already, unless they come in blocks.
     """
 
+    before: dict[int, int] | None = None  # of those who take part, the first row of each block
+
     def __init__(self, rules: Rules, rows: Rows, budgets: Any, *, fitting: bool):
         reads = [name for name in ("X", "y", "users") if name != "X" or rules._reads_rows]
         self.rules, self.rows = rules, rows.twice(f"{type(rules).__name__}.fit").select(*reads)
@@ -88,10 +90,11 @@ class UsersInBlocks:
         Numbers of rows are among those who take part: where some do not, a pass counts the others.
         """
         labels = self.part.users.labels
-        rows, before = (self.rows.numbered() if numbered else self.rows), None
-        if numbered and not self.part.who.all():
+        rows = self.rows.numbered() if numbered else self.rows
+        if numbered and self.before is None and not self.part.who.all():
             starts, counts = zip(*rows.each(partial(_counted, labels)), strict=True)
-            before = dict(zip(starts, np.cumsum([0, *counts[:-1]]).tolist(), strict=True))
+            self.before = dict(zip(starts, np.cumsum([0, *counts[:-1]]).tolist(), strict=True))
+        before = self.before if numbered else None
         read = partial(_read, self.rules, self.origin, labels, function, before)
         return (found for found in rows.each(read) if found is not None)
 
