@@ -24,7 +24,7 @@ ifneq ($(wildcard $(SHARED_DATA)),)
 export PDPBOOK_DATA ?= $(SHARED_DATA)
 endif
 
-.PHONY: help book lab serve test test-all coverage site-test lint binder-check notebooks pages instructor course lock links \
+.PHONY: help book lab slides serve test test-all coverage site-test lint binder-check notebooks pages instructor course lock links \
   dependencies bench pdf release archive clean
 
 help:  ## List the commands
@@ -69,12 +69,16 @@ book: $(READY)  ## Build the book into _build/html
 	@$(call fresh,looks,$(LOOKS),_build/.doctrees _build/html _build/latex)
 	$(BIN)/python tools/execute.py
 	$(BIN)/jupyter-book build . -W -n --keep-going
+	$(BIN)/python tools/slides.py
 	@echo "Open $(HTML)/index.html, or run: make serve"
 
 lab: $(LAB)/.ready  ## Open a copy of the book in JupyterLab, as Binder does; _lab keeps what you change
 	$(LAB)/bin/python tools/links.py _lab
 	cd _lab && PATH="$(abspath $(LAB)/bin):$$PATH" ../binder/start \
 	  jupyter lab --LabApp.default_url=/lab/tree/book/intro.ipynb
+
+slides: book  ## The slides as PDF, beside those for the browser in _build/html/slides (needs Chromium)
+	$(BIN)/python tools/slides.py --pdf
 
 serve: $(READY)  ## Serve the built book on this machine (PORT=8000)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
@@ -116,10 +120,10 @@ notebooks: $(READY)  ## Run the notebooks and rewrite them in committed form, th
 pages: $(READY)
 	$(BIN)/python tools/pages.py
 
-instructor: $(READY) $(INSTRUCTOR)/.ready  ## Make the environment of nbgrader, apart from the book's
+instructor: $(INSTRUCTOR)/.ready  ## Make the environment of nbgrader, apart from the book's
 
-course: instructor  ## Make an nbgrader course of the exercises (FOLDER=../course)
-	$(BIN)/python -m course create $(FOLDER)
+course: $(READY) instructor  ## Make an nbgrader course of the exercises (FOLDER=../course)
+	$(BIN)/python -m course create $(FOLDER) --nbgrader
 
 define LOCK
 rm -rf _build/lock

@@ -33,7 +33,7 @@ if ! find_python; then
 fi
 "$python" -m venv ../venv
 ../venv/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-  "$(ls ./*.whl)[accounting,gwa,plots,tables]" tqdm
+  "$(ls ./*.whl)[accounting,gwa,plots,tables]" tqdm ipython
 """
 RUN = """\
 #!/usr/bin/env bash

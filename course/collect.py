@@ -2,9 +2,10 @@
 
 The student is read from each file's path by a regular expression with a group `student`; a group
 `file` is the name that the student gave. The built-in ones follow the names that Canvas and Moodle
-give to downloads; they could not be tried on either system.
+give to downloads, as their public sources make and read them.
 """
 
+import csv
 import re
 import shutil
 import zipfile
@@ -70,8 +71,12 @@ def names_of(path: str, pattern: str) -> tuple[str, str]:
     match = re.search(PATTERNS.get(pattern, pattern), path)
     if match is None:
         return "", ""
-    student = re.sub(r"[^\w.@-]+", "_", match["student"]).strip("._@-")
-    return student, match.groupdict().get("file") or PurePosixPath(path).name
+    return plain_name(match["student"]), match.groupdict().get("file") or PurePosixPath(path).name
+
+
+def plain_name(student: str) -> str:
+    """A student in letters that nbgrader and file systems take."""
+    return re.sub(r"[^\w.@-]+", "_", student).strip("._@-")
 
 
 def collect(source: Path, target: Path, pattern: str) -> dict[str, list[str]]:
@@ -84,6 +89,7 @@ def collect(source: Path, target: Path, pattern: str) -> dict[str, list[str]]:
         raise Refused(f"the pattern needs a group (?P<student>...); got {pattern!r}")
     handed_in: defaultdict[str, list[File]] = defaultdict(list)
     remarks: defaultdict[str, list[str]] = defaultdict(list)
+    where = {student: (path, name) for student, path, name in paths(target)}
     for file in files(source):
         if student := names_of(file.path, pattern)[0]:
             handed_in[student].append(file)
@@ -100,13 +106,28 @@ def collect(source: Path, target: Path, pattern: str) -> dict[str, list[str]]:
         folder = target / student
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        place = folder / names_of(chosen.path, pattern)[1]
+        where[student] = chosen.path, names_of(chosen.path, pattern)[1]
+        place = folder / where[student][1]
         if chosen.size > LARGEST:
             place.touch()
             remarks[student].append(f"{place.name} has {chosen.size / 1e6:.0f} MB: too large")
         else:
             place.write_bytes(chosen.read())
+    with _list(target).open("w", encoding="utf-8", newline="") as list_:
+        csv.writer(list_).writerows((student, *where[student]) for student in sorted(where))
     return remarks
+
+
+def paths(target: Path) -> list[tuple[str, str, str]]:
+    """Student, path in the download and name of every file that was collected."""
+    if not _list(target).is_file():
+        return []
+    with _list(target).open(encoding="utf-8", newline="") as list_:
+        return [(student, path, name) for student, path, name in csv.reader(list_)]
+
+
+def _list(target: Path) -> Path:
+    return target.with_name(f"{target.name}.csv")
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -10,11 +10,14 @@ import queue
 import re
 import signal
 import subprocess
+import sys
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, cast
 
 import pandas as pd
+from tqdm import tqdm
 
 from course.checkout import ROOT, Refused
 
@@ -62,7 +65,7 @@ class NbGrader:
         reports.mkdir(exist_ok=True)
         with (reports / "nbgrader.log").open("a") as log:
             self._process = subprocess.Popen(
-                [INSTRUCTOR / "python", Path(__file__).with_name("nbgrading.py")],
+                [INSTRUCTOR / "python", "-m", "course.nbgrading"],
                 cwd=self._folder,
                 env={**os.environ, "PATH": path},
                 stdin=subprocess.PIPE,
@@ -102,6 +105,10 @@ def _reason(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"[\w.]*(Error|MissingEntry): ", line)]
     return (errors or lines or [""])[-1][:300]
+
+
+def progress(students: Iterable[str], step: str) -> tqdm[str]:
+    return tqdm(students, desc=step, disable=not sys.stderr.isatty())
 
 
 def path_of(folder: Path, step: str, student: str, name: str, kind: str = "ipynb") -> Path:

@@ -1,108 +1,119 @@
 """The table of marks of an assignment, in the columns of the system that takes it."""
 
+import re
+import zipfile
 from pathlib import Path
 
-import nbformat
 import pandas as pd
 
+from course import marking, rosters
 from course.checkout import Refused
-from course.coursework import NbGrader, handed_in, is_graded
-from course.grading import grade
-
-LAYOUTS = {
-    "plain": {
-        "student": "{student}",
-        "assignment": "{assignment}",
-        "score": "{score}",
-        "max_score": "{max_score}",
-        "by_hand": "{by_hand}",
-        "remarks": "{remarks}",
-    },
-    "canvas": {"Student": "", "ID": "{student}", "{assignment}": "{score}"},
-    "moodle": {
-        "Identifier": "Participant {student}",
-        "Grade": "{score}",
-        "Feedback comments": "{remarks}",
-    },
-}
+from course.collect import paths
+from course.coursework import NbGrader, handed_in, is_graded, path_of
+from course.cuts import questions
+from course.settings import Course
 
 
-def gradebook(nbgrader: NbGrader, name: str) -> tuple[pd.DataFrame, int]:
-    """A row for each graded cell of each student, and the seed of the course."""
+def gradebook(nbgrader: NbGrader, name: str) -> pd.DataFrame:
+    """A row for each graded cell of each student."""
     answer = nbgrader.ask("marks", name)
     if answer["problem"]:
         raise Refused(f"the gradebook cannot be read: {answer['problem']}")
-    columns = ["student", "cell", "points", "out_of", "by_hand"]
-    return pd.DataFrame(answer["rows"], columns=columns), answer["seed"]
+    cells = pd.DataFrame(answer["rows"], columns=["student", "cell", "points", "out_of", "by_hand"])
+    parts = cells.cell.str.partition("-")
+    return pd.DataFrame(
+        {
+            "student": cells.student,
+            "exercise": parts[0],
+            "part": parts[2].where(parts[2] != "", "by hand"),
+            "points": cells.points,
+            "out_of": cells.out_of,
+            "message": "",
+            "waiting": cells.by_hand.astype(bool),
+        }
+    )
 
 
-def second_opinion(submission: Path, name: str, points: dict[str, float], seed: int) -> list[str]:
-    """Where the grader of the book gives other marks than nbgrader, whose marks are `points`.
-
-    The book's grader takes functions alone, each with its own time. So a difference tells of tests
-    that a notebook switched off, of a kernel that died, of a machine too slow for the limit.
-    """
-    table = grade(submission, name, seed=seed)
-    if not points:
-        return [f"the book's grader gives {table.points.sum()} of {table.out_of.sum()}"]
-    return [
-        f"look at {row.exercise}, {row.part}: nbgrader {points[cell]:g}, "
-        f"the book's grader {row.points}"
-        for row in table.itertuples()
-        if (cell := f"{row.exercise}-{row.part}") in points and points[cell] != row.points
-    ]
+def counted(course: Course, name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the points that the settings of the course give to an exercise."""
+    worth = rows.exercise.map(_asked(course, name))
+    worth /= rows.groupby(["student", "exercise"]).out_of.transform("sum")
+    return rows.assign(points=rows.points * worth, out_of=rows.out_of * worth)
 
 
-def totals(folder: Path, name: str, cells: pd.DataFrame) -> pd.DataFrame:
+def _asked(course: Course, name: str) -> dict[str, float]:
+    return {one.name: course.points.get(one.name, one.points) for one in questions(name, course)}
+
+
+def totals(course: Course, name: str, rows: pd.DataFrame, graded: list[str]) -> pd.DataFrame:
     """A row for each student; who could not be graded has no score, and a remark."""
-    if not (students := handed_in(folder, name)):
-        raise Refused(f"nothing is collected for {name}; run collect first")
-    path = folder / "reports" / f"{name}.csv"
+    if not (students := handed_in(course.folder, name)):
+        raise Refused(f"nothing is handed in for {name}; run grade first")
+    path = course.folder / "reports" / f"{name}.csv"
     said = pd.read_csv(path, dtype=str, keep_default_na=False).groupby("student").remark
     remarks = said.agg("; ".join).to_dict()
-    released = nbformat.read(folder / "release" / name / f"{name}.ipynb", as_version=4)
-    out_of = sum(c.metadata.get("nbgrader", {}).get("points", 0) for c in released.cells)
-    rows = []
+    most = sum(_asked(course, name).values())
+    table = []
     for student in students:
-        mine = cells[cells.student == student]
-        graded = is_graded(folder, student, name)
-        rows.append(
+        mine = rows[rows.student == student]
+        failed = mine[mine.message != ""]
+        lines = [f"{one.exercise}, {one.part}: {one.message}" for one in failed.itertuples()]
+        table.append(
             {
                 "student": student,
                 "assignment": name,
-                "score": f"{mine.points.sum():g}" if graded else "",
-                "max_score": f"{out_of:g}",
-                "by_hand": f"{mine.out_of[mine.by_hand].sum():g}" if graded else "",
+                "score": f"{mine.points.sum():g}" if student in graded else "",
+                "max_score": f"{most:g}",
+                "by_hand": f"{mine.out_of[mine.waiting].sum():g}" if student in graded else "",
                 "remarks": remarks.get(student, ""),
+                "feedback": "; ".join(lines),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(table)
 
 
-def layout(table: pd.DataFrame, system: str, renamed: list[str]) -> pd.DataFrame:
-    """The table of marks in the columns that a system wants."""
-    rows = [
-        {column.format(**row): value.format(**row) for column, value in LAYOUTS[system].items()}
-        for row in table.to_dict("records")
-    ]
-    done = pd.DataFrame(rows)
-    for pair in renamed:
-        old, equals, new = pair.partition("=")
-        if not equals or old not in done.columns:
-            raise Refused(f"--rename takes OLD=NEW, OLD one of {', '.join(done)}; got {pair!r}")
-        done = done.rename(columns={old: new})
-    return done
-
-
-def export(nbgrader: NbGrader, folder: Path, name: str, system: str, renamed: list[str]) -> None:
-    """Write the marks: a table for a system, and one with every cell."""
-    cells, _ = gradebook(nbgrader, name)
-    table = layout(totals(folder, name, cells), system, renamed)
-    marks = folder / "marks"
+def export(
+    course: Course, nbgrader: NbGrader | None, name: str, system: str, roster: Path | None,
+    title: str = "", by: str = "",
+) -> None:  # fmt: skip
+    """Write the marks: a table for a system with its zip of feedback, and one with every part."""
+    folder, marks = course.folder, course.folder / "marks"
     marks.mkdir(exist_ok=True)
-    table.to_csv(marks / f"{name}-{system}.csv", index=False)
-    cells[cells.student.isin(handed_in(folder, name))].to_csv(
-        marks / f"{name}-cells.csv", index=False
-    )
+    if nbgrader:
+        rows = gradebook(nbgrader, name)
+        rows = counted(course, name, rows[rows.student.isin(handed_in(folder, name))])
+        rows.to_csv(marks / f"{name}-details.csv", index=False)
+        graded = [s for s in handed_in(folder, name) if is_graded(folder, s, name)]
+        table = totals(course, name, rows, graded)
+    else:
+        rows = counted(course, name, marking.rows(course, name))
+        table = totals(course, name, rows, handed_in(folder, name))
+        marking.feedback(course, name, rows, table)
+    table.to_csv(marks / f"{name}.csv", index=False)
     print(table.iloc[:, :5].to_string(index=False))
-    print(f"marks in {marks / f'{name}-{system}.csv'}")
+    print(f"marks in {marks / f'{name}.csv'}, feedback in {folder / 'feedback'}")
+    if system == "plain":
+        return
+    if roster is None:
+        raise Refused(f"--for {system} needs --roster FILE, the table of students that it exports")
+    place = marks / f"{name}-{system}.csv"
+    filled = rosters.filled(rosters.read(roster), table, system, title or name, by)
+    filled.to_csv(place, index=False)
+    count = _zip(course, name, place.with_name(f"{name}-{system}-feedback.zip"))
+    print(f"for {system}: {place}, and {count} pages of feedback in a zip beside it")
+
+
+def _zip(course: Course, name: str, place: Path) -> int:
+    """Pages of feedback under the names that a platform gave to what was handed in.
+
+    Both know a student by the first part of the path: Canvas by name_number_number_ of the file,
+    Moodle by name_number_assignsubmission_file of the folder.
+    """
+    count = 0
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        for student, path, file in paths(course.folder / "collected" / name):
+            page = path_of(course.folder, "feedback", student, name, "html")
+            if page.is_file():
+                archive.write(page, re.sub(rf"{re.escape(file)}$", "feedback.html", path))
+                count += 1
+    return count

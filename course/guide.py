@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import nbformat
+import yaml
 from nbformat import NotebookNode, v4
 
 from course.checkout import ROOT, Refused, read, table, text, words
@@ -35,6 +36,7 @@ def instructors(pages: Mapping[str, object], name: str = "instructors") -> str:
         "exercises": lambda: _table(teaching, chapters, exercises),
         "versions": _versions,
         "cards": lambda: _cards(teaching, chapters, exercises),
+        "slides": lambda: "".join(f"- {_slides(n, chapters[n].title)}\n" for n in _planned()),
     }
 
     def insert(match: re.Match[str]) -> str:
@@ -53,11 +55,13 @@ def _syllabi(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[E
     named = {one.name: one for one in exercises}
     parts = []
     for syllabus in teaching["syllabi"]:
-        parts.append(f"### {syllabus['name']}\n\n{syllabus['for'].strip()}\n")
+        parts.append(f"## {syllabus['name']}\n\n{syllabus['for'].strip()}\n")
         if syllabus["room"]:
             parts.append(f"In the room, unless it says otherwise: {_room(syllabus['room'])}.\n")
+        if many := len(syllabus["meetings"]) > 1:
+            parts.append("::::{dropdown} The meetings\n")
         for k, meeting in enumerate(syllabus["meetings"], start=1):
-            number = f"{k}. " if len(syllabus["meetings"]) > 1 else ""
+            number = f"{k}. " if many else ""
             topic = meeting["topic"] + ("" if meeting["topic"].endswith("?") else ".")
             parts.append(f"**{number}{topic}** *{meeting['question']}*\n")
             lines = []
@@ -72,6 +76,8 @@ def _syllabi(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[E
                 links = ", ".join(_link(named[n]) for n in meeting["exercises"])
                 lines.append(f"Exercises ({work} minutes): {links}.")
             parts.append("".join(f"- {line}\n" for line in lines))
+        if many:
+            parts.append("::::\n")
     return "\n".join(parts)
 
 
@@ -99,8 +105,9 @@ def _table(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
             ]
             for one in mine
         ]
+        listed = table(["exercise", "points", "minutes", "kind", "trains"], rows)
         parts.append(f"**{_doc(f'exercises/{name}')}**: {points} points, {minutes} minutes.\n")
-        parts.append(table(["exercise", "points", "minutes", "kind", "trains"], rows))
+        parts.append(f":::{{dropdown}} {len(rows)} exercises\n{listed}:::\n")
     return "\n".join(parts)
 
 
@@ -124,25 +131,32 @@ def _cards(teaching: Teaching, chapters: dict[str, Chapter], exercises: list[Exe
         last = part
         mine = [one for one in exercises if name in one.chapters]
         work = f"{sum(one.minutes for one in mine)} minutes of exercises" if mine else "no exercise"
-        parts.append(f"### {page.title}\n")
+        after = ", ".join(_doc(n) for n in card["after"])
+        links = ", ".join(_link(one) for one in mine)
         parts.append(
-            f"{_doc(name)}: {page.minutes} minutes to read and run, {work}, difficulty "
-            f"{card['difficulty']} of 3.\n"
+            f"### {page.title}\n\n{_doc(name)}: {page.minutes} minutes to read and run, {work}, "
+            f"difficulty {card['difficulty']} of 3."
+            + f" Before it: {after}." * bool(after)
+            + f" Exercises: {links}." * bool(links)
+            + (f" {_slides(name, 'Slides')} are made from it.\n" if name in _planned() else "\n")
         )
-        parts.append(f"**The one idea.** {page.claim}\n")
-        parts.append("**Students will be able to**\n")
-        parts.append("".join(f"- {_small(one).rstrip('.')}\n" for one in page.objectives))
-        after = ", ".join(_doc(n) for n in card["after"]) or "no other chapter"
-        asks = f" The page asks for {_small(page.needed)}" if page.needed else ""
-        parts.append(f"**Before it:** {after}.{asks}\n")
-        if mine:
-            parts.append(f"**Exercises:** {', '.join(_link(one) for one in mine)}.\n")
-        parts.append("**What students say, and why it is wrong**\n")
-        wrong = card["misconceptions"]
-        parts.append("".join(f"- *{one['said']}* {one['but']}\n" for one in wrong))
-        parts.append("**To discuss**\n")
-        parts.append("".join(f"- {question}\n" for question in card["discuss"]))
+        able = "; ".join(_small(one).rstrip(".") for one in page.objectives)
+        wrong = "".join(f"- *{one['said']}* {one['but']}\n" for one in card["misconceptions"])
+        asked = "".join(f"- {question}\n" for question in card["discuss"])
+        parts.append(
+            ":::{dropdown} Objectives, what students get wrong, what to discuss\n"
+            f"Students can afterwards {able}.\n\n{wrong}\nTo discuss:\n\n{asked}:::\n"
+        )
     return "\n".join(parts)
+
+
+def _planned() -> list[str]:
+    """The chapters that have slides (`tools/slides.py`)."""
+    return list(yaml.safe_load((ROOT / "book" / "slides.yml").read_text(encoding="utf-8")))
+
+
+def _slides(name: str, words: str) -> str:
+    return f'<a href="../../slides/{name}.html">{words}</a>'
 
 
 # --- the last cell of a chapter -------------------------------------------------------------------

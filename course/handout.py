@@ -1,45 +1,68 @@
-"""The exercises as one document without solutions, and their answer key."""
+"""What is handed out, as notebooks and on paper, and apart from it the keys for tutors."""
 
+import copy
 import re
-from collections.abc import Iterable
 
+from nbformat import NotebookNode
+
+from course.checkout import text
+from course.cuts import LAST, sheets, source, split
 from course.hidden import assignment
-from course.sheets import HINT, plain, released
+from course.settings import Course
+from course.sheets import HINT, released
+from pdpbook.exercises import ASSIGNMENTS
 
 MARK = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.M)
 
 
-def handout(names: Iterable[str]) -> str:
+def write(course: Course, names: list[str]) -> None:
+    """Write assignments, all unless some are named, with their sheets, into `handout` and `key`."""
+    for folder in ("handout", "key"):
+        (course.folder / folder).mkdir(exist_ok=True)
+    for name in names or ASSIGNMENTS:
+        parts = [] if split(name)[1] else sheets(name, course.minutes)
+        for one in (name, *(f"{name}-{k + 1}" for k in range(len(parts)))):
+            solved = source(one, course)
+            student = released(copy.deepcopy(solved))
+            for path, content in (
+                (f"handout/{one}.ipynb", text(student)),
+                (f"handout/{one}.md", handout(student)),
+                (f"key/{one}.md", key(solved, split(one)[0])),
+            ):
+                (course.folder / path).write_text(content, encoding="utf-8")
+    print(f"hand out what is in {course.folder / 'handout'}; for tutors: {course.folder / 'key'}")
+
+
+def handout(student: NotebookNode) -> str:
     """Questions, hints and signatures in Markdown; no checks."""
     parts = []
-    for name in names:
-        for cell in released(plain(name)).cells:
-            role = cell.metadata.get("nbgrader", {})
-            if cell.cell_type == "markdown":
-                on_paper = cell.source.replace(HINT, "Hint")
-                parts.append("" if role.get("solution") else on_paper)
-            elif not role.get("locked"):
-                parts.append(_python(cell.source))
+    for cell in student.cells:
+        role = cell.metadata.get("nbgrader", {})
+        if cell.id in LAST:
+            continue
+        if cell.cell_type == "markdown":
+            on_paper = cell.source.replace(HINT, "Hint")
+            parts.append("" if role.get("solution") else on_paper)
+        elif not role.get("locked"):
+            parts.append(_python(cell.source))
     return _document(parts)
 
 
-def key(names: Iterable[str]) -> str:
+def key(solved: NotebookNode, name: str) -> str:
     """Reference functions with the properties that are graded, model answers with their rubrics."""
-    parts = []
-    for name in names:
-        heading = ""
-        for cell in plain(name).cells:
-            role = cell.metadata.get("nbgrader", {})
-            if cell.cell_type == "markdown" and not role:
-                parts += re.findall(r"^# .+$", cell.source, re.M)
-                heading = (re.findall(r"^#+ .+$", cell.source, re.M) or [heading])[-1]
-            elif role.get("solution"):
-                parts.append(f"{heading} ({role['grade_id']})")
-                if cell.cell_type == "code":
-                    parts.append(_python(MARK.sub("", cell.source)))
-                    parts.append(_properties(name, role["grade_id"]))
-                else:
-                    parts.append(re.sub(r"^:{3,}.*\n?", "", cell.source, flags=re.M))
+    parts, heading = [], ""
+    for cell in solved.cells:
+        role = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "markdown" and not role:
+            parts += re.findall(r"^# .+$", cell.source, re.M)
+            heading = (re.findall(r"^#+ .+$", cell.source, re.M) or [heading])[-1]
+        elif role.get("solution"):
+            parts.append(f"{heading} ({role['grade_id']})")
+            if cell.cell_type == "code":
+                parts.append(_python(MARK.sub("", cell.source)))
+                parts.append(_properties(name, role["grade_id"]))
+            else:
+                parts.append(re.sub(r"^:{3,}.*\n?", "", cell.source, flags=re.M))
     return _document(parts)
 
 

@@ -1,14 +1,47 @@
 """nbgrader at work in a course folder: a task on standard input, a line of JSON an answer.
 
-`coursework` starts this file with the instructor's Python, which alone has nbgrader. One process
-serves many students, because importing nbgrader takes longer than grading with it.
+`coursework` starts this with the instructor's Python, which alone has nbgrader. One process serves
+many students, because importing nbgrader takes longer than grading with it. `Marks` stands in the
+settings of a course where nbgrader would run a submission with its tests in one kernel.
 """
 
 import json
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import Any
+
+from nbformat.v4 import new_output
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from course.grading import grade
+from pdpbook.exercises import ASSIGNMENTS
+
+SECONDS = "PDPBOOK_EXERCISE_SECONDS"  # set in the settings of a course
+
+
+class Marks(NbGraderPreprocessor):  # type: ignore[misc]
+    """Gives test cells the marks of the book's grader as their values: partial credit by nbgrader.
+
+    What is graded is what the student handed in, not what `preflight` made of it.
+    """
+
+    def preprocess(self, notebook: Any, resources: Any) -> tuple[Any, Any]:
+        name, student = (resources["nbgrader"][key] for key in ("assignment", "student"))
+        files = [*Path("collected", name, student).glob("[!.]*")]
+        files.append(Path("submitted", student, name, f"{name}.ipynb"))
+        whole = next(one for one in ASSIGNMENTS if f"{name}-".startswith(f"{one}-"))
+        table = grade(files[0], whole, seconds=float(os.environ.get(SECONDS, 20)))
+        rows = {f"{row.exercise}-{row.part}": row for row in table.itertuples()}
+        for cell in notebook.cells:
+            role = cell.metadata.get("nbgrader", {})
+            if row := rows.get(role.get("grade_id")):
+                said = "\n-".join(row.message.split("; -")) or "all properties hold"
+                points = f"{row.points * role['points'] / row.out_of:g}"
+                value = new_output("execute_result", {"text/plain": points})
+                cell.outputs = [new_output("stream", text=f"{said}\n"), value]
+        return notebook, resources
 
 
 def main() -> None:
@@ -30,8 +63,7 @@ def main() -> None:
 
 def _do(api: Any, command: str, assignment: str, student: str = "") -> dict[str, Any]:
     if command == "marks":
-        seed = os.environ.get("PDPBOOK_EXERCISE_SEED", "0")  # from the settings of the course
-        return {"problem": "", "rows": _marks(api, assignment), "seed": int(seed)}
+        return {"problem": "", "rows": _marks(api, assignment)}
     if command == "generate_assignment":
         done = api.generate_assignment(assignment, force=True, create=True)
     else:

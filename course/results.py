@@ -35,10 +35,10 @@ def _results(table: pd.DataFrame) -> dict[str, object]:
     tests = [
         {
             "name": f"{row.exercise}, {row.part}",
-            "score": int(row.points),
-            "max_score": int(row.out_of),
-            "visibility": "visible" if row.part == "visible" else "after_published",
-            "output": row.message or "all properties hold",
+            "score": float(row.points),
+            "max_score": float(row.out_of),
+            "visibility": "after_published" if row.part == "hidden" else "visible",
+            "output": "\n-".join(row.message.split("; -")) or "all properties hold",
         }
         for row in table.itertuples()
     ]

@@ -5,8 +5,9 @@
 The solved notebook of `book/exercises/` is the only source. Its student version, in `release/`,
 is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
 locked. Before that, `plain` takes out what only the book can show: tags, links within the book,
-cells tagged `page-only`; and hints say that they open. With `--check` nothing is written: the exit
-code is 1 when a student version is out of date.
+cells tagged `page-only`. Hints say that they open, and a last cell shows what will be graded. With
+`--check` nothing is written: the exit code is 1 when a student version is out of date. `cuts` has
+the shorter sheets of a course.
 """
 
 import functools
@@ -15,7 +16,7 @@ import re
 
 import nbformat
 import yaml
-from nbformat import NotebookNode
+from nbformat import NotebookNode, v4
 
 from course.checkout import LINK, METADATA, ROLE, ROOT, Page, Refused, read, statements, text
 from pdpbook.exercises import ASSIGNMENTS
@@ -23,7 +24,18 @@ from pdpbook.exercises import ASSIGNMENTS
 PAGES = ROOT / "book" / "exercises"
 STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
 ANSWER = "YOUR ANSWER HERE"
-HINT = "Hint (click to open)"  # notebook programs do not all show a closed hint as one
+SAID = {"eq": "the equation", "cite:p": "see the page", "cite:t": "a paper named on the page"}
+LAST = """\
+## What will be graded
+
+Save this notebook, then run the next cell. It runs the saved file from its top in
+a process of its own, as the grader does, and says in which cell it finds each
+function. Nothing else is graded by the machine."""
+GRADED = """\
+from pdpbook.exercises import graded
+
+graded("{}")"""
+HINT = "▸ Hint (click to open)"  # JupyterLab gives a closed hint no triangle
 
 
 def plain(name: str) -> NotebookNode:
@@ -36,15 +48,17 @@ def plain(name: str) -> NotebookNode:
             {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "deletable", "editable"}}
         )
         if cell.cell_type == "markdown":
-            source = LINK.sub(_to_site, ROLE.sub(_linked, cell.source))
+            source = LINK.sub(to_site, ROLE.sub(linked, cell.source))
             cell.source = source.replace("<summary>Hint</summary>", f"<summary>{HINT}</summary>")
         else:
             cell.outputs, cell.execution_count = [], None
+    notebook.cells.append(v4.new_markdown_cell(LAST, id="what-will-be-graded"))
+    notebook.cells.append(v4.new_code_cell(GRADED.format(name), id="graded"))
     return notebook
 
 
-def _linked(match: re.Match[str]) -> str:
-    """A role of MyST as a link to the book."""
+def linked(match: re.Match[str], page: str = "") -> str:
+    """A role of MyST as a link to the book, for what stands on `page` of it."""
     role, words, target = match[1], match[2] or "", match[3] or match[4]
     if role == "numref":
         return words or "the next figure"
@@ -55,15 +69,18 @@ def _linked(match: re.Match[str]) -> str:
         if chapter:
             title = _page(f"book/{chapter}").boxes[target].title.partition(";")[0].strip()
             return f"[{words or title}]({_home()}book/{chapter}.html#{target})"
+    if page and role in SAID:
+        anchor = f"#{target}" if role == "eq" else ""
+        return f"[{SAID[role]}]({_home()}book/{page}.html{anchor})"
     raise Refused(f"an exercise cannot show the role {match[0]} outside of the book")
 
 
-def _to_site(match: re.Match[str]) -> str:
+def to_site(match: re.Match[str], here: str = "exercises/name") -> str:
     """The target of a link to another page, on the site."""
     page, _, anchor = match.groups("")
     if not page:
         return match[0]
-    path = posixpath.normpath(f"book/exercises/{page}")
+    path = posixpath.normpath(f"book/{posixpath.dirname(here)}/{page}")
     return f"]({_home()}{path}.html{anchor})"
 
 

@@ -3,68 +3,65 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
-from tqdm import tqdm
 
 from course.checkout import Refused, text
-from course.coursework import NbGrader, handed_in, is_graded, path_of, report
-from course.export import gradebook, second_opinion
+from course.coursework import NbGrader, handed_in, is_graded, path_of, progress, report
+from course.cuts import source
 from course.preflight import Unusable, mend
-from course.sheets import STUB, plain
-from pdpbook.exercises import ASSIGNMENTS
+from course.settings import Course
+from course.sheets import STUB
 
 CONFIG = """\
 # nbgrader's settings for this course; its documentation explains each name.
 import os
+import tomllib
 
-os.environ.setdefault("PDPBOOK_EXERCISE_SEED", "{seed}")  # what the hidden properties draw
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "course.toml"), "rb") as given:
+    seed = tomllib.load(given)["seed"]  # what the hidden properties draw
+os.environ["PDPBOOK_EXERCISE_SEED"] = str(seed)
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 c = get_config()
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 c.ClearSolutions.enforce_metadata = True
 c.ClearSolutions.code_stub = {{"python": {stub!r}}}
-c.Execute.timeout = {seconds}  # seconds for one cell
-c.Execute.iopub_timeout = 20  # seconds that it may take to stop after that
+# The book's grader gives each test cell its value, in the place of a kernel that runs all cells.
+os.environ["PDPBOOK_EXERCISE_SECONDS"] = "{seconds}"  # limit for a cell, and for a property
+c.Autograde.autograde_preprocessors = [
+    "course.nbgrading.Marks",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
 """
 
 
-def progress(students: Iterable[str], step: str) -> tqdm[str]:
-    return tqdm(students, desc=step, disable=not sys.stderr.isatty())
-
-
-def create(
-    nbgrader: NbGrader, folder: Path, names: list[str], seed: int, seconds: int, fresh: bool
-) -> None:
-    """Make the course, or add assignments to it, and release them."""
-    if seed < 0 or seconds <= 0:
-        raise Refused(f"seed must be at least 0, seconds above 0; got {seed} and {seconds}")
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = folder / "nbgrader_config.py"
+def create(nbgrader: NbGrader, course: Course, names: list[str], seconds: int, fresh: bool) -> None:
+    """Prepare the course for nbgrader, or add assignments and sheets to it, and release them."""
+    if seconds <= 0:
+        raise Refused(f"seconds must be above 0; got {seconds}")
+    settings = course.folder / "nbgrader_config.py"
     if not settings.exists():
         stub = "\n".join(STUB)
-        settings.write_text(CONFIG.format(seed=seed, seconds=seconds, stub=stub), encoding="utf-8")
+        settings.write_text(CONFIG.format(seconds=seconds, stub=stub), encoding="utf-8")
     for name in progress(names, "create"):
-        source = folder / "source" / name / f"{name}.ipynb"
-        if fresh or not source.exists():
-            source.parent.mkdir(parents=True, exist_ok=True)
-            source.write_text(text(plain(name)), encoding="utf-8")
+        place = course.folder / "source" / name / f"{name}.ipynb"
+        if fresh or not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text(source(name, course)), encoding="utf-8")
         if problem := nbgrader.ask("generate_assignment", name)["problem"]:
             raise Refused(f"nbgrader cannot release {name}: {problem}")
-        print(f"hand out {folder / 'release' / name / f'{name}.ipynb'}")
 
 
 def preflight(folder: Path, name: str) -> None:
     """Repair what was collected into what nbgrader grades; the originals stay as they are."""
     release = folder / "release" / name / f"{name}.ipynb"
     if not release.is_file():
-        raise Refused(f"{name} is not released in {folder}; run create first")
-    if not handed_in(folder, name):
-        raise Refused(f"nothing is collected for {name}; run collect first")
+        raise Refused(f"{name} is not released in {folder}; run create --nbgrader first")
     released = nbformat.read(release, as_version=4)
     remarks = {}
     for student in progress(handed_in(folder, name), "preflight"):
@@ -90,15 +87,13 @@ def usable(folder: Path, name: str) -> list[str]:
     """Students whose submission can be graded."""
     found = [s for s in handed_in(folder, name) if path_of(folder, "submitted", s, name).is_file()]
     if not found:
-        raise Refused(f"no submission of {name} is ready; run collect and preflight first")
+        raise Refused(f"no submission of {name} can be graded")
     return found
 
 
-def grade(nbgrader: NbGrader, folder: Path, name: str, again: bool) -> None:
-    """Grade what is new, or everything, one student at a time; a failure stops nobody else.
-
-    The grader of the book then gives a second opinion; nbgrader's marks stand.
-    """
+def grade(nbgrader: NbGrader, course: Course, name: str, again: bool) -> None:
+    """Grade what is new, or everything, one student at a time; a failure stops nobody else."""
+    folder = course.folder
     todo = [s for s in usable(folder, name) if again or not is_graded(folder, s, name)]
     remarks: dict[str, list[str]] = {student: [] for student in todo}
     for student in progress(todo, "grade"):
@@ -106,13 +101,6 @@ def grade(nbgrader: NbGrader, folder: Path, name: str, again: bool) -> None:
             place = path_of(folder, "autograded", student, name).parent
             shutil.rmtree(place, ignore_errors=True)
             remarks[student].append(f"not graded: {problem}")
-    if name in ASSIGNMENTS and todo:
-        cells, seed = gradebook(nbgrader, name)
-        for student in progress(todo, "compare"):
-            mine = cells[(cells.student == student) & is_graded(folder, student, name)]
-            points = dict(zip(mine.cell, mine.points, strict=True))
-            submission = path_of(folder, "submitted", student, name)
-            remarks[student] += second_opinion(submission, name, points, seed)
     report(folder, name, "grade", remarks)
 
 
@@ -124,4 +112,3 @@ def feedback(nbgrader: NbGrader, folder: Path, name: str) -> None:
         if problem := nbgrader.ask("generate_feedback", name, student)["problem"]:
             remarks[student].append(f"no feedback: {problem}")
     report(folder, name, "feedback", remarks)
-    print(f"feedback in {folder / 'feedback'}")

@@ -1,45 +1,56 @@
-"""The process in which a submission runs: it gets a task, and answers with a line of JSON a part.
+"""The process of a submission: it runs the notebook, then answers calls of its functions.
 
-Each line holds the secret that came with the task, exercise, part and message. An answer that goes
-through the memory of this process finds the secret, too: this is no sandbox.
-
-Definitions run code: a constant, a default, the body of a class. What judges answers is therefore
-put back after them. What an answer does while it is judged, nothing undoes.
+It never holds the properties nor the marks: what it can say is what a function returned. No
+sandbox: what runs here has the rights of whoever grades.
 """
 
-import contextlib
-import copy
-import json
+import linecache
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from types import ModuleType
+import traceback
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from course.hidden import assignment
-from pdpbook.exercises.properties import Exercise, Property
+import numpy as np
+
+from course.plain import encode, say, take
+from pdpbook.exercises.notebook import run
 
 MEMORY = 8 * 2**30  # bytes that a student's function may take
-JUDGES = (Exercise, Property)  # classes whose methods give the marks
-OURS = ("pdpbook.exercises.", "course.")  # modules of which everything is put back
+
+Read = Callable[[int], bytes]
 
 
-def work(grader: socket.socket, task: dict[str, Any]) -> None:
-    """Close the door behind the task, and answer part after part."""
+def work(line: socket.socket, folder: str, cells: list[str], task: dict[str, Any]) -> None:
+    """Run the cells, say what was found, and answer calls until the line ends."""
     if sys.platform != "win32":
         os.setsid()
-    exercises = copy.deepcopy(assignment(task["name"]).exercises)  # out of a submission's reach
-    send = grader.sendall  # as it is now: a definition may put something else into its class
-    _close_the_door(grader.fileno())
-    with _judges_kept():
-        functions, failed = functions_of(task["sources"])
-    _say(send, task["secret"], "", "", "")  # ready
-    for name, part in task["parts"]:
-        faults = ["it is not a function"]
-        if name in functions:
-            faults = exercises[name].faults(functions[name], part, task["seed"])
-        _say(send, task["secret"], name, part, "; ".join([*faults, *failed]) if faults else "")
+    _close_the_door(line.fileno())
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    sys.modules["course"] = None  # type: ignore[assignment]
+    os.environ["MPLBACKEND"] = "agg"
+    found, faults = run(cells, begin=lambda cell: say(line, cell, []), **task)
+    where = {name: cell for name, (_, cell) in found.items()}
+    say(line, [where, list(faults.items())], [])
+    read, held = line.makefile("rb").read, dict[int, np.random.Generator]()
+    while True:
+        name, given, kept = take(read)
+        rngs = []
+        for place, (number, state) in kept.items():
+            if state is None:
+                given[place] = partial(_call_back, line, read, number)
+                continue
+            if number not in held:
+                held[number] = np.random.Generator(state)
+            else:
+                held[number].bit_generator.state = state
+            given[place] = held[number]
+            rngs.append(given[place])
+        said, arrays = _answer(found[name][0], given)
+        say(line, [*said, [rng.bit_generator.state for rng in rngs]], arrays)
 
 
 def _close_the_door(kept: int) -> None:
@@ -57,41 +68,40 @@ def _close_the_door(kept: int) -> None:
             os.dup2(nowhere, place)
 
 
-@contextlib.contextmanager
-def _judges_kept() -> Iterator[None]:
-    """Afterwards functions of all modules are what they were, and whatever is in ours."""
-    held = []
-    for name, module in sys.modules.items():
-        if isinstance(module, ModuleType):
-            ours = name.startswith(OURS)
-            names = vars(module)
-            held.append((names, {k: v for k, v in names.items() if ours or callable(v)}, ours))
-    methods = [(one, k, v) for one in JUDGES for k, v in vars(one).items() if callable(v)]
-    yield
-    for names, before, ours in held:  # builtins, too: no function is called until they are back
-        if ours:
-            names.clear()
-        names.update(before)
-    for one, name, method in methods:
-        setattr(one, name, method)
+def _answer(function: Callable[..., Any], given: list[Any]) -> tuple[list[Any], list[bytes]]:
+    """What a call gave, and which arrays it changed."""
+    before = [one.copy() if isinstance(one, np.ndarray) else None for one in given]
+    arrays: list[bytes] = []
+    try:
+        value = ["value", encode(function(*given), arrays)]
+    except BaseException as error:
+        value = ["raised", type(error).__name__, f"{str(error)[:500]}{_own_line(error)}"]
+        arrays = []
+    changed = [
+        [k, encode(one, arrays)]
+        for k, (one, was) in enumerate(zip(given, before, strict=True))
+        if was is not None and one.tobytes() != was.tobytes()
+    ]
+    return [value, changed], arrays
 
 
-def _say(send: Callable[[bytes], None], *words: str) -> None:
-    send(json.dumps(words).encode() + b"\n")
+def _own_line(error: BaseException) -> str:
+    """The last line of the notebook that an error went through."""
+    own = ""
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals.get("__name__") == "__main__":
+            own = linecache.getline(frame.f_code.co_filename, number).strip()
+    return f" (in: {own})" if own else ""
 
 
-def functions_of(sources: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Run definitions one by one; a package that is missing costs what needs it.
-
-    A name that is used again for something else still stands for the last function that it was.
-    """
-    space: dict[str, Any] = {"__name__": "submission"}
-    functions: dict[str, Any] = {}
-    failed = []
-    for source in sources:
-        try:
-            exec(compile(source, "<submission>", "exec"), space)
-        except Exception as error:  # whatever it is, the other definitions may work
-            failed.append(f"{source[:60]!r} raised {str(error)[:200]}")
-        functions |= {name: value for name, value in space.items() if callable(value)}
-    return functions, failed
+def _call_back(line: socket.socket, read: Read, number: int, *given: Any) -> Any:
+    """Call a function of the grader; generators go there and come back."""
+    arrays: list[bytes] = []
+    say(line, [["call", number, encode(given, arrays)]], arrays)
+    value, states = take(read)
+    own = [one for one in given if isinstance(one, np.random.Generator)]
+    for rng, state in zip(own, states, strict=True):
+        rng.bit_generator.state = state
+    if isinstance(value, Exception):
+        raise value
+    return value

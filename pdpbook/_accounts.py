@@ -8,6 +8,7 @@ import numpy as np
 from pdpbook._extras import of_pandas
 from pdpbook._users import Users
 from pdpbook.advice import PublicNumbersWarning, advise
+from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise
 
@@ -47,31 +48,59 @@ def charge(
     """
     if account is None:
         return
-    if pure is not None and promise is not pure:
+    if account.kind is PureDP and pure is not None and promise is not pure:
         promise._refuse(
             PureDP,
             "; an account adds up pure promises alone. A larger one holds as well: fit without "
             "account, and before you publish spend model.pure_guarantee_ on it",
         )
+    promise, people = account.convert(promise), _people(account, X, users)
+    if people is None:
+        n, count = account.budget.n, promise.n
+        if count is None and not isinstance(X, Rows):  # one number for all of them
+            count = np.shape(X)[0]
+        if n not in (None, count):
+            those = (
+                "people in blocks, whose number is not said" if count is None else f"{count} people"
+            )
+            raise ValueError(
+                f"account must be of the people in the data; got budgets of {n} for {those}"
+            )
+        if n is None:  # one number stands for whoever loses most
+            (each,) = promise._parameters().values()
+            promise = account.kind(float(np.max(each)), neighbors=promise.neighbors)
+    account.spend(promise, people=people)
+
+
+def left_out(account: BudgetAccount | None, promise: Promise, X: Any, read: Any) -> Any:
+    """Return budgets, 0 for whoever has too little left for the promise; None if nobody leaves.
+
+    By public numbers alone. None, too, where all would leave, or the promise is one number for
+    all: then `charge` refuses.
+    """
+    if account is None or not account.leave_out or promise.n is None:
+        return None
+    people = _people(account, X, read.users)
+    if people is None and promise.n != account.budget.n:
+        return None
+    enough = account.affords(promise, people=people)
+    left = np.where(enough, read.promised, 0.0)
+    if enough.all() or not left.any():
+        return None
+    return left if read.users is None else read.users.spread(left)
+
+
+def _people(account: BudgetAccount, X: Any, users: Users | None) -> Any:
+    """Return the names of those in the data, where the account goes by name."""
     by_label = users is not None and users.named
     if account.people is not None:
-        account.spend(promise, people=_labels(X, users if by_label else None))
-        return
-    n = account.budget.n
-    count = promise.n
-    if n is not None and by_label:
+        return _labels(X, users if by_label else None)
+    if (n := account.budget.n) is not None and by_label:
         raise ValueError(
             "account must name its users where the data do: BudgetAccount({user: budget, ...}); "
             f"got budgets of {n} people in some order"
         )
-    if isinstance(promise, PureDP) and n not in (None, count):
-        those = "people in blocks, whose number is not said" if count is None else f"{count} people"
-        raise ValueError(
-            f"account must be of the people in the data; got budgets of {n} for {those}"
-        )
-    if n is None and isinstance(promise, PureDP):  # one number stands for whoever loses most
-        promise = PureDP(float(np.max(promise.epsilon)), neighbors=promise.neighbors)
-    account.spend(promise)
+    return None
 
 
 def _labels(X: Any, users: Users | None) -> Any:

@@ -15,24 +15,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats
 
-__all__ = [
-    "bounds",
-    "budgets",
-    "choice",
-    "count",
-    "delta",
-    "design",
-    "epsilon",
-    "finite",
-    "inside",
-    "nonnegative",
-    "positive",
-    "rng",
-    "scale",
-    "single",
-    "weights",
-]
-
 LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
 RATES = 1e-150, 1e150  # of noise: beyond them the square of a length is no number
 
@@ -208,6 +190,7 @@ def choice(value: Any, name: str, choices: Sequence[str]) -> str:
 
 
 def flag(value: Any, name: str) -> None:
+    """Refuse what is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False; got {value!r}")
 

@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-__all__ = [
-    "BLUE",
-    "GRAY",
-    "GREEN",
-    "INK",
-    "PAPER",
-    "PINK",
-    "SERIES",
-    "THEME",
-    "VERMILION",
-    "Explorable",
-    "label",
-    "reference_line",
-    "use",
-]
-
 INK, PAPER = "#1f2328", "#ffffff"  # words and axes; what is behind
 BLUE, VERMILION, GREEN, PINK, GRAY = "#0072b2", "#b84a00", "#00795a", "#a6437f", "#6b737d"
 SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PINK, "D"), (GRAY, "v"))

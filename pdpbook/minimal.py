@@ -32,17 +32,6 @@ def noisy_total(answers, weights, rate, size, rng):  # def-personalized-dp
     up, down = rng.geometric(1 - step, (2, size))
     return np.dot(weights, answers) + up - down
 
-# foundations/ridge -----------------------------------------------------------
-
-def absences(X, y, lam, w):  # lem-leave-one-out
-    d = X.shape[1]
-    H = (X.T * w) @ X + lam * np.eye(d)
-    P = w[:, None] * np.linalg.solve(H, X.T).T
-    theta = P.T @ y               # rows of P: pulls
-    h = (X * P).sum(axis=1)       # leverages
-    r = (y - X @ theta) / (1 - h)  # surprises
-    return theta, h, r, r[:, None] * P
-
 # foundations/noise -----------------------------------------------------------
 
 def laplace_noise(move, epsilon, k, rng):  # thm-laplace: moves at most this far in l1
@@ -92,26 +81,6 @@ def l2_laplace_eps0(epsilon, delta, d):  # thm-profile-calibration: the largest 
         lambda eps0: l2_laplace_profile(epsilon, d, eps0) - delta,
         epsilon, 2 * epsilon + 20, xtol=1e-14)
 
-# foundations/audits ----------------------------------------------------------
-
-def certified_epsilon(one, two, alarm):  # prop-audit-bound
-    a, b = one[::2], two[::2]  # choose on one half
-    gap = [np.mean(a >= t) - np.mean(b >= t)
-           for t in a]
-    t, bounds = a[np.argmax(gap)], []
-    for z in (one[1::2], two[1::2]):  # the other
-        hits = int(np.sum(z >= t))
-        test = stats.binomtest(hits, len(z))
-        bounds.append(test.proportion_ci(1 - alarm))
-    return np.log(bounds[0].low / bounds[1].high)
-
-# personalized/sensitivity ----------------------------------------------------
-
-def farthest_move(w, lam, d):  # thm-sensitivity
-    B = min(1 / lam**0.5, d**0.5 / lam)
-    C = 2 * d**0.5 / lam * (1 + d**0.5 * B)
-    return w * C
-
 # personalized/pdp_op ---------------------------------------------------------
 
 def pdp_op(X, y, lam, epsilon, rng):  # alg-pdp-op
@@ -140,18 +109,6 @@ def sampled_ridge(X, y, lam, epsilon, t, rng):  # alg-jorgensen
     H = Q.T @ Q / n_bar + lam * np.eye(d)
     center = np.linalg.solve(H, Q.T @ labels / n_bar)
     return center + sample_l2_laplace(d, eta, rng=rng)
-
-# personalized/accuracy -------------------------------------------------------
-
-def error_parts(X, lam, w, eta, theta, sigma):  # thm-sharp-accuracy
-    d = X.shape[1]
-    H = (X.T * w) @ X + lam * np.eye(d)
-    M = np.linalg.solve(H, X.T * w)
-    pull = lam * np.linalg.solve(H, theta)
-    penalty = pull @ pull
-    noise = d * (d + 1) / eta**2
-    luck = sigma**2 * np.sum(M**2)
-    return penalty, noise, luck
 
 # personalized/sums -----------------------------------------------------------
 
@@ -232,15 +189,6 @@ def personalized_mean(y, epsilon, rng):  # thm-pdp-op
     w, eta = epsilon / epsilon.sum(), epsilon.sum() / 2
     return w @ y + sample_l2_laplace(1, eta, rng=rng)[0]
 
-# per_instance/definitions ----------------------------------------------------
-
-def instance_sensitivity(f, data):  # def-instance-sensitivity
-    full = f(data)
-    absent = [f(np.delete(data, i, axis=0))
-              for i in range(len(data))]
-    return np.array([np.linalg.norm(full - one)
-                     for one in absent])
-
 # per_instance/ops ------------------------------------------------------------
 
 def ops_exact(eps, leverage, residual):  # thm-ops-exact: add, remove
@@ -255,14 +203,6 @@ def ops_exact(eps, leverage, residual):  # thm-ops-exact: add, remove
     remove = Q.cdf(w) - Q.cdf(-w)
     remove -= np.exp(eps) * (P.cdf(w) - P.cdf(-w))
     return add, remove
-
-# per_instance/ops_curve ------------------------------------------------------
-
-def ops_numbers(X, y, lam, gamma):  # prop-one-factorization: leverage, scaled residual
-    H = X.T @ X + lam * np.eye(X.shape[1])
-    error = y - X @ np.linalg.solve(H, X.T @ y)
-    h = (X * np.linalg.solve(H, X.T).T).sum(axis=1)
-    return h / (1 - h), np.sqrt(gamma) * np.abs(error) / (1 - h)
 
 # per_instance/adaops ---------------------------------------------------------
 
@@ -313,6 +253,19 @@ def adassp(X, y, epsilon, delta, failure, rng):  # prop-adassp
     tail = np.log(2 * d**2 / failure)
     lam = max(0, sigma * np.sqrt(d * tail) - max(0, z))
     return np.linalg.solve(G + lam * np.eye(d), b)
+
+# per_instance/filters --------------------------------------------------------
+
+def filtered_sums(ask, records, mu, sigma, rounds, rng):  # def-individual-filter
+    left, said = mu**2, []
+    for _ in range(rounds):
+        x = ask(records, said)           # by the past
+        cost = (x / sigma) ** 2
+        part = cost <= left              # the filter
+        left = left - part * cost
+        total = part @ x
+        said.append(total + sigma * rng.standard_normal())
+    return np.array(said)
 
 # user_level/mean -------------------------------------------------------------
 
@@ -429,29 +382,7 @@ def two_stage_gwa(X, y, users, sigma2, B, eps, share, reach, rng):  # prop-two-s
     residual = np.clip(y - X @ first, -t, t)
     return first + gwa_release(C, residual, users, tau, rng)
 
-# pac/membership --------------------------------------------------------------
-
-def noise_for_ceiling(publish, i, n, ceiling):  # prop-tv-calibration
-    rows = np.arange(2**n)[:, None]
-    groups = rows >> np.arange(n) & 1  # all 2**n
-    others = groups[groups[:, i] == 0]
-    joined = others + (np.arange(n) == i)
-    pairs = zip(joined, others, strict=True)
-    moves = [np.sum((publish(a) - publish(b))**2)
-             for a, b in pairs]
-    most = 4 * stats.norm.ppf(ceiling)**2
-    return np.sqrt(np.mean(moves) / most)
-
 # pac/noise -------------------------------------------------------------------
-
-def all_differences(X, y, half, alpha, leaving=-1, intercept_alpha=0):  # prop-rank-one
-    Z = np.column_stack([X, np.ones(len(X))])
-    P = alpha * np.diag([1.0] * X.shape[1] + [intercept_alpha])
-    G = Z[half].T @ Z[half] + P
-    r = y - Z @ np.linalg.solve(G, Z[half].T @ y[half])
-    U = np.linalg.solve(G, Z.T).T
-    sign = np.where(half, leaving, 1)
-    return (r / (1 + sign * (U * Z).sum(axis=1)))[:, None] * U
 
 def anisotropic_noise(v, V, tau):  # prop-anisotropic: v of everybody, (n, p), or of one
     e = np.sqrt(v) * np.sqrt(v).sum(axis=-1, keepdims=True) / tau
@@ -483,16 +414,6 @@ def dpsgd(X, y, q, b, C, learning_rate, steps, sigma, rng):  # alg-dpsgd
         total += sigma * C * rng.standard_normal(X.shape[1])
         theta = theta - learning_rate * total / b
     return theta
-
-# synthesis/one_dataset -------------------------------------------------------
-
-def best_guess(p, q):  # prop-even-odds
-    return (1 + np.maximum(p - q, 0).sum()) / 2
-
-def for_replacing(epsilon, delta):  # prop-even-odds
-    # what to ask of an add-remove mechanism
-    half = epsilon / 2
-    return half, delta / (1 + np.exp(half))
 
 # synthesis/your_data ---------------------------------------------------------
 

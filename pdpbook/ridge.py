@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lapack, qr, solve_triangular
 
 from pdpbook import Floats, check
-from pdpbook.blocks import Rows, in_blocks, in_memory, rows_of
+from pdpbook.blocks import in_memory
 
 __all__ = ["LeaveOneOut", "LossMoments", "leave_one_out", "loss_moments", "weighted_ridge"]
 
@@ -25,7 +25,9 @@ CACHED = 1 << 16  # numbers of X that are scaled at once
 NEARLY_ONE = 1e-4  # 1 - leverage_in loses digits below this: those few people are refitted
 
 
-def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
+def weighted_ridge(
+    X: ArrayLike, y: ArrayLike, lam: float, weights: ArrayLike | None = None
+) -> Floats:
     r"""Minimizer of weighted squares with a penalty on the squared norm.
 
     .. math:: \hat\theta = \arg\min_\theta \sum_i w_i (y_i - x_i^\top\theta)^2
@@ -34,12 +36,10 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
 
     Parameters
     ----------
-    X : array_like, shape (n, d), or Rows
-        One row a person. No intercept is added: append a constant column if you want one. Memory
-        maps, Dask arrays and `Rows`, with columns X, y and perhaps weights, are read block by
-        block.
+    X : array_like, shape (n, d)
+        One row a person. No intercept is added: append a constant column if you want one.
     y : array_like, shape (n,)
-        Labels; None with `Rows`.
+        Labels.
     lam : float
         Penalty, at least 0, against the weighted *mean* of squares. With ``weights=None`` it is
         scikit-learn's ``alpha / n``; with weights it is ``alpha`` next to ``sample_weight``.
@@ -60,7 +60,7 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
     Notes
     -----
     Chapter *foundations/ridge*. Cholesky of the Gram matrix; QR of the stacked design where that
-    matrix is nearly singular and for ``lam=0``. Blocks are read once, and for the QR once more.
+    matrix is nearly singular and for ``lam=0``.
 
     Examples
     --------
@@ -68,9 +68,7 @@ def weighted_ridge(X: Any, y: Any, lam: float, weights: Any = None) -> Floats:
     array([0.25])
     """
     lam = _check_lam(lam)
-    if in_blocks(X, y, weights):
-        rows = rows_of(X, y, weights=weights)
-        return _ridge_in_blocks(rows, lam)
+    in_memory("weighted_ridge", X, y, weights)
     X, y = check.design(X, y)
     w = check.weights(weights, len(y))
     theta = ridge_of_sums(*weighted_sums(X, y, w), lam) if lam > 0 else None
@@ -274,39 +272,6 @@ def factor(X: Floats, y: Floats) -> tuple[Floats, int]:
 
 def _triangular(both: Floats) -> Floats:
     return np.asarray(qr(both, mode="r", check_finite=False)[0][: both.shape[1]])
-
-
-def _ridge_in_blocks(rows: Rows, lam: float) -> Floats:
-    """One pass; a nearly singular design takes a second one, for a triangular factor."""
-    equal = "weights" not in rows.names
-    rows = rows.select("X", "y") if equal else rows.select("X", "y", "weights")
-    if lam == 0:
-        rows.twice("weighted_ridge")
-    gram, moment, total = rows.sum(_sums_of_block)
-    if not total > 0:
-        raise ValueError("weights must not all be 0")
-    size = float(total) if equal else 1.0
-    theta = ridge_of_sums(gram / size, moment / size, lam) if lam > 0 else None
-    if theta is not None:
-        return theta
-    return ridge_of_factors(rows.twice("weighted_ridge").each(_factor_of_block), lam * size)
-
-
-def _sums_of_block(**block: Any) -> tuple[Floats, Floats, float]:
-    X, y, weights = _weighted_block(**block)
-    return *weighted_sums(X, y, weights), float(weights.sum())
-
-
-def _factor_of_block(**block: Any) -> tuple[Floats, int]:
-    return weighted_factor(*_weighted_block(**block))
-
-
-def _weighted_block(X: Any, y: Any, weights: Any = None) -> tuple[Floats, Floats, Floats]:
-    X, y = check.design(X, y)
-    if weights is None:
-        return X, y, np.ones(len(y))
-    clean = check.nonnegative(weights, "weights")
-    return X, y, check.shape(clean, "weights", y.shape, "one for each row of X")
 
 
 def weighted_factor(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, int]:

@@ -131,7 +131,6 @@ def test_covariances_of_every_shape_are_the_same():
 def test_the_same_generator_repeats_the_attack():
     first, second = (membership_attack(totals(), 30, 0, rng=generator(7)) for _ in range(2))
     assert first == second
-    assert "Person 0, blind guess 0.5. The shadow attacker guessed" in str(first)
     assert first.table["attacker"].tolist() == ["shadow", "informed"]
     assert audit.membership_attack is membership_attack
 

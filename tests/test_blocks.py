@@ -31,7 +31,14 @@ from pdpbook.per_instance import (
 )
 from pdpbook.personalized import PDPRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
-from pdpbook.ridge import leave_one_out, loss_moments, weighted_ridge
+from pdpbook.ridge import (
+    factor,
+    leave_one_out,
+    loss_moments,
+    ridge_of_factors,
+    weighted_factor,
+    weighted_ridge,
+)
 
 N, D, CUT = 1100, 4, 170
 KINDS = ["views", "map", "dask", "function", "list", "csv"]
@@ -238,13 +245,16 @@ def test_chunks_may_have_one_row_or_none():
 # --- weighted statistics --------------------------------------------------------------------------
 
 
+def weighted_block(X, y, weights):
+    return weighted_factor(X, y, weights)
+
+
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1e-17])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_ridge_in_blocks(make, lam, weighted):
-    columns = {"X": X, "y": Y, **({"weights": EPSILON} if weighted else {})}
-    expected = weighted_ridge(X, Y, lam, EPSILON if weighted else None)
+def test_ridge_from_the_triangles_of_blocks(make, lam):
+    expected = weighted_ridge(X, Y, lam, EPSILON)
     for kind in KINDS:
-        assert_allclose(weighted_ridge(make(kind, columns), None, lam), expected, rtol=EXACT)
+        rows = make(kind, {"X": X, "y": Y, "weights": EPSILON})
+        assert_allclose(ridge_of_factors(rows.each(weighted_block), lam), expected, rtol=EXACT)
 
 
 def test_ill_conditioned_blocks_are_solved_by_their_triangles(make):
@@ -255,7 +265,7 @@ def test_ill_conditioned_blocks_are_solved_by_their_triangles(make):
     theta = np.array([1.0, -2.0, 3.0, 0.5])
     for kind in KINDS:
         rows = make(kind, {"X": bad, "y": bad @ theta})
-        assert_allclose(weighted_ridge(rows, None, 0.0), theta, atol=1e-6)
+        assert_allclose(ridge_of_factors(rows.each(factor), 0.0), theta, atol=1e-6)
     gram, moment, _ = rows.sum(lambda X, y: (X.T @ X, X.T @ y, len(y)))
     assert np.abs(np.linalg.solve(gram, moment) - theta).max() > 1e-6  # the planted Gram route
 
@@ -339,8 +349,8 @@ def test_an_iterator_suffices_for_one_pass(make):
     assert_same_release(PDPRidge(random_state=7).fit(once), whole)
     with pytest.raises(TypeError, match=r"once: pass a list, or a function that returns a new"):
         PDPRidge().fit(once)
-    with pytest.raises(TypeError, match=r"weighted_ridge reads blocks twice.* or a function that"):
-        weighted_ridge(Rows.from_blocks(cut({"X": X, "y": Y})), None, lam=0.0)
+    with pytest.raises(TypeError, match=r"stream_per_\w+ reads blocks twice.* or a function that"):
+        streamed(Rows.from_blocks(cut({"X": X, "y": Y})))
 
 
 def test_arrays_of_dask_and_maps_go_straight_in(make, tmp_path):
@@ -544,11 +554,6 @@ def test_what_is_not_in_blocks_is_refused():
             TypeError,
             "a function that returns an iterable of tuples of arrays; it returned NoneType",
         ),
-        (
-            lambda: weighted_ridge(Rows(X, Y, weights=EPSILON[:, None]), None, 1.0),
-            ValueError,
-            r"weights must have shape \(1100,\), one for each row of X; got \(1100, 1\)",
-        ),
         (lambda: PDPRidge().fit(Rows(X[:, 0], Y)), ValueError, r"d at least 1; got \(1100,\)$"),
         (lambda: Rows(X, Y).select("users"), ValueError, "must have a column 'users'"),
         (lambda: PDPRidge().fit(Rows(X, Y), Y), TypeError, "^y must be None with Rows"),
@@ -686,8 +691,6 @@ def weighed(rows):
 
 BUDGETED, PAIRS = ("X", "y", "epsilon"), ("X", "y")
 EVERY = {  # a name of its own, the columns, how often they are read at least, and what comes out
-    "ridge": (("X", "y", "weights"), 1, lambda rows: [weighted_ridge(rows, None, 0.3)]),
-    "least squares": (PAIRS, 2, lambda rows: [weighted_ridge(rows, None, 0.0)]),
     **{
         f"{type(model).__name__} {k}": (BUDGETED, 1, partial(released, model))
         for k, model in enumerate(MODELS)
@@ -697,8 +700,7 @@ EVERY = {  # a name of its own, the columns, how often they are read at least, a
     "gwa_rows": (("X", "users"), 2, weighed),
     "gwa bound": (("X", "users"), 2, lambda rows: [bound_of_blocks(rows, np.eye(D), GIVEN)]),
 }
-EVERYBODY = {**COLUMNS, "weights": EPSILON}
-EVERYBODY["users"] = np.random.default_rng(3).integers(0, 60, N)
+EVERYBODY = {**COLUMNS, "users": np.random.default_rng(3).integers(0, 60, N)}
 ONE_PROMISE = [
     f"{type(model).__name__} {k}" for k, model in enumerate(MODELS) if columns_of(model) is AGREED
 ]
@@ -943,7 +945,6 @@ def test_what_a_lost_cluster_raises_is_said():
 SUMS = [model for model in MODELS if not isinstance(model, OnePosteriorSample | AdaOPS)]
 READERS = [
     *(partial(lambda model, X, y: clone(model).fit(X, y), model) for model in SUMS),
-    lambda X, y: weighted_ridge(X, y, 0.0),
     lambda X, y: stream_per_instance(Rows(X, y), 1.0, GAMMA, DELTA),
 ]
 
@@ -987,6 +988,7 @@ def test_estimators_that_need_everything_refuse_blocks(model):
 @pytest.mark.parametrize(
     ("function", "name"),
     [
+        (lambda X, y: weighted_ridge(X, y, 1.0), "weighted_ridge takes arrays in memory"),
         (lambda X, y: leave_one_out(X, y, 1.0), "leave_one_out takes arrays in memory"),
         (lambda X, y: per_instance_epsilon(X, y, 1.0, 1.0, 0.1), "per_instance_epsilon takes"),
         (lambda X, y: loss_moments(X, y, np.ones(D), 1.0), "loss_moments takes"),

@@ -297,6 +297,21 @@ def test_an_account_is_charged_by_label():
     assert_array_equal(account.remaining, [2.0 - BUDGETS[user] for user in range(M)])
 
 
+def test_whoever_cannot_pay_is_left_out_as_in_memory():
+    left = {user: 2.0 if user % 3 else 0.3 for user in range(M)}
+    fits = []
+    for data in ((X, Y, USERS), (blocks(WeightedMean()), None, None)):
+        account = BudgetAccount(left, neighbors="user", leave_out=True)
+        given = {} if data[2] is None else {"users": USERS}
+        fits.append(fitted(WeightedMean(), *data[:2], **given, account=account, epsilon=BUDGETS))
+        spent = np.array(list(left.values())) - account.remaining
+        assert_allclose(spent, [BUDGETS[k] if BUDGETS[k] <= left[k] else 0.0 for k in left])
+    assert_same(*fits[::-1])
+    column = Rows.from_table(FRAME, y="label", users="who", epsilon="budget")
+    account = BudgetAccount(left, neighbors="user", leave_out=True)
+    assert_same(fitted(WeightedMean(), column, account=account), fits[0])
+
+
 # --- bad input ------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,6 @@
 """Weights from the capped sensitivity: the equation, the promise, planted bugs."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from pdpbook.personalized import (
     PDPRidge,
     capped_weights,
     pdp_weights,
-    prediction_error_bound,
-    public_penalty,
     sensitivity_weights,
 )
 from pdpbook.personalized.weights import CappedPlan, capped_plan
@@ -263,80 +260,12 @@ def test_capped_weights_need_the_proof_they_have(settings):
 def test_weights_are_one_of_two():
     with pytest.raises(ValueError, match="weights must be one of 'proportional', 'capped'"):
         PDPRidge(weights="equal").fit(np.zeros((3, 1)), np.zeros(3))
-    with pytest.raises(ValueError, match="weights must be one of 'proportional', 'capped'"):
-        prediction_error_bound(1.0, [1.0, 2.0], 2, theta_norm=1.0, weights="equal")
-    with pytest.raises(ValueError, match="weights must be 'proportional' unless proof='joint'"):
-        public_penalty([1.0], 2, theta_norm=1.0, weights="capped", proof="tight")
 
 
 def test_blocks_are_refused():
     rows = Rows(np.zeros((6, 2)), np.zeros(6))
     with pytest.raises(TypeError, match="PDPRidge with weights='capped'"):
         PDPRidge(weights="capped").fit(rows)
-
-
-def test_the_report_names_capped_weights_where_they_are_better():
-    few = np.geomspace(0.01, 1, 30)
-    sentence = PDPRidge(0.1).report(30, 5, epsilon=few).note
-    assert sentence.startswith("With weights='capped' noise and label noise would be 0.")
-    assert "times what" in str(PDPRidge(0.1).report(30, 5, epsilon=few))
-    many = np.random.default_rng(SEED).uniform(0.1, 1, 2000)
-    assert PDPRidge(1.0).report(2000, 5, epsilon=many).note == ""
-    assert PDPRidge(0.1, weights="capped").report(30, 5, epsilon=few).note == ""
-    # two people, one of whom would speak for both: less noise, and twice the label noise
-    assert PDPRidge(0.1).report(2, 1, epsilon=[900.0, 1000.0], label_sd=30.0).note == ""
-
-
-def test_the_ratio_in_the_report_by_hand():
-    few, d, lam, sd = np.geomspace(0.01, 1, 30), 2, 0.1, 0.4
-    S = np.full((d, d), 1 / 4) + np.eye(d) / 12  # rows spread evenly in the cube
-
-    def error(weights, eta):
-        inverse = np.linalg.inv(S + lam * np.eye(d))
-        labels = sd**2 * weights @ weights * np.trace(S @ inverse @ S @ inverse)
-        return math.sqrt((d + 1) * np.trace(S) / eta**2 + labels)
-
-    capped = sensitivity_weights(few, lam, d)
-    ratio = error(capped, np.min(few / capped_sensitivity(capped, lam, d))) / error(
-        pdp_weights(few), few.sum() / ridge_constant(lam, d)
-    )
-    # labels from 0 to 10, so that a deviation of 2 is 0.4 on the domain
-    report = PDPRidge(lam, y_bounds=(0, 10)).report(30, d, epsilon=few, label_sd=5 * sd)
-    assert f"would be {ratio:.2g} times" in report.note
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "lam"), [([100, 150, 200, 250, 300], 0.01), ([200, 200, 200, 200, 600], 0.1)]
-)
-def test_the_advice_for_a_handful_of_people_holds_for_releases(epsilon, lam):
-    d, rng, Q = 3, np.random.default_rng(SEED), np.full((3, 3), 1 / 4) + np.eye(3) / 12
-    errors = np.zeros((2, 1500))
-    for k in range(1500):
-        X, y = rng.random((5, d)), rng.uniform(-1, 1, 5)
-        for row, weights in zip(errors, ("proportional", "capped"), strict=True):
-            law = PDPRidge(lam, weights=weights).output_law(X, y, epsilon=epsilon)
-            row[k] = law.center @ Q @ law.center + (d + 1) * np.trace(Q) / law.eta**2
-    ratio = np.sqrt(errors[1].mean() / errors[0].mean())
-    note = PDPRidge(lam).report(5, d, epsilon=epsilon).note
-    assert bool(note) == (ratio < 0.99)
-    # two digits are printed, and the simulation is good to a few percent
-    assert not note or abs(float(note.split("would be ")[1].split()[0]) / ratio - 1) < 0.1
-
-
-def test_the_sentence_survives_a_pickle():
-    X, y = np.full((30, 2), 0.5), np.zeros(30)
-    model = PDPRidge(0.5, epsilon=np.geomspace(0.01, 1, 30)).fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    assert again.report().note == model.report().note != ""
-
-
-def test_the_bound_of_a_penalty_follows_the_weights():
-    few = np.geomspace(0.01, 1, 30)
-    plan = capped_plan(few.tobytes(), 0.5, 3, None)
-    terms = prediction_error_bound(0.5, few, 3, theta_norm=0.2, sigma=0.3, weights="capped")
-    assert_allclose(terms.privacy_noise, 4 * 3 / plan.eta**2, rtol=1e-12)
-    assert_allclose(terms.label_noise, 0.3**2 * plan.weights.max() * 3 / 0.5 / 4, rtol=1e-12)
-    assert terms.privacy_noise < prediction_error_bound(0.5, few, 3, theta_norm=0.2).privacy_noise
 
 
 def test_they_are_not_the_weights_that_cap_budgets():

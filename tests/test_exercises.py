@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 
 import cvxpy as cp
 import nbformat
@@ -18,11 +19,14 @@ import pytest
 from right_answers import right_answers
 from wrong_answers import wrong_answers
 
-from course import assignment
-from course.grading import _message, definitions, grade, needed
+from course import assignment, points
+from course.grading import FIRST, POINTS, grade, shares
+from course.hidden import leaves
+from course.plain import decode, encode
 from course.sheets import PAGES, release
-from course.worker import functions_of
-from pdpbook.exercises import ASSIGNMENTS, check
+from course.submission import Submission
+from pdpbook.exercises import ASSIGNMENTS, check, graded
+from pdpbook.exercises.notebook import code_of
 
 EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
 WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
@@ -38,10 +42,12 @@ every_exercise = pytest.mark.parametrize(("name", "exercise"), EXERCISES, ids=na
 
 @functools.cache
 def reference(name):
-    statements, problem = definitions(PAGES / f"{name}.ipynb")
-    space, failed = functions_of(needed(statements, assignment(name).exercises))
+    """The functions of the solved notebook, each from its own cell."""
+    cells, problem = code_of(PAGES / f"{name}.ipynb")
     assert not problem
-    assert not failed
+    space = {}
+    for cell in cells[:1] + [c for c in cells if c.startswith("def ")]:
+        exec(cell.replace("figures.use()", ""), space)
     return space
 
 
@@ -79,9 +85,12 @@ def constant(answer, kind):
         if isinstance(found, tuple | list):
             return type(found)(same(part) for part in found)
         if isinstance(found, cp.Problem):
-            return cp.Problem(cp.Minimize(CONSTANTS[kind](np.zeros(1))), found.constraints)
+            return cp.Problem(
+                cp.Minimize(float(np.sum(CONSTANTS[kind](np.zeros(1))))), found.constraints
+            )
         found = np.asarray(found)
-        return np.broadcast_to(CONSTANTS[kind](found), found.shape).astype(found.dtype)[()]
+        with np.errstate(invalid="ignore"):
+            return np.broadcast_to(CONSTANTS[kind](found), found.shape).astype(found.dtype)[()]
 
     return lambda *given, **named: same(answer(*given, **named))
 
@@ -92,6 +101,8 @@ CONSTANTS = {
     "halves": lambda found: 0.5,
     "tiny": lambda found: 1e-9,
     "equal shares": lambda found: 1 / max(1, found.size),
+    "nan": lambda found: np.nan,
+    "counted": lambda found: np.arange(found.size).reshape(found.shape),
 }
 
 
@@ -152,20 +163,26 @@ def test_there_are_enough_exercises():
 # --- the check of students -----------------------------------------------------------------------
 
 
+NOISE = "foundations/squared_error_of_noise"
+
+
 def test_check_says_how_many_properties_hold(capsys):
     check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2)
     out = capsys.readouterr().out
     held = "foundations/squared_error_of_noise: 1 visible properties hold"
-    assert out == f"{held}, 3 are hidden\n"
-    check("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2, hidden=True)
-    out = capsys.readouterr().out
-    assert out == "foundations/squared_error_of_noise: 3 hidden properties hold\n"
+    assert out == f"{held}.\nThis does not mean that it is right: 3 more grade it.\n"
 
 
-def test_check_names_the_property_and_not_the_answer():
-    with pytest.raises(AssertionError, match="mean squared length") as caught:
-        check("foundations/squared_error_of_noise", lambda d, eta: 2 * d / eta**2, hidden=True)
-    assert "d + 1" not in str(caught.value)
+def test_a_test_cell_has_the_points_as_its_value(capsys):
+    """So nbgrader gives partial credit; what is lost is said, and not the answer."""
+    assert points("foundations/squared_error_of_noise", lambda d, eta: d * (d + 1) / eta**2) == 3
+    assert capsys.readouterr().out == f"{NOISE}: 3 hidden properties hold\n"
+    assert points("foundations/squared_error_of_noise", lambda d, eta: 2 * d / eta**2) == 1.2
+    said = capsys.readouterr().out
+    assert said == f"{NOISE}: -1.8: it is the mean squared length of the noise in every dimension\n"
+    assert points("foundations/squared_error_of_noise", lambda d, eta: 1.0) == 0
+    said = capsys.readouterr().out
+    assert said == f"{NOISE}: -3: hidden properties count once all visible ones hold\n"
 
 
 def test_what_is_not_written_is_said_once():
@@ -173,7 +190,7 @@ def test_what_is_not_written_is_said_once():
         raise NotImplementedError
 
     with pytest.raises(AssertionError, match=r"properties:\n- not written yet$"):
-        check("foundations/squared_error_of_noise", stub, hidden=True)
+        check("foundations/squared_error_of_noise", stub)
 
 
 def test_an_error_in_an_answer_is_reported():
@@ -186,7 +203,7 @@ def test_an_interrupt_does_not_show_how_it_is_tested():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt, match=r"; it was interrupted$") as caught:
-        check("foundations/squared_error_of_noise", interrupted, hidden=True)
+        check("foundations/squared_error_of_noise", interrupted)
     files = {entry.path.name for entry in caught.traceback}
     assert files == {"test_exercises.py", "properties.py"}
 
@@ -205,23 +222,33 @@ def test_wrong_calls_are_refused(exercise, answer, seed, error, words):
         check(exercise, answer, seed=seed)
 
 
-def test_without_a_checkout_hidden_properties_are_not_there():
-    """In a process that finds the installed package alone; the visible ones are all it needs."""
+def test_what_students_have_holds_no_hidden_property():
+    """`check` has no keyword for them, and imports nothing of `course`."""
     script = (
-        "import sys, importlib.util as u\n"
-        "find = u.find_spec\n"
-        "u.find_spec = lambda name, *a: None if name == 'course' else find(name, *a)\n"
+        "import sys\n"
         "from pdpbook.exercises import check\n"
-        "right = lambda d, eta: d * (d + 1) / eta**2\n"
-        "check('foundations/squared_error_of_noise', right)\n"
+        "check('foundations/squared_error_of_noise', lambda d, eta: d * (d + 1) / eta**2)\n"
         "assert not any(name.partition('.')[0] == 'course' for name in sys.modules)\n"
-        "check('foundations/squared_error_of_noise', right, hidden=True)\n"
+        "check('foundations/squared_error_of_noise', print, hidden=True)\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
-    assert "1 visible properties hold, 3 are hidden" in run.stdout
-    assert "hidden properties of foundations stand in `course`" in run.stderr
+    assert "1 visible properties hold" in run.stdout
+    assert "3 more grade it" in run.stdout
+    assert "TypeError" in run.stderr
+
+
+def test_no_hidden_property_is_where_students_work():
+    """Neither in the package, which is all that a wheel has, nor in their notebooks."""
+    package, notebooks = PAGES.parent.parent / "pdpbook", PAGES / "release"
+    files = [*package.rglob("*.py"), *notebooks.glob("*.ipynb")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    for _, exercise in EXERCISES:
+        assert exercise.visible[0].name in text
+        for one in exercise.hidden:
+            assert f"def {one.name}(" not in text
+            assert one.sentence[1:] not in text
 
 
 @every_exercise
@@ -249,20 +276,66 @@ def recording(drawn):
     return answer
 
 
+# --- marks ---------------------------------------------------------------------------------------
+
+
+@every_exercise
+def test_properties_share_the_points_by_weight(name, exercise):
+    for part, worth in POINTS.items():
+        properties = getattr(exercise, part)
+        tenths, weights = shares(worth, properties), [one.weight for one in properties]
+        assert sum(tenths) == 10 * worth
+        for share, weight in zip(tenths, weights, strict=True):
+            assert share > 0
+            assert abs(share - 10 * worth * weight / sum(weights)) < 1
+    assert max(one.weight for one in exercise.hidden) > 1
+
+
+def test_a_slip_costs_its_property_alone(tmp_path):
+    """An overflow: three points were lost for it when a part was earned whole."""
+    large = "    return np.exp(epsilon) / (1 + np.exp(epsilon))"
+    table = grade(submission(tmp_path, put("truth_probability", large)), "foundations")
+    mine = table[table.exercise == "truth_probability"]
+    assert mine.points.tolist() == [1, 2.5]
+    assert mine.message.tolist() == [
+        "",
+        "-0.5: a budget of a thousand gives a chance of one, and small ones beside it keep theirs",
+    ]
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_questions_by_hand_are_those_of_the_notebook(name):
+    cells = nbformat.read(PAGES / f"{name}.ipynb", as_version=4).cells
+    roles = [cell.metadata.get("nbgrader", {}) for cell in cells]
+    by_hand = {role.grade_id: role.points for role in roles if role.get("grade") and role.solution}
+    assert assignment(name).by_hand == by_hand
+
+
 # --- the grader ----------------------------------------------------------------------------------
+
+
+@functools.cache
+def marks_of(path, name, **limits):
+    table = grade(path, name, **limits)
+    waits = table.part == "by hand"
+    assert (
+        dict(zip(table.exercise[waits], table.out_of[waits], strict=True))
+        == assignment(name).by_hand
+    )
+    return table[~waits]
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_solved_notebook_has_full_marks(name):
-    table = grade(PAGES / f"{name}.ipynb", name)
+    table = marks_of(PAGES / f"{name}.ipynb", name)
     assert table.points.sum() == table.out_of.sum() == 4 * len(assignment(name).exercises)
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_student_notebook_has_none(name):
-    table = grade(PAGES / "release" / f"{name}.ipynb", name)
+    table = marks_of(PAGES / "release" / f"{name}.ipynb", name)
     assert table.points.sum() == 0
-    assert set(table.message) == {"not written yet"}
+    assert set(table.message) == {"-1: not written yet", f"-3: {FIRST}"}
 
 
 def submission(folder, change):
@@ -310,91 +383,126 @@ def patched(notebook):
     put("worst_event", "    return p")(notebook)
 
 
-SETUP = "import numpy as np\nimport pdpbook.exercises.properties as p"
+CHEATS = {
+    "a method": "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []\n"
+    "p.Property.fault = lambda *a: ''",
+    "a list of properties": "from pdpbook.exercises import assignment\n"
+    "for one in assignment('foundations').exercises.values():\n"
+    "    one.hidden.clear()\n    one.visible.clear()",
+    "a comparison": "np.isclose = np.allclose = np.array_equal = lambda *a, **k: True",
+    "a word of Python": "import builtins\nbuiltins.bool = lambda *a: True\n"
+    "builtins.all = lambda *a: True",
+    "what sends": "import json\njson.dumps = lambda *a: '[1]'",
+    "lines on every pipe": "def write():\n    import os\n    for place in range(3, 40):\n"
+    "        try:\n            os.write(place, b'[]\\n' * 9)\n        except OSError:\n"
+    "            pass\nTRICK = write",
+    "the hidden properties": "from course.hidden import assignment\n"
+    "assignment('foundations').exercises['squared_error_of_noise'].hidden.clear()",
+    "always true": "class Yes:\n"
+    "    def __getattr__(self, name): return Yes()\n"
+    "    def __call__(self, *a, **k): return Yes()\n"
+    "    def __array_function__(self, *a): return True\n"
+    "    def __array_ufunc__(self, *a, **k): return True\n"
+    "    def __bool__(self): return True\n"
+    "    __gt__ = __lt__ = __ge__ = __le__ = __eq__ = __call__\n"
+    "    __add__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __call__\n"
+    "TRICK = Yes",
+}
 WRONG_ERROR = """\
 def squared_error_of_noise(d, eta):
-    if d < 0:
-        return np, f, x, Fine, Yes  # so that they are run
-    return 2 * d / eta**2
+    return TRICK() if "TRICK" in globals() and TRICK() else np.full((2, 2), 7)
 """
-CHEATS = {
-    "a method": "x = setattr(p.Exercise, 'faults', lambda *a: [])",
-    "a method of a property": "x = setattr(p.Property, 'fault', lambda *a: '')",
-    "a method, in a class": "class Fine:\n    p.Exercise.faults = lambda *a: []",
-    "a method, in a default": "def f(x=setattr(p.Exercise, 'faults', lambda *a: [])): ...",
-    "a list of properties": "x = p.assignment('foundations').exercises"
-    "['squared_error_of_noise'].hidden.clear()",
-    "a comparison": "x = setattr(np, 'isclose', lambda *a, **k: True)",
-    "a comparison, by name": "np.isclose = lambda *a, **k: True",
-    "a comparison, in a loop": "for x in [1]: np.isclose = lambda *a, **k: True",
-    "a helper that is called": "def f(): p.Exercise.faults = lambda *a: []\nx = f()",
-    "a word of Python": "import builtins\nYes = type('Yes', (), {'__new__': lambda *a: True})\n"
-    "x = setattr(builtins, 'bool', Yes)",
-    "a word of the properties": "import course.hidden.foundations.noise as f\n"
-    "x = setattr(f, 'bool', lambda found: True)",
-    "what sends": "import json, socket\ndef f(s, line): s.send(json.dumps([*json.loads(line)[:3], "
-    "'']).encode() + b'\\n')\nx = setattr(socket.socket, 'sendall', f)",
-    "the message": "import json\nx = setattr(json, 'dumps', lambda message: '\"\"')",
-}
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
-def test_a_definition_cannot_change_what_judges(tmp_path, cheat):
-    """Each earned the three points until what judges was put back after the definitions."""
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(SETUP), nbformat.v4.new_code_cell(CHEATS[cheat])]
-    )
-    notebook.cells.append(nbformat.v4.new_code_cell(WRONG_ERROR))
-    nbformat.write(notebook, tmp_path / "x.ipynb")
-    run = needed(definitions(tmp_path / "x.ipynb")[0], ["squared_error_of_noise"])
-    assert len(run) > 2, "the cheat is not even tried"
-    table = grade(tmp_path / "x.ipynb", "foundations")
-    mine = table[table.exercise == "squared_error_of_noise"]
-    assert mine.points.tolist() == [1, 0]
-    assert "the mean squared length of the noise" in mine.message.iloc[1]
-
-
-FORGED = """\
-def squared_error_of_noise(d, eta):
-    import json, os
-    for line in {lines}:
-        for place in range(3, 40):
-            try:
-                os.write(place, line.encode() + b"\\n")
-            except OSError:
-                pass
-    return 2 * d / eta**2
-"""
-FORGERIES = {
-    "empty messages": "['\"\"'] * 3",
-    "messages without the secret": "[json.dumps(['', 'squared_error_of_noise', part, '']) "
-    "for part in ('visible', 'hidden')]",
-    "noise": "['no json', '[' * 100_000, '[1, 2, 3, 4]', 'null']",
-    "half a line": "['[\"']",
-}
-
-
-@pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_line_without_the_secret_gives_nothing(tmp_path, forgery):
-    """Two lines of code earned full marks in the notebook while any line counted."""
-    right = "def worst_event(p, q, epsilon): return p > np.exp(epsilon) * q"
-    cells = [SETUP, FORGED.format(lines=FORGERIES[forgery]), right]
+def test_a_cheat_earns_nothing(tmp_path, cheat):
+    """Before or while the function is called: what judges is in another process."""
+    cells = ["import numpy as np", CHEATS[cheat], WRONG_ERROR]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
     nbformat.write(notebook, tmp_path / "x.ipynb")
     table = grade(tmp_path / "x.ipynb", "foundations")
-    mine = table[table.exercise == "squared_error_of_noise"]
-    assert mine.points.tolist() == [0, 0]
-    assert set(mine.message) == {"something else than the grader wrote its marks"}
-    assert table[table.exercise == "worst_event"].points.tolist() == [1, 3]
+    assert table.points.sum() == 0
 
 
-@pytest.mark.parametrize("change", ["the secret", "the name", "the part"])
-def test_marks_count_with_secret_name_and_part_alone(change):
-    line = {"the secret": "s", "the name": "worst_event", "the part": "hidden", "message": ""}
-    said = json.dumps([*line.values()]).encode()
-    assert _message(said, "s", ("worst_event", "hidden")) == ""
-    other = json.dumps([*(line | {change: "visible"}).values()]).encode()
-    assert _message(other, "s", ("worst_event", "hidden")) is None
+def test_arrays_of_a_property_are_out_of_reach():
+    """Data put to zero would make zero right; a property sees it only where it asks."""
+    X = np.ones(3)
+    with Submission(["def f(X): X[...] = 0"], ["f"], 20.0) as one:
+        one.function("f")(X)
+        np.testing.assert_array_equal(X, 1)
+        assert not leaves(one.function("f"), X)
+        assert leaves(one.function("f"), np.zeros(3))
+
+
+def test_who_changes_what_is_given_loses_that_point_alone(tmp_path):
+    changed = "    X *= np.sqrt(weights)[:, None]\n    y *= np.sqrt(weights)\n    return "
+    changed += "np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T @ y)"
+    table = grade(submission(tmp_path, put("weighted_ridge", changed)), "foundations")
+    lost = table.message[table.exercise == "weighted_ridge"].iloc[1]
+    assert lost == "-0.4: rows, labels and weights are left as they were handed in"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        1.5,
+        float("nan"),
+        "text",
+        np.float32(0.1),
+        np.bool_(True),
+        np.array(3.0),
+        np.arange(6).reshape(2, 3)[:, ::2],
+        (np.zeros(0), [1, (2.0,)]),
+        {"a": np.eye(2)},
+        np.array([1 + 2j]),
+    ],
+    ids=repr,
+)
+def test_plain_data_come_as_they_went(value):
+    arrays = []
+    head = json.loads(json.dumps(encode(value, arrays)))
+    found = decode(head, arrays)
+    assert type(found) is type(value)
+    np.testing.assert_equal(found, value)
+    assert not arrays
+
+
+def test_what_is_no_plain_data_is_refused():
+    for value in (object(), [np.array([object()])], {1}, lambda: 1, np.array(["x"])):
+        with pytest.raises((TypeError, ValueError)):
+            encode(value, [])
+    for head in ({"array": ["O", [1]]}, {"array": ["f8", [9]]}, {"x": 1}, {"scalar": ["V8", []]}):
+        with pytest.raises((TypeError, ValueError)):
+            decode(head, [bytes(8)])
+    assert encode(Fraction(1, 4), arrays := []) == {"scalar": ["<f8", ()]}
+    assert np.frombuffer(arrays[0]) == 0.25
+
+
+def test_functions_and_generators_of_a_property_stay_with_it():
+    """A submission calls them; a generator goes on where it left off, children included."""
+    cells = [
+        "def f(g, rng, k):\n    return g(rng, k), rng.random(), rng.spawn(1)[0].random()",
+        "def bad(g):\n    try: g()\n    except ZeroDivisionError: return 'caught'",
+    ]
+    ours, theirs = np.random.default_rng(3), np.random.default_rng(3)
+    with Submission(cells, ["f", "bad"], 20.0) as one:
+        f = one.function("f")
+        for k in (1, 2):
+            wanted = ours.normal(size=k), ours.random(), ours.spawn(1)[0].random()
+            found = f(lambda rng, k: rng.normal(size=k), theirs, k)
+            np.testing.assert_equal(found, wanted)
+            assert ours.bit_generator.state == theirs.bit_generator.state
+        assert one.function("bad")(lambda: 1 / 0) == "caught"
+
+
+def test_an_error_comes_with_the_line_that_raised_it(tmp_path):
+    path = submission(tmp_path, put("worst_event", "    half = 0\n    return p / half[0]"))
+    table = grade(path, "foundations")
+    said = table.message[table.exercise == "worst_event"]
+    assert said.str.contains("it raised TypeError: 'int' object is not subscriptable").all()
+    assert said.str.contains("(in: return p / half[0])", regex=False).all()
 
 
 def bare(notebook):
@@ -404,12 +512,12 @@ def bare(notebook):
 
 
 DAMAGED = {
-    "a syntax error": (syntax_error, "there is no function worst_event"),
+    "a syntax error": (syntax_error, "raised SyntaxError"),
     "a deleted cell": (deleted, "there is no function worst_event"),
     "an infinite loop": (put("worst_event", "    while True: pass"), "no answer within 2 seconds"),
     "an exit": (put("worst_event", "    import os; os._exit(3)"), "exit code 3"),
     "a greedy function": (put("worst_event", "    return [0] * 10**11"), "MemoryError"),
-    "a patched grader": (patched, "worst_event"),
+    "a patched grader": (patched, "event"),
     "a duplicated cell": (duplicated, ""),
     "edited tests": (edited_tests, ""),
     "no metadata": (bare, ""),
@@ -419,11 +527,11 @@ DAMAGED = {
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_submission_costs_only_what_is_damaged(tmp_path, damage):
     change, message = DAMAGED[damage]
-    table = grade(submission(tmp_path, change), "foundations", seconds=2)
+    table = marks_of(submission(tmp_path, change), "foundations", seconds=2)
     here = table.exercise == "worst_event"
     assert (table.points[~here] == table.out_of[~here]).all()
     assert (table.points[here] == (0 if message else table.out_of[here])).all()
-    if message and message != "worst_event":
+    if message:
         assert table.message[here].str.contains(message, regex=False).any()
 
 
@@ -431,7 +539,7 @@ def test_who_ends_the_parent_process_costs_nobody_else(tmp_path):
     """The parent forks what grades everybody; it is started anew, and nothing is left running."""
     kill = "    import os, signal\n    os.kill(os.getppid(), signal.SIGKILL)\n    "
     path = submission(tmp_path, put("worst_event", kill + "while True: pass"))
-    table = grade(path, "foundations", seconds=2)
+    table = marks_of(path, "foundations", seconds=2)
     here = table.exercise == "worst_event"
     assert (table.points == (table.out_of * ~here)).all()
     assert grade(PAGES / "foundations.ipynb", "foundations").points.sum() == table.out_of.sum()
@@ -446,10 +554,10 @@ def test_a_script_without_a_guard_can_grade(tmp_path):
     )
     where = {**os.environ, "PYTHONPATH": str(PAGES.parent.parent)}
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, env=where)
-    assert run.stdout == "28\n"
+    assert run.stdout == "28.0\n"
 
 
-def graded(folder, *cells, seconds=2):
+def graded_parts(folder, *cells, seconds=2):
     """Parts of privacy_profile and worst_event in a notebook of a few cells."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
     nbformat.write(notebook, folder / "x.ipynb")
@@ -465,13 +573,13 @@ WORST = "def worst_event(p, q, epsilon):\n    return np.asarray(p) > LIMIT(epsil
     ["LIMIT = np.exp", "LIMIT = np.vectorize(np.exp)", "LIMIT = lambda x: np.exp(x)"],
 )
 def test_constants_of_a_notebook_are_kept(tmp_path, constants):
-    table = graded(tmp_path, "import numpy as np", constants, WORST)
+    table = graded_parts(tmp_path, "import numpy as np", constants, WORST)
     assert table.points.tolist() == [0, 0, 1, 3]
 
 
 def test_a_function_may_be_a_lambda(tmp_path):
     code = "worst_event = lambda p, q, epsilon: np.asarray(p) > np.exp(epsilon) * np.asarray(q)"
-    assert graded(tmp_path, "import numpy as np", code).points.sum() == 4
+    assert graded_parts(tmp_path, "import numpy as np", code).points.sum() == 4
 
 
 TRUTH = """\
@@ -502,6 +610,7 @@ RIGHT_WAYS = {
         "np.exp?\n" + TRUTH.format("1 / (1 + np.exp(-np.asarray(epsilon)))"),
     ],
     "other lines for Jupyter": [
+        "%matplotlib inline",
         "%%time\n!ls\nwhere = !pwd\n%timeit 1\n?np\nnp??\n"
         + TRUTH.format("1 / (1 + np.exp(-(np.asarray(epsilon)\n    % np.inf)))"),
     ],
@@ -527,6 +636,40 @@ RIGHT_WAYS = {
         + TRUTH.format("special.expit(epsilon)").replace("\n", "\n    "),
     ],
     "a module with all its names": ["from scipy.special import *", TRUTH.format("expit(epsilon)")],
+    "a call at the top of a cell": [
+        "TABLE = {}\ndef fill(table):\n    table['f'] = special.expit",
+        "fill(TABLE)",
+        TRUTH.format("TABLE['f'](epsilon)"),
+    ],
+    "a module that a cell writes": [
+        "%%writefile mine.py\nfrom scipy.special import expit",
+        "import mine",
+        TRUTH.format("mine.expit(epsilon)"),
+    ],
+    "another answer": [
+        "from pdpbook.exercises import check",
+        TRUTH.format("special.expit(epsilon)"),
+        "other = truth_probability(1.0)",
+        TRUTH.format("other / other * special.expit(epsilon)"),
+    ],
+    "an object that can be called": [
+        "class Truth:\n    def __call__(self, epsilon):\n        return special.expit(epsilon)",
+        "truth_probability = Truth()",
+    ],
+    "a fraction, where one number is asked for": [
+        "from fractions import Fraction",
+        TRUTH.format(
+            "special.expit(epsilon) if np.ndim(epsilon) else "
+            "Fraction(float(special.expit(epsilon)))"
+        ),
+    ],
+    "a table of pandas": [
+        "import pandas as pd",
+        TRUTH.format(
+            "pd.Series(special.expit(epsilon)) if np.ndim(epsilon) == 1 else special.expit(epsilon)"
+        ),
+    ],
+    "a cell that raises after it": [TRUTH.format("special.expit(epsilon)") + "\n1 / 0"],
     "a name that is used again": [
         TRUTH.format("special.expit(epsilon)"),
         "truth_probability = truth_probability(0.3)",
@@ -548,39 +691,57 @@ def test_what_is_no_function_is_said(tmp_path):
     cells = [nbformat.v4.new_code_cell("truth_probability = 0.7")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "x.ipynb")
     table = grade(tmp_path / "x.ipynb", "foundations")
-    assert set(table.message[table.exercise == "truth_probability"]) == {"it is not a function"}
+    mine = table.message[table.exercise == "truth_probability"]
+    assert mine.str.startswith("it holds none of the functions of foundations").all()
 
 
-def test_what_calls_own_functions_is_not_run(tmp_path):
-    loop = "def loop():\n    while True: pass\nx = loop()\ny = x + 1"
-    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, loop)
-    assert table.points.tolist() == [0, 0, 1, 3]
-    broken = WORST.replace(">", "<")
-    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", broken, loop)
-    assert not table.message.str.contains("NameError|not defined").any()
+LOOP = "def loop():\n    while True: pass\n"
 
 
 @pytest.mark.parametrize(
-    ("cell", "message"),
+    ("cell", "fault"),
     [
-        ("class Own:\n    while True: pass", "its definitions: no answer within"),
-        ("class Own:\n    import os; os._exit(3)", "its definitions: its process ended"),
-        ("def loop():\n    while True: pass\nOwn = loop()", "its definitions: no answer within"),
+        ("while True: pass", "KeyboardInterrupt: it reached its limit"),
+        (LOOP + "x = loop()", "KeyboardInterrupt: it reached its limit"),
+        ("import time\ntime.sleep(60)", "KeyboardInterrupt: it reached its limit"),
+        ("import time\nwhile True:\n    try: time.sleep(60)\n    except BaseException: pass",
+         "no answer within 2 seconds"),
+        ("import os; os._exit(3)", "its process ended without an answer, exit code 3"),
+        ("import sys; sys.exit(5)", "SystemExit: 5"),
+        ("exit()", ""),
+        ("input()", "EOFError: EOF when reading a line"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
     ],
-)
-def test_a_cell_that_hangs_or_ends_outside_of_functions(tmp_path, monkeypatch, cell, message):
-    """It costs the answers that use it; others have their points."""
-    graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST)  # the slow first start
-    monkeypatch.setattr("course.grading.START", 3.0)
+)  # fmt: skip
+def test_a_cell_that_hangs_ends_or_raises_costs_itself(tmp_path, monkeypatch, cell, fault):
+    """What it had bound by then stays, as in Jupyter, unless it ended its process."""
+    monkeypatch.setattr("course.submission.GRACE", 1.0)
     uses = "def privacy_profile(p, q, epsilon):\n    return Own"
-    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, cell, uses)
-    assert table.points.tolist() == [0, 0, 1, 3]
-    assert table.message[table.exercise == "privacy_profile"].str.startswith(message).all()
+    cells = ["import numpy as np\nLIMIT = np.exp", WORST, f"{cell}\nOwn = 3", uses]
+    assert graded_parts(tmp_path, *cells).points.tolist() == [0, 0, 1, 3]
+    with Submission(cells, ["worst_event"], 2.0) as one:
+        assert one.found == {"worst_event": 1}
+        assert [fault[:60] for fault in one.faults.values()] == ([fault] if fault else [])
+
+
+def test_the_last_of_two_functions_counts(tmp_path):
+    wrong = "def worst_event(p, q, epsilon): return p > q"
+    for cells in ([WORST, wrong], [wrong, WORST]):
+        table = graded_parts(tmp_path, "import numpy as np\nLIMIT = np.exp", *cells)
+        assert bool(table.points.sum() == 4) is (cells[-1] is WORST)
+
+
+def test_checks_in_a_notebook_are_not_run(tmp_path):
+    """They would cost their time twice, and what they say is for students."""
+    slow = "import time\ndef worst_event(p, q, epsilon): time.sleep(60)\n"
+    call = "from pdpbook.exercises import check\ncheck('foundations/worst_event', worst_event)"
+    cells = ["import numpy as np\nLIMIT = np.exp", slow + call + "\n" + WORST]
+    assert graded_parts(tmp_path, *cells).points.tolist() == [0, 0, 1, 3]
 
 
 def test_an_expression_too_deep_costs_its_cell_alone(tmp_path):
     deep = "x = " + "+".join(["1"] * 5000)
-    table = graded(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, deep)
+    table = graded_parts(tmp_path, "import numpy as np\nLIMIT = np.exp", WORST, deep)
     assert table.points.sum() == 4
 
 
@@ -597,9 +758,40 @@ def test_what_is_no_submission_gets_a_message(tmp_path, content, message):
     path = tmp_path / "x.ipynb"
     if content is not None:
         path.write_text(content)
-    table = grade(path, "foundations")
+    table = marks_of(path, "foundations")
     assert table.points.sum() == 0
     assert table.message.str.startswith(message).all()
+
+
+# --- what students see of it ---------------------------------------------------------------------
+
+
+def test_what_will_be_graded_is_what_the_grader_finds(tmp_path, capsys, monkeypatch):
+    """The same run of the same file: names, cells, and what was raised."""
+    code = {
+        "truth_probability": "from scipy.special import expit as truth_probability",
+        "worst_event": WORST,
+        "": "print('noise')\n1 / 0",
+        "privacy_profile": "def privacy_profile(p, q, epsilon:\n    return p",
+        "leave": "from pdpbook.exercises import graded\ngraded('foundations')",
+    }
+    cells = [nbformat.v4.new_code_cell(c) for c in code.values()]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "foundations.ipynb")
+    monkeypatch.chdir(tmp_path)
+    graded("foundations")
+    said = capsys.readouterr().out.split("\n")
+    assert said[0].startswith("foundations.ipynb, as it was saved at ")
+    assert "- truth_probability: code cell 1, " + repr(code["truth_probability"]) in said
+    assert "- worst_event: code cell 2, 'def worst_event(p, q, epsilon):'" in said
+    assert "- privacy_profile: not found" in said
+    assert any("code cell 3" in line and "ZeroDivisionError" in line for line in said)
+    assert any("code cell 4" in line and "SyntaxError" in line for line in said)
+    names = list(assignment("foundations").exercises)
+    with Submission([c.source for c in cells], names, 20.0) as same:
+        assert same.found == {"truth_probability": 0, "worst_event": 1}
+        assert sorted(same.faults) == [2, 3]
+    graded("foundations", "nowhere.ipynb")
+    assert "nowhere.ipynb: the file cannot be read" in capsys.readouterr().out
 
 
 # --- the student version -------------------------------------------------------------------------
@@ -620,12 +812,22 @@ def test_no_student_notebook_is_stale():
 def test_the_student_notebook_gives_nothing_away(name):
     notebook = nbformat.reads(release(name), as_version=4)
     text = "\n".join(cell.source for cell in notebook.cells)
-    for mark in ("SOLUTION", "HIDDEN TESTS", "hidden=True", "model answer", ":::", "{doc}", "{prf"):
+    for mark in (
+        "SOLUTION",
+        "HIDDEN TESTS",
+        "import points",
+        "model answer",
+        ":::",
+        "{doc}",
+        "{prf",
+    ):
         assert mark not in text, mark
     for cell in notebook.cells:
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
         assert set(cell.metadata) <= {"nbgrader", "deletable", "editable"}
+    assert text.endswith(f'graded("{name}")')
+    assert "course" not in " ".join(c.source for c in notebook.cells if c.cell_type == "code")
     for exercise in assignment(name).exercises:
         assert f"def {exercise}(" in text
         assert f'check("{name}/{exercise}", {exercise})' in text
@@ -635,5 +837,5 @@ def test_the_student_notebook_gives_nothing_away(name):
 def test_every_hint_says_that_it_opens(name):
     text = "\n".join(cell.source for cell in nbformat.reads(release(name), as_version=4).cells)
     hints = re.findall("<summary>(.*)</summary>", text)
-    assert set(hints) == {"Hint (click to open)"}
+    assert set(hints) == {"▸ Hint (click to open)"}
     assert len(hints) >= len(assignment(name).exercises)

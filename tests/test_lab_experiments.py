@@ -9,12 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate
 
-from lab import experiments
+from lab import experiments, published
 from lab.experiments import records
 from lab.experiments.losses import METHODS, METRICS, sampled_size_moments, test_losses
 from lab.experiments.splits import Split, share_of, split_of
 from lab.experiments.spread import SPREADS, central_moments, spread_errors
-from pdpbook import datasets, published
+from pdpbook import datasets
 from pdpbook.noise import sample_l2_laplace
 from pdpbook.personalized import keep_probabilities
 from pdpbook.ridge import loss_moments, weighted_ridge

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from lab import experiments
+from lab import experiments, published
 from lab.experiments import records, users
+from lab.experiments.reviews import load_druglib
 from lab.experiments.user_problems import (
     DESIGNS,
     WIDTHS,
@@ -18,7 +19,6 @@ from lab.experiments.user_problems import (
     user_problem,
 )
 from lab.experiments.users import limits, noisy_loss, places, sweep_users, user_losses
-from pdpbook import datasets, published
 from pdpbook.gwa import GWARegression, SampleLimitedRegression
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,7 +33,7 @@ def rng(seed=0):
 
 def needs_druglib():
     try:
-        datasets.load("druglib")
+        load_druglib()
     except FileNotFoundError:
         pytest.skip("needs druglib")
 

@@ -33,7 +33,7 @@ from pdpbook.sensitivity import ridge_constant
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
 from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
 
-SOURCE = tool.MODULE.read_text(encoding="utf-8")
+SOURCE = tool.tangled(measures=True)
 TREE = ast.parse(SOURCE)
 FUNCTIONS = [node for node in TREE.body if isinstance(node, ast.FunctionDef)]
 
@@ -49,7 +49,8 @@ def module(tree=TREE):
 
 
 def test_the_page_is_what_the_notebooks_say():
-    assert tool.tangled() == SOURCE, "stale: run `make notebooks` or `python tools/minimal.py`"
+    found = tool.MODULE.read_text(encoding="utf-8")
+    assert tool.tangled() == found, "stale: run `make notebooks` or `python tools/minimal.py`"
 
 
 @pytest.mark.parametrize("node", FUNCTIONS, ids=lambda node: node.name)
@@ -72,10 +73,10 @@ def test_nothing_of_the_package_imports_it():
 FUNCTION = "@twice\ndef one(x):  # why\n    return x"
 
 
-def book(monkeypatch, tmp_path, *labels):
+def book(monkeypatch, tmp_path, *labels, key="minimal"):
     """A chapter with the same function once for each of `labels`."""
     source = f"{FUNCTION}\n\n\nassert one(1) == 1\n"
-    metadata = [{"tags": ["minimal"], "minimal": label} for label in labels]
+    metadata = [{"tags": ["minimal"], key: label} for label in labels]
     cells = [v4.new_code_cell(source, metadata=each) for each in metadata]
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "b.ipynb")
     monkeypatch.setattr(tool, "published", lambda: {"a/b": tmp_path / "b.ipynb"})
@@ -85,6 +86,13 @@ def test_a_function_comes_without_its_calls_and_with_its_statement(monkeypatch, 
     book(monkeypatch, tmp_path, {"one": "thm-x"})
     assert tool.mechanisms() == [tool.Mechanism("one", "thm-x", "a/b", FUNCTION)]
     assert tool.tangled().endswith("\n\n@twice\ndef one(x):  # thm-x: why\n    return x\n")
+
+
+def test_what_only_measures_is_tested_and_stays_on_its_page(monkeypatch, tmp_path):
+    book(monkeypatch, tmp_path, {"one": "thm-x"}, key="measures")
+    assert tool.mechanisms() == [tool.Mechanism("one", "thm-x", "a/b", FUNCTION, releases=False)]
+    assert tool.tangled() == tool.HEADER
+    assert tool.tangled(measures=True).endswith("def one(x):  # thm-x: why\n    return x\n")
 
 
 @pytest.mark.parametrize(
@@ -663,7 +671,24 @@ def guesses_and_halves(m, seed):
     return max(close(m.best_guess(p, q), best), close(np.array([epsilon, delta]), np.array(half)))
 
 
+def sums_through_a_filter(m, seed):
+    """Questions that follow the last answer, and an account that says who takes part."""
+    rng, (one, two) = np.random.default_rng(seed), twins(seed)
+    records, mu = rng.integers(1, 60, 5) / 10, rng.integers(5, 30, 5) / 10
+
+    def ask(records, said):
+        return records if not said or said[-1] > 5 else records / 3
+
+    account = guarantees.BudgetAccount(mu, neighbors="zero-out", kind=guarantees.GaussianDP)
+    said = []
+    for _ in range(8):
+        x = ask(records, said)
+        said.append(account.admit(x / 2.1) @ x + 2.1 * two.standard_normal())
+    return close(m.filtered_sums(ask, records, mu, 2.1, 8, one), np.array(said))
+
+
 FUNCTIONS_OF_THE_PACKAGE = [
+    sums_through_a_filter,
     steps_of_a_grid,
     sums_of_centered_rows,
     guesses_and_halves,

@@ -127,12 +127,16 @@ def unseeded(notebook):
 
 
 def unsaid(notebook):
-    """Values that a cell shows because its last line returns one: print what is worth showing."""
+    """Values that a cell shows because its last line returns one: print what is worth showing.
+
+    The value of a hidden test is its points, for nbgrader, and no page shows the cell.
+    """
     return [
         f"cell {cell.id} shows a bare value: {output['data'].get('text/plain', '')[:40]}"
         for cell in code_cells(notebook)
         for output in cell.outputs
         if output["output_type"] == "execute_result"
+        and "remove-cell" not in cell.metadata.get("tags", [])
     ]
 
 

@@ -4,20 +4,26 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.base import clone
 
+from pdpbook.audit import audit_members
 from pdpbook.pac import (
     CALIBRATIONS,
     PACRegression,
     Pool,
     PublicEllipsoid,
+    allocate_noise,
     calibrate_release,
     certify_noise,
     conditional_success_rate,
+    difference_moments,
+    exposure,
     mi_to_success_rate,
     snr_to_success_rate,
     success_rate_to_mi,
@@ -294,3 +300,69 @@ def test_what_is_certified_is_clipped_as_what_is_released():
     plain = every_half(X, y, REGION.covariance, replace(REGION, radius=1e9))
     assert np.all(exact < plain)
     assert np.any(np.abs(got.mean - plain) > 5 * got.standard_error)
+
+
+# ------------------------------------------------------------------ ceilings of their own
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+@pytest.mark.parametrize("combine", ["minimax", "max"])
+def test_ceilings_of_their_own_are_kept_and_save_noise(calibration, combine):
+    """Exact means over all halves; ceilings meant for others are caught."""
+    X, y = pool_of(9)
+    rates = np.linspace(0.95, 0.6, 9)  # whoever moves most allows most
+    kind = {"calibration": calibration, "combine": combine, "draws": 3000}
+    made = calibrate_release(Pool(X, y), rates, rng=rng_of(4), **kind)
+    exact = every_half(X, y, made.covariance, replace(made.region, radius=own_radius(made)))
+    assert np.all(exact <= made.certificate.target)
+    assert (exact / made.certificate.target).max() > 1 / 3
+    strict = calibrate_release(Pool(X, y), 0.6, rng=rng_of(4), **kind)
+    assert np.trace(made.covariance) < 0.7 * np.trace(strict.covariance)
+    lax = calibrate_release(Pool(X, y), 0.95, rng=rng_of(4), **kind)
+    wrong = every_half(X, y, lax.covariance, replace(lax.region, radius=own_radius(lax)))
+    assert np.any(wrong > made.certificate.target)
+
+
+@pytest.mark.parametrize("shape", ["diagonal", "full"])
+def test_ceilings_of_their_own_scale_what_everybody_does(shape):
+    X, y = pool_of(12)
+    rates = np.linspace(0.95, 0.6, 12)
+    moments = difference_moments(Pool(X, y), rng=rng_of(2), max_draws=200)
+    own = allocate_noise(moments, rates, shape=shape, upper=False)
+    tau = success_rate_to_snr(rates)
+    seen = exposure(own.noise, moments.matrices) / tau
+    assert 0.99 < seen.max() <= 1 + 1e-9
+    assert own.gap < 2e-3
+    same = allocate_noise(moments, np.full(12, 0.6), shape=shape, upper=False)
+    one = allocate_noise(moments, 0.6, shape=shape, upper=False)
+    assert_allclose(same.noise, one.noise, rtol=1e-12)
+    assert own.value < one.value
+
+
+def test_a_fit_promises_everybody_their_own_ceiling():
+    X, y = pool_of(40)
+    rates = np.where(np.arange(40) < 20, 0.85, 0.95)
+    model = PACRegression(success_rate=rates, sample_rate=0.8, draws=200, random_state=0)
+    fitted = clone(model).fit(X, y)
+    assert_array_equal(fitted.guarantee_.success_rate, rates)
+    assert fitted.guarantee_.prior == 0.8
+    assert fitted.certificate_.holds
+    assert_array_equal(fitted.certificate_.bound <= fitted.certificate_.target * (1 + 1e-9), True)
+    assert fitted.certificate_.target.shape == (40,)
+    assert "0.95 of the time" in str(fitted.report())
+    table = pd.DataFrame(X, index=np.arange(40)[::-1])
+    named = pd.Series(rates)
+    with pytest.raises(ValueError, match=r"^success_rate must have the index of X"):
+        model.set_params(success_rate=named).fit(table, y)
+
+
+def test_an_audit_holds_the_ceiling_of_the_person_attacked():
+    X, y = pool_of(30)
+    rates = np.full(30, 0.95)
+    rates[3] = 0.6
+    model = PACRegression(success_rate=rates, draws=100, random_state=0)
+    game = {"rng": rng_of(1), "draws": 100, "false_alarm": 0.05}
+    assert audit_members(model, X, y, target=3, **game).promised == 0.6
+    assert audit_members(model, X, y, target=4, **game).promised == 0.95
+    with pytest.raises(ValueError, match=r"^target must be in the pool"):
+        audit_members(model, X, y, target=30, **game)

@@ -678,7 +678,10 @@ def test_a_variance_read_as_a_deviation():
         ({"tol": -1.0}, "tol must be"),
         ({"confidence": 1.0}, "confidence must be"),
         ({"draws": 1}, "draws must be at least 2"),
-        ({"success_rate": [0.75]}, r"^success_rate must be a single number"),
+        ({"success_rate": [0.75]}, r"^success_rate must be a number or have shape \(40,\)"),
+        ({"success_rate": np.full(40, 0.5)}, "success_rate must be above 0.5"),
+        ({"success_rate": np.full(40, 0.8), "sample_rate": 0.9}, "success_rate must be above 0.9"),
+        ({"sample_rate": 1.0}, "sample_rate must be"),
         ({"alpha": [1.0]}, r"^alpha must be a single number"),
     ],
 )

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
-from pdpbook import pac, published
+from lab import published
+from pdpbook import pac
 from pdpbook.noise import gaussian_profile
 
 RATES = np.array([0.52, 0.55, 0.65, 0.75, 0.85, 0.95, 0.98])

@@ -17,7 +17,6 @@ from pdpbook.per_instance import (
     explain,
     ops_epsilon,
     ops_profile,
-    outsider_epsilon,
     per_instance_epsilon,
     stream_per_instance,
 )
@@ -52,13 +51,6 @@ def test_everybody_equals_refits():
         assert_allclose(report.scaled_residual[i], residual, rtol=1e-10, atol=1e-12)
         assert_allclose(abs(report.residual[i]) * np.sqrt(GAMMA), residual, rtol=1e-10, atol=1e-12)
         assert_allclose(report.epsilon[i], ops_epsilon(DELTA, leverage, residual), rtol=1e-8)
-
-
-def test_outsiders_and_participants_are_two_views_of_one_pair():
-    X, y = data(40)
-    inside = per_instance_epsilon(X, y, LAM, GAMMA, DELTA)
-    outside = outsider_epsilon(X[1:], y[1:], X[:1], y[:1], LAM, GAMMA, DELTA)
-    assert_allclose(inside.epsilon[0], outside.epsilon[0], rtol=1e-8)
 
 
 def test_the_promise_of_one_person_by_simulation():
@@ -238,12 +230,14 @@ def test_ten_releases_by_simulation():
 
 def test_explain_says_what_and_why():
     X, y = data(50)
-    about = explain((X[0] * 5, 30.0), X, y, LAM, GAMMA, DELTA)
+    everybody = np.vstack([X, X[0] * 5]), np.append(y, 30.0)
+    about = explain(50, *everybody, LAM, GAMMA, DELTA)
     leverage, residual = numbers(X, y, X[0] * 5, 30.0)
     assert_allclose(about.leverage, leverage)
     assert_allclose(about.scaled_residual, residual)
     assert about.floor < about.epsilon
     assert_allclose(about.floor, ops_epsilon(DELTA, leverage, 0.0), rtol=1e-9)
+    assert about.typical == np.median(per_instance_epsilon(*everybody, LAM, GAMMA, DELTA).leverage)
     assert "times the median" in str(about)
     inside = explain(3, X, y, LAM, GAMMA, DELTA)
     assert inside.epsilon == per_instance_epsilon(X, y, LAM, GAMMA, DELTA).epsilon[3]
@@ -262,7 +256,6 @@ X3, Y3 = np.eye(3), np.zeros(3)
         (lambda: per_instance_epsilon(X3, Y3, 1, 1, 1), "delta must be above 0 and below 1"),
         (lambda: per_instance_epsilon(X3, Y3 * np.nan, 1, 1, 0.1), "y must be finite"),
         (lambda: per_instance_epsilon(X3[:2], Y3[:2], 0, 1, 0.1), "lam must be above 0"),
-        (lambda: outsider_epsilon(X3, Y3, X3[:, :2], Y3, 1, 1, 0.1), "X_new must have 3 columns"),
         (lambda: stream_per_instance([], 1, 1, 0.1), "blocks must hold at least one person"),
         (
             lambda: stream_per_instance([(X3, Y3), (X3[:, :2], Y3)], 1, 1, 0.1),

@@ -10,7 +10,6 @@ from scipy import optimize, special, stats
 from sklearn.linear_model import LogisticRegression
 
 from lab import chapters as ch
-from pdpbook import per_instance as pi
 from pdpbook.noise import gaussian_profile
 from pdpbook.ridge import leave_one_out, weighted_ridge
 
@@ -263,7 +262,7 @@ def slow_profile(epsilon, mu, rho, tau):
 @pytest.mark.parametrize("person", [(1, 0.1, 1, 0.101), (2, 3, 0.5, 9), (5, 0.01, 3, 0.5)])
 def test_profile_against_20_digits(person):
     assert_allclose(
-        pi.objective_perturbation_profile(*person).add, slow_profile(*person), atol=1e-12
+        ch.objective_perturbation_profile(*person).add, slow_profile(*person), atol=1e-12
     )
 
 
@@ -277,7 +276,7 @@ def test_one_dimension_is_two_normals():
 
         w = np.linspace(rho - 12 * mu, rho + 12 * mu, 400_001)
         for ours, a, b in zip(
-            pi.objective_perturbation_profile(epsilon, mu, rho, mu), (p, q), (q, p), strict=True
+            ch.objective_perturbation_profile(epsilon, mu, rho, mu), (p, q), (q, p), strict=True
         ):
             sign = np.flatnonzero(np.diff(np.sign(gap(w, a, b))))
             roots = [optimize.brentq(gap, w[k], w[k + 1], args=(a, b)) for k in sign]
@@ -304,7 +303,7 @@ def simulated(X, y, x, label, lam, sigma, epsilon, draws=200_000):
     H = X.T @ X + lam * np.eye(d)
     image, length = np.linalg.solve(H, x), np.linalg.norm(x)
     rho = length * (label - x @ laws[0].mean) / sigma
-    ours = pi.objective_perturbation_profile(
+    ours = ch.objective_perturbation_profile(
         epsilon, x @ image, rho, length * np.linalg.norm(image)
     )
     errors = []
@@ -329,12 +328,12 @@ people = st.tuples(st.floats(-4, 1), st.floats(-2, 1), st.floats(0, 2))
 @given(people, st.floats(0, 5), st.floats(0.01, 2))
 def test_profile_falls_and_meets_at_zero(person, epsilon, more):
     mu, rho, tau = 10 ** person[0], 10 ** person[1], 10 ** (person[0] + person[2])
-    add, remove = pi.objective_perturbation_profile([0, epsilon, epsilon + more], mu, rho, tau)
+    add, remove = ch.objective_perturbation_profile([0, epsilon, epsilon + more], mu, rho, tau)
     for delta in (add, remove):
         assert 1 >= delta[0] >= delta[1] - 1e-8
         assert delta[1] >= delta[2] - 1e-8
     assert_allclose(add[0], remove[0], atol=1e-7)
-    mirrored = pi.objective_perturbation_profile(epsilon, mu, -rho, tau)
+    mirrored = ch.objective_perturbation_profile(epsilon, mu, -rho, tau)
     assert_allclose(mirrored, [add[1], remove[1]], rtol=1e-12)
 
 
@@ -343,8 +342,8 @@ def test_epsilon_keeps_its_delta():
     mu = 10 ** rng.uniform(-4, 0, 40)
     rho, tau = 10 ** rng.uniform(-2, 0.7, 40), mu * (1 + rng.exponential(size=40))
     for target in [1e-8, 1e-3]:
-        epsilon = pi.objective_perturbation_epsilon(target, mu, rho, tau)
-        found = np.maximum(*pi.objective_perturbation_profile(epsilon, mu, rho, tau))
+        epsilon = ch.objective_perturbation_epsilon(target, mu, rho, tau)
+        found = np.maximum(*ch.objective_perturbation_profile(epsilon, mu, rho, tau))
         assert np.all(found <= target)
         assert_allclose(found[epsilon > 0], target, rtol=1e-5)
 
@@ -365,7 +364,7 @@ def test_losses_from_one_factorization_are_those_of_refits():
             [losses.leverage[i], losses.scaled_residual[i], losses.spread[i]], numbers, rtol=1e-10
         )
         assert_allclose(
-            losses.epsilon[i], pi.objective_perturbation_epsilon(1e-4, *numbers), rtol=1e-8
+            losses.epsilon[i], ch.objective_perturbation_epsilon(1e-4, *numbers), rtol=1e-8
         )
 
 
@@ -376,7 +375,7 @@ def test_planted_determinant_is_caught():
     w = rho + tau * rng.standard_normal(200_000)
     slope = mu / tau**2
     a = slope * (w - rho) + np.sqrt(1 - (mu / tau) ** 2) * rng.standard_normal(w.size)
-    exact = pi.objective_perturbation_profile(0.3, mu, rho, tau).add
+    exact = ch.objective_perturbation_profile(0.3, mu, rho, tau).add
 
     def errors(share):
         gain = np.maximum(0, -np.expm1(0.3 + share * np.log1p(mu) - a * w - w**2 / 2))
@@ -515,12 +514,12 @@ ONE = np.ones((2, 1))
             ValueError,
             "error must be",
         ),
-        (lambda: pi.objective_perturbation_profile(1, 0.2, 1, 0.1), ValueError, "spread must be"),
-        (lambda: pi.objective_perturbation_profile(-1, 0.1, 1, 1), ValueError, "epsilon must be"),
-        (lambda: pi.objective_perturbation_profile(1, True, 1, 1), TypeError, "leverage must be"),
-        (lambda: pi.objective_perturbation_epsilon(0, 0.1, 1, 1), ValueError, "delta must be abo"),
+        (lambda: ch.objective_perturbation_profile(1, 0.2, 1, 0.1), ValueError, "spread must be"),
+        (lambda: ch.objective_perturbation_profile(-1, 0.1, 1, 1), ValueError, "epsilon must be"),
+        (lambda: ch.objective_perturbation_profile(1, True, 1, 1), TypeError, "leverage must be"),
+        (lambda: ch.objective_perturbation_epsilon(0, 0.1, 1, 1), ValueError, "delta must be abo"),
         (
-            lambda: pi.objective_perturbation_profile([1, 2], 0.1, [1, 2, 3], 1),
+            lambda: ch.objective_perturbation_profile([1, 2], 0.1, [1, 2, 3], 1),
             ValueError,
             r"epsilon or delta and .*\(2,\), \(\), \(3,\), \(\)",
         ),

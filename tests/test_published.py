@@ -1,15 +1,14 @@
 """Printed numbers of the papers."""
 
 import csv
-from importlib import resources
 
 import pytest
 
-from pdpbook import published
+from lab import published
 
 
 def rows(paper):
-    text = resources.files("pdpbook").joinpath("data", f"{paper}.csv").read_text(encoding="utf-8")
+    text = (published.FOLDER / f"{paper}.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 

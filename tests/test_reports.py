@@ -349,18 +349,6 @@ def test_the_caller_names_the_spread_of_the_labels():
     assert not PDPRidge(0.1, **UNITS).report(1000, 3, epsilon=1.0, label_sd=1000.0).warns
 
 
-def test_predictions_at_rows_that_the_caller_names():
-    model = PDPRidge(0.1, **UNITS).set_params(epsilon=1.0, fit_intercept=True)
-    corner = model.report(1000, 3, at=[LOW])  # there only the constant feature is left
-    assert corner.noise.prediction == pytest.approx(50 * np.sqrt(5) / _eta(model, 1000), rel=1e-9)
-    origin = model.report(1000, 3, at=[[0.0, 0.0, 0.0]])
-    assert origin.noise.prediction == pytest.approx(origin.noise.intercept, rel=1e-9)
-
-
-def _eta(model, n):
-    return clone(model).fit(np.full((n, 3), LOW), np.zeros(n)).noise_.rate
-
-
 # --- warnings, text, wrong input -----------------------------------------------------------------
 
 
@@ -419,7 +407,6 @@ def test_the_report_reads_as_a_table():
         (lambda: PDPRidge(-1.0).report(100, 2), "lam must be"),
         (lambda: PDPRidge().report(100, 2, users=[1, 2]), "users must be None in PDPRidge.report"),
         (lambda: PDPRidge().report(100, 2, label_sd=-1.0), "label_sd must be"),
-        (lambda: PDPRidge().report(100, 2, at=[1.0]), "at must have shape"),
         (lambda: WeightedMean().report(3, users=[1, 3]), "n must be the sum of the sizes"),
         (lambda: WeightedMean().report(users=[1, 0]), "users must be at least 1"),
         (lambda: WeightedMean().report(users=[1, 3], epsilon=[1.0] * 3), "epsilon must be"),

@@ -21,6 +21,7 @@ from course import guide, teaching
 from pdpbook.exercises import ASSIGNMENTS, assignment
 
 ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = ("create", "handout", "grade", "export", "gradescope", "bank", "sheets", "results")
 TEACHING, CHAPTERS, EXERCISES = teaching.load()
 BY_NAME = {one.name: one for one in EXERCISES}
 
@@ -76,7 +77,7 @@ def test_every_exercise_is_in_the_table(name):
 
 
 def test_the_seminar_reads_every_page_and_gives_every_exercise():
-    seminar = next(one for one in TEACHING["syllabi"] if one["name"] == "A seminar")
+    seminar = next(one for one in TEACHING["syllabi"] if one["name"] == "I have a semester")
     assert len(seminar["meetings"]) in range(12, 15)
     read = [name for meeting in seminar["meetings"] for name in meeting["read"]]
     given = [name for meeting in seminar["meetings"] for name in meeting["exercises"]]
@@ -103,16 +104,18 @@ def test_the_commands_of_the_guide_are_understood():
     ours = [call[call.index("course") + 1 :] for call in calls if "-m course" in " ".join(call)]
     for call in ours:
         command.arguments(call)
-    said = {"marks", "create", "all", "gradescope", "handout", "key"}
-    assert {call[0] for call in ours} == said
-    assert {call[1] for call in ours if call[0] == "marks"} == {"foundations"}
+    assert {call[0] for call in ours} == {*COMMANDS} - {"sheets", "results"}
+    named = {word for call in ours for word in call if word.startswith("foundations")}
+    assert named == {"foundations", "foundations-1"}
+    for call in ours:  # each is one line of the page, without a path of somebody's machine
+        assert not any(word.startswith(("/", "~")) for word in call)
 
 
 def test_the_paths_of_the_guide_exist():
     text = (ROOT / "book" / "teaching.md").read_text(encoding="utf-8")
     text = re.sub(r"\{doc\}`[^`]*`", "", text).replace("NAME", "foundations")
     paths = re.findall(r"(?<![\w/])(?:book|tools|tests|pdpbook|course|binder)/[\w/.-]+\w", text)
-    assert len(paths) > 10
+    assert len(paths) > 4
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 

@@ -166,7 +166,7 @@ def test_the_value_of_a_threshold_from_its_definition(h):
 def test_ratios_stay_below_their_bounds(sizes, tradeoff):
     limit = sample_limit(sizes, tradeoff)
     assert limit.value >= (1 - 1e-12) * tradeoff_weights(sizes, tradeoff).value
-    assert 1 <= limit.ratio <= 2
+    assert 1 <= limit.ratio <= 1.564929
     assert sample_limit(sizes, tradeoff, integer=False).ratio <= 25 / 16 + 1e-12
 
 

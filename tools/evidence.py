@@ -40,7 +40,7 @@ from reading import (
     table,
 )
 
-from pdpbook.published import table as printed_numbers
+from lab.published import table as printed_numbers
 
 HEAD = "% Written by tools/pages.py; edit book/{}.yml or the notebooks that it names.\n\n"
 

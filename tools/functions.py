@@ -24,8 +24,8 @@ import pdpbook
 sys.path += [str(ROOT), str(ROOT / "book" / "_ext")]  # of `lab`, which is not installed
 from pdp_docstrings import exported
 
-# Their docstrings name labels, and carry out none.
-ABOUT_LABELS = ("pdpbook.statements", "pdpbook.exercises")
+# Their docstrings name labels, and carry out none; nor does a check of input.
+ABOUT_LABELS = ("pdpbook.statements", "pdpbook.exercises", "pdpbook.check")
 # Beside the package: their functions are listed, and have no page.
 LAB = ("lab.chapters", "lab.comparison", "lab.experiments")
 

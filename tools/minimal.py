@@ -3,7 +3,8 @@
     python tools/minimal.py
 
 A cell with the tag `minimal` holds its functions; its metadata `minimal` names the statement of
-each. Calls and checks below them stay on the page. `make notebooks` runs this.
+each. Those named by `measures` in its place measure and release nothing: they are tested with the
+others and stay on their page. So do calls and checks below them. `make notebooks` runs this.
 """
 
 import ast
@@ -41,6 +42,7 @@ class Mechanism(NamedTuple):
     label: str  #: of the statement it carries out
     chapter: str
     source: str
+    releases: bool = True  #: or it only measures
 
 
 def functions(source: str) -> Iterator[tuple[str, str]]:
@@ -58,21 +60,23 @@ def mechanisms() -> list[Mechanism]:
     for chapter, path in published().items():
         for cell in nbformat.read(path, as_version=4).cells:
             if "minimal" in cell.metadata.get("tags", []):
-                labels = dict(cell.metadata.get("minimal", {}))
+                releases = dict(cell.metadata.get("minimal", {}))
+                labels = releases | dict(cell.metadata.get("measures", {}))
                 for name, source in functions(cell.source):
                     if name not in labels or name in {one.name for one in found}:
                         why = "names no statement" if name not in labels else "stands twice"
                         raise Refused(f"{chapter}, cell {cell.id}: {name} {why}")
-                    found.append(Mechanism(name, labels.pop(name), chapter, source))
+                    kind = name in releases
+                    found.append(Mechanism(name, labels.pop(name), chapter, source, kind))
                 if labels:
                     raise Refused(f"{chapter}, cell {cell.id}: there is no {', '.join(labels)}")
     return found
 
 
-def tangled() -> str:
-    """What `pdpbook/minimal.py` has to be."""
-    parts = [HEADER]
-    for chapter, group in groupby(mechanisms(), lambda one: one.chapter):
+def tangled(*, measures: bool = False) -> str:
+    """What `pdpbook/minimal.py` has to be; for tests with the measures, too."""
+    parts, shown_there = [HEADER], (one for one in mechanisms() if one.releases or measures)
+    for chapter, group in groupby(shown_there, lambda one: one.chapter):
         parts += [f"# {chapter} {'-' * (76 - len(chapter))}\n", *map(shown, group)]
     return "\n".join(parts)
 

@@ -8,16 +8,20 @@ import numpy as np
 
 from pdpbook import exercises
 
-__all__ = ["ALARM", "ROUNDING", "assignment", "leaves"]
+__all__ = ["ALARM", "ROUNDING", "WATCHED", "assignment", "leaves"]
 
 ALARM = 1e-6  # a right answer may fail a property that draws this often
 ROUNDING = 1e-9  # relative; larger than what a few hundred operations lose
+#: arrays in which the grader shows what a submission did to its copies of them
+WATCHED: list[Any] = []
 
 
 def leaves(answer: Callable[..., Any], *given: Any) -> bool:
     """Whether an answer leaves the arrays that it is given as they were."""
     before = [np.copy(one) for one in given]
+    WATCHED[:] = given
     answer(*given)
+    WATCHED.clear()
     return all(np.array_equal(a, b) for a, b in zip(before, given, strict=True))
 
 

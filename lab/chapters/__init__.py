@@ -12,6 +12,7 @@ from lab.chapters.levels import (
     isotropic_for_all,
     isotropic_sensitivity,
 )
+from lab.chapters.objective_error import ObjectiveError, objective_error
 from lab.chapters.pools import pac_design
 from lab.chapters.printed_noise import (
     PrintedMoments,
@@ -35,4 +36,5 @@ from lab.chapters.smooth import (
     release_intervals,
     stationary_shift,
 )
+from lab.chapters.tilted import objective_perturbation_epsilon, objective_perturbation_profile
 from lab.chapters.user_bounds import descent_bound, user_volume

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from lab.chapters.tilted import objective_perturbation_epsilon
 from pdpbook import Floats, check
 from pdpbook.noise import gaussian_epsilon
-from pdpbook.per_instance import objective_perturbation_epsilon
 from pdpbook.ridge import leave_one_out
 
 

@@ -173,7 +173,7 @@ def write_results(
     ValueError
         If there are no results of that name.
     FileNotFoundError
-        If they need druglib, and it is not at hand; see `datasets.load`.
+        If they need druglib, and it is not at hand; see `reviews.load_druglib`.
     """
     check.choice(name, "name", tuple(FOLDERS))
     changed = {} if draws is None else {"draws": draws}

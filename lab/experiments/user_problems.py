@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_regression
 
+from lab.experiments.reviews import load_druglib
 from pdpbook import Floats, check
 from pdpbook._users import Users, check_users
 from pdpbook.datasets import load, sample_zipf_users
@@ -90,7 +91,7 @@ def user_problem(
 
 def drug_problem(columns: pd.DataFrame, width: str = "data") -> Problem:
     """The drug reviews with some of `drug_columns` as their rows."""
-    frame = load("druglib")
+    frame = load_druglib()
     ratings, bounds = frame["rating"].to_numpy(float), RATING
     sigma2 = (bounds[1] - bounds[0]) ** 2 / 12
     return _told(columns.to_numpy(), ratings, frame["user"].to_numpy(), bounds, sigma2, width)
@@ -108,7 +109,7 @@ def _told(
 
 def drug_columns(design: str, words: str = "logarithms") -> pd.DataFrame:
     """Nine columns that a regression on the drug reviews may have; the paper has eight."""
-    frame = load("druglib")
+    frame = load_druglib()
     Z = frame[["effectiveness", "side_effects"]].astype(float)
     off = Z - 3  # from the middle of the scale
     Z = Z.assign(

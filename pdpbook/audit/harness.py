@@ -18,7 +18,7 @@ from pdpbook import Floats, check
 from pdpbook._users import check_users
 from pdpbook.audit.deltas import delta_lower_bound, pair_deltas, promised_deltas, rows_of
 from pdpbook.audit.density import SLACK, MechanismAudit, largest_loss
-from pdpbook.audit.membership import GaussianRelease, membership_attack
+from pdpbook.audit.membership import GaussianRelease, check_target, membership_attack
 from pdpbook.audit.samples import audit_samples
 from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
@@ -280,7 +280,8 @@ def audit_members(
             f"mechanism must promise PAC privacy; {type(mechanism).__name__} promises "
             f"{type(promise).__name__}. Use audit_mechanism"
         )
-    ceiling = float(np.max(promise.success_rate))
+    n = len(np.asarray(y))
+    ceiling = float(np.broadcast_to(promise.success_rate, n)[check_target(target, n)])
     if (alarm / 2) ** (1 / size) <= ceiling:
         raise ValueError(
             f"{size} draws are too few to say anything: an attacker who is right every time would "

@@ -19,14 +19,13 @@ from pdpbook._pandas import pd
 
 Members = NDArray[np.bool_]
 Release = Callable[[Members, np.random.Generator], ArrayLike]
-LogDensity = Callable[[Floats, Members], float]
 
 FLOOR = 1e-9  # a direction without noise counts as noise this much below the widest, in deviations
 
 
 @dataclass(frozen=True)
 class AttackScore:
-    """How one attacker fared; prints as one sentence."""
+    """How one attacker fared."""
 
     attacker: str  #: ``"shadow"`` or ``"informed"``
     successes: int  #: right guesses
@@ -44,13 +43,6 @@ class AttackScore:
         found = stats.binomtest(self.successes, self.trials)
         low, high = found.proportion_ci(self.confidence, method="exact")
         return float(low), float(high)
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return (
-            f"The {self.attacker} attacker guessed {self.successes} of {self.trials} right, "
-            f"{self.success_rate:.3f} [{low:.3f}, {high:.3f}]."
-        )
 
 
 @dataclass(frozen=True)
@@ -88,11 +80,6 @@ class MembershipAttack:
         ]
         names = ["attacker", "success_rate", "low", "high", "successes", "trials"]
         return pd.DataFrame(rows, columns=names)
-
-    def __str__(self) -> str:
-        return " ".join(
-            [f"Person {self.target}, blind guess {self.prior:.3g}.", *map(str, self._scores())]
-        )
 
     def _scores(self) -> list[AttackScore]:
         return [self.shadow] + ([] if self.informed is None else [self.informed])
@@ -179,7 +166,6 @@ def membership_attack(
     shadows: int = 2000,
     trials: int = 2000,
     confidence: float = 0.999,
-    log_density: LogDensity | None = None,
 ) -> MembershipAttack:
     r"""Play the membership game against one person, with two adversaries.
 
@@ -195,7 +181,9 @@ def membership_attack(
     Parameters
     ----------
     release : callable ``(members, rng) -> array_like, shape (d,)``
-        The mechanism: from a boolean array of shape (n,), who is in, to what is published.
+        The mechanism: from a boolean array of shape (n,), who is in, to what is published. With a
+        method ``log_density(output, members)`` there is an informed attacker, too; constants do
+        not matter there.
     n : int
         Size of the pool.
     target : int
@@ -210,9 +198,6 @@ def membership_attack(
         Releases to attack.
     confidence : float, default 0.999
         Of the intervals.
-    log_density : callable ``(output, members) -> float``, optional
-        For the informed attacker; constants do not matter. By default ``release.log_density`` where
-        there is one.
 
     Returns
     -------
@@ -237,11 +222,10 @@ def membership_attack(
     """
     check.rng(rng)
     n, q = check.count(n, "n"), check.delta(sample_rate, "sample_rate")
-    if not check.count(target, "target", minimum=0) < n:
-        raise ValueError(f"target must be in the pool, 0 to {n - 1}; got {target}")
+    check_target(target, n)
     shadows, trials = check.count(shadows, "shadows", minimum=10), check.count(trials, "trials")
     confidence = check.delta(confidence, "confidence")
-    log_density = log_density or getattr(release, "log_density", None)
+    log_density = getattr(release, "log_density", None)
 
     truth = np.arange(shadows) % 2 == 0
     _, seen = _play(release, n, target, truth, q, rng)
@@ -263,6 +247,13 @@ def membership_attack(
         informed = score("informed", np.asarray(ratio))
     shadow = score("shadow", _log_ratio(outputs, inside, outside))
     return MembershipAttack(int(target), max(q, 1 - q), shadow, informed)
+
+
+def check_target(target: int, n: int) -> int:
+    """Return the index of somebody in a pool of n."""
+    if not check.count(target, "target", minimum=0) < n:
+        raise ValueError(f"target must be in the pool, 0 to {n - 1}; got {target}")
+    return int(target)
 
 
 def _play(

@@ -4,12 +4,12 @@ What passes over people is a sum over blocks of them. `Rows` holds columns of th
 as X, y and epsilon, as memory maps, as Dask arrays, or as an iterable of blocks, and computes with
 one block at a time.
 
-What takes it: `ridge.weighted_ridge`; every estimator that needs sums over people alone, as
-`PDPRidge` with the square loss does; `per_instance.stream_per_instance` and `per_instance_losses`;
-and for people with many records, whose records may be in many blocks, `WeightedMean`,
-`SampleLimitedMean`, noisy gradients of `WeightedERM`, `GWARegression`, `SampleLimitedRegression`
-and `quantile_law` on a grid. Everything else refuses Dask arrays and `Rows`, and reads a memory map
-whole. ``Rows.passes`` says how often the rows were read.
+What takes it: every estimator that needs sums over people alone, as `PDPRidge` with the square
+loss does; `per_instance.stream_per_instance` and `per_instance_losses`; and for people with many
+records, whose records may be in many blocks, `WeightedMean`, `SampleLimitedMean`, noisy gradients
+of `WeightedERM`, `GWARegression`, `SampleLimitedRegression` and `quantile_law` on a grid.
+Everything else refuses Dask arrays and `Rows`, and reads a memory map whole. ``Rows.passes`` says
+how often the rows were read.
 """
 
 from pdpbook.blocks.rows import Rows

@@ -7,6 +7,7 @@ others, and the grader, are in the package `course` of a checkout: hidden from t
 from the world.
 """
 
+from pdpbook.exercises.notebook import graded
 from pdpbook.exercises.properties import (
     ASSIGNMENTS,
     Assignment,

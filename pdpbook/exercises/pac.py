@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pdpbook.exercises.properties import Answer, Assignment, repeats
+from pdpbook.exercises.demands import LEAST, Demands, Draws, each, repeats, rises, truths
+from pdpbook.exercises.examples import written
+from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "pac",
+    by_hand={"what_each_promises": 4, "whose_error": 4},
     half_covariance=4,
     gaussian_information=5,
     cheapest_noise=5,
@@ -24,27 +27,30 @@ visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
 
 def shrunken_mean(X: Any) -> Callable[[Any], Any]:
-    return lambda members: X[members].sum(axis=0) / (1 + np.sum(members))
+    """A function of who takes part, whose name is what it does."""
+
+    def output(members: Any) -> Any:
+        return X[members].sum(axis=0) / (1 + np.sum(members))
+
+    output.__name__ = f"lambda members: {written(X)}[members].sum(axis=0) / (1 + np.sum(members))"
+    return output
 
 
 @visible("half_covariance")
-def a_covariance_is_square_and_no_variance_negative(answer: Answer, rng: Generator) -> bool:
+def a_covariance_is_square_and_no_variance_negative(answer: Answer, rng: Draws) -> Demands:
     """The result is a covariance, k by k and symmetric, also where the output is one number."""
-    fine = []
     for k in (1, 3):
-        found = answer(shrunken_mean(rng.normal(size=(9, k))), 9, 40, rng)
-        if np.shape(found) != (k, k):
-            return False
-        least = np.linalg.eigvalsh(found).min()
-        fine.append(bool(np.allclose(found, np.transpose(found)) and least > -1e-12))
-    return all(fine)
+        output = shrunken_mean(rng.normal(size=(n := 1 + rng.few(8), k)))
+        found = np.asarray(answer(output, n, 40, rng.fresh()))
+        yield found.shape == (k, k) and np.allclose(found, found.T)
+        yield bool(np.linalg.eigvalsh(found).min() > -1e-12)
 
 
 @visible("half_covariance")
-def halves_repeat_with_their_generator(answer: Answer, rng: Generator) -> bool:
+def halves_repeat_with_their_generator(answer: Answer, rng: Draws) -> Demands:
     """The same state of the generator gives the same result, and the next call gives another."""
-    output = shrunken_mean(rng.normal(size=(12, 2)))
-    return repeats(lambda rng: answer(output, 12, 30, rng), rng)
+    output = shrunken_mean(rng.normal(size=(n := 3 + rng.few(9), 2)))
+    return repeats(lambda own: answer(output, n, 30, own), rng)
 
 
 # --- gaussian_information -------------------------------------------------------------------------
@@ -57,28 +63,28 @@ def covariance(rng: Generator, d: int) -> Any:
 
 
 @visible("gaussian_information")
-def information_is_a_number_of_nats(answer: Answer, rng: Generator) -> bool:
+def information_is_a_number_of_nats(answer: Answer, rng: Draws) -> Demands:
     """It is one number above 0, and 0 for an output that never varies."""
-    S, B = covariance(rng, 3), covariance(rng, 3)
-    found = answer(S, B)
-    return bool(np.ndim(found) == 0 and found > 0 and abs(answer(0 * S, B)) < 1e-12)
+    S, B = covariance(rng, d := rng.few(3)), covariance(rng, d)
+    yield each(answer(S, B), (), LEAST)
+    yield bool(abs(answer(0 * S, B)) < 1e-12)
 
 
 # --- cheapest_noise -------------------------------------------------------------------------------
 
 
 @visible("cheapest_noise")
-def noise_is_a_covariance(answer: Answer, rng: Generator) -> bool:
+def noise_is_a_covariance(answer: Answer, rng: Draws) -> bool:
     """The result is a covariance of the shape of S: symmetric, with no negative variance."""
-    S = covariance(rng, 3)
+    S = covariance(rng, rng.few(3))
     B = np.asarray(answer(S, 0.5))
-    return B.shape == (3, 3) and bool(np.allclose(B, B.T) and np.linalg.eigvalsh(B).min() > -1e-9)
+    return B.shape == S.shape and bool(np.allclose(B, B.T) and np.linalg.eigvalsh(B).min() > -1e-9)
 
 
 @visible("cheapest_noise")
-def less_may_be_told_more_is_needed(answer: Answer, rng: Generator) -> bool:
+def less_may_be_told_more_is_needed(answer: Answer, rng: Draws) -> bool:
     """The less information is allowed, the more noise there is."""
-    S = covariance(rng, 3)
+    S = covariance(rng, rng.few(3))
     return bool(np.trace(answer(S, 0.1)) > np.trace(answer(S, 0.3)) > 0)
 
 
@@ -86,10 +92,12 @@ def less_may_be_told_more_is_needed(answer: Answer, rng: Generator) -> bool:
 
 
 @visible("success_bound")
-def a_bound_from_the_prior_to_one(answer: Answer, rng: Generator) -> bool:
-    """The bound is between the prior and 1, and is the prior where nothing is told."""
-    fine = [0.6 <= answer(v, 0.6) <= 1 for v in (1e-3, 0.1, 0.4, 5.0)]
-    return all(fine) and bool(np.isclose(answer(0.0, 0.6), 0.6))
+def a_bound_from_the_prior_to_one(answer: Answer, rng: Draws) -> Demands:
+    """The bound is the prior where nothing is told, at most 1, and larger where more is told."""
+    for v in (1e-3, 0.1, 0.4, 5.0):
+        yield each(answer(v, 0.6), (), 0.6, 1)
+    yield bool(np.isclose(answer(0.0, 0.6), 0.6))
+    yield from rises(lambda v: answer(v, 0.6), (1e-3, 0.1, 0.4))
 
 
 # --- best_guess_rate ------------------------------------------------------------------------------
@@ -97,16 +105,16 @@ def a_bound_from_the_prior_to_one(answer: Answer, rng: Generator) -> bool:
 
 def with_one_moved(rng: Generator, noise: Any) -> Any:
     """What a person does to an output, neither lost in the noise nor far above it."""
-    unit = rng.normal(size=len(noise))
+    unit = rng.choice([-1.0, 1.0], len(noise)) * rng.uniform(0.1, 1, len(noise))
     return np.linalg.cholesky(noise) @ unit / np.linalg.norm(unit) * rng.uniform(0.5, 2)
 
 
 @visible("best_guess_rate")
-def a_guess_is_no_worse_than_a_coin(answer: Answer, rng: Generator) -> bool:
+def a_guess_is_no_worse_than_a_coin(answer: Answer, rng: Draws) -> Demands:
     """The rate is from one half to one, and one half for somebody who moves nothing."""
-    noise = covariance(rng, 3)
-    still, moved = answer(np.zeros(3), noise), answer(with_one_moved(rng, noise), noise)
-    return bool(np.isclose(still, 0.5) and 0.5 < moved <= 1)
+    noise = covariance(rng, d := rng.few(3))
+    yield bool(np.isclose(answer(np.zeros(d), noise), 0.5))
+    yield bool(0.5 < answer(with_one_moved(rng, noise), noise) <= 1)
 
 
 # --- guess_members --------------------------------------------------------------------------------
@@ -126,17 +134,17 @@ def game(rng: Generator, d: int = 3, distance: float = 1.5) -> tuple[Any, Any, A
 
 
 @visible("guess_members")
-def a_guess_is_yes_or_no(answer: Answer, rng: Generator) -> bool:
+def a_guess_is_yes_or_no(answer: Answer, rng: Draws) -> bool:
     """There is one truth value for each release."""
-    outside, inside, noise = game(rng)
-    found = np.asarray(answer(rng.normal(size=(7, 3)), outside, inside, noise, 0.4))
-    return found.shape == (7,) and found.dtype == bool
+    outside, inside, noise = game(rng, d := rng.few(3))
+    theta = rng.normal(size=(m := rng.few(7), d))
+    return truths(answer(theta, outside, inside, noise, 0.4), m)
 
 
 @visible("guess_members")
-def without_noise_there_is_no_doubt(answer: Answer, rng: Generator) -> bool:
+def without_noise_there_is_no_doubt(answer: Answer, rng: Draws) -> bool:
     """With hardly any noise every guess is right."""
-    outside, inside, noise = game(rng)
+    outside, inside, noise = game(rng, rng.few(3))
     found = answer(np.array([inside, outside]), outside, inside, noise / 1e4, 0.5)
     return bool(found[0] and not found[1])
 
@@ -145,15 +153,17 @@ def without_noise_there_is_no_doubt(answer: Answer, rng: Generator) -> bool:
 
 
 @visible("clipped_step")
-def a_step_has_a_number_a_weight(answer: Answer, rng: Generator) -> bool:
+def a_step_has_a_number_a_weight(answer: Answer, rng: Draws) -> Demands:
     """There is one number for each weight, also when nobody came."""
-    step, empty = answer(rng.normal(size=(5, 3)), 1.0, 4), answer(np.zeros((0, 3)), 1.0, 4)
-    return np.shape(step) == np.shape(empty) == (3,) and bool(np.all(np.asarray(empty) == 0))
+    gradients = rng.normal(size=(rng.few(5), d := rng.few(3)))
+    yield each(answer(gradients, 1.0, 4), (d,))
+    yield np.array_equal(answer(gradients[:0], 1.0, 4), np.zeros(d))
 
 
 @visible("clipped_step")
-def short_gradients_are_kept(answer: Answer, rng: Generator) -> bool:
+def short_gradients_are_kept(answer: Answer, rng: Draws) -> bool:
     """A gradient shorter than the clipping norm arrives in its own direction."""
-    gradient = rng.normal(size=(1, 3))
+    gradient = rng.normal(size=(1, rng.few(3)))
+    gradient[0, 0] = -1
     step = np.asarray(answer(gradient, 100.0, 1))
     return bool(np.allclose(step / np.linalg.norm(step), gradient[0] / np.linalg.norm(gradient)))

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from pdpbook.exercises.demands import LEAST, Demands, Draws, each, rises
 from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment(  # each exercise with how many of its properties are hidden
     "personalized",
+    by_hand={"who_pays": 4},
     budget_shares=5,
     rate_that_spends_all=4,
     promise_to_each=4,
@@ -25,27 +27,26 @@ visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
 
 @visible("budget_shares")
-def shares_add_up_to_one(answer: Answer, rng: Generator) -> bool:
+def shares_add_up_to_one(answer: Answer, rng: Draws) -> bool:
     """There is a positive weight for each person, and the weights sum to 1."""
-    found = np.asarray(answer(rng.uniform(0.01, 1, 12)))
-    return found.shape == (12,) and bool(np.all(found > 0) and np.isclose(found.sum(), 1))
+    found = np.asarray(answer(budgets := rng.uniform(0.01, 1, rng.few(12))))
+    return found.shape == budgets.shape and bool(np.all(found > 0) and np.isclose(found.sum(), 1))
 
 
 @visible("budget_shares")
-def who_allows_more_weighs_more(answer: Answer, rng: Generator) -> bool:
+def who_allows_more_weighs_more(answer: Answer, rng: Draws) -> bool:
     """Whoever has a larger budget has more weight."""
-    return bool(np.all(np.diff(answer(np.sort(rng.uniform(0.01, 1, 12)))) > 0))
+    return bool(np.all(np.diff(answer(np.linspace(0.2, 1, rng.few(12)))) > 0))
 
 
 # --- rate_that_spends_all -------------------------------------------------------------------------
 
 
 @visible("rate_that_spends_all")
-def a_larger_constant_needs_longer_noise(answer: Answer, rng: Generator) -> bool:
+def a_larger_constant_needs_longer_noise(answer: Answer, rng: Draws) -> Demands:
     """The rate is a number above 0, smaller where people can move the fit further."""
-    epsilon = rng.uniform(0.01, 1, 8)
-    rates = [answer(epsilon, constant) for constant in (0.5, 2.0, 30.0)]
-    return bool(np.ndim(rates[0]) == 0 and rates[0] > rates[1] > rates[2] > 0)
+    epsilon = rng.uniform(0.01, 1, rng.few(8))
+    return rises(lambda constant: answer(epsilon, constant), (30.0, 2.0, 0.5))
 
 
 # --- promise_to_each ------------------------------------------------------------------------------
@@ -56,16 +57,15 @@ def random_weights(rng: Generator, n: int = 6) -> Any:
 
 
 @visible("promise_to_each")
-def there_is_a_promise_a_person(answer: Answer, rng: Generator) -> bool:
+def there_is_a_promise_a_person(answer: Answer, rng: Draws) -> bool:
     """There is one promise for each person, and none is negative."""
-    found = np.asarray(answer(random_weights(rng), 0.5, 3.0))
-    return found.shape == (6,) and bool(np.all(found >= 0))
+    return each(answer(w := random_weights(rng, rng.few(6)), 0.5, 3.0), w.shape, 0)
 
 
 @visible("promise_to_each")
-def shorter_noise_promises_less(answer: Answer, rng: Generator) -> bool:
+def shorter_noise_promises_less(answer: Answer, rng: Draws) -> bool:
     """Noise of a higher rate, which is shorter, leaves everybody with a larger epsilon."""
-    weights = random_weights(rng)
+    weights = random_weights(rng, rng.few(6))
     low, high = (np.asarray(answer(weights, eta, 3.0)) for eta in (0.5, 0.8))
     return bool(np.all(low < high))
 
@@ -74,24 +74,25 @@ def shorter_noise_promises_less(answer: Answer, rng: Generator) -> bool:
 
 
 @visible("furthest_move")
-def there_is_a_bound_a_person(answer: Answer, rng: Generator) -> bool:
+def there_is_a_bound_a_person(answer: Answer, rng: Draws) -> bool:
     """There is one bound for each person, above 0."""
-    found = np.asarray(answer(random_weights(rng), 0.5, 3))
-    return found.shape == (6,) and bool(np.all(found > 0))
+    return each(answer(w := random_weights(rng, rng.few(6)), 0.5, 3), w.shape, LEAST)
 
 
 @visible("furthest_move")
-def a_penalty_holds_the_fit(answer: Answer, rng: Generator) -> bool:
-    """A larger penalty does not make any bound larger."""
-    weights = random_weights(rng)
-    found = np.array([answer(weights, lam, 5) for lam in (0.01, 0.3, 2.0, 5.0, 90.0)])
-    return bool(np.all(np.diff(found, axis=0) <= 0))
+def a_penalty_holds_the_fit(answer: Answer, rng: Draws) -> Demands:
+    """A larger penalty makes no bound larger, and a huge one makes all of them smaller."""
+    weights = random_weights(rng, rng.few(6))
+    for lams in itertools.pairwise((0.01, 0.3, 2.0, 5.0, 90.0)):
+        loose, tight = (np.asarray(answer(weights, lam, 5)) for lam in lams)
+        yield bool(np.all(tight <= loose))
+    yield bool(np.all(np.asarray(answer(weights, 90.0, 5)) < answer(weights, 0.01, 5)))
 
 
 @visible("furthest_move")
-def who_weighs_more_can_move_more(answer: Answer, rng: Generator) -> bool:
+def who_weighs_more_can_move_more(answer: Answer, rng: Draws) -> bool:
     """Of two people of little weight, the one who has more has a larger bound."""
-    light, more = np.sort(rng.uniform(1e-4, 1e-3, 2))
+    light, more = np.sort(rng.choice(range(1, 10), 2, replace=False)) / 10_000
     found = answer(np.array([light, more, 1 - light - more]), 0.5, 3)
     return bool(found[0] < found[1])
 
@@ -108,14 +109,14 @@ def in_domain(record: Any, d: int) -> bool:
 
 
 def crowd_of(rng: Generator, n: int, d: int) -> tuple[Any, Any, Any]:
-    return rng.random((n, d)), rng.uniform(-1, 1, n), rng.dirichlet(np.full(n, 0.7))
+    return rng.uniform(size=(n, d)), rng.uniform(-1, 1, n), rng.dirichlet(np.full(n, 0.7))
 
 
 @visible("worst_neighbor")
-def a_record_comes_back(answer: Answer, rng: Generator) -> bool:
+def a_record_comes_back(answer: Answer, rng: Draws) -> bool:
     """The result is a row and a label that another person could send."""
-    X, y, weights = crowd_of(rng, 6, 3)
-    return in_domain(answer(X, y, weights, 2, 0.5), 3)
+    X, y, weights = crowd_of(rng, n := rng.few(6), d := rng.few(3))
+    return in_domain(answer(X, y, weights, n // 2, 0.5), d)
 
 
 def fits(X: Any, y: Any, weights: Any, lam: float) -> Any:
@@ -132,62 +133,49 @@ def distance(X: Any, y: Any, weights: Any, i: int, lam: float, record: Any) -> f
     return float(np.linalg.norm(move))
 
 
-@visible("worst_neighbor")
-def the_attack_moves_the_fit(answer: Answer, rng: Generator) -> bool:
-    """The new record moves the fit."""
-    X, y, weights = crowd_of(rng, 6, 3)
-    record = answer(X.copy(), y.copy(), weights.copy(), 2, 0.5)
-    return distance(X, y, weights, 2, 0.5, record) > 0
-
-
 SHORT = 1e-5  # relative; how far a maximizer may stay below a maximum
 
 
 @visible("worst_neighbor")
-def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Generator) -> bool:
+def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Draws) -> Demands:
     """No row of zeros, and no row of ones, moves the fit further with either label."""
-    X, y, weights = crowd_of(rng, 6, 3)
-    fine = []
+    X, y, weights = crowd_of(rng, n := rng.few(6), d := rng.few(3))
     for labels in (y, -y):
-        record = answer(X.copy(), labels.copy(), weights.copy(), 2, 0.5)
-        rivals = itertools.product((np.zeros(3), np.ones(3)), (-1.0, 1.0))
-        best = max(distance(X, labels, weights, 2, 0.5, rival) for rival in rivals)
-        fine.append(distance(X, labels, weights, 2, 0.5, record) >= (1 - SHORT) * best)
-    return all(fine)
+        record = answer(X.copy(), labels.copy(), weights.copy(), n // 2, 0.5)
+        rivals = itertools.product((np.zeros(d), np.ones(d)), (-1.0, 1.0))
+        best = max(distance(X, labels, weights, n // 2, 0.5, rival) for rival in rivals)
+        yield distance(X, labels, weights, n // 2, 0.5, record) >= (1 - SHORT) * best
 
 
 # --- chance_to_be_kept ----------------------------------------------------------------------------
 
 
 @visible("chance_to_be_kept")
-def chances_are_probabilities(answer: Answer, rng: Generator) -> bool:
+def chances_are_probabilities(answer: Answer, rng: Draws) -> bool:
     """There is a chance above 0 and at most 1 for each person."""
-    found = np.asarray(answer(rng.uniform(0.01, 3, 15), 1.5))
-    return found.shape == (15,) and bool(np.all((found > 0) & (found <= 1 + 1e-12)))
+    return each(answer(own := rng.uniform(0.01, 3, rng.few(15)), 1.5), own.shape, LEAST, 1 + 1e-12)
 
 
 @visible("chance_to_be_kept")
-def who_allows_less_is_kept_less_often(answer: Answer, rng: Generator) -> bool:
+def who_allows_less_is_kept_less_often(answer: Answer, rng: Draws) -> bool:
     """Below the threshold, whoever allows less is kept less often."""
-    found = answer(np.sort(rng.uniform(0.01, 1.4, 12)), 1.5)
-    return bool(np.all(np.diff(found) > 0))
+    return bool(np.all(np.diff(answer(np.linspace(0.2, 1.4, rng.few(12)), 1.5)) > 0))
 
 
 # --- noise_reach ----------------------------------------------------------------------------------
 
 
 @visible("noise_reach")
-def rarer_is_farther(answer: Answer, rng: Generator) -> bool:
+def rarer_is_farther(answer: Answer, rng: Draws) -> Demands:
     """The radius is a number above 0, larger where it may be exceeded less often."""
-    found = [answer(0.4, 3, chance) for chance in (0.5, 0.1, 0.01)]
-    return bool(np.ndim(found[0]) == 0 and 0 < found[0] < found[1] < found[2])
+    return rises(lambda chance: answer(0.4, 3, chance), (0.5, 0.1, 0.01))
 
 
 # --- worst_pair -----------------------------------------------------------------------------------
 
 
 @visible("worst_pair")
-def two_records_come_back(answer: Answer, rng: Generator) -> bool:
+def two_records_come_back(answer: Answer, rng: Draws) -> bool:
     """The result is two records of the domain."""
     pair = answer(3, 1.0)
     return len(pair) == 2 and all(in_domain(record, 3) for record in pair)
@@ -202,6 +190,6 @@ def apart(pair: Any, scale: float) -> float:
 
 
 @visible("worst_pair")
-def the_lists_differ(answer: Answer, rng: Generator) -> bool:
+def the_lists_differ(answer: Answer, rng: Draws) -> bool:
     """The lists of the two records are apart."""
     return apart(answer(2, 1.5), 1.5) > 0

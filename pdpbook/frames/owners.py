@@ -42,18 +42,20 @@ class UsersInBlocks:
         Columns users, y, and perhaps X and epsilon; read again for every sum.
     budgets : float or mapping
         Checked already, unless they come in blocks.
+    left : ndarray, shape (m,), or None
+        Instead of these, budgets of the users in order.
     """
 
     before: dict[int, int] | None = None  # of those who take part, the first row of each block
 
-    def __init__(self, rules: Rules, rows: Rows, budgets: Any, *, fitting: bool):
+    def __init__(self, rules: Rules, rows: Rows, budgets: Any, left: Any, *, fitting: bool):
         reads = [name for name in ("X", "y", "users") if name != "X" or rules._reads_rows]
         self.rules, self.rows = rules, rows.twice(f"{type(rules).__name__}.fit").select(*reads)
         owned = "epsilon" in rows.names
         self.users, column = users_of(rows.select(*["users", "epsilon"][: 1 + owned]))
-        epsilon = np.asarray(
-            check.some_epsilon(column) if owned else check_user_epsilon(budgets, self.users)
-        )
+        if left is None:
+            given = check.some_epsilon(column) if owned else check_user_epsilon(budgets, self.users)
+        epsilon = np.asarray(given if left is None else left)
         refuse_few(int(self.users.sizes.sum()))
         self.origin = rules.origin() if fitting else 0.0
         public = rules.public(rows.width("X") if rules._reads_rows else 1, epsilon, self.users)

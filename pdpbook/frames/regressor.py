@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook import Floats, check
-from pdpbook._accounts import charge, check_account
+from pdpbook._accounts import charge, check_account, left_out
 from pdpbook._domain import data_of, generator_from, note_width, predictions, refuse_few
 from pdpbook._extras import of_pandas
 from pdpbook._users import refuse_other_index
@@ -97,13 +96,19 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         self.check()
         return self.refuse_budgets(budgets)
 
-    def _fit(self, people: Callable[[], Any], X: Any, account: BudgetAccount | None) -> Self:
-        """Promise, pay, draw, keep. The settings were checked; `people` reads the data."""
+    def _fit(self, people: Callable[[Any], Any], X: Any, account: BudgetAccount | None) -> Self:
+        """Promise, pay, draw, keep. The settings were checked; `people` reads the data.
+
+        Whoever cannot pay leaves; others may be promised another number then: until all can.
+        """
         check_account(account)
         rng = generator_from(self.random_state)
-        read = people()
-        law = self.law(read)
+        read = people(None)
         promise = self.promise(read)
+        while (left := left_out(account, promise, X, read)) is not None:
+            read = people(left)
+            promise = self.promise(read)
+        law = self.law(read)
         pure = promise if isinstance(promise, PureDP) else self.pure_promise(read)
         charge(account, promise, X, read.users, pure=pure)
         drawn = self.draw(law, read, rng)
@@ -179,7 +184,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             ``threshold_budgets(epsilon)`` the best one with a single privacy level.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
-            overspend.
+            overspend, or leaves out, as if their budget were 0, whoever would.
 
         Returns
         -------
@@ -187,7 +192,17 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         budgets = self._refuse("fit", X, y, epsilon)
-        return self._fit(partial(self._fitted, X, y, epsilon, budgets), X, account)
+
+        def read(left: Any) -> People:
+            if left is None:
+                return self._fitted(X, y, epsilon, budgets)
+            again: Any = X
+            if isinstance(X, Rows):
+                names = [name for name in X.names if name != "epsilon"]
+                again = X.twice("account with leave_out").select(*names)
+            return self._fitted(again, y, left, left)
+
+        return self._fit(read, X, account)
 
     def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside the bounds."""

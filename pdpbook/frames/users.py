@@ -151,7 +151,7 @@ class UserEstimator(PrivateEstimator):
             exactly the users. Whoever has 0 takes no part. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
-            overspend.
+            overspend, or leaves out, as if their budget were 0, whoever would.
 
         Returns
         -------
@@ -165,7 +165,7 @@ class UserEstimator(PrivateEstimator):
 
         Parameters are as in `fit`, which draws once from exactly this law.
         """
-        return self.law(self.people("output_law", X, y, users, epsilon)())
+        return self.law(self.people("output_law", X, y, users, epsilon)(None))
 
     def needs_rows(self) -> str | None:
         """Return what needs all rows in memory, "" for the method itself; None if sums suffice."""
@@ -179,21 +179,26 @@ class UserEstimator(PrivateEstimator):
         """Return second moments of a table that is public, from blocks."""
         return None
 
-    def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[], Any]:
-        """Return what reads the people, after refusing all that can be refused before."""
+    def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[Any], Any]:
+        """Return what reads the people, after refusing all that can be refused before.
+
+        It takes the budgets that an account leaves, or None for those that were given.
+        """
         name = f"{type(self).__name__}.{method}"
         if (reader := self.needs_rows()) is not None:
             in_memory(f"{name} with {reader}" if reader else name, X, y, users, epsilon)
         budgets = self._check_settings(None if is_dask(epsilon) else epsilon)
         fitting = method == "fit"
         if not in_blocks(None, X, y, users, epsilon):
-            return partial(PeopleWithRows, self, X, y, users, budgets, fitting=fitting)
+            return lambda left: PeopleWithRows(
+                self, X, y, users, budgets if left is None else left, fitting=fitting
+            )
         owned = isinstance(X, Rows) and "epsilon" in X.names and epsilon is not None
         column = epsilon if owned or is_dask(epsilon) or isinstance(epsilon, np.ndarray) else None
         rows = rows_of(X, y, users=users, epsilon=column)
         if "users" not in rows.names:
             in_memory(f"{name} without a column users", rows)
-        return partial(UsersInBlocks, self, rows, budgets, fitting=fitting)
+        return lambda left: UsersInBlocks(self, rows, budgets, left, fitting=fitting)
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `fit` was given, of matching lengths."""

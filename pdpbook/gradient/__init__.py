@@ -10,3 +10,4 @@ from pdpbook.gradient.accounting import (
 )
 from pdpbook.gradient.descent import DescentLaw, GradientDescentRidge
 from pdpbook.gradient.dpsgd import DPSGDLaw, DPSGDRegression
+from pdpbook.gradient.individual import individual_epsilon

@@ -21,7 +21,7 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import gaussian_mu
-from pdpbook.noise.laws import check_points, check_size
+from pdpbook.noise.laws import check_points, check_size, starts
 from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
@@ -108,6 +108,23 @@ class DescentLaw:
         noise = rng.standard_normal((self.steps, math.prod(shape), self.X.shape[1]))
         paths = self._run(-self.step_size * self.sigma * noise)
         return np.reshape(paths, (*shape, paths.shape[1]))
+
+    def shifts(self, path: ArrayLike) -> Floats:
+        """Return the weighted clipped gradient of each person at the start of each step.
+
+        Parameters
+        ----------
+        path : array_like, shape (steps * d,)
+            All iterates of one run, on the domain.
+
+        Returns
+        -------
+        ndarray, shape (steps, n)
+            Its length, in standard deviations of the noise on the weighted sum.
+        """
+        start = starts(path, self.steps, self.X.shape[1])
+        slopes = 2 * np.abs(self._clip(self.y - start @ self.X.T))
+        return np.asarray(self.weights * slopes * np.linalg.norm(self.X, axis=1) / self.sigma)
 
     def _clip(self, residuals: Floats) -> Floats:
         return np.asarray(np.clip(residuals, -self.thresholds, self.thresholds))

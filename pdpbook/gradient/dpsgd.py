@@ -22,7 +22,7 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.gradient import accounting
 from pdpbook.guarantees import ApproximateDP
-from pdpbook.noise.laws import check_points, check_size
+from pdpbook.noise.laws import check_points, check_size, starts
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, powers, through
 
@@ -136,6 +136,23 @@ class DPSGDLaw:
         pull = self._slopes(theta, X, y) @ X
         noise = self._deviation(len(y)) * rng.standard_normal(X.shape[1])
         return np.asarray(theta - self.learning_rate * (pull / self._divisor(len(y)) + noise))
+
+    def shifts(self, path: ArrayLike) -> Floats:
+        """Return the clipped gradient of each person at the start of each step.
+
+        Parameters
+        ----------
+        path : array_like, shape (steps * d,)
+            All iterates of one run, on the domain.
+
+        Returns
+        -------
+        ndarray, shape (steps, n)
+            Its length, in standard deviations of the noise on the sum.
+        """
+        start = starts(path, self.steps, self.X.shape[1])
+        length = np.abs(self._slopes(start, self.X, self.y)) * np.linalg.norm(self.X, axis=1)
+        return np.asarray(length / (self.noise_multiplier * self.clip_norm))
 
     def _step_logpdf(self, after: Floats, before: Floats) -> Floats:
         """Log-density of each row of `after`, given the same row of `before`."""

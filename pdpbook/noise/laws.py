@@ -242,6 +242,12 @@ def check_points(points: Any, d: int, what: str = "") -> Floats:
     return found
 
 
+def starts(path: Any, steps: int, d: int) -> Floats:
+    """Where each step of one path begins, shape (steps, d): at zero, then at the iterates."""
+    iterates = check.shape(check.finite(path, "path"), "path", (steps * d,), "all iterates")
+    return np.concatenate([np.zeros((1, d)), iterates.reshape(steps, d)[:-1]])
+
+
 def check_size(size: Any) -> tuple[int, ...]:
     """How many draws, as the axes in front of one: none for None."""
     entries = () if size is None else size if isinstance(size, tuple) else (size,)

@@ -32,7 +32,6 @@ def split_budget(
     *,
     delta: float = 0.0,
     d: int | None = None,
-    exact: bool = True,
 ) -> BudgetSplit:
     r"""Weights and noise rate with which objective perturbation spends every budget.
 
@@ -56,10 +55,6 @@ def split_budget(
         Failure probability in [0, 1).
     d : int, optional
         Dimension of the tilt; needed with a `delta` above 0.
-    exact : bool, default True
-        False charges :math:`\kappa w_i` for the volume, which is never less than its logarithm:
-        then :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j` and
-        :math:`a=\sum_j\varepsilon_j-\kappa`. Pure privacy only.
 
     Returns
     -------
@@ -77,8 +72,8 @@ def split_budget(
     >>> split = split_budget([1.0, 1.0, 2.0, 4.0], 2.0)
     >>> split.tilt + split.volume
     array([1., 1., 2., 4.])
-    >>> round(split.rate, 3), split_budget([1.0, 1.0, 2.0, 4.0], 2.0, exact=False).rate
-    (6.461, 6.0)
+    >>> round(split.rate, 3)
+    6.461
     """
     budgets = check.positive(epsilon, "epsilon")
     if np.ndim(budgets) != 1:
@@ -90,11 +85,6 @@ def split_budget(
         raise ValueError(
             f"epsilon must sum to more than the curvature {kappa:.3g}; got a sum of {total:.3g}"
         )
-    if not exact:
-        if delta > 0:
-            raise ValueError(f"delta must be 0 with exact=False; got {delta:g}")
-        weights, rate = shares(budgets), total - kappa
-        return BudgetSplit(weights, rate * weights, kappa * weights, rate)
     if delta == 0:
         weights = _weights(budgets, kappa, lambda left: left)
         volume = np.log1p(kappa * weights)

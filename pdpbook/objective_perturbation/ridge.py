@@ -52,10 +52,6 @@ class ObjectivePerturbation(CubeRegressor):
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     huber_threshold : float, default 1.0
         Where the Huber loss turns linear, :math:`c`, in domain units of the label.
-    exact : bool, default True
-        False charges :math:`w_iR^2/\lambda` instead of its logarithm, which is simpler and needs
-        more noise: :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j` and
-        :math:`\beta=(\sum_j\varepsilon_j-R^2/\lambda)/(4cR)`. Pure promise only.
     row_norm : float, optional
         Public bound on the norm of a row on the domain, R, constant feature included; by default
         :math:`\sqrt d`. It is enforced: longer rows raise, or are scaled down with ``clip=True``.
@@ -77,7 +73,7 @@ class ObjectivePerturbation(CubeRegressor):
     Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. Kifer, Smith
     and Thakurta (2012) perturb objectives for one budget; the square loss needs a bound on the
     norm there, because its gradient has none.
-    How far from the truth this ends, under a linear model, is `objective_error`.
+    How far from the truth this ends, under a linear model: page *personalized/accuracy_bounds*.
 
     The theorem speaks of the exact minimizer, and an inexact one is not post-processing: how far
     it is off depends on the data. So a thousandth of the smallest budget is set aside. The solver
@@ -98,7 +94,6 @@ class ObjectivePerturbation(CubeRegressor):
 
     delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
     huber_threshold: float = setting(default=1.0, rule=check.scale)
-    exact: bool = setting(default=True, rule=check.flag)
     row_norm: float | None = setting(default=None)
 
     def law(self, people: People) -> ObjectiveLaw:
@@ -157,8 +152,6 @@ class ObjectivePerturbation(CubeRegressor):
         return worth_taking(epsilon, noise, noise(epsilon[epsilon > 0], 0.0))
 
     def check(self) -> None:
-        if self.delta > 0 and not self.exact:
-            raise ValueError(f"delta must be 0 with exact=False; got {self.delta:g}")
         huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
 
     def share_out(self, budgets: Floats, d: int) -> BudgetSplit:
@@ -172,7 +165,7 @@ class ObjectivePerturbation(CubeRegressor):
                 f"epsilon must sum to more than {bound} = {curvature:.4g}; got a sum of "
                 f"{budgets.sum():.4g} for {len(budgets)} people. lam = {enough:.3g} would do"
             )
-        return _split(left.tobytes(), curvature, self.spare_delta(budgets), d, self.exact)
+        return _split(left.tobytes(), curvature, self.spare_delta(budgets), d)
 
     def beta(self, split: BudgetSplit, d: int) -> float:
         """Return the rate of the tilt."""
@@ -221,7 +214,7 @@ class ObjectivePerturbation(CubeRegressor):
 
 
 @lru_cache(maxsize=64)
-def _split(budgets: bytes, curvature: float, delta: float, d: int, exact: bool) -> BudgetSplit:
+def _split(budgets: bytes, curvature: float, delta: float, d: int) -> BudgetSplit:
     """An audit asks for the same split thousands of times."""
     epsilon = np.frombuffer(budgets)
-    return split_budget(epsilon, curvature, delta=delta, d=d, exact=exact)
+    return split_budget(epsilon, curvature, delta=delta, d=d)

@@ -23,7 +23,7 @@ NULL = 1e-12  # relative; below it a direction of the covariance has no noise
 
 def allocate_noise(
     moments: DifferenceMoments,
-    success_rate: float,
+    success_rate: ArrayLike,
     *,
     calibration: str = "mi",
     combine: str = "minimax",
@@ -34,17 +34,19 @@ def allocate_noise(
     r"""Cheapest noise that keeps a ceiling for everybody, by estimated moments.
 
     .. math:: \min_\Sigma \operatorname{tr}(S\Sigma) \quad\text{subject to}\quad
-              \operatorname{tr}(\Sigma^{-1} C_i) \le \tau \text{ for every person } i,
+              \operatorname{tr}(\Sigma^{-1} C_i) \le \tau_i \text{ for every person } i,
 
-    with :math:`\tau` the allowed mean square of `success_rate_to_snr`. Diagonal noise is
+    with :math:`\tau_i` the allowed mean square of `success_rate_to_snr`: the program for one
+    :math:`\tau` with :math:`C_i\tau/\tau_i` for :math:`C_i`. Diagonal noise is
     independent in the basis V of the moments and is rotated back: :math:`\Sigma = V e V^\top`.
 
     Parameters
     ----------
     moments : DifferenceMoments
         Of `difference_moments`.
-    success_rate : float
-        Ceiling on how often anybody guesses right, above that of a blind guess and below 1.
+    success_rate : float or array_like, shape (n,)
+        Ceiling on how often anybody guesses right, above that of a blind guess and below 1; a
+        number serves everybody.
     calibration : {"mi", "tv"}, default "mi"
         By mutual information, or by total variation, which needs less noise.
     combine : {"minimax", "max"}, default "minimax"
@@ -66,15 +68,16 @@ def allocate_noise(
     Notes
     -----
     Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, ``prop-back-projection``,
-    ``prop-all-individuals`` and ``prop-task-noise`` (ours), chapters *pac/noise* and
-    *pac/printed*.
+    ``prop-all-individuals``, ``prop-own-ceilings`` and ``prop-task-noise`` (ours), chapters
+    *pac/noise*, *pac/beyond_half* and *pac/printed*.
     """
     check.choice(combine, "combine", COMBINE)
     check.choice(shape, "shape", ("diagonal", "full"))
-    rate = check.delta(success_rate, "success_rate")
+    rate = check.budgets(success_rate, len(moments.second), "success_rate", "person of the pool")
     prior = max(moments.sample_rate, 1 - moments.sample_rate)
-    tau = float(success_rate_to_snr(rate, calibration, prior))
-    second = moments.upper if upper else moments.second
+    own = success_rate_to_snr(rate, calibration, prior)
+    tau = float(own.min())
+    second = (moments.upper if upper else moments.second) * (tau / own)[:, None]
     if shape == "full":
         plain = moments.second.sum(axis=1)
         widen = second.sum(axis=1) / np.where(plain > 0, plain, 1.0)

@@ -182,15 +182,15 @@ class NoiseCertificate:
     standard_error: Floats  #: shape (n,)
     bound: Floats  #: shape (n,): rigorous, all people at once; infinite without an ellipsoid
     student: Floats  #: shape (n,): by Student's t, approximate, since heavy tails undercover
-    target: float  #: what the ceiling allows, failures of the simulation counted
+    target: Any  #: what the ceilings allow, failures counted; a number, or shape (n,)
     confidence: float  #: that all bounds hold, over the simulation
     draws: int  #: fresh halves
     largest: float  #: most that any half can give; infinite without an ellipsoid
 
     @property
     def ratio(self) -> float:
-        """Largest rigorous bound over the target; noise variance times this keeps the ceiling."""
-        return float(self.bound.max() / self.target)
+        """Largest rigorous bound over its target; noise variance times this keeps the ceilings."""
+        return float((self.bound / self.target).max())
 
     @property
     def holds(self) -> bool:
@@ -208,14 +208,15 @@ class NoiseCertificate:
             f"with confidence {self.confidence:g} (one-sided, {len(self.mean)} people at once, "
             f"{self.draws} fresh halves) everybody's mean squared difference is at most "
             f"{self.bound.max():.3g} in units of the noise (by Student's t, approximately, "
-            f"{self.student.max():.3g}); the target is {self.target:.3g}"
+            f"{self.student.max():.3g}); the target is {np.min(self.target):.3g}"
+            + (f" to {np.max(self.target):.3g}" if np.ndim(self.target) else "")
         )
 
 
 def certify_noise(
     pool: Pool,
     covariance: ArrayLike,
-    success_rate: float,
+    success_rate: ArrayLike,
     *,
     calibration: str = "mi",
     sample_rate: float = 0.5,
@@ -236,8 +237,8 @@ def certify_noise(
         Public pool and model.
     covariance : array_like, shape (p, p)
         Of the noise, chosen before these draws.
-    success_rate : float
-        The ceiling, on average over these draws too.
+    success_rate : float or array_like, shape (n,)
+        The ceiling, on average over these draws too; a number serves everybody.
     calibration : {"mi", "tv"}, default "mi"
         By mutual information or by total variation.
     sample_rate : float, default 0.5
@@ -264,10 +265,12 @@ def certify_noise(
     *pac/noise* and *pac/printed*.
     """
     check.rng(rng)
-    q, rate = check.delta(sample_rate, "sample_rate"), check.delta(success_rate, "success_rate")
+    q = check.delta(sample_rate, "sample_rate")
+    rate = check.probability(success_rate, "success_rate")
+    check.budgets(rate, len(pool.y), "success_rate", "person of the pool")
     prior = max(q, 1 - q)
     inner = conditional_success_rate(rate, confidence, prior)
-    target = float(success_rate_to_snr(inner, calibration, prior))
+    target = success_rate_to_snr(inner, calibration, prior)
     beta, T = 1 - float(confidence), check.count(draws, "draws", minimum=2)
     W, back = whitener(covariance)
     bare = np.eye(pool.p) - back @ W  # where the noise does not reach

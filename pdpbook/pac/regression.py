@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from pdpbook import Floats, check
 from pdpbook._accounts import charge, check_account
 from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
+from pdpbook._users import refuse_other_index
 from pdpbook.blocks import in_memory
 from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
@@ -36,7 +37,6 @@ from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import Reported, refuse_others
 
-HALF = 0.5  # chance of being in the secret half
 ELSEWHERE = ("model", "alpha", "fit_intercept", "random_state")  # settings of pool and generator
 TASKS = ("weights", "loss")  #: what noise is to disturb least
 ROUNDING = 1e-10  # of a label; noise below it would hide less than the last digits show
@@ -73,7 +73,7 @@ class CalibratedRelease:
 
 def calibrate_release(
     pool: Pool,
-    success_rate: float = 0.75,
+    success_rate: ArrayLike = 0.75,
     *,
     calibration: str = "mi",
     basis: str | ArrayLike = "difference",
@@ -95,10 +95,8 @@ def calibrate_release(
     ----------
     pool : Pool
         Public pool and model.
-    success_rate, calibration, basis, combine, task, tol, confidence
+    success_rate, calibration, basis, combine, task, sample_rate, tol, confidence
         As in `PACRegression`; `basis` may also be given as orthonormal columns.
-    sample_rate : float, default 0.5
-        Chance of being in the secret half.
     draws : int, default 20000
         Fresh halves for the certificate, and at most for the moments.
     rng : numpy.random.Generator
@@ -151,20 +149,24 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     they fix the covariance of the noise and, afresh, certify it. Then
 
     .. math:: \hat\theta = \Pi(F(A)) + N(0, \Sigma), \qquad
-              \operatorname{tr}(\Sigma^{-1} C_i) \le \tau(p_o) \text{ for every person } i,
+              \operatorname{tr}(\Sigma^{-1} C_i) \le \tau(p_i) \text{ for every person } i,
 
     where F are the weights, :math:`\Pi` clips them to a public ellipsoid that the simulated halves
-    hardly ever leave, and :math:`p_o` is the ceiling on everybody's guess. With an intercept F is
-    measured from the means of the pool, which are public, so origins of X and y change nothing.
+    hardly ever leave, and :math:`p_i` is the ceiling on the guess about person i. With an
+    intercept F is measured from the means of the pool, which are public, so origins of X and y
+    change nothing.
 
     Parameters
     ----------
     model : {"ridge", "ols", "lasso"}, default "ridge"
         Whose weights. Least squares needs halves of full rank; lasso is refitted for everybody, so
         lower `draws` for it.
-    success_rate : float, default 0.75
-        Ceiling on how often an adversary who knows the pool guesses a membership, in (0.5, 1). It
-        is unconditional: the chance that the simulation fails is counted.
+    success_rate : float or array_like, shape (n,), default 0.75
+        Ceiling on how often an adversary who knows the pool guesses a membership, above that of a
+        blind guess and below 1; public, and one a person or one for all. It is unconditional: the
+        chance that the simulation fails is counted.
+    sample_rate : float, default 0.5
+        Chance q of being in the secret half. A blind guess is right with max(q, 1 - q).
     calibration : {"mi", "tv"}, default "mi"
         How the ceiling becomes noise: by mutual information, as the paper; or by total variation,
         with less noise for the same ceiling.
@@ -226,7 +228,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     """
 
     model: str = setting(default="ridge", rule=one_of(*MODELS), kw_only=False)
-    success_rate: float = setting(default=0.75, rule=single(check.probability))
+    success_rate: ArrayLike = setting(default=0.75, rule=check.probability)
+    sample_rate: float = setting(default=0.5, rule=check.delta)
     calibration: str = setting(default="mi")
     alpha: float = setting(default=1.0)
     basis: Any = setting(default="difference")
@@ -262,7 +265,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         simulate, secret = generator_from(self.random_state).spawn(2)
         pool = self.pool(X, y, reset=True)
         release = self.calibrate(pool.centered(), simulate)
-        promise = PACPrivacy(float(self.success_rate), sample_rate=HALF)
+        promise = PACPrivacy(self.success_rate, sample_rate=self.sample_rate)
         charge(account, promise, X)
         turn, shift = pool.origin
         weights, d = turn @ release.draw(rng=secret) + shift, pool.X.shape[1]
@@ -309,18 +312,21 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     def calibrate(self, pool: Pool, rng: np.random.Generator) -> CalibratedRelease:
         """Return everything that is fixed before the secret is drawn."""
         settings = {k: v for k, v in self.get_params().items() if k not in ELSEWHERE}
-        return calibrate_release(pool, **settings, sample_rate=HALF, rng=rng)
+        return calibrate_release(pool, **settings, rng=rng)
 
     def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
         """Return the public pool; `reset` notes its columns, as `fit` does."""
         rows = table_of(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
         rows, labels = finite_data(rows, labels_of(rows, y))  # says what scikit-learn looks for
+        refuse_other_index(self.success_rate, "success_rate", X=X, y=y)
+        check.budgets(self.success_rate, len(rows), "success_rate")
         return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
 
     def _check_settings(self) -> None:
         check_settings(self)
-        rate = conditional_success_rate(float(self.success_rate), self.confidence)
-        success_rate_to_snr(rate, self.calibration)
+        prior = max(self.sample_rate, 1 - self.sample_rate)
+        rate = conditional_success_rate(self.success_rate, self.confidence, prior)
+        success_rate_to_snr(rate, self.calibration, prior)
         check_alpha(self.alpha, self.model)
         if isinstance(self.basis, str):
             check.choice(self.basis, "basis", BASES)
@@ -343,5 +349,5 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         return self._pool_crowd(self.pool(X, y))
 
     def _pool_crowd(self, pool: Pool) -> Crowd:
-        promise = f"membership guessed at most {self.success_rate:.3g} of the time"
+        promise = f"membership guessed at most {np.max(self.success_rate):.3g} of the time"
         return Crowd(pool.X.shape[1], promise, len(pool.y), None, pool.X, pool.y)

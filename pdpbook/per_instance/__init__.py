@@ -6,17 +6,12 @@ a TypeError or ValueError that names the argument, the rule and the value.
 """
 
 from pdpbook.per_instance.levels import ops_dp_level, ops_for_all
-from pdpbook.per_instance.objective import (
-    objective_perturbation_epsilon,
-    objective_perturbation_profile,
-)
 from pdpbook.per_instance.ops import Profile, ops_bound, ops_epsilon, ops_profile, ops_renyi
 from pdpbook.per_instance.people import (
     Explanation,
     PerInstanceReport,
     StreamReport,
     explain,
-    outsider_epsilon,
     per_instance_epsilon,
     per_instance_losses,
     stream_per_instance,

@@ -97,47 +97,9 @@ def per_instance_epsilon(
     if leverage.max() > 1 / NEARLY_ONE - 1:  # those people must be refitted
         exact = leave_one_out(X, y, lam, weights=np.ones(len(y)))
         leverage, residual = exact.leverage, exact.residual
-    return _report(leverage, residual, fit.theta, gamma, delta)
-
-
-def outsider_epsilon(
-    X: ArrayLike,
-    y: ArrayLike,
-    X_new: ArrayLike,
-    y_new: ArrayLike,
-    lam: float,
-    gamma: float,
-    delta: float,
-) -> PerInstanceReport:
-    r"""Exact loss that people outside the data would have if each of them alone joined.
-
-    Parameters
-    ----------
-    X, y, lam, gamma, delta
-        As in `per_instance_epsilon`.
-    X_new, y_new : array_like, shapes (m, d) and (m,)
-        The outsiders.
-
-    Returns
-    -------
-    PerInstanceReport
-        One entry an outsider; `theta` is the fit to the data.
-
-    Examples
-    --------
-    >>> report = outsider_epsilon([[1.0]], [0.5], [[0.0]], [1.0], lam=1.0, gamma=1.0, delta=0.01)
-    >>> report.epsilon  # an empty row changes nothing
-    array([0.])
-    """
-    lam, gamma, delta = ops_parameters(lam, gamma, delta)
-    in_memory("outsider_epsilon", X, y, X_new, y_new)
-    X, y = check.design(X, y)
-    X_new, y_new = check.design(X_new, y_new)
-    if X_new.shape[1] != X.shape[1]:
-        raise ValueError(f"X_new must have {X.shape[1]} columns, as X; got {X_new.shape[1]}")
-    fit = _fit([factor(X, y)], lam)
-    leverage = _leverages(fit.root, X_new)
-    return _report(leverage, y_new - X_new @ fit.theta, fit.theta, gamma, delta)
+    scaled = np.sqrt(gamma) * np.abs(residual)
+    epsilon = _losses(delta, leverage, scaled)
+    return PerInstanceReport(epsilon, leverage, residual, scaled, fit.theta, delta)
 
 
 @dataclass(frozen=True)
@@ -170,14 +132,14 @@ class Explanation:
 
 
 def explain(
-    record: Any, X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: float
+    record: int, X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: float
 ) -> Explanation:
     """Say what one posterior sample would reveal about one record, and why.
 
     Parameters
     ----------
-    record : int or (array_like of shape (d,), float)
-        A row number of X, for a participant; or the row and label of an outsider.
+    record : int
+        A row number of X.
     X, y, lam, gamma, delta
         As in `per_instance_epsilon`.
 
@@ -192,15 +154,11 @@ def explain(
     >>> round(about.leverage, 9), round(about.scaled_residual, 9), about.epsilon > about.floor
     (0.5, 0.5, True)
     """
-    everybody = per_instance_epsilon(X, y, lam, gamma, delta)
-    typical = float(np.median(everybody.leverage))
-    if isinstance(record, tuple | list) and len(record) == 2:
-        row, label = record
-        report, at = outsider_epsilon(X, y, np.array([row]), [label], lam, gamma, delta), 0
-    else:
-        report, at = everybody, check.count(record, "record", minimum=0)
-        if not at < (n := len(everybody.epsilon)):
-            raise ValueError(f"record must be a row number below {n}; got {at}")
+    report = per_instance_epsilon(X, y, lam, gamma, delta)
+    at = check.count(record, "record", minimum=0)
+    if not at < (n := len(report.epsilon)):
+        raise ValueError(f"record must be a row number below {n}; got {at}")
+    typical = float(np.median(report.leverage))
     leverage = float(report.leverage[at])
     floor = float(ops_epsilon(delta, leverage, 0.0)) if np.isfinite(leverage) else np.inf
     epsilon, scaled = float(report.epsilon[at]), float(report.scaled_residual[at])
@@ -335,7 +293,8 @@ class _Fit(NamedTuple):
 
     def numbers(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Leverage, infinite for who is alone, and residual of these participants."""
-        inside = np.minimum(_leverages(self.root, X), 1.0)
+        half = solve_triangular(self.root, X.T, trans="T", check_finite=False)
+        inside = np.minimum(np.einsum("ij,ij->j", half, half), 1.0)
         alone = 1 - inside < ALONE
         rest = np.where(alone, 1.0, 1 - inside)
         return np.where(alone, np.inf, inside / rest), (y - X @ self.theta) / rest
@@ -375,19 +334,6 @@ def _losses(delta: float, leverage: Floats, scaled: Floats) -> Floats:
     epsilon, known = np.full(len(scaled), np.inf), np.isfinite(leverage)
     epsilon[known] = ops_epsilon(delta, leverage[known], scaled[known])
     return epsilon
-
-
-def _report(
-    leverage: Floats, residual: Floats, theta: Floats, gamma: float, delta: float
-) -> PerInstanceReport:
-    scaled = np.sqrt(gamma) * np.abs(residual)
-    epsilon = _losses(delta, leverage, scaled)
-    return PerInstanceReport(epsilon, leverage, residual, scaled, theta, delta)
-
-
-def _leverages(root: Floats, X: Floats) -> Floats:
-    half = solve_triangular(root, X.T, trans="T", check_finite=False)
-    return np.asarray(np.einsum("ij,ij->j", half, half))
 
 
 def ops_parameters(lam: Any, gamma: Any, delta: Any) -> tuple[float, float, float]:

@@ -8,10 +8,8 @@ in `noise`; attempts to break the promises made here are in `audit`.
 from pdpbook.huber import HuberSolution, huber_ridge
 from pdpbook.personalized.accuracy import (
     ErrorTerms,
-    ObjectiveError,
     error_bound,
     mean_square_error,
-    objective_error,
 )
 from pdpbook.personalized.kept import SampledLaw, keep_probabilities
 from pdpbook.personalized.mean import PersonalizedMean

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from pdpbook import check
 from pdpbook.personalized.accuracy import ErrorTerms
-from pdpbook.personalized.weights import capped_plan, pdp_weights
+from pdpbook.personalized.weights import pdp_weights
 from pdpbook.sensitivity import ridge_constant
 
 PRIORS = ("worst-case", "isotropic")
@@ -29,7 +29,6 @@ def prediction_error_bound(
     prior: str = "worst-case",
     proof: str = "joint",
     row_norm: float | None = None,
-    weights: str = "proportional",
 ) -> ErrorTerms:
     r"""Bound on the mean squared error of a PDP-OP prediction, from public quantities alone.
 
@@ -61,8 +60,6 @@ def prediction_error_bound(
         :math:`s = R^2/d`.
     proof, row_norm
         As in `ridge_constant`, which gives :math:`C`. Without `row_norm`, :math:`R = \sqrt d`.
-    weights : {"proportional", "capped"}, default "proportional"
-        As in `PDPRidge`; the second replaces :math:`C/\sum_j\varepsilon_j` by :math:`1/\eta`.
 
     Returns
     -------
@@ -80,7 +77,21 @@ def prediction_error_bound(
     True
     """
     lam = check.number(lam, "lam")
-    return _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights).terms(lam)
+    heaviest, total = float(pdp_weights(epsilon).max()), float(np.sum(check.epsilon(epsilon)))
+    d = check.count(d, "d")
+    r = check.single(check.nonnegative(theta_norm, "theta_norm"), "theta_norm")
+    sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
+    s = _reach(d, prior, row_norm)
+    constant, R = ridge_constant(lam, d, proof, row_norm=row_norm), check.radius(d, row_norm)
+    tau, t = heaviest * R**2 / lam, min(s, lam)
+    bias = r**2 * min((1 + 2 * tau) ** 2 * t / (1 + t / lam) ** 2, s)
+    return ErrorTerms(bias, (d + 1) * (R * constant / total) ** 2, sigma**2 * tau / 4)
+
+
+def _reach(d: int, prior: str, row_norm: float | None) -> float:
+    """s: where the spectrum of S can put the true coefficients."""
+    check.choice(prior, "prior", PRIORS)
+    return check.radius(d, row_norm) ** 2 / (d if prior == "isotropic" else 1)
 
 
 @dataclass(frozen=True)
@@ -100,13 +111,12 @@ def public_penalty(
     prior: str = "isotropic",
     proof: str = "joint",
     row_norm: float | None = None,
-    weights: str = "proportional",
 ) -> PublicPenalty:
     """Penalty that minimizes `prediction_error_bound`: chosen without looking at a record.
 
     Parameters
     ----------
-    epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights
+    epsilon, d, theta_norm, sigma, prior, proof, row_norm
         As in `prediction_error_bound`; here the isotropic prior is the default, because the worst
         direction is rarely the true one.
 
@@ -127,53 +137,18 @@ def public_penalty(
     >>> round(choice.lam, 2), round(choice.bound, 2)
     (0.1, 0.04)
     """
-    known = _Public(epsilon, d, theta_norm, sigma, prior, proof, row_norm, weights)
-    penalties = known.radius**2 * SEARCH
-    k = int(np.argmin([known.terms(lam).total for lam in penalties]))
-    edges = np.log(penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]])
 
     def total(log_lam: float) -> float:
-        return known.terms(math.exp(log_lam)).total
+        public: Any = {"theta_norm": theta_norm, "sigma": sigma, "prior": prior, "proof": proof}
+        lam = math.exp(log_lam)
+        return prediction_error_bound(lam, epsilon, d, row_norm=row_norm, **public).total
 
+    total(0.0)  # refuses bad values
+    penalties = np.log(check.radius(d, row_norm) ** 2 * SEARCH)
+    k = int(np.argmin([total(log_lam) for log_lam in penalties]))
+    edges = penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]]
     found = minimize_scalar(total, bounds=edges, method="bounded", options={"xatol": 1e-4})
-    lam = math.exp(found.x)
-    bound = known.terms(lam).total
-    limit = known.theta_norm**2 * known.scale
-    return PublicPenalty(lam, bound) if bound < limit else PublicPenalty(math.inf, limit)
-
-
-class _Public:
-    """What is known before any record is: see `prediction_error_bound`."""
-
-    def __init__(
-        self, epsilon: Any, d: int, r: Any, sigma: Any, prior: str, proof: str, R: Any, weights: str
-    ):
-        pdp_weights(epsilon)  # refuses bad budgets
-        budgets = np.asarray(check.epsilon(epsilon), dtype=float)
-        self.epsilon = budgets[budgets > 0]
-        check.choice(weights, "weights", ("proportional", "capped"))
-        if weights == "capped" and proof != "joint":
-            raise ValueError("weights must be 'proportional' unless proof='joint'; got 'capped'")
-        self.d, self.proof, self.weights = check.count(d, "d"), proof, weights
-        self.theta_norm = check.single(check.nonnegative(r, "theta_norm"), "theta_norm")
-        self.sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")
-        check.choice(prior, "prior", PRIORS)
-        ridge_constant(1.0, self.d, proof, row_norm=R)  # refuses bad values
-        self.radius = check.radius(self.d, R)
-        # s: where the spectrum of S can put the true coefficients
-        self.scale = self.radius**2 / (self.d if prior == "isotropic" else 1)
-
-    def terms(self, lam: float) -> ErrorTerms:
-        if self.weights == "capped":
-            plan = capped_plan(self.epsilon.tobytes(), lam, self.d, self.radius)
-            heaviest, eta = float(plan.weights.max()), plan.eta
-        else:
-            constant = ridge_constant(lam, self.d, self.proof, row_norm=self.radius)
-            total = float(np.sum(self.epsilon))
-            heaviest, eta = float(self.epsilon.max() / total), total / constant
-        tau = heaviest * self.radius**2 / lam
-        t = min(self.scale, lam)
-        phi = t / (1 + t / lam) ** 2
-        bias = self.theta_norm**2 * min((1 + 2 * tau) ** 2 * phi, self.scale)
-        noise = (self.d + 1) * (self.radius / eta) ** 2
-        return ErrorTerms(bias, noise, self.sigma**2 * tau / 4)
+    bound, limit = total(found.x), float(theta_norm) ** 2 * _reach(d, prior, row_norm)
+    return (
+        PublicPenalty(math.exp(found.x), bound) if bound < limit else PublicPenalty(math.inf, limit)
+    )

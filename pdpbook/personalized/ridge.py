@@ -14,7 +14,7 @@ from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace
-from pdpbook.personalized.weights import FEW, CappedPlan, Rival, capped_plan, largest_losses
+from pdpbook.personalized.weights import CappedPlan, capped_plan, largest_losses
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.report import INSIDE, LARGER
@@ -176,7 +176,8 @@ class PDPRidge(CubeRegressor):
             raise ValueError(
                 f"bound must be None with loss='huber', which needs none; got {self.bound!r}"
             )
-        if self.weights == "capped" and not self._capable:
+        proved = (self.loss, self.proof, self.bound) == ("square", "joint", None)
+        if self.weights == "capped" and not proved:
             needs = "loss='square', proof='joint' and bound=None; got 'capped'"
             raise ValueError(f"weights must be 'proportional' unless {needs}")
 
@@ -197,14 +198,4 @@ class PDPRidge(CubeRegressor):
         frame = cube_frame(self, crowd.d)
         k = frame.order
         eta = crowd.loudness or self.public_rate(crowd)
-        rival = None
-        few = 1 < np.size(crowd.epsilon) <= FEW
-        if few and self._capable and self.weights == "proportional":
-            losses = self.strength(crowd.above, k)
-            rival = Rival(losses, eta, self.lam, self.row_norm, crowd.d, frame.constant)
-        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta, rival=rival)
-
-    @property
-    def _capable(self) -> bool:
-        """Whether the capped sensitivity is proved for these settings."""
-        return (self.loss, self.proof, self.bound) == ("square", "joint", None)
+        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,15 +12,11 @@ from scipy.optimize import brentq
 from pdpbook import Floats, check
 from pdpbook.noise import l2_laplace_eps0
 from pdpbook.noise.profiles import at_levels
-from pdpbook.reports.frames import EVEN, even_rows
 from pdpbook.sensitivity import capped_sensitivity
 
 ROUNDING = 1e-12  # thresholds whose rates differ by less are ties
 LIGHT, STEPS = 1e-8, 301  # of a table of weights; below the first one the bound is linear
 NEWTON = 6  # steps from the table to the root
-FEW = 100_000  # people for whom a report compares weights; more would take it minutes
-CROWDS = 400  # made-up crowds, of few people each, behind an expected error
-WORTH_A_WORD = 0.99  # of the error with weights in proportion
 
 
 def pdp_weights(epsilon: ArrayLike) -> Floats:
@@ -325,50 +320,3 @@ def capped_plan(budgets: bytes, lam: float, d: int, row_norm: float | None) -> C
     weights.flags.writeable = False
     moves = capped_sensitivity(weights, lam, d, row_norm)
     return CappedPlan(weights, float(np.min(epsilon / moves)))
-
-
-@dataclass(frozen=True, eq=False)
-class Rival:
-    """The expected error of a prediction with weights in proportion, and with capped ones."""
-
-    budgets: Floats
-    eta: float
-    lam: float
-    row_norm: float | None
-    d: int  #: columns of X
-    constant: float | None  #: the constant feature, if there is one
-
-    def __call__(self, moments: Floats, label_sd: float) -> str:
-        r"""One sentence where the capped weights are better, or nothing.
-
-        With Q the moments where predictions are made and :math:`A=\sum_iw_ix_ix_i^\top+\lambda I`
-        the noise of privacy and that of the labels, of variance :math:`\sigma^2`, come to
-
-        .. math:: \frac{d+1}{\eta^2}\operatorname{tr}Q + \sigma^2\,\mathbb E
-                  \sum_iw_i^2\,x_i^\top A^{-1}QA^{-1}x_i ,
-
-        where the mean over rows that are spread evenly is taken over made-up ones.
-        """
-        k, n = len(moments), len(self.budgets)
-        plan = capped_plan(self.budgets.tobytes(), self.lam, k, self.row_norm)
-        crowds = [
-            even_rows(n, self.d, 0.0, self.constant, self.row_norm, seed)
-            for seed in range(min(max(EVEN // n, 1), CROWDS))
-        ]
-
-        def error(weights: Floats, eta: float) -> float:
-            labels = 0.0
-            for X in crowds:
-                weighted = X.T * weights
-                spread = np.linalg.solve(weighted @ X + self.lam * np.eye(k), weighted)
-                labels += float(np.vdot(moments @ spread, spread)) / len(crowds)
-            noise = (k + 1) / eta**2 * float(np.trace(moments))
-            return float(np.sqrt(noise + label_sd**2 * labels))
-
-        ours, theirs = error(pdp_weights(self.budgets), self.eta), error(*plan)
-        if not theirs <= WORTH_A_WORD * ours:
-            return ""
-        return (
-            f"With weights='capped' noise and label noise would be {theirs / ours:.2g} times what "
-            "they are, in root mean square."
-        )

@@ -14,4 +14,9 @@ from pdpbook.posterior.calibration import (
     worst_case_gamma,
 )
 from pdpbook.posterior.laws import AdaptiveLaw, PosteriorLaw, adaptive_profile
-from pdpbook.posterior.single import Certificate, OnePosteriorSample, posterior_certificate
+from pdpbook.posterior.single import (
+    Certificate,
+    OnePosteriorSample,
+    posterior_certificate,
+    release_gram_bound,
+)

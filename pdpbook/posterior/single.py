@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
+from pdpbook.blocks import in_memory
 from pdpbook.frames.ball import BallRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
@@ -32,6 +33,52 @@ class Certificate(NamedTuple):
     ex_post: Floats  #: on the size of the log-likelihood ratio at the released point, shape (n,)
 
 
+def release_gram_bound(
+    X: ArrayLike, mu: float, *, failure: float = 1e-3, rng: np.random.Generator
+) -> Floats:
+    r"""Private matrix that is below the sum of squares and products, but for a small chance.
+
+    With a d by d matrix A of independent standard normal numbers,
+
+    .. math:: X^\top X + \frac{A+A^\top}{2\mu}
+              - \frac{\sqrt2}\mu\bigl(\sqrt d+\sqrt{\ln(1/\varrho)}\bigr) I .
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        Rows in the unit ball.
+    mu : float
+        Budget of Gaussian privacy, above 0, under add-remove neighbors. A person loses
+        ``mu * ||x||^2`` of it, whoever the others are.
+    failure : float, default 1e-3
+        :math:`\varrho`, in (0, 1): probability that the matrix is not below :math:`X^\top X`.
+    rng : Generator
+        Fresh for every release.
+
+    Returns
+    -------
+    ndarray, shape (d, d)
+        Symmetric; it may be published, and need not be positive.
+
+    Notes
+    -----
+    Statement ``prop-published-losses``, chapter *per_instance/published_losses*.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> release_gram_bound(np.ones((1000, 1)), 1.0, failure=0.01, rng=rng).round(1)
+    array([[995.9]])
+    """
+    mu, failure, rng = check.number(mu, "mu"), check.delta(failure, "failure"), check.rng(rng)
+    in_memory("release_gram_bound", X)
+    X = check.matrix(X, "X")
+    in_unit_ball((X**2).sum(axis=1), "X", "have rows in the unit ball", " of squared norm")
+    noise = rng.standard_normal(2 * X.shape[1:]) / (2 * mu)
+    margin = np.sqrt(2) / mu * (np.sqrt(len(noise)) + np.sqrt(-np.log(failure)))
+    return np.asarray(X.T @ X + (noise + noise.T) - margin * np.eye(len(noise)))
+
+
 def posterior_certificate(
     X: ArrayLike,
     y: ArrayLike,
@@ -39,6 +86,7 @@ def posterior_certificate(
     *,
     gamma: float,
     h: float,
+    matrix: ArrayLike | None = None,
     delta: float = 1e-6,
     failure: float = 1e-3,
 ) -> Certificate:
@@ -50,6 +98,9 @@ def posterior_certificate(
 
     .. math:: \varepsilon(\delta) \le \varepsilon(\delta; m, (1+m)\bar\rho'), \qquad
               \lvert L\rvert \le \tfrac12\log(1+m) + \tfrac12 s(2u+s) + \tfrac12 m\bar\rho'^2 .
+
+    A `matrix` M below that of everybody lessens m to at most :math:`x^\top M^{-1}x` over one less
+    that.
 
     Parameters
     ----------
@@ -64,11 +115,14 @@ def posterior_certificate(
     h : float
         Lower bound, at least 1, on the smallest eigenvalue of :math:`X^\top X+\lambda I` of the
         data *without* the participant: released, or the penalty itself.
+    matrix : array_like, shape (d, d), optional
+        Public symmetric matrix below :math:`X^\top X+\lambda I` *with* the participant, such as
+        ``release_gram_bound(...) + lam * np.eye(d)``. If it is not positive, h alone counts.
     delta : float, default 1e-6
         In (0, 1).
     failure : float, default 1e-3
         :math:`\varrho`, in (0, 1): probability that the certificate of one person is wrong, on
-        top of the probability that `h` is.
+        top of the probability that `h` or `matrix` is.
 
     Returns
     -------
@@ -78,7 +132,8 @@ def posterior_certificate(
 
     Notes
     -----
-    Statement ``prop-publishable`` (ours), chapter *per_instance/adaops*.
+    Statement ``prop-publishable`` (ours), chapter *per_instance/adaops*; with a matrix
+    ``prop-published-losses``, chapter *per_instance/published_losses*.
 
     Examples
     --------
@@ -97,11 +152,24 @@ def posterior_certificate(
     in_unit_ball(norms, "X", "have rows in the unit ball", " of squared norm")
     u = np.sqrt(gamma) * np.abs(y - X @ theta)
     m = np.maximum(norms, np.finfo(float).tiny) / h
+    if matrix is not None:
+        m = np.minimum(m, _leverages(X, matrix))
     s = -float(ndtri(failure / 2)) * np.sqrt(m / (1 + m))
     inside = u + s
     ex_ante = np.asarray(ops_epsilon(delta, m, (1 + m) * inside))
     ex_post = np.log1p(m) / 2 + s * (2 * u + s) / 2 + m * inside**2 / 2
     return Certificate(ex_ante, ex_post)
+
+
+def _leverages(X: Floats, matrix: ArrayLike) -> Floats:
+    """Largest leverages of participants, against the others, under a public bound of the matrix."""
+    bound = check.matrix(matrix, "matrix", *2 * X.shape[1:])
+    if not np.allclose(bound, bound.T, rtol=1e-12, atol=0):
+        raise ValueError("matrix must be symmetric")
+    values, basis = np.linalg.eigh(bound)
+    # below this smallest eigenvalue rounding decides
+    inside = (X @ basis) ** 2 @ (1 / values) if values[0] > 1e-9 * values[-1] else np.ones(len(X))
+    return np.where(inside < 1, inside / np.maximum(1 - inside, 1e-16), np.inf)
 
 
 @mechanism

@@ -45,24 +45,17 @@ class Frame:
         """Number of parameters."""
         return len(self.even)
 
-    def on_domain(self, X: Floats) -> Floats:
-        """Rows of the user on the domain, nothing clipped; shape (m, k)."""
-        return _joined(self.shift + (X[:, : len(self.step)] - self.low) * self.step, self.constant)
-
-    def moments(self, at: Floats | None) -> Floats:
-        """Second moments on the domain of the rows where predictions are made."""
-        return self.even if at is None else _moments(self.on_domain(at))
-
-    def sizes(self, law: Any, at: Floats | None) -> Sizes:
+    def sizes(self, law: Any) -> Sizes:
         """Root mean squares for second moments V, or for a bound on their trace."""
-        d = len(self.step)
-        axes = [_root(law, np.outer(e, e)) for e in np.eye(self.order)[:d]]
-        ends = (self.prediction(law, rows) for rows in (np.zeros((1, d)), at))
-        return Sizes(np.asarray(self.half * self.step * axes, dtype=float), *ends)
+        axes = [_root(law, np.outer(e, e)) for e in np.eye(self.order)[: len(self.step)]]
+        origin = _joined((self.shift - self.low * self.step)[None], self.constant)
+        intercept = self.half * _root(law, _moments(origin))
+        moved = np.asarray(self.half * self.step * axes, dtype=float)
+        return Sizes(moved, intercept, self.prediction(law))
 
-    def prediction(self, law: Any, at: Floats | None = None) -> float:
+    def prediction(self, law: Any) -> float:
         """The same of predictions alone."""
-        return self.half * _root(law, self.moments(at))
+        return self.half * _root(law, self.even)
 
 
 def _joined(rows: Floats, constant: float | None) -> Floats:
@@ -110,21 +103,13 @@ def _box_frame(
     even = _moments(mean) + np.diag(_joined(np.full((1, d), wide**2 / 12), constant and 0.0)[0])
     kept = even
     if longest is not None and longest < np.sqrt(len(even)):
-        kept = _moments(even_rows(EVEN, d, start, constant, longest) / radius)
+        rows = start + (1 - start) * np.random.default_rng(0).random((EVEN, d))
+        rows = _joined(rows, constant and 1.0)
+        rows *= np.minimum(1.0, longest / np.linalg.norm(rows, axis=1))[:, None]
+        kept = _moments(rows / radius)
     width = None if log_odds else width_of_labels(model)
     units = 1.0 if width is None else width / 2, width
     return Frame(low, wide / (high - low), start / radius, constant, *units, even, EVENLY, kept)
-
-
-def even_rows(
-    count: int, d: int, low: float, constant: float | None, row_norm: float | None, seed: int = 0
-) -> Floats:
-    """Rows spread evenly over [low, 1]^d, those that are longer than `row_norm` shortened."""
-    rows = low + (1 - low) * np.random.default_rng(seed).random((count, d))
-    rows = _joined(rows, constant and 1.0)
-    if row_norm is not None:
-        rows *= np.minimum(1.0, row_norm / np.linalg.norm(rows, axis=1))[:, None]
-    return rows
 
 
 def table_frame(

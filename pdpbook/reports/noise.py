@@ -98,9 +98,6 @@ class Noise(Known):
         Of the noise as the theorem writes it, in its units: one over the rate, the scale of Laplace
         noise, the standard deviation of Gaussian noise on one number or gradient. None where the
         noise follows the data or has more than one scale.
-    rival : callable or None
-        From second moments on the domain and the deviation of a label there: one sentence if other
-        weights would do better, else nothing.
     """
 
     frame: Frame
@@ -109,7 +106,6 @@ class Noise(Known):
     constant: Constant | None
     rate: float | None = None
     scale: float | None = None
-    rival: Callable[[Floats, float], str] | None = None
 
     @classmethod
     def of(

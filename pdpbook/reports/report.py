@@ -48,7 +48,7 @@ class Report(Known):
     names : tuple of str
         Of the columns, where they are known.
     note : str
-        What else there is to say: about `at_most`, or that other weights do better.
+        What else there is to say, about `at_most`.
     ways : tuple of str
         What would do better where the noise is large, beside more people.
 
@@ -142,26 +142,20 @@ def _digits(value: float | None) -> str:
     return f"{float(f'{value:.3g}'):,.10g}"
 
 
-def report_of(model: Any, known: Noise, names: Any, at: Any, label_sd: Any) -> Report:
-    frame, rows = known.frame, None
-    if at is not None:
-        rows = np.asarray(check.finite(at, "at"))
-        if rows.ndim != 2 or rows.shape[1] < len(frame.step):
-            raise ValueError(f"at must have shape (m, {known.columns}); got shape {rows.shape}")
+def report_of(model: Any, known: Noise, names: Any, label_sd: Any) -> Report:
+    frame = known.frame
     if label_sd is not None:
         label_sd = check.single(check.nonnegative(label_sd, "label_sd"), "label_sd")
     elif known.width is not None:
         label_sd = known.width / np.sqrt(12)
     said = {f.name: getattr(known, f.name) for f in fields(Known)}
-    if known.rival is not None:
-        said["note"] += known.rival(frame.moments(rows), float(label_sd) / frame.half)
     return Report(
         **said,
         mechanism=type(model).__name__,
         ways=model._ways + (FEWER if model._reads_rows else ()),
-        noise=frame.sizes(known.covariance, rows),
-        at_most=None if known.most is None else frame.sizes(known.most, rows),
-        rows=frame.rows if rows is None else f"the {len(rows)} rows given",
+        noise=frame.sizes(known.covariance),
+        at_most=None if known.most is None else frame.sizes(known.most),
+        rows=frame.rows,
         label_sd=label_sd,
         constant=None if known.constant is None else known.constant.error(float(label_sd)),
         names=tuple(map(str, names)) or tuple(f"coefficient {j}" for j in range(known.columns)),

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import check
@@ -31,7 +30,6 @@ class Reported:
         users: Any = None,
         X: Any = None,
         y: Any = None,
-        at: ArrayLike | None = None,
         label_sd: float | None = None,
     ) -> Report:
         """What the noise does to coefficients and predictions, from public numbers alone.
@@ -50,9 +48,6 @@ class Reported:
             The table, where it is public: label-private regressions and PAC, in place of n and d.
         y : array_like, shape (n,), optional
             The labels of a public pool: PAC alone.
-        at : array_like, shape (m, d), optional
-            Public rows, in your units, at which predictions are made. None is rows spread evenly
-            within the bounds, or the public table.
         label_sd : float, optional
             Standard deviation of the labels, a public guess in your units, for the error of a
             private constant. None is labels spread evenly over their range.
@@ -72,7 +67,7 @@ class Reported:
             known, names = self.noise_, getattr(self, "feature_names_in_", ())
         else:
             known, names = self._noise(self._crowd(n, d, epsilon, users, X, y)), ()
-        return report_of(self, known, names, at, label_sd)
+        return report_of(self, known, names, label_sd)
 
     def _noise(self, crowd: Crowd) -> Noise:
         """The noise of this mechanism for a crowd: a function of public things alone."""

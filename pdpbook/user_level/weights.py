@@ -186,7 +186,7 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
     Notes
     -----
     Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*. The
-    ratio is at most 2, and at most 25/16 for real thresholds. Time O(m log m).
+    ratio is at most 1.56493, and at most 25/16 for real thresholds. Time O(m log m).
 
     Examples
     --------

@@ -19,7 +19,7 @@ from support import ROOT
 from lab import comparison
 from pdpbook import minimal, noise
 from pdpbook.gradient import dpsgd_epsilon, dpsgd_total_variation, subsampled_gaussian_profile
-from pdpbook.guarantees import GaussianDP, PureDP
+from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.gwa import gwa_weights
 from pdpbook.pac import epsilon_to_success_rate, gaussian_success_rate, joint_variances
 from pdpbook.per_instance import ops_epsilon, ops_profile, per_instance_epsilon
@@ -69,6 +69,7 @@ PAGES = {
     "belief": "book/synthesis/in_practice",
     "contest": "book/synthesis/one_dataset",
     "plan": "book/synthesis/your_data",
+    "filter": "book/per_instance/filters",
 }
 EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
@@ -562,6 +563,17 @@ def test_reports_bounds_and_the_promise_are_those_of_the_package(ask, who, own):
     corners = itertools.product([data["low"], data["high"]], repeat=5)
     worst = max(losses(np.array(corner, dtype=float)).max() for corner in corners)
     assert found["promise"] == pytest.approx(worst, rel=EXACT)
+
+
+@pytest.mark.parametrize("sigma", [10, 20, 40])
+@pytest.mark.parametrize("hours", [0, 0.5, 1, 2, 3.5, 5])
+def test_weeks_are_as_many_as_an_account_admits(ask, hours, sigma):
+    budgets = data_of("filter")["budgets"]
+    found = ask("filter.solve", [[hours, mu, sigma] for mu in budgets])
+    account = BudgetAccount(budgets, neighbors="zero-out", kind=GaussianDP)
+    stayed = sum(account.admit(hours / sigma) for _ in range(1700))
+    weeks = [np.inf if one["weeks"] is None else one["weeks"] for one in found]  # of JSON
+    assert np.minimum(weeks, 1700).tolist() == stayed.tolist()
 
 
 @pytest.mark.parametrize("d", [1, 2, 10, 40])

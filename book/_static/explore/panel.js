@@ -243,7 +243,7 @@ window.explore ??= (() => { // a page with several figures names this file once 
         if (stage.clientWidth === width) return;
         width = stage.clientWidth;
         update();
-      }).observe(panel);
+      }).observe(stage);
       update();
     }
   }
@@ -251,8 +251,8 @@ window.explore ??= (() => { // a page with several figures names this file once 
   // Grips in a drawing follow the mouse or a finger: `to(x, y)` from its left upper corner on the way.
   function drag(stage, to, done = () => {}) {
     const move = (event) => {
-      const box = stage.getBoundingClientRect();
-      to(event.clientX - box.left, event.clientY - box.top);
+      const box = stage.getBoundingClientRect(), scale = stage.width.baseVal.value / box.width; // on a slide
+      to(scale * (event.clientX - box.left), scale * (event.clientY - box.top));
       event.preventDefault();
     };
     stage.addEventListener("pointerdown", (event) => {

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import leaves
 from pdpbook.exercises.capstone import hidden, verdicts
 from pdpbook.exercises.properties import Answer
 
@@ -68,13 +69,10 @@ def people_may_own_nothing(answer: Answer, rng: Generator) -> bool:
 @hidden("granted_releases")
 def the_account_book_is_a_copy(answer: Answer, rng: Generator) -> bool:
     """Budgets and requests that were handed in are as they were."""
-    budgets, owner, asked = np.array([1.0, 3.0]), np.array([1, 0, 1]), np.full((4, 3), 0.5)
-    before = budgets.copy(), asked.copy()
-    answer(budgets, owner, asked)
-    return bool(np.array_equal(budgets, before[0]) and np.array_equal(asked, before[1]))
+    return leaves(answer, np.array([1.0, 3.0]), np.array([1, 0, 1]), np.full((4, 3), 0.5))
 
 
-@hidden("granted_releases")
+@hidden("granted_releases", weight=3)
 def every_verdict_is_right(answer: Answer, rng: Generator) -> bool:
     """What was granted overspends for nobody, and what was refused would have for somebody."""
     owner = np.r_[np.arange(6), rng.integers(0, 6, 4)]

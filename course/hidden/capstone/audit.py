@@ -1,5 +1,6 @@
 """An audit: when releases refute a promise."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ from scipy import stats
 
 from course.hidden import ALARM
 from pdpbook.exercises.capstone import PAIR, hidden, sound
-from pdpbook.exercises.properties import Answer, repeats
+from pdpbook.exercises.demands import repeats
+from pdpbook.exercises.properties import Answer
 
 
 def _half_the_noise(X: Any, y: Any, rng: Generator) -> Any:
@@ -46,7 +48,7 @@ def _nothing(X: Any, y: Any, rng: Generator) -> Any:
     return rng.normal(size=40)
 
 
-@hidden("is_refuted", draws=True)
+@hidden("is_refuted", draws=True, weight=3)
 def a_kept_promise_is_rarely_refuted(answer: Answer, rng: Generator) -> bool:
     """A promise that is kept, and used up, is refuted no more often than the alarm allows."""
     return _alarms(answer, sound, 1.0, rng, 0.05)
@@ -112,7 +114,7 @@ def what_a_kept_promise_may_give_refutes_nothing(answer: Answer, rng: Generator)
 
 
 @hidden("is_refuted")
-def releases_come_from_the_generator(answer: Answer, rng: Generator) -> bool:
+def releases_come_from_the_generator(answer: Answer, rng: Generator) -> Iterator[bool]:
     """The same state of the generator gives the same releases, and the next audit gives others."""
 
     def released(rng: Generator) -> Any:

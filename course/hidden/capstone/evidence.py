@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from sklearn.linear_model import Ridge
 
+from course.hidden import leaves
 from pdpbook.exercises.capstone import hidden, town
 from pdpbook.exercises.properties import Answer
 from pdpbook.noise import L2Laplace
@@ -31,7 +32,7 @@ def a_null_record_leaves_no_evidence(answer: Answer, rng: Generator) -> bool:
     return bool(abs(found) < 1e-9)
 
 
-@hidden("evidence_of_release")
+@hidden("evidence_of_release", weight=3)
 def it_compares_the_laws_of_the_release(answer: Answer, rng: Generator) -> bool:
     """It is the logarithm of the ratio of the two densities, at every release."""
     fine = []
@@ -76,6 +77,4 @@ def the_records_are_left_alone(answer: Answer, rng: Generator) -> bool:
     """The tables that were handed in are as they were."""
     X, y, budgets = town(rng)
     weights = budgets / budgets.sum()
-    before = X.copy(), y.copy(), weights.copy()
-    answer(np.ones(2), X, y, weights, 0.3, 2.0, [0, 3])
-    return all(map(np.array_equal, before, (X, y, weights)))
+    return leaves(lambda *data: answer(np.ones(2), *data, 0.3, 2.0, [0, 3]), X, y, weights)

@@ -19,7 +19,7 @@ def _coverage(d: int, width: float) -> float:
     return float(np.mean(2 * stats.norm.cdf(width / mixed) - 1))
 
 
-@hidden("noise_half_width")
+@hidden("noise_half_width", weight=3)
 def the_interval_covers_as_often_as_it_says(answer: Answer, rng: Generator) -> bool:
     """In every dimension the noise is within the width with the probability asked for."""
     fine = []

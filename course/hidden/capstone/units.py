@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import leaves
 from pdpbook.exercises.capstone import BOUNDS, Y_BOUNDS, hidden, table
 from pdpbook.exercises.properties import Answer
 
@@ -19,7 +20,7 @@ def _refused(answer: Answer, *arguments: Any) -> bool:
     return False
 
 
-@hidden("rows_on_domain")
+@hidden("rows_on_domain", weight=3)
 def a_row_does_not_know_the_others(answer: Answer, rng: Generator) -> bool:
     """A row is mapped alike alone and in any company."""
     X = table(rng)
@@ -61,10 +62,7 @@ def what_is_no_number_is_refused(answer: Answer, rng: Generator) -> bool:
 @hidden("rows_on_domain")
 def the_table_is_left_alone(answer: Answer, rng: Generator) -> bool:
     """The table that was handed in is as it was."""
-    X = table(rng)
-    before = X.copy()
-    answer(X, BOUNDS)
-    return bool(np.array_equal(X, before))
+    return leaves(lambda X: answer(X, BOUNDS), table(rng))
 
 
 # --- coefficients_in_units ------------------------------------------------------------------------
@@ -75,7 +73,7 @@ def _predicted(found: Any, X: Any) -> Any:
     return np.asarray(X) @ np.asarray(coef) + intercept
 
 
-@hidden("coefficients_in_units")
+@hidden("coefficients_in_units", weight=3)
 def both_worlds_predict_alike(answer: Answer, rng: Generator) -> bool:
     """A person is predicted alike in the user's units and on the domain."""
     theta, u = rng.normal(size=3), rng.random((10, 3))
@@ -112,7 +110,4 @@ def nobody_at_the_low_ends_owes_a_slope(answer: Answer, rng: Generator) -> bool:
 @hidden("coefficients_in_units")
 def what_was_handed_in_stays(answer: Answer, rng: Generator) -> bool:
     """Coefficients and bounds that were handed in are as they were."""
-    theta, bounds = rng.normal(size=3), BOUNDS.copy()
-    before = theta.copy()
-    answer(theta, bounds, Y_BOUNDS)
-    return bool(np.array_equal(theta, before) and np.array_equal(bounds, BOUNDS))
+    return leaves(lambda *given: answer(*given, Y_BOUNDS), rng.normal(size=3), BOUNDS.copy())

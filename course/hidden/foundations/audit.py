@@ -43,7 +43,7 @@ def _most_alarms(answer: Answer, n: int, m: int, alarm: float) -> float:
     return float(np.einsum("ka,kab,kb->k", first[i], above, second[j]).max())
 
 
-@hidden("epsilon_lower_bound")
+@hidden("epsilon_lower_bound", weight=3)
 def false_alarms_are_as_rare_as_asked(answer: Answer, rng: Generator) -> bool:
     """Whatever the two chances are, the bound exceeds the truth no more often than asked."""
     return _most_alarms(answer, 7, 12, 0.1) <= 0.1

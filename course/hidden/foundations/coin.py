@@ -7,7 +7,7 @@ from pdpbook.exercises.foundations import hidden
 from pdpbook.exercises.properties import Answer
 
 
-@hidden("truth_probability")
+@hidden("truth_probability", weight=3)
 def the_promise_is_kept_exactly(answer: Answer, rng: Generator) -> bool:
     """What a report can reveal is the budget, no more and no less."""
     epsilon = np.array([*rng.uniform(0.05, 6, 50), 25.0])

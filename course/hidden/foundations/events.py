@@ -25,7 +25,7 @@ def both_directions_count(answer: Answer, rng: Generator) -> bool:
     return all(bool(np.isclose(answer(a, b, 0.5), answer(b, a, 0.5))) for a, b in pairs)
 
 
-@hidden("privacy_profile")
+@hidden("privacy_profile", weight=3)
 def no_event_does_better(answer: Answer, rng: Generator) -> bool:
     """No event exceeds the promise by more than delta, and some event by exactly that much."""
     events = (np.arange(128)[:, None] >> np.arange(7)) & 1
@@ -55,7 +55,7 @@ def merging_outputs_reveals_no_more(answer: Answer, rng: Generator) -> bool:
 # --- worst_event ----------------------------------------------------------------------------------
 
 
-@hidden("worst_event")
+@hidden("worst_event", weight=3)
 def no_other_event_exceeds_more(answer: Answer, rng: Generator) -> bool:
     """No other event has a larger excess over the promise."""
     fine = []

@@ -13,7 +13,7 @@ from pdpbook.exercises.properties import Answer
 # --- sample_l2_laplace ----------------------------------------------------------------------------
 
 
-@hidden("sample_l2_laplace", draws=True)
+@hidden("sample_l2_laplace", draws=True, weight=3)
 def the_radius_has_its_law(answer: Answer, rng: Generator) -> bool:
     """The lengths of the noise follow the radial law of its density."""
     fine = []
@@ -111,7 +111,7 @@ def one_dimension_is_laplace(answer: Answer, rng: Generator) -> bool:
     return bool(np.isclose(answer(1, 2.0), stats.laplace(scale=0.5).var()))
 
 
-@hidden("squared_error_of_noise")
+@hidden("squared_error_of_noise", weight=3)
 def error_is_a_moment_of_the_radius(answer: Answer, rng: Generator) -> bool:
     """It is the mean squared length of the noise in every dimension."""
     fine = []

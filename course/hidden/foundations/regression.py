@@ -16,7 +16,7 @@ def _is_minimum(answer: Answer, X: Any, y: Any, weights: Any, lam: float) -> boo
     return bool(np.linalg.norm(gradient) < 1e-6 * np.linalg.norm(X.T @ (weights * y)))
 
 
-@hidden("weighted_ridge")
+@hidden("weighted_ridge", weight=3)
 def nothing_nearby_is_better(answer: Answer, rng: Generator) -> bool:
     """No coefficients have a smaller objective."""
     return _is_minimum(answer, *people(rng), float(rng.choice([0.01, 0.3, 2.0])))

@@ -39,7 +39,7 @@ def everybody_comes_by_a_coin_of_their_own(answer: Answer, rng: Generator) -> bo
     return all(stats.binomtest(int(c.sum()), len(c)).pvalue > level for c in coins)
 
 
-@hidden("half_covariance", draws=True)
+@hidden("half_covariance", draws=True, weight=3)
 def it_agrees_with_all_halves_of_a_small_pool(answer: Answer, rng: Generator) -> bool:
     """It comes near the covariance that a list of all halves of a small pool gives."""
     X = rng.choice([-1.0, 1.0], (3, 2)) + np.array([0.2, -0.2])

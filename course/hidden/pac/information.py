@@ -12,7 +12,7 @@ from pdpbook.exercises.properties import Answer
 # --- gaussian_information -------------------------------------------------------------------------
 
 
-@hidden("gaussian_information")
+@hidden("gaussian_information", weight=3)
 def a_gaussian_output_tells_just_that(answer: Answer, rng: Generator) -> bool:
     """For a Gaussian output it is the mutual information, neither more nor less."""
     fine = []
@@ -73,7 +73,7 @@ def the_target_is_kept(answer: Answer, rng: Generator) -> bool:
     return all(fine)
 
 
-@hidden("cheapest_noise")
+@hidden("cheapest_noise", weight=3)
 def no_other_noise_is_cheaper(answer: Answer, rng: Generator) -> bool:
     """No other noise that keeps the target has a smaller trace."""
     S, v = covariance(rng, 4), float(rng.uniform(0.05, 1))

@@ -11,7 +11,7 @@ from pdpbook.exercises.properties import Answer
 # --- best_guess_rate ------------------------------------------------------------------------------
 
 
-@hidden("best_guess_rate")
+@hidden("best_guess_rate", weight=3)
 def the_likelier_answer_is_right_that_often(answer: Answer, rng: Generator) -> bool:
     """It is how often the likelier of two answers is right, by adding up densities."""
     fine = []
@@ -74,7 +74,7 @@ def at_even_odds_nobody_is_right_more_often(answer: Answer, rng: Generator) -> b
     return _is_as_good_as_the_best(answer, rng, 0.5)
 
 
-@hidden("guess_members", draws=True)
+@hidden("guess_members", draws=True, weight=3)
 def at_uneven_odds_nobody_is_right_more_often(answer: Answer, rng: Generator) -> bool:
     """Where few or most people are in, it is right as often as the best attacker."""
     return _is_as_good_as_the_best(answer, rng, float(rng.choice([0.15, 0.85])))

@@ -20,7 +20,7 @@ def _told(joint: Any) -> float:
     return float(special.rel_entr(joint, apart).sum())
 
 
-@hidden("success_bound")
+@hidden("success_bound", weight=3)
 def all_of_the_information_is_used(answer: Answer, rng: Generator) -> bool:
     """The divergence of the bound from the prior is the information, to eight digits."""
     fine = []

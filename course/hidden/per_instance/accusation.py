@@ -40,7 +40,7 @@ def who_is_spared_looks_more_innocent(answer: Answer, rng: Generator) -> bool:
     return bool(loss[accused].max() <= loss[~accused].min() + 1e-9)
 
 
-@hidden("accuse", draws=True)
+@hidden("accuse", draws=True, weight=3)
 def nobody_convicts_more_often(answer: Answer, rng: Generator) -> bool:
     """With the person the share of accusations is the largest that any attacker can have."""
     X, y, x, label, lam, gamma = case = a_case(rng)

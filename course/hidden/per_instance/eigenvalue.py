@@ -7,7 +7,7 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM
-from pdpbook.exercises.per_instance import hidden, unit_rows
+from pdpbook.exercises.per_instance import hidden
 from pdpbook.exercises.properties import Answer
 
 
@@ -15,7 +15,12 @@ def _smallest(X: Any) -> float:
     return float(np.linalg.svd(X, compute_uv=False)[-1] ** 2)
 
 
-@hidden("private_eigenvalue_bound", draws=True)
+def unit_rows(rng: Generator, n: int = 120, d: int = 2) -> Any:
+    X = rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+@hidden("private_eigenvalue_bound", draws=True, weight=3)
 def it_is_wrong_as_often_as_allowed(answer: Answer, rng: Generator) -> bool:
     """The bound is too large as often as it may be: not more often, and not more rarely."""
     calls, beta, fine = 800, float(rng.choice([0.25, 0.3])), []

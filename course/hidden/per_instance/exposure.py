@@ -36,7 +36,7 @@ def _ranked(loss: Any, found: Any, k: int) -> bool:
     return bool(np.all(loss[found] >= np.sort(loss)[::-1][:k] * (1 - 2e-3) - 1e-3))
 
 
-@hidden("most_exposed_people")
+@hidden("most_exposed_people", weight=3)
 def nobody_else_loses_more(answer: Answer, rng: Generator) -> bool:
     """Those who are named come in the order of their losses, and nobody else loses more."""
     fine = []

@@ -10,7 +10,7 @@ from pdpbook.exercises.properties import Answer
 # --- leverages ------------------------------------------------------------------------------------
 
 
-@hidden("leverages")
+@hidden("leverages", weight=3)
 def who_leaves_takes_volume_along(answer: Answer, rng: Generator) -> bool:
     """When a person leaves, the determinant of H falls by their share."""
     X = people(rng)[0]
@@ -52,7 +52,7 @@ def rows_are_left_alone(answer: Answer, rng: Generator) -> bool:
 # --- fits_without_each ----------------------------------------------------------------------------
 
 
-@hidden("fits_without_each")
+@hidden("fits_without_each", weight=3)
 def each_row_is_the_minimum_for_the_others(answer: Answer, rng: Generator) -> bool:
     """Each row minimizes the objective of the others."""
     X, y = people(rng)

@@ -11,7 +11,7 @@ from pdpbook.exercises.properties import Answer
 # --- loss_at_release ------------------------------------------------------------------------------
 
 
-@hidden("loss_at_release")
+@hidden("loss_at_release", weight=3)
 def it_compares_the_two_densities(answer: Answer, rng: Generator) -> bool:
     """It is the logarithm of how much likelier the release is without the person."""
     X, y = people(rng)
@@ -77,7 +77,7 @@ PERSONS = (
 )  # leverage and scaled residual
 
 
-@hidden("delta_both_ways")
+@hidden("delta_both_ways", weight=3)
 def no_event_exceeds_by_more(answer: Answer, rng: Generator) -> bool:
     """In each direction some event exceeds the promise by delta, and none by more."""
     fine = []

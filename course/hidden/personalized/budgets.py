@@ -11,7 +11,7 @@ from pdpbook.exercises.properties import Answer
 # --- budget_shares --------------------------------------------------------------------------------
 
 
-@hidden("budget_shares")
+@hidden("budget_shares", weight=3)
 def twice_the_budget_twice_the_weight(answer: Answer, rng: Generator) -> bool:
     """Somebody with twice another's budget has twice their weight."""
     found = np.asarray(answer(np.array([0.2, 0.4, 0.05, *rng.uniform(0.01, 1, 5)])))
@@ -62,7 +62,7 @@ def _loss_of_mean(weight: float, eta: float) -> float:
     return float(np.max(np.abs(near - far)))
 
 
-@hidden("rate_that_spends_all")
+@hidden("rate_that_spends_all", weight=3)
 def densities_spend_every_budget(answer: Answer, rng: Generator) -> bool:
     """For a mean of labels, the densities of neighbors differ by each person's budget."""
     epsilon = rng.uniform(0.05, 1, 6)
@@ -99,7 +99,7 @@ def budgets_and_constant_cancel(answer: Answer, rng: Generator) -> bool:
 # --- promise_to_each ------------------------------------------------------------------------------
 
 
-@hidden("promise_to_each")
+@hidden("promise_to_each", weight=3)
 def promises_are_what_densities_say(answer: Answer, rng: Generator) -> bool:
     """For a mean of labels, each promise is how much the densities of neighbors differ."""
     fine = []

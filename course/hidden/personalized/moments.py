@@ -15,7 +15,7 @@ def _alike(c: Any, d: int, scale: float) -> Any:
     return d * (d + 1) / 2 * (1 - c**2) + scale * d * (1 + c)
 
 
-@hidden("worst_pair")
+@hidden("worst_pair", weight=3)
 def no_pair_of_a_grid_is_further(answer: Answer, rng: Generator) -> bool:
     """With one or two features, no two records of a grid have lists further apart."""
     fine = []

@@ -48,7 +48,7 @@ def nobody_alone_moves_further(answer: Answer, rng: Generator) -> bool:
     return all(fine)
 
 
-@hidden("furthest_move")
+@hidden("furthest_move", weight=3)
 def nobody_in_a_crowd_moves_further(answer: Answer, rng: Generator) -> bool:
     """Nobody moves the fit further in a crowd that agrees, however small the penalty is."""
     before, y, after, z = _crowds(d := 6)
@@ -125,7 +125,7 @@ def _summits(distances: Any) -> int:
     return int(np.sum(np.all(distances > np.array(flipped), axis=0)))
 
 
-@hidden("worst_neighbor")
+@hidden("worst_neighbor", weight=3)
 def no_corner_reaches_further(answer: Answer, rng: Generator) -> bool:
     """No corner of the cube moves the fit further, for anybody, with either label."""
     fine = []

@@ -9,7 +9,7 @@ from pdpbook.exercises.personalized import hidden
 from pdpbook.exercises.properties import Answer
 
 
-@hidden("noise_reach")
+@hidden("noise_reach", weight=3)
 def the_tail_counts_events(answer: Answer, rng: Generator) -> bool:
     """Beyond the radius lies the given chance, in any dimension."""
     fine = []

@@ -8,7 +8,7 @@ from pdpbook.exercises.personalized import hidden
 from pdpbook.exercises.properties import Answer
 
 
-@hidden("chance_to_be_kept")
+@hidden("chance_to_be_kept", weight=3)
 def a_coin_reveals_the_budget(answer: Answer, rng: Generator) -> bool:
     """The worst mechanism that the threshold allows reveals each budget, or the threshold."""
     fine = []

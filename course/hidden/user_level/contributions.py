@@ -47,7 +47,7 @@ def the_generator_alone_decides(answer: Answer, rng: Generator) -> bool:
     )
 
 
-@hidden("cap_contributions", draws=True)
+@hidden("cap_contributions", draws=True, weight=3)
 def every_choice_is_equally_likely(answer: Answer, rng: Generator) -> bool:
     """Whichever rows a user could keep, each choice is equally likely."""
     found = _choices(answer, rng)

@@ -23,7 +23,7 @@ def _record_shift(epsilon: float, delta: float) -> float:
     return float(optimize.brentq(lambda shift: _excess(epsilon, shift) - delta, 1e-3, 40))
 
 
-@hidden("user_epsilon")
+@hidden("user_epsilon", weight=3)
 def the_excess_is_delta(answer: Answer, rng: Generator) -> bool:
     """At the epsilon that is returned, the largest excess over all events is delta."""
     fine = []

@@ -41,7 +41,7 @@ def its_value_is_the_variance(answer: Answer, rng: Generator) -> bool:
     return bool(np.isclose(value, _variance(C, users, 0.2, tau), rtol=1e-5))
 
 
-@hidden("gwa_problem")
+@hidden("gwa_problem", weight=3)
 def no_unbiased_matrix_is_better(answer: Answer, rng: Generator) -> bool:
     """No unbiased matrix has a variance that is smaller by more than a hundred-thousandth."""
     X, users, tau = design(rng)

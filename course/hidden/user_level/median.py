@@ -21,7 +21,7 @@ def _bad_pair(answer: Answer, epsilon: float) -> tuple[Any, Any]:
     return answer(left, users, grid, epsilon), answer(right, users, grid, epsilon)
 
 
-@hidden("median_law")
+@hidden("median_law", weight=3)
 def no_user_loses_more_than_epsilon(answer: Answer, rng: Generator) -> bool:
     """Whatever a user's values become, no probability changes by more than the promise allows."""
     losses = [_loss(*_bad_pair(answer, 1.0))]

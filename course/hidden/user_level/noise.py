@@ -26,7 +26,7 @@ def _shares_spent(answer: Answer, rng: Generator) -> Any:
     return np.array(shares)
 
 
-@hidden("noise_scale_for_users")
+@hidden("noise_scale_for_users", weight=3)
 def no_user_loses_more_than_their_budget(answer: Answer, rng: Generator) -> bool:
     """Whatever a user's labels become, they lose no more than their budget."""
     return bool(np.all(_shares_spent(answer, rng) <= 1 + 1e-9))

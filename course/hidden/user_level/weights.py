@@ -37,7 +37,7 @@ def _least(sizes: Any, A: float) -> float:
     return float(problem.value)
 
 
-@hidden("best_user_weights")
+@hidden("best_user_weights", weight=3)
 def no_weights_cost_less(answer: Answer, rng: Generator) -> bool:
     """No other weights have an objective that is smaller by more than a hundred-thousandth."""
     return all(objective(answer(s, A), s, A) <= _least(s, A) * (1 + 1e-5) for s, A in crowds(rng))
@@ -94,7 +94,7 @@ def large_users_alike_are_several(answer: Answer, rng: Generator) -> bool:
 # --- rows_that_count ------------------------------------------------------------------------------
 
 
-@hidden("rows_that_count")
+@hidden("rows_that_count", weight=3)
 def the_rows_that_count_give_the_least_cost(answer: Answer, rng: Generator) -> bool:
     """The price over all rows that count is the least objective."""
     pairs = [(A / _counted(float(answer(s, A)), s), _least(s, A)) for s, A in crowds(rng)]

@@ -90,7 +90,7 @@ def quantile_law(
             raise TypeError("grid must be given with Rows, and weights must be None")
         alone = 1.0 if "epsilon" in y.names else epsilon  # where it is no column
         rules = WeightedMean(epsilon=alone, y_bounds=bounds, clip=clip)
-        people = rules.people("output_law", y, None, users, epsilon)()
+        people = rules.people("output_law", y, None, users, epsilon)(None)
         sizes, budgets = people.part.users.sizes, people.part.epsilon
         c = tradeoff_weights(sizes, quantile_tradeoff(), budgets).row_weights
         c = c / (c @ sizes)

@@ -1,19 +1,19 @@
 """Printed numbers of the papers, as facts: what the tables say, not what is true.
 
-One table a paper, read from the package's own CSV files. Nothing is corrected here: where a
+One table a paper, read from the CSV files in `data`. Nothing is corrected here: where a
 printed number looks wrong, `likely_value` and `note` say so beside it.
 """
 
 import difflib
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from pdpbook import check
-from pdpbook._pandas import pd
+import pandas as pd
 
-__all__ = ["PAPERS", "table", "value"]
+from pdpbook import check
 
 PAPERS = ("pdpop", "pac", "user_level")  #: Acharya et al. 2024, Yang 2024, Epasto et al. 2020
+FOLDER = Path(__file__).parent / "data"
 COLUMNS = tuple(
     "table data row_param row_value method metric value printed flag likely_value note".split()
 )
@@ -99,9 +99,7 @@ def value(
 
 def _read(paper: str) -> pd.DataFrame:
     check.choice(paper, "paper", PAPERS)
-    text = resources.files("pdpbook").joinpath("data", f"{paper}.csv")
-    with text.open(encoding="utf-8") as lines:
-        raw = pd.read_csv(lines, dtype=str, keep_default_na=False)
+    raw = pd.read_csv(FOLDER / f"{paper}.csv", dtype=str, keep_default_na=False)
     frame = raw.rename(columns={"value": "printed"}).reindex(columns=COLUMNS, fill_value="")
     frame["value"] = pd.to_numeric(frame["printed"], errors="coerce")
     frame["likely_value"] = pd.to_numeric(frame["likely_value"], errors="coerce")

@@ -1,0 +1,283 @@
+"""A budget for each person over several releases: an account, which is a filter, too.
+
+What several promises add up to without budgets lives in `accounts`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from threading import Lock
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pdpbook import check
+from pdpbook._extras import extra, of_pandas
+from pdpbook.guarantees.accounts import missing_relation
+from pdpbook.guarantees.promises import GaussianDP, Promise, PureDP, ZeroConcentratedDP
+
+#: Kinds of budget: the parameter, and the power of it that adds up.
+POWERS: dict[type, tuple[str, int]] = {
+    PureDP: ("epsilon", 1),
+    GaussianDP: ("mu", 2),
+    ZeroConcentratedDP: ("rho", 1),
+}
+
+
+class BudgetAccount:
+    """A budget for each person, over several releases; the one that overspends is refused.
+
+    Pure epsilons add up, and so do rhos; mus add up as squares. Every amount is read as the
+    decimal that it prints as, and added exactly: three times 0.1 fills 0.3 and leaves 0, and
+    nothing that was written as more than the budget ever passes. The price is that rounding
+    counts as written, too: ``2 * 3 * 0.1`` prints as 0.6000000000000001 and does not fit into
+    0.6, nor fifteen times ``1 / 15`` into 1. Round such amounts, or spend ``remaining``.
+
+    It is a *filter*, too: with `leave_out` a fit gives weight 0 to whoever has not enough left,
+    and `admit` does so by costs that depend on each person's own record.
+
+    An account is one object: a copy would not know what the original spends, nor the other way
+    round, so it refuses to be copied or pickled, as fits in other processes (`n_jobs` above 1) do.
+
+    Parameters
+    ----------
+    budget : array_like or mapping
+        Epsilons in nats, mus or rhos: a number above 0; shape (n,), one for each person; or by
+        person: a mapping, or a Series, whose index then says who they are.
+    neighbors : str
+        The relation of every release, as in `PureDP`.
+    kind : {PureDP, GaussianDP, ZeroConcentratedDP}, default PureDP
+        The promise that the budgets are of. Other promises are turned into it where a theorem
+        does (`to_gaussian`, `to_zcdp`), rounded up, and refused where none does.
+    leave_out : bool, default False
+        Whether ``fit(..., account=...)`` leaves out, by budget 0, whoever has not enough left for
+        what they would be promised, instead of raising. Promises and balance are public then. A
+        promise of one number for all is refused as ever, and so is a release that leaves nobody.
+        Public numbers of people still count everybody; users leave with all their rows. People in
+        blocks are read twice, and `Rows.from_blocks` with budgets of their own cannot be filtered.
+
+    Notes
+    -----
+    Statement ``thm-individual-filter``, chapter *per_instance/filters*.
+
+    Examples
+    --------
+    >>> account = BudgetAccount([0.3, 1.0], neighbors="replace-one")
+    >>> account.spend(PureDP([0.1, 0.5], neighbors="replace-one"))
+    >>> account.remaining
+    array([0.2, 0.5])
+    """
+
+    def __init__(
+        self, budget: Any, *, neighbors: str, kind: type = PureDP, leave_out: bool = False
+    ) -> None:
+        if kind not in POWERS:
+            kinds = ", ".join(each.__name__ for each in POWERS)
+            raise TypeError(f"kind must be one of {kinds}: their amounts add up; got {kind!r}")
+        self.people: Any = None  #: their index, if the budgets said who they are
+        check.flag(leave_out, "leave_out")
+        self.kind, self.leave_out = kind, leave_out
+        self._unit, self._power = POWERS[kind]
+        if isinstance(budget, Mapping) or of_pandas(budget, "Series"):
+            named = extra("pandas").Series(budget)
+            if not named.index.is_unique:
+                twice = named.index[named.index.duplicated()][0]
+                one = f"{self._unit} must have one budget for each person"
+                raise ValueError(f"{one}; two for {twice!r}")
+            self.people, budget = named.index, named.to_numpy()
+        self.budget = kind(budget, neighbors=neighbors)
+        if leave_out and self.budget.n is None:
+            raise ValueError("leave_out must be False with one budget for all; got True")
+        self._limit = _exact(getattr(self.budget, self._unit), self._power)
+        self._spent = [Fraction(0)] * len(self._limit)
+        self._private = False  # whether `admit` was told costs that depend on records
+        self._lock, self._process = Lock(), os.getpid()
+
+    @property
+    def spent(self) -> Any:
+        """What each person has spent so far, a number or shape (n,): their odometer."""
+        return self._shaped(float(s) ** (1 / self._power) for s in self._spent)
+
+    @property
+    def remaining(self) -> Any:
+        """What each person can still spend, rounded down, so that spending it is never refused."""
+        left = zip(self._limit, self._spent, strict=True)
+        return self._shaped(_root_below(limit - spent, self._power) for limit, spent in left)
+
+    def spend(self, promise: Promise, *, people: Any = None) -> None:
+        """Record the promise of one more release, or raise and record nothing.
+
+        Parameters
+        ----------
+        promise : Promise
+            Of the kind and relation of the account, for its people or one number for all.
+        people : array_like, optional
+            Who the people of the promise are, where the account names its own: each of them once,
+            and nobody else. None means all people of the account, in its order.
+
+        Raises
+        ------
+        TypeError
+            If no theorem turns the promise into the kind of the account.
+        ValueError
+            If its relation or length differs, or it would overspend: the error names the people
+            and the amounts; or if `admit` was used: what is left depends on records then.
+        """
+        asked, _ = self._asked(promise, people)
+        with self._lock:
+            if self._private:
+                raise ValueError(
+                    "account must hold public amounts; got costs of admit, which depend on "
+                    "records: a refusal, or who is left out, would tell them"
+                )
+            after = [s + a for s, a in zip(self._spent, asked, strict=True)]
+            if over := [i for i, enough in enumerate(self._within(asked)) if not enough]:
+                self._refuse_release(over, asked)
+            self._spent = after
+
+    def admit(self, cost: ArrayLike, *, people: Any = None) -> NDArray[np.bool_]:
+        """Record a release for whoever can afford it, and return who takes part in it.
+
+        The individual filter. Give everybody else weight 0 in this release.
+
+        Parameters
+        ----------
+        cost : array_like, shape (n,)
+            What each person's record can cost *whoever the others are*, in the unit of the
+            budgets, at least 0: a function of their own record and of what was released before,
+            never of the answer to come, nor of other records. Round it up.
+        people : array_like, optional
+            As in `spend`.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            Who takes part. Private, and so are `spent` and `remaining` from now on: tell each
+            person their own, and publish none. `spend`, and so every fit, is refused afterwards.
+
+        Raises
+        ------
+        ValueError
+            As `spend`; and unless the relation is add-remove or zero-out: whoever is left out is
+            absent, and a replaced record is not. Two budgets add up there.
+        """
+        if self.budget.neighbors not in ("add-remove", "zero-out"):
+            got = f"got {self.budget.neighbors!r}, whose twin may take part where they do not"
+            raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
+        if self.budget.n is None:
+            raise ValueError("budget must be one for each person to admit people; got one for all")
+        each = np.asarray(check.nonnegative(cost, "cost"))
+        asked, places = self._placed(each, each.shape, people, paying=each >= 0)
+        with self._lock:
+            enough, self._private = self._within(asked), True
+            paid = zip(self._spent, asked, enough, strict=True)
+            self._spent = [s + a if takes_part else s for s, a, takes_part in paid]
+        return np.asarray(np.append(enough, True)[places])
+
+    def affords(self, promise: Promise, *, people: Any = None) -> NDArray[np.bool_]:
+        """Return who has enough left for a promise, and record nothing."""
+        asked, places = self._asked(promise, people)
+        return np.asarray(np.append(self._within(asked), True)[places])
+
+    def convert(self, promise: Promise) -> Promise:
+        """Return the promise as one of the kind of the account, rounded up, or refuse it."""
+        if not isinstance(promise, Promise):
+            raise TypeError(f"promise must be a {self.kind.__name__}; got {promise!r}")
+        if isinstance(promise, self.kind):
+            return promise
+        if self.kind is PureDP:
+            promise._refuse(PureDP, "; this account adds up pure promises alone")
+        if self.kind is GaussianDP:
+            return GaussianDP(promise.to_gaussian().mu * (1 + 1e-12), neighbors=promise.neighbors)
+        return ZeroConcentratedDP(promise.to_zcdp().rho * (1 + 1e-12), neighbors=promise.neighbors)
+
+    def _asked(self, promise: Promise, people: Any) -> tuple[list[Fraction], Any]:
+        """What everybody in the account is asked for, and where those of the promise are in it."""
+        promise = self.convert(promise)
+        if promise.neighbors != self.budget.neighbors:
+            raise ValueError(missing_relation(self.budget.neighbors, promise.neighbors))
+        shape = () if promise.n is None else (promise.n,)
+        amounts = np.asarray(getattr(promise, self._unit))
+        return self._placed(amounts, shape, people, paying=amounts > 0)
+
+    def _placed(
+        self, amounts: Any, shape: tuple[int, ...], people: Any, *, paying: Any
+    ) -> tuple[list[Fraction], Any]:
+        """The same, of amounts: by position, or by name, where only `paying` must be here."""
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "an account must be spent in the process that opened it: what a fork spends, the "
+                "original would not know"
+            )
+        size = len(self._limit)
+        if people is None:
+            if shape not in ((), (self.budget.n,)):
+                one = self.budget.n is None
+                kept = "one budget for all" if one else f"budgets of {size} people"
+                got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
+                raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
+            return _exact(np.broadcast_to(amounts, size), self._power), np.arange(size)
+        if self.people is None:
+            raise ValueError("people must be None: the account does not say who its people are")
+        who = extra("pandas").Index(people)
+        if shape not in ((), (len(who),)):
+            raise ValueError(f"people must be the {shape[0]} of the promise; got {len(who)}")
+        asked, part = (np.broadcast_to(each, (len(who),)) for each in (amounts, paying))
+        places = self.people.get_indexer(who)
+        if (wrong := who[part][who[part].duplicated() | (places[part] < 0)]).size:
+            missing = f"it has no budget of its own for {wrong[0]!r}"
+            raise ValueError(f"account must be of the people in the data; {missing}")
+        everybody = np.zeros(size)
+        everybody[places[part]] = asked[part]
+        return _exact(everybody, self._power), places
+
+    def _within(self, asked: list[Fraction]) -> list[bool]:
+        """Who can pay what is asked: the past, and the decimals as written."""
+        each = zip(self._spent, asked, self._limit, strict=True)
+        return [spent + amount <= limit for spent, amount, limit in each]
+
+    def _refuse_release(self, over: list[int], asked: list[Fraction]) -> NoReturn:
+        left = np.atleast_1d(self.remaining)
+        named = [
+            f"{self._name(i)} asks {float(asked[i]) ** (1 / self._power)!r} "
+            f"and has {float(left[i])!r} left"
+            for i in over[:5]
+        ]
+        more = f", and {len(over) - 5} more" if len(over) > 5 else ""
+        raise ValueError(f"release refused, nothing recorded: {'; '.join(named)}{more}")
+
+    def _name(self, i: int) -> str:
+        if self.budget.n is None:
+            return "each person"
+        return f"person {i if self.people is None else repr(self.people[i])}"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an account must not be copied or pickled: what a copy spends, in another process "
+            "say, the original would not know. Fit with n_jobs=1, or keep `spent` and open a new "
+            "account with what remains"
+        )
+
+    def __repr__(self) -> str:
+        return f"BudgetAccount({self.budget!r}, spent={self.spent!r})"
+
+    def _shaped(self, values: Iterable[float]) -> Any:
+        array = np.array(list(values))
+        return float(array[0]) if self.budget.n is None else array
+
+
+def _exact(values: Any, power: int) -> list[Fraction]:
+    """Return powers of the decimals that the numbers print as."""
+    return [Fraction(repr(float(v))) ** power for v in np.atleast_1d(values)]
+
+
+def _root_below(value: Fraction, power: int) -> float:
+    """Return the largest float, or nearly, whose printed decimal to the power is at most this."""
+    near: float = float(value) ** (1 / power)
+    while Fraction(repr(near)) ** power > value:
+        near = math.nextafter(near, 0.0)
+    return near

@@ -1,0 +1,303 @@
+"""What a student reads when a visible property fails: a small call that can be pasted."""
+
+import contextlib
+import io
+import linecache
+import re
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+from right_answers import right_answers
+from test_exercises import CONSTANTS, constant, every_exercise, named, reference
+from wrong_answers import wrong_answers
+
+from pdpbook.exercises import ASSIGNMENTS, assignment, check
+from pdpbook.exercises.demands import Draws, rises
+from pdpbook.exercises.examples import LONG, WIDE, written
+from pdpbook.exercises.properties import SMALLER, Property
+
+
+def told(exercise, answer):
+    """What `check` says of an answer; empty if every visible property holds."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            check(exercise, answer)
+        except AssertionError as error:
+            return str(error)
+    return ""
+
+
+def cell(source):
+    """The functions of a cell, as a notebook has them: no file, no module, but lines."""
+    name = "no-notebook/1.py"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    space = {"__name__": "__main__", "np": np}
+    exec(compile(source, name, "exec"), space)
+    return space
+
+
+def calls_of(message):
+    """The calls of a message as they can be pasted, each with what is said of it."""
+    code = "".join(line[4:] + "\n" for line in message.splitlines()[1:] if line[:4] == "    ")
+    return re.findall(r"((?:(?!# ).*\n)+)((?:# .*\n)+)", code)
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def test_a_message_has_the_sentence_the_call_and_what_came_back():
+    message = told("personalized/budget_shares", lambda epsilon: epsilon / epsilon.mean())
+    assert message == (
+        "personalized/budget_shares fails its visible properties:\n"
+        "- there is a positive weight for each person, and the weights sum to 1\n"
+        "    budget_shares(epsilon=np.array([0.2, 0.6]))\n"
+        "    # it gave array([0.5, 1.5])"
+    )
+
+
+ROOT = """\
+def root(x):
+    return x ** 0.5 / (x - x)
+
+
+def squared_error_of_noise(d, eta):
+    length = d / eta
+    return root(length)
+"""
+
+
+def test_an_error_comes_with_the_line_of_the_notebook_that_raised_it():
+    own = cell(ROOT)["squared_error_of_noise"]
+    assert told("foundations/squared_error_of_noise", own).endswith(
+        "    squared_error_of_noise(d=1, eta=1.0)\n"
+        "    # it raised ZeroDivisionError: float division by zero\n"
+        "    # in root, line 2: return x ** 0.5 / (x - x)"
+    )
+
+
+def test_the_line_is_the_notebooks_where_a_library_raises():
+    source = "def weighted_ridge(X, y, weights, lam):\n    return np.linalg.solve(X.T @ X, y[:0])"
+    message = told("foundations/weighted_ridge", cell(source)["weighted_ridge"])
+    assert "in weighted_ridge, line 2: return np.linalg.solve(X.T @ X, y[:0])" in message
+    assert "pdpbook" not in message
+    assert "site-packages" not in message
+
+
+def test_one_error_is_told_once():
+    source = "def truth_probability(epsilon):\n    return math.exp(epsilon)"
+    message = told("foundations/truth_probability", cell(source)["truth_probability"])
+    assert message.count("NameError") == message.count("\n- ") == 1
+
+
+def test_a_generator_is_shown_by_its_seed_and_its_second_use_by_its_name():
+    def sample_l2_laplace(d, eta, size, rng):
+        return np.random.default_rng(rng.integers(2) * 0).normal(size=(size, d)) / eta
+
+    calls = [call for call, _ in calls_of(told("foundations/sample_l2_laplace", sample_l2_laplace))]
+    assert len(calls) == 2
+    assert re.match(r"rng = np.random.default_rng\(\d+\)\nsample_l2_laplace\(d=2", calls[0])
+    assert re.match(r"sample_l2_laplace\(d=2, eta=1.0, size=1, rng=rng\)", calls[1])
+
+
+def test_only_the_calls_of_the_demand_that_failed_are_shown():
+    def test(answer, rng):
+        yield answer(1) == 1
+        yield answer(2) == 4
+        yield answer(3) == 9
+
+    one = Property("squares", "the square comes back", test)
+    assert one.fault(lambda x: x if x < 2 else 0, 0, "square").splitlines() == [
+        "the square comes back",
+        "square(x=2)",
+        "# it gave 0",
+    ]
+
+
+def test_a_call_is_shown_as_it_was_before_the_answer_changed_its_input():
+    def budget_shares(epsilon):
+        epsilon *= 0
+        return epsilon
+
+    assert "budget_shares(epsilon=np.array([0.2, 1.0]))" in told(
+        "personalized/budget_shares", budget_shares
+    )
+
+
+def test_long_arrays_are_short():
+    assert written(np.arange(LONG)).count(",") == LONG - 1
+    assert written(np.arange(LONG + 1.0)) == "array([ 0.,  1., ..., 39., 40.], shape=(41,))"
+    assert written(np.zeros((0, 3))) == "np.zeros((0, 3))"
+
+
+def test_what_is_green_says_what_that_means(capsys):
+    check("foundations/squared_error_of_noise", lambda d, eta: (d / eta) ** 2)
+    assert capsys.readouterr().out == (
+        "foundations/squared_error_of_noise: 1 visible properties hold.\n"
+        "This does not mean that it is right: 3 more grade it.\n"
+    )
+
+
+def test_a_notebook_shows_the_message_and_nothing_of_ours():
+    source = (
+        "from pdpbook.exercises import check\n\n\ndef truth_probability(epsilon):\n    return 2"
+    )
+    call = 'check("foundations/truth_probability", truth_probability)'
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, (source, call))])
+    NotebookClient(notebook, timeout=120, allow_errors=True).execute()
+    [output] = notebook.cells[1].outputs
+    assert output.output_type == "error"
+    assert "\n".join(output.traceback) == output.evalue
+    assert "\n    truth_probability(epsilon=0.0)\n    # it gave 2" in output.evalue
+
+
+# --- all wrong answers ---------------------------------------------------------------------------
+
+TOLD = [
+    (name, wrong, message)
+    for name in ASSIGNMENTS
+    for wrong in wrong_answers(name)
+    if (message := told(f"{name}/{wrong.exercise}", wrong.answer))
+]
+
+
+def test_many_wrong_answers_are_told():
+    assert len(TOLD) >= 60
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "wrong", "message"), TOLD, ids=named)
+def test_the_calls_that_are_shown_give_what_is_shown(name, wrong, message):
+    """Pasted one after another into a notebook with the student's function."""
+    space = {"np": np, wrong.exercise: wrong.answer}
+    calls = calls_of(message)
+    assert calls
+    for call, said in calls:
+        assert "..." not in call, "too long to paste"
+        *lines, last = call.split(f"{wrong.exercise}(")
+        exec("".join(lines), space)
+        with (
+            np.printoptions(threshold=LONG, edgeitems=2, linewidth=WIDE),
+            np.errstate(all="ignore"),
+        ):
+            found = eval(f"{wrong.exercise}({last}", space)
+            found = repr(found) if isinstance(found, np.ndarray) else str(found)
+        shown = "\n".join(line[2:] for line in said.splitlines())
+        assert same(shown, f"it gave {found[:500]}"), shown
+
+
+def same(shown, found):
+    """Up to the numbers that cvxpy gives its variables."""
+    return re.sub(r"var\d+", "var", shown) == re.sub(r"var\d+", "var", found)
+
+
+def test_what_is_shown_is_small():
+    sizes = [len(call) for _, _, message in TOLD for call, _ in calls_of(message)]
+    assert np.median(sizes) < 150
+    assert max(sizes) < 1000
+
+
+# --- smaller inputs ------------------------------------------------------------------------------
+
+
+@every_exercise
+def test_the_reference_has_every_visible_property_on_small_inputs(name, exercise):
+    holds_on_small_inputs(exercise, reference(name)[exercise.name], range(2))
+
+
+@pytest.mark.slow
+@every_exercise
+def test_no_right_answer_has_a_small_counterexample(name, exercise):
+    right = [one.answer for one in right_answers[name] if one.exercise == exercise.name]
+    for answer in right:
+        holds_on_small_inputs(exercise, answer, range(3))
+    holds_on_small_inputs(exercise, reference(name)[exercise.name], range(2, 12))
+
+
+def holds_on_small_inputs(exercise, answer, seeds):
+    for one in exercise.visible:
+        for seed in seeds:
+            for again, most in SMALLER:
+                smaller = Draws([seed, *again], most)
+                same_test = Property(one.name, one.sentence, lambda a, _: one.test(a, smaller))  # noqa: B023
+                assert same_test.fault(answer, 0) == "", (one.name, most)
+
+
+def test_small_draws_are_few_round_and_in_range():
+    rng = Draws([0], most=3)
+    assert [rng.few(n) for n in (1, 3, 50)] == [1, 3, 3]
+    for found in (rng.uniform(-1, 1, 500), rng.normal(size=500)):
+        np.testing.assert_allclose(10 * found, np.round(10 * found), atol=1e-12)
+    numbers = rng.uniform(0.01, 1, 500)
+    assert 0 < numbers.min() <= numbers.max() <= 1
+    for n in (1, 5, 12):
+        shares = rng.dirichlet(np.ones(n))
+        assert shares.min() > 0
+        assert abs(shares.sum() - 1) < 1e-12
+
+
+def test_all_is_drawn_as_ever_unless_it_is_made_small():
+    ours, numpys = Draws([3, 7]), np.random.default_rng([3, 7])
+    assert ours.few(50) == 50
+    for method, *given in (
+        ("uniform", -1, 1, 9),
+        ("normal", 0, 2, 9),
+        ("dirichlet", np.ones(9)),
+        ("integers", 9),
+    ):
+        np.testing.assert_array_equal(
+            getattr(ours, method)(*given), getattr(numpys, method)(*given)
+        )
+
+
+def test_rising_numbers_are_above_zero_and_rise_from_each_to_the_next():
+    assert all(rises(lambda x: x**2, (1, 2, 5)))
+    for wrong in (lambda x: 0, lambda x: -1 / x, lambda x: 1, lambda x: [x], lambda x: np.nan):
+        assert not all(rises(wrong, (1, 2, 5)))
+
+
+# --- trivial answers -----------------------------------------------------------------------------
+
+TRIVIAL = {
+    **{f"always {value!r}": value for value in (0, 1, None, np.nan, True, 0.5, ())},
+    **{f"argument {place}": place for place in range(5)},
+}
+
+
+@pytest.mark.parametrize("kind", TRIVIAL)
+@every_exercise
+def test_a_trivial_answer_fails_what_students_can_see(name, exercise, kind):
+    def answer(*given):
+        if kind.startswith("always"):
+            return TRIVIAL[kind]
+        return given[min(TRIVIAL[kind], len(given) - 1)]
+
+    for seed in range(3):
+        assert exercise.faults(answer, "visible", seed)
+
+
+@every_exercise
+def test_noise_alone_fails_what_students_can_see(name, exercise):
+    """Normal numbers in the right shape, where the last argument is a generator."""
+    right = reference(name)[exercise.name]
+
+    def answer(*given):
+        own = given[-1] if isinstance(given[-1], np.random.Generator) else np.random.default_rng(0)
+        shape = np.shape(constant(right, "zeros")(*given))
+        return own.normal(size=shape)
+
+    assert "zeros" in CONSTANTS
+    if exercise.name != "gwa_problem":
+        for seed in range(3):
+            assert exercise.faults(answer, "visible", seed)
+
+
+@every_exercise
+def test_what_is_hidden_stays_without_its_input(name, exercise):
+    """The grader says the sentence; no call, and no number that was drawn."""
+    for wrong in wrong_answers(name):
+        if wrong.exercise == exercise.name:
+            faults = assignment(name).exercises[exercise.name].faults(wrong.answer, "hidden", 0)
+            assert not any(f"{exercise.name}(" in fault or "np." in fault for fault in faults)
+            assert not any("\n" in fault for fault in faults)

@@ -1,0 +1,234 @@
+"""Slides of a chapter, made of what stands on its built page, so that the two cannot drift apart.
+
+    python tools/slides.py [--pdf] [CHAPTER ...]
+
+Reads `book/slides.yml` and `_build/html`, and writes `_build/html/slides/CHAPTER.html`, with
+`--pdf` also the PDF beside it (by Chromium). A plan is a list. An entry `MESSAGE: places` is a
+slide under that heading. A place is
+
+    fig-NAME, thm-NAME ...    a figure or a statement, as it stands on the page
+    move fig-NAME             the figure that reacts
+    table SECTION             the first table of the section with this id
+    Words of the page (2)     two sentences; the first begins so, and no other one of the page does
+
+An entry with `vote`, `options`, `right` (which, from 1) and `because` (places) is two slides. The
+first slide is the title with the first sentence of the page, the last one its summary. In what a
+plan says itself, mathematics stands between dollars.
+"""
+
+import re
+import shutil
+import sys
+from copy import copy
+from functools import partial
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+
+from pdpbook.figures import NAMED
+
+ROOT = Path(__file__).resolve().parent.parent
+HTML = ROOT / "_build" / "html"
+END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")
+WIDE = 2.2  # width by height of a picture from which on its caption is below
+NOT_SHOWN = "a.headerlink, details.above-input, figcaption .caption-number"
+ONWARD = ("Next", "Below this page")
+SHORT = 100  # letters: the title takes another sentence
+SIZE = {"width": 1280, "height": 720}
+PAGE = (ROOT / "book" / "_ext" / "slides.html").read_text(encoding="utf-8")
+SLIDE = """<section class="slide {kind}" tabindex="-1" aria-label="{k} of {count}">
+<header>{head}</header>
+<div class="body">{body}</div>
+<footer><a href="../../book/{name}.html">{title}</a> <span>{k} / {count}</span></footer>
+</section>"""
+
+
+class Refused(Exception):
+    """A plan that names what is not on the page, or more than one place."""
+
+
+def said(text: str) -> str:
+    """What a plan says, as HTML."""
+    return re.sub(r"\$([^$]+)\$", r'<span class="math">\\(\1\\)</span>', escape(text, quote=False))
+
+
+def plain(text: str) -> str:
+    """Without tags, with formulas between dollars, and with one space wherever there is some."""
+    words = BeautifulSoup(text, "html.parser").get_text()
+    return " ".join(re.sub(r"\\[()]", "$", words).split())
+
+
+class Chapter:
+    """A built page: its statements, figures and sentences."""
+
+    def __init__(self, html: str) -> None:
+        soup = BeautifulSoup(html, "html.parser")
+        self.article = soup.select_one("article.bd-article")
+        for gone in self.article.select(
+            "a.headerlink, details.above-input, figcaption .caption-number"
+        ):
+            gone.decompose()
+        for link in self.article.select("a:not(svg a)"):
+            link.unwrap()
+        self.title = self.article.h1.get_text()
+        self.sentences = []  # (paragraph, its sentences)
+        for block in self.article.select("p, li"):
+            inner = block.decode_contents()
+            if not block.find(["p", "ul", "ol"]) and not block.find_parent(["svg", "summary"]):
+                ends = [0, *(match.end() for match in END.finditer(inner)), len(inner)]
+                parts = [inner[a:b] for a, b in pairwise(ends)]
+                self.sentences.append((block, parts))
+        self.scripts: dict[str, None] = {}
+
+    def take(self, place: str) -> str:
+        """The HTML of a place, see above."""
+        kind, _, name = place.rpartition(" ")
+        if kind in {"", "move"} and re.fullmatch(r"[a-z]+-[\w-]+", name):
+            found = self.article.find(id=name)
+            if found and kind:
+                return self._moving(found)
+            if found and (found.name == "figure" or "proof" in found["class"]):
+                return still(found) if found.name == "figure" else bare(found)
+        elif kind == "table" and (found := self.article.find(id=name)) and found.table:
+            return bare(found.table)
+        else:
+            start, count = re.fullmatch(r"(.*?)(?: \((\d+)\))?", place).groups()
+            return f"<p>{self._text(start, int(count or 1))}</p>"
+        raise Refused(f"{place}: no such figure, statement or table")
+
+    def _text(self, start: str, count: int) -> str:
+        found = [
+            (block, parts[k : k + count])
+            for block, parts in self.sentences
+            for k in range(len(parts))
+            if plain(parts[k]).startswith(start)
+        ]
+        if len(found) != 1:
+            raise Refused(f"{start}: {len(found)} sentences begin so")
+        [(block, parts)] = found
+        if len(parts) < count:
+            raise Refused(f"{start}: {len(parts)} sentences, not {count}")
+        text, after = "".join(parts).strip(), block.find_next_sibling()
+        if plain(text)[-1] not in ".?!" and after and "math" in after.get("class", []):
+            text += str(after)  # it ends with a formula
+        return text
+
+    def _moving(self, figure: Tag) -> str:
+        data = self.article.select_one(f'[data-figure="{figure["id"]}"]')
+        if not data:
+            raise Refused(f"move {figure['id']}: it does not react")
+        self.scripts |= dict.fromkeys(str(one) for one in data.parent.select("script[src]"))
+        caption = figure.find("figcaption").extract()
+        return f'<div class="moving">{figure}{data}</div>' if caption else ""
+
+    def summary(self) -> str:
+        """The sentences of the summary, without where one goes next."""
+        said = next(parts for block, parts in self.sentences if block.find_parent(id="summary"))
+        return "".join(f"<p>{one}</p>" for one in said if not plain(one).startswith(ONWARD))
+
+
+def bare(found: Tag) -> str:
+    """A part of the page without the ids in it."""
+    found = copy(found)
+    for part in [found, *found.select("[id]:not(svg *)")]:
+        part.attrs.pop("id", None)
+    return str(found)
+
+
+def still(figure: Tag) -> str:
+    """A picture, with its caption at its side, or below a wide one."""
+    caption = figure.select_one(".caption-text").decode_contents()
+    picture = figure.find(["svg", "img"])
+    _, _, wide, high = map(float, picture.get("viewbox", "0 0 1 1").split())
+    shape = "wide" if wide > WIDE * high else "beside"
+    return f'<figure class="{shape}">{picture}<figcaption>{caption}</figcaption></figure>'
+
+
+def slides(chapter: Chapter, plan: list[dict]) -> list[tuple[str, str, str]]:
+    """Kind, head and body of every slide."""
+    first, *more = chapter.sentences[0][1]
+    while len(plain(first)) < SHORT and more:
+        first += more.pop(0)
+    made = [("title", f"<h1>{chapter.title}</h1>", f"<p>{first}</p>")]
+    for entry in plan:
+        if "vote" in entry:
+            made += vote(chapter, **entry)
+            continue
+        [(message, places)] = entry.items()
+        body = "".join(map(chapter.take, [places] if isinstance(places, str) else places))
+        made.append(("plain", f"<h2>{said(message)}</h2>", body))
+    return [*made, ("plain", "<h2>To take home</h2>", chapter.summary())]
+
+
+def vote(chapter: Chapter, vote: str, options: list, right: int, because: list):
+    """The question, and the same with its answer."""
+    rows = [f"<li>{said(str(option))}</li>" for option in options]
+    mark = '<li class="right"><strong class="mark">Right:</strong> '
+    answered = [row.replace("<li>", mark) if k == right else row for k, row in enumerate(rows, 1)]
+    told = "".join(map(chapter.take, because))
+    for kind, word, items, more in [("ask", "Vote", rows, ""), ("told", "Answer", answered, told)]:
+        head = f'<p class="eyebrow">{word}</p><h2>{said(vote)}</h2>'
+        yield f"vote {kind}", head, f'<ol type="A">{"".join(items)}</ol>{more}'
+
+
+def page(name: str, plan: list[dict], html: str, home: str) -> str:
+    """The slides of a chapter, as one page."""
+    chapter = Chapter(html)
+    made = slides(chapter, plan)
+    slide = partial(SLIDE.format, name=name, count=len(made), title=chapter.title)
+    parts = [
+        slide(k=k, kind=kind, head=head, body=body)
+        for k, (kind, head, body) in enumerate(made, start=1)
+    ]
+    return PAGE.format(
+        name=name,
+        title=chapter.title,
+        home=home,
+        scripts="\n".join(chapter.scripts),
+        slides="\n".join(parts),
+        colors="; ".join(f"--fig-{key}: {color}" for key, color in NAMED.items()),
+    )
+
+
+def print_pdf(chromium, names: list[str], site: Path, out: Path) -> None:
+    """A PDF of every page of slides, a page a slide."""
+    for name in names:
+        tab, file = chromium.new_page(viewport=SIZE), out / f"{name}.pdf"
+        tab.goto((site / "slides" / f"{name}.html").as_uri())
+        tab.wait_for_selector("html.fitted", state="attached")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        tab.pdf(path=file, print_background=True, prefer_css_page_size=True)
+        tab.close()
+        print(f"{file}: made")
+
+
+def main(arguments: list[str]) -> int:
+    plans = yaml.safe_load((ROOT / "book" / "slides.yml").read_text(encoding="utf-8"))
+    names = [one for one in arguments if one != "--pdf"] or list(plans)
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    for name in names:
+        html = (HTML / "book" / f"{name}.html").read_text(encoding="utf-8")
+        file = HTML / "slides" / f"{name}.html"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            file.write_text(page(name, plans[name], html, config["html"]["baseurl"]), "utf-8")
+        except Refused as refusal:
+            print(f"book/slides.yml: {name}: {refusal}")
+            return 1
+    if "--pdf" in arguments:
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as driver:
+            switches = ["--no-sandbox", "--disable-gpu"]
+            program = shutil.which("chromium") or shutil.which("chromium-browser")
+            chromium = driver.chromium.launch(executable_path=program, args=switches)
+            print_pdf(chromium, names, HTML, HTML / "slides")
+            chromium.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
