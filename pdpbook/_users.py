@@ -37,12 +37,6 @@ class Users(NamedTuple):
         """Values of users for each of their rows."""
         return values[self.codes] if len(self.codes) else values
 
-    def total(self, values: Floats) -> Floats:
-        """Sums of what `spread` returned, shape (m,)."""
-        if not len(self.codes):
-            return np.asarray(values * self.sizes)
-        return np.bincount(self.codes, values, len(self.labels)).astype(float)
-
     def places(self, seed: int) -> NDArray[np.intp]:
         """Place 0, 1, ... of each row among those of its user, in a random order.
 

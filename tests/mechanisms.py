@@ -222,7 +222,7 @@ MECHANISMS = [
         SampleLimitedMean,
         "user",
         "mean_ max_rows_ exposure_ users_",
-        users=[{"max_rows": 3}],
+        users=[{"max_rows": 3}, {}],
         exact=[{}],
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
@@ -265,7 +265,7 @@ MECHANISMS = [
         GWARegression,
         "user-labels",
         "coef_ intercept_ release_ gap_ rank_ exposure_ users_ n_features_in_",
-        users=[{}, LINE],
+        users=[{}, LINE, dict(prior=1.0, **DELTA), dict(objective="prediction")],
         small=[{}, dict(prior=1.0, **DELTA)],
         checked=[LINE, dict(delta=1e-5, objective="prediction")],
         thrifty=[{}, DELTA],
@@ -281,7 +281,7 @@ MECHANISMS = [
         SampleLimitedRegression,
         "user-labels",
         "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ n_features_in_",
-        users=[dict(max_rows=3), dict(max_rows=5, sensitivity="exact", **LINE)],
+        users=[{}, dict(max_rows=3), dict(max_rows=5, sensitivity="exact", **LINE)],
         checked=[LINE],
         exact=[{}],
         sound={
@@ -293,6 +293,7 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ gap_ rank_ exposure_ "
         "users_ n_features_in_",
+        users=[{}],
         bounded=[dict(sigma2=1.0)],
         sound={
             "TwoStageGWARegression": Trial(

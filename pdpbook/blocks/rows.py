@@ -70,10 +70,10 @@ class Rows:
         if len({n for n in lengths.values() if n == n}) > 1:  # unknown ones are NaN
             raise ValueError(f"columns must have one length; got {lengths}")
         chunked = any(is_dask(column) for column in given.values())
-        self._hold(tuple(given), (Chunks if chunked else Views)(given))
+        self._hold((Chunks if chunked else Views)(given))
 
-    def _hold(self, names: tuple[str, ...], source: Views) -> Rows:
-        self.names, self._source = names, source
+    def _hold(self, source: Views) -> Rows:
+        self.names, self._source = tuple(source.columns), source
         return self
 
     @classmethod
@@ -115,7 +115,7 @@ class Rows:
             )
         if isinstance(names, str) or len(set(names)) < len(names):
             raise ValueError(f"names must be a tuple of different strings; got {names!r}")
-        return cls.__new__(cls)._hold(tuple(names), Pieces(blocks, tuple(names)))
+        return cls.__new__(cls)._hold(Pieces(blocks, tuple(names)))
 
     @classmethod
     def from_table(cls, table: Any, X: Sequence[str] | None = None, **columns: str) -> Rows:
@@ -151,7 +151,7 @@ class Rows:
         """
         if is_dask(table):
             return cls(**{"X": None, **of_dask(table, {"X": X, **columns})})
-        return cls._of_dataset(extra("pyarrow").table(table), X, columns)
+        return cls.__new__(cls)._hold(Tables(extra("pyarrow").table(table), {"X": X, **columns}))
 
     @classmethod
     def from_parquet(cls, paths: Any, X: Sequence[str] | None = None, **columns: str) -> Rows:
@@ -175,12 +175,7 @@ class Rows:
         TypeError, ValueError, FileNotFoundError
             As `from_table`; or if there is no such file, or one is named twice.
         """
-        return cls._of_dataset(paths, X, columns)
-
-    @classmethod
-    def _of_dataset(cls, given: Any, X: Any, columns: dict[str, str]) -> Rows:
-        source = Tables(extra("pyarrow.dataset").dataset(given), {"X": X, **columns})
-        return cls.__new__(cls)._hold(source.names, source)
+        return cls.__new__(cls)._hold(Tables(paths, {"X": X, **columns}))
 
     @property
     def passes(self) -> int:
@@ -189,13 +184,9 @@ class Rows:
 
     def width(self, name: str) -> int:
         """Return how many numbers of a column each row has."""
-        return self._source.width(name)
-
-    def numbered(self) -> Rows:
-        """Return the same rows; functions of a block get its first row as ``start``, too."""
-        rows = self.select(*self.names)
-        rows._source.numbered = True
-        return rows
+        column = self._source.columns[name]
+        shape = getattr(column, "shape", None) or next(self._source.blocks())[name].shape
+        return int(np.prod(shape[1:]))
 
     @property
     def whole(self) -> bool:
@@ -207,7 +198,7 @@ class Rows:
         for name in names:
             if name not in self.names:
                 raise ValueError(f"rows must have a column {name!r}; got {', '.join(self.names)}")
-        return Rows.__new__(Rows)._hold(names, self._source.select(names))
+        return Rows.__new__(Rows)._hold(self._source.select(names))
 
     def joined(self, **columns: Any) -> Rows:
         """Return the same rows with more columns; not for blocks, which have all of theirs."""
@@ -245,7 +236,7 @@ class Rows:
             )
         return self
 
-    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], *, numbered: bool = False) -> Iterator[Any]:
         """Yield what a function returns for each block, in their order.
 
         Parameters
@@ -253,6 +244,8 @@ class Rows:
         function : callable
             Called for every block with one keyword argument a column, an array. What it returns
             should be small: with Dask it travels, and all of it is held at once.
+        numbered : bool, default False
+            Whether it is given the first row of the block, too, as ``start``.
 
         Returns
         -------
@@ -269,7 +262,7 @@ class Rows:
             If the blocks, or the work on them, were on a cluster that is gone.
         """
         self._source.passes.count += 1
-        return self._source.each(function)
+        return self._source.each(function, numbered)
 
     def sum(self, function: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
         """Add up, in the order of the blocks, the tuples that a function returns for each.

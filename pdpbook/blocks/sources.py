@@ -36,8 +36,6 @@ class Views:
 
     kind = "arrays"
 
-    numbered = False  # whether functions are told the first row of a block, too
-
     def __init__(self, columns: dict[str, Any]):
         self.columns, self.passes = columns, Passes()
 
@@ -46,9 +44,6 @@ class Views:
         chosen.columns = {name: self.columns[name] for name in names}
         return chosen
 
-    def width(self, name: str) -> int:
-        return _width_of(self.columns[name])
-
     def blocks(self) -> Iterator[Block]:
         columns = self.columns.values()
         width = max(max(1, int(np.prod(column.shape[1:]))) for column in columns)
@@ -56,11 +51,11 @@ class Views:
         for start in range(0, len(next(iter(columns))), step):
             yield {name: column[start : start + step] for name, column in self.columns.items()}
 
-    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], numbered: bool = False) -> Iterator[Any]:
         start = 0
         for k, block in enumerate(self.blocks()):
             if n := len(next(iter(block.values()))):
-                yield _apply(function, self.place(k), start, block, self.numbered)
+                yield _apply(function, self.place(k), start, block, numbered)
             start += n
 
     def place(self, k: int) -> str:
@@ -92,22 +87,22 @@ class Chunks(Views):
             self.columns[name] = column.rechunk({0: cuts, **across})
         self.sizes = cuts
 
-    def tasks(self, function: Callable[..., Any]) -> list[Any]:
+    def tasks(self, function: Callable[..., Any], numbered: bool = False) -> list[Any]:
         from dask import delayed
 
         parts = [column.to_delayed().ravel() for column in self.columns.values()]
         starts = np.concatenate([[0.0], np.cumsum(self.sizes)])
         run, found = delayed(_apply, pure=False), []
         # what it holds travels once, and as a task: what a dead worker held is computed again
-        once = delayed(_as_it_is, pure=False)(function)
+        once = delayed(copy, pure=False)(function)
         for k, (size, *part) in enumerate(zip(self.sizes, *parts, strict=True)):
             if size != 0:
                 block = dict(zip(self.columns, part, strict=True))
-                found.append(run(once, k, starts[k], block, self.numbered, size))
+                found.append(run(once, k, starts[k], block, numbered, size))
         return found
 
-    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
-        found = results(self.tasks(partial(_unless_empty, function)))
+    def each(self, function: Callable[..., Any], numbered: bool = False) -> Iterator[Any]:
+        found = results(self.tasks(partial(_unless_empty, function), numbered))
         return iter([result for result in found if result is not None])
 
     def map(self, function: Callable[..., Any]) -> Any:
@@ -136,9 +131,6 @@ class Pieces(Views):
         super().__init__(dict.fromkeys(names))
         self.given, self.names = blocks, names
         self.once = not callable(blocks) and iter(blocks) is blocks
-
-    def width(self, name: str) -> int:
-        return _width_of(next(self.blocks())[name])
 
     def blocks(self) -> Iterator[Block]:
         if self.once and self.passes.begun:
@@ -272,14 +264,6 @@ def _width(kind: Kind) -> str:
     return f"rows of shape {kind.shape}" if kind.shape else "a single column"
 
 
-def _as_it_is(function: Any) -> Any:
-    return function
-
-
-def _width_of(column: Any) -> int:
-    return int(column.shape[1]) if column.ndim > 1 else 1
-
-
 def _apply(
     function: Callable[..., Any], k: Any, start: float, block: Block, numbered: bool, size: Any = ()
 ) -> Any:
@@ -292,10 +276,7 @@ def _apply(
         if size != ():
             _announced(size, block)
         if numbered and start != start:
-            raise ValueError(
-                "chunks must have known sizes here, where rows are chosen by their number: call "
-                "compute_chunk_sizes() on the arrays"
-            )
+            raise ValueError("chunks must have known sizes here: call compute_chunk_sizes() first")
         return function(**block, **({"start": int(start)} if numbered else {}))
     except (TypeError, ValueError) as error:
         known = f", which begins at row {int(start)}" if start == start else ""

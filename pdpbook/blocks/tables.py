@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Self
 
+from pdpbook._extras import extra
 from pdpbook.blocks.sources import NUMBERS, ROWS, Pieces, Views, as_array
 
 Wanted = dict[str, Any]  # what it is, and the names of its columns: a list for X, else one
@@ -15,7 +16,8 @@ class Tables(Pieces):
 
     once = False
 
-    def __init__(self, dataset: Any, wanted: Wanted):
+    def __init__(self, given: Any, wanted: Wanted):
+        dataset = extra("pyarrow.dataset").dataset(given)
         Views.__init__(self, check_names(wanted, dataset.schema.names))
         self.names, self.at = tuple(self.columns), ["", 0]  # where a pass is
         self.fragments = list(dataset.get_fragments())

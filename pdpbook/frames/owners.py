@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,31 +47,23 @@ class UsersInBlocks:
         Instead of these, budgets of the users in order.
     """
 
-    before: dict[int, int] | None = None  # of those who take part, the first row of each block
-
     def __init__(self, rules: Rules, rows: Rows, budgets: Any, left: Any, *, fitting: bool):
         reads = [name for name in ("X", "y", "users") if name != "X" or rules._reads_rows]
         self.rules, self.rows = rules, rows.twice(f"{type(rules).__name__}.fit").select(*reads)
         owned = "epsilon" in rows.names
         self.users, column = users_of(rows.select(*["users", "epsilon"][: 1 + owned]))
         if left is None:
-            given = check.some_epsilon(column) if owned else check_user_epsilon(budgets, self.users)
-        epsilon = np.asarray(given if left is None else left)
+            left = check.some_epsilon(column) if owned else check_user_epsilon(budgets, self.users)
         refuse_few(int(self.users.sizes.sum()))
         self.origin = rules.origin() if fitting else 0.0
-        public = rules.public(rows.width("X") if rules._reads_rows else 1, epsilon, self.users)
+        width = rows.width("X") if rules._reads_rows else 1
+        public = rules.public(width, np.asarray(left), self.users)._replace(even=rules.even(rows))
         self.promised, self.part = public.epsilon, public.part
-        self.even = rules.even(rows)
-        public = public._replace(even=self.even)
-        self.chosen = rules.chosen(self)
-        if (few := self.chosen) is None:
-            self.plan = rules.planned(public)
-        else:  # planned as if there were no others
-            codes = np.flatnonzero(self.promised > 0)[few.codes]
-            sizes = np.bincount(codes, minlength=len(self.promised))
-            owners = Users(codes, self.users.labels, sizes, True, {})
-            public, self.X = public._replace(X=few.X), few.X
-            self.plan = rules.planned(public._replace(users=owners))
+        few = self.chosen = rules.chosen(self)
+        if few is not None:  # planned as if there were no others
+            self.X, codes = few.X, np.flatnonzero(self.part.who)[few.codes]
+            public = public._replace(X=few.X, users=self.users._replace(codes=codes))
+        self.plan = rules.planned(public)
         self.crowd = public._replace(plan=self.plan)
         if fitting and rules._reads_rows:
             note_width(rules, public.d)
@@ -79,26 +72,28 @@ class UsersInBlocks:
     @property
     def y(self) -> Floats:
         """Labels of the rows that were chosen, or sums of those of each user who takes part."""
-        return self.sums(_labels) if self.chosen is None else self.chosen.y
+        return self.sums(attrgetter("y")) if self.chosen is None else self.chosen.y
 
     def limited(self, seed: int, most: int) -> Records:
         """Return at most so many rows of each user, those that `Users.places` puts first."""
         keep = partial(_first, seed, most)
-        return Records(*gathered(self.each(partial(_unpacked, keep), numbered=True), keep))
+        join = self.each(keep, numbered=True), lambda *columns: keep(Records(*columns))
+        return Records(*gathered(*join))
 
     def each(self, function: Callable[[Records], Any], *, numbered: bool = False) -> Iterator[Any]:
         """Yield what a function of `Records` returns for the blocks in which some take part.
 
         Numbers of rows are among those who take part: where some do not, a pass counts the others.
         """
-        labels = self.part.users.labels
-        rows = self.rows.numbered() if numbered else self.rows
-        if numbered and self.before is None and not self.part.who.all():
-            starts, counts = zip(*rows.each(partial(_counted, labels)), strict=True)
-            self.before = dict(zip(starts, np.cumsum([0, *counts[:-1]]).tolist(), strict=True))
-        before = self.before if numbered else None
-        read = partial(_read, self.rules, self.origin, labels, function, before)
-        return (found for found in rows.each(read) if found is not None)
+        before, labels = {}, self.part.users.labels
+        if numbered and not self.part.who.all():
+            count = 0
+            for start, n in self.rows.select("users").each(
+                partial(_counted, labels), numbered=True
+            ):
+                before[start], count = count, count + n
+        read = partial(_read, (self.rules, self.origin, labels), before, function)
+        return (one for one in self.rows.each(read, numbered=numbered) if one is not None)
 
     def sums(self, function: Callable[[Records], Floats]) -> Floats:
         """Sums over the rows of each user, shape (m, ...), of an array of one entry a row."""
@@ -113,15 +108,13 @@ class UsersInBlocks:
         return total
 
 
-def _unpacked(function: Callable[..., Any], records: Records) -> Any:
-    return function(*records)
-
-
-def _first(seed: int, most: int, X: Floats, y: Floats, codes: Any, numbers: Any) -> Records:
-    low = int(numbers.min())
-    keys = row_keys(seed, low, int(numbers.max()) - low + 1)[numbers - low]
-    at = places(codes, keys) < most
-    return Records(X[at], y[at], codes[at], numbers[at])
+def _first(seed: int, most: int, some: Records) -> Records:
+    """The first of every user among these, by number: the order in memory."""
+    low = int(some.numbers.min())
+    keys = row_keys(seed, low, int(some.numbers.max()) - low + 1)[some.numbers - low]
+    at = np.flatnonzero(places(some.codes, keys) < most)
+    at = at[np.argsort(some.numbers[at])]
+    return Records(some.X[at], some.y[at], some.codes[at], some.numbers[at])
 
 
 def gathered(parts: Iterable[Any], join: Callable[..., Any]) -> Any:
@@ -136,10 +129,6 @@ def gathered(parts: Iterable[Any], join: Callable[..., Any]) -> Any:
     return join(*map(np.concatenate, zip(*held, strict=True)))
 
 
-def _labels(records: Records) -> Floats:
-    return records.y
-
-
 def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any, ...]:
     """Who is in a block, what a function sums to for each, and how many rows they have."""
     who, starts, counts = np.unique(records.codes, return_index=True, return_counts=True)
@@ -148,35 +137,21 @@ def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any,
 
 def _counted(labels: Any, users: Any, start: int, **block: Any) -> tuple[int, int]:
     """First row of a block, and how many of its rows take part."""
-    return start, len(_part(labels, users)[0])
+    return start, int(np.isin(users, labels).sum())
 
 
-def _part(labels: Any, users: Any) -> tuple[Any, Any]:
-    """Rows of the users with these labels, and whose they are."""
+def _read(seen: Any, before: Any, function: Any, users: Any, start: int = 0, **block: Any) -> Any:
+    """What a function returns for the rows of a block, all rows of a user together."""
+    rules, origin, labels = seen
     codes = np.minimum(np.searchsorted(labels, users), len(labels) - 1)
     part = np.flatnonzero(labels[codes] == users)
-    return part, codes[part]
-
-
-def _read(
-    rules: Rules,
-    origin: float,
-    labels: Any,
-    function: Callable[[Records], Any],
-    before: dict[int, int] | None,
-    users: Any,
-    start: int = 0,
-    **block: Any,
-) -> Any:
-    """What a function returns for the rows of a block, all rows of a user together."""
-    part, codes = _part(labels, users)
     rows, y = rules.design(block.get("X", block["y"]), block["y"])
     if not len(part):
         return None
     X, y = rules.to_domain(rows[part], y[part])
-    order = np.argsort(codes, kind="stable")
-    numbers = (start if before is None else before[start]) + order
-    return function(Records(X[order], y[order] - origin, codes[order], numbers))
+    order = np.argsort(codes[part], kind="stable")
+    numbers = before.get(start, start) + order
+    return function(Records(X[order], y[order] - origin, codes[part][order], numbers))
 
 
 def users_of(rows: Rows) -> tuple[Users, Floats]:

@@ -92,7 +92,8 @@ class UserEstimator(PrivateEstimator):
     A mechanism also says
 
     - `plan`, its weights and noise: a function of public things alone;
-    - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much.
+    - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much;
+    - `needs_rows` and `chosen`, if sums over the rows of each user are not enough.
 
     Parameters
     ----------
@@ -138,9 +139,9 @@ class UserEstimator(PrivateEstimator):
         ----------
         X : array_like, shape (n, d), or Rows
             Rows, inside `bounds` where there are such; PUBLIC in label-private regressions, which
-            protect y alone; in means they count for their number alone. What sums over the rows
-            of each user suffice for reads `Rows` with columns X, y, users and perhaps epsilon,
-            and Dask arrays, block by block, in several passes; the others refuse them.
+            protect y alone; in means they count for their number alone. `Rows` with columns X, y,
+            users and perhaps epsilon, and Dask arrays, are read block by block in several passes;
+            label-private regressions hold the rows that may have a weight.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; or two classes. None with `Rows`.
         users : array_like, shape (n,), optional
@@ -168,8 +169,8 @@ class UserEstimator(PrivateEstimator):
         return self.law(self.people("output_law", X, y, users, epsilon)(None))
 
     def needs_rows(self) -> str | None:
-        """Return what needs all rows in memory, "" for the method itself; None if sums suffice."""
-        return ""
+        """Return which setting needs arrays in memory; None if `chosen` or sums suffice."""
+        return None
 
     def chosen(self, people: UsersInBlocks) -> Records | None:
         """Return the rows of blocks that count, where few do; None where sums over all suffice."""
@@ -185,8 +186,8 @@ class UserEstimator(PrivateEstimator):
         It takes the budgets that an account leaves, or None for those that were given.
         """
         name = f"{type(self).__name__}.{method}"
-        if (reader := self.needs_rows()) is not None:
-            in_memory(f"{name} with {reader}" if reader else name, X, y, users, epsilon)
+        if reader := self.needs_rows():
+            in_memory(f"{name} with {reader}", X, y, users, epsilon)
         budgets = self._check_settings(None if is_dask(epsilon) else epsilon)
         fitting = method == "fit"
         if not in_blocks(None, X, y, users, epsilon):
@@ -196,8 +197,6 @@ class UserEstimator(PrivateEstimator):
         owned = isinstance(X, Rows) and "epsilon" in X.names and epsilon is not None
         column = epsilon if owned or is_dask(epsilon) or isinstance(epsilon, np.ndarray) else None
         rows = rows_of(X, y, users=users, epsilon=column)
-        if "users" not in rows.names:
-            in_memory(f"{name} without a column users", rows)
         return lambda left: UsersInBlocks(self, rows, budgets, left, fitting=fitting)
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:

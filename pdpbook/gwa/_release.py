@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from pdpbook._budgets import where_above_zero
 from pdpbook._domain import labels_of, predictions, table_of
 from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.blocks import Rows
+from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor
 from pdpbook.guarantees import GaussianDP, PureDP
@@ -93,9 +93,18 @@ class LabelPrivateRegression(UserRegressor):
         rows = table_of(self, X, ensure_all_finite=True)
         return rows, labels_of(rows, y)
 
+    def chosen(self, people: UsersInBlocks) -> Records:
+        """Return all rows: every one of them may have a weight."""
+        return people.limited(0, int(people.users.sizes.max()))
+
     def even(self, rows: Rows) -> Floats:
-        gram, n = rows.select("X").sum(partial(_gram, self))
+        gram, n = rows.select("X").sum(self.gram)
         return np.asarray(gram / n)
+
+    def gram(self, X: Any) -> tuple[Floats, int]:
+        """Return the products of the columns of a block, summed, and its rows."""
+        rows = self.with_constant(check.matrix(X, "X"))
+        return rows.T @ rows, len(rows)
 
     def with_constant(self, X: Floats) -> Floats:
         """Return rows of the regression, with a last column of ones on request."""
@@ -129,9 +138,3 @@ class LabelPrivateRegression(UserRegressor):
         budgets = self._check_settings(epsilon)
         owners = check_users(users, len(rows), X=X)
         return self.public(rows.shape[1], check_user_epsilon(budgets, owners), owners, rows)
-
-
-def _gram(rules: LabelPrivateRegression, X: Any) -> tuple[Floats, int]:
-    """Products of the columns of a block, summed, and its rows."""
-    rows = rules.with_constant(check.matrix(X, "X"))
-    return rows.T @ rows, len(rows)

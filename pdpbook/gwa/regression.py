@@ -21,7 +21,6 @@ from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import Plan, limit_on_rows
 from pdpbook.gwa._release import LabelPrivateRegression
-from pdpbook.gwa.blocks import rows_that_count
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.noise import gaussian_mu
@@ -41,6 +40,7 @@ class GWARegression(LabelPrivateRegression):
 
     with :math:`c_i` the columns of C, :math:`S_l` the rows of user l, B the width of `y_bounds`,
     A of shape (k, d) the target and :math:`\mathrm{Lap}(t)` on every entry. Labels are not shifted.
+    Every row may have a weight, so those of `Rows`, which are public, are held in memory at once.
 
     Parameters
     ----------
@@ -104,16 +104,6 @@ class GWARegression(LabelPrivateRegression):
     def check(self) -> None:
         if self.sensitivity == "exact" and self.delta != 0:
             raise ValueError("sensitivity must be 'entrywise' with delta above 0, Gaussian noise")
-
-    def needs_rows(self) -> str | None:
-        beside = ("delta", 0), ("prior", None), ("objective", "parameters")
-        for name, simple in (*beside, ("sensitivity", "entrywise")):
-            if (value := getattr(self, name)) != simple:
-                return f"{name}={value!r}"
-        return None
-
-    def chosen(self, people: UsersInBlocks) -> Records:
-        return rows_that_count(people, people.even, self.label_variance(), float(self.tol))
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         return self.weigh(self.with_constant(X), users, epsilon, self.width())[0]
@@ -217,8 +207,8 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
         .. math:: \sigma^2\operatorname{tr}(U^\top U)^{-1} + 2dt^2 ,
 
-        a function of public things alone. Of more than 500 thresholds it looks at 500. For `Rows`
-        it is a number, and so many rows of every user are held at once.
+        a function of public things alone. Of more than 500 thresholds it looks at 500. Of `Rows`
+        a number holds so many rows of every user at once, and "best" and "max" hold all.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
         How contributions are measured: "exact" is by the largest l1 move of the release instead of
         the sum of column norms: less noise, at a cost of :math:`2^{d-1}`.
@@ -259,14 +249,13 @@ class SampleLimitedRegression(LabelPrivateRegression):
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
     selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
 
-    def needs_rows(self) -> str | None:
-        return f"max_rows={self.max_rows!r}" if isinstance(self.max_rows, str) else None
-
     def chosen(self, people: UsersInBlocks) -> Records:
-        records = people.limited(self.selection_seed, int(self.max_rows))
-        every = np.ones(len(records.y), dtype=bool)
-        kept_least_squares(self.with_constant(records.X), every, int(self.max_rows))  # or raise
-        return records
+        if isinstance(self.max_rows, str):
+            return super().chosen(people)
+        some = people.limited(self.selection_seed, int(self.max_rows))
+        every = np.ones(len(some.y), dtype=bool)
+        kept_least_squares(self.with_constant(some.X), every, int(self.max_rows))  # or raise
+        return some
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         X = self.with_constant(X)

@@ -63,7 +63,9 @@ class UserMean(MeanOfLabels, UserRegressor):
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
-        return users.total(row_weights)
+        if not len(users.codes):  # in blocks
+            return row_weights * users.sizes
+        return np.bincount(users.codes, row_weights, len(users.labels)).astype(float)
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
         """Return the scale of the Laplace noise, from the weights that are used."""
@@ -129,9 +131,6 @@ class WeightedMean(UserMean):
     (1.55, array([0.244, 0.378, 0.378]), array([3.24, 5.  , 5.  ]))
     """
 
-    def needs_rows(self) -> None:
-        return None
-
     def plan(self, users: Users, budgets: Floats) -> Plan:
         top = float(budgets.max())
         best = tradeoff_weights(users.sizes, self.tradeoff(top), budgets / top)
@@ -182,17 +181,17 @@ class SampleLimitedMean(UserMean):
     max_rows: Any = setting(default="best", rule=limit_on_rows)
     selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
 
-    def needs_rows(self) -> str | None:
-        return f"max_rows={self.max_rows!r}" if isinstance(self.max_rows, str) else None
+    def most(self, sizes: Any, budgets: Floats) -> int:
+        """Return how many rows of a user are kept."""
+        if self.max_rows == "best":
+            return int(sample_limit(sizes, self.tradeoff(float(budgets.min()))).threshold)
+        return int(min([sizes.max(), *([] if self.max_rows == "max" else [self.max_rows])]))
 
     def chosen(self, people: UsersInBlocks) -> Records:
-        return people.limited(self.selection_seed, int(self.max_rows))
+        part = people.part
+        return people.limited(self.selection_seed, self.most(part.users.sizes, part.epsilon))
 
     def plan(self, users: Users, budgets: Floats) -> Plan:
-        most = int(users.sizes.max())
-        if self.max_rows == "best":
-            most = int(sample_limit(users.sizes, self.tradeoff(float(budgets.min()))).threshold)
-        elif self.max_rows != "max":
-            most = min(most, int(self.max_rows))
+        most = self.most(users.sizes, budgets)
         kept = users.places(self.selection_seed) < most
         return self.weighing(kept / kept.sum(), users, budgets, public={"max_rows_": most})

@@ -194,8 +194,8 @@ class WeightedERM(UserEstimator):
     def needs_rows(self) -> str | None:
         if self.optimizer == "output":
             return "optimizer='output'"
-        known = not _logistic(self) or self.classes is not None
-        return None if known else "loss='logistic' without classes"
+        unknown = _logistic(self) and self.classes is None
+        return "loss='logistic' without classes" if unknown else None
 
     def promise(self, people: PeopleWithRows) -> ZeroConcentratedDP | GaussianDP | PureDP:
         parameter = people.part.everybody(self.promised(people.part.epsilon))

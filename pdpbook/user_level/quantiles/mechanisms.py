@@ -81,12 +81,12 @@ def quantile_law(
     >>> law.masses.round(3)
     array([0.024, 0.476, 0.476, 0.024])
     """
-    p, (low, high) = _level(level), check.bounds(bounds, "bounds")
-    points = np.zeros(0) if grid is None else check_grid(grid, "grid")
-    if grid is not None:
+    p, (low, high) = check_level(level), check.bounds(bounds, "bounds")
+    points = None if grid is None else check_grid(grid, "grid")
+    if points is not None:
         check.inside(points, low, high, "grid", "bounds", clip=False)
     if isinstance(y, Rows):
-        if grid is None or weights is not None:
+        if points is None or weights is not None:
             raise TypeError("grid must be given with Rows, and weights must be None")
         alone = 1.0 if "epsilon" in y.names else epsilon  # where it is no column
         rules = WeightedMean(epsilon=alone, y_bounds=bounds, clip=clip)
@@ -97,13 +97,13 @@ def quantile_law(
         below, upto = sum(people.each(partial(_cdf, points, c)))
         rate = quantile_rate(c * sizes, p, budgets)
     else:
-        data = check_data(y, level, users, epsilon, bounds, weights, clip)
-        rate = quantile_rate(data.spent, data.p, data.epsilon)
+        data = check_data(y, users, epsilon, bounds, weights, clip)
+        rate = quantile_rate(data.spent, p, data.epsilon)
+        if points is None:
+            edges = np.unique(np.concatenate([[low, high], data.y]))
+            return QuantileLaw(edges, -rate * np.abs(data.cdf(edges[:-1]) - p))
         below, upto = data.cdf(points, before=True), data.cdf(points)
-    if grid is not None:
-        return GridLaw(points, -rate * np.maximum(0, np.maximum(p - upto, below - p)))
-    edges = np.unique(np.concatenate([[data.low, data.high], data.y]))
-    return QuantileLaw(edges, -rate * np.abs(data.cdf(edges[:-1]) - data.p))
+    return GridLaw(points, -rate * np.maximum(0, np.maximum(p - upto, below - p)))
 
 
 def _cdf(points: Floats, c: Floats, records: Records) -> Floats:
@@ -160,16 +160,13 @@ def private_quantile(
     return float(quantile_law(y, level, **given, grid=grid, clip=clip).sample(rng=rng))
 
 
-def _level(level: Any) -> float:
+def check_level(level: Any) -> float:
     return check.single(check.probability(level, "level"), "level")
 
 
 class Data(NamedTuple):
     y: Floats  # sorted
     cumulative: Floats  # 0, then the weight of the first k values
-    p: float
-    low: float
-    high: float
     spent: Floats  # weight of each user
     epsilon: Floats  # budget of each user
 
@@ -178,10 +175,7 @@ class Data(NamedTuple):
         return np.asarray(self.cumulative[at])
 
 
-def check_data(
-    y: Any, level: float, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool
-) -> Data:
-    p = _level(level)
+def check_data(y: Any, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool) -> Data:
     low, high = check.bounds(bounds, "bounds")
     values = check.vector(check.finite(y, "y"), "y", "n")
     values = check.inside(values, low, high, "y", "bounds", clip=clip)
@@ -197,4 +191,4 @@ def check_data(
     order = np.argsort(values, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(c[order])])
     spent = np.asarray(np.bincount(codes, c), dtype=float)
-    return Data(values[order], cumulative, p, low, high, spent, epsilon)
+    return Data(values[order], cumulative, spent, epsilon)
