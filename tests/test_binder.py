@@ -98,7 +98,9 @@ def missing(notebook):
     """Imports that neither Python, nor this repository, nor a line of Binder's list provides."""
     return {
         module
-        for module in imported(notebook) - set(sys.stdlib_module_names) - {"pdpbook", "lab"}
+        for module in imported(notebook)
+        - set(sys.stdlib_module_names)
+        - {"pdpbook", "lab", "course"}
         if not {normal(owner) for owner in OWNERS.get(module, [])} & set(BINDER)
     }
 

@@ -174,7 +174,7 @@ def test_own_prompts_points_and_dates_are_handed_out(tmp_path):
         text = "\n\n".join(cell.source for cell in source(name, own).cells)
         prompt = text.partition("**weighted_ridge**")[2].partition("def ")[0]
         assert prompt.startswith(" · 2.5 points · 20 minutes")
-        assert "\n\nWords of my own.\n\n<details><summary>Hint" in prompt
+        assert "\n\nWords of my own.\n\n<details><summary>▸ Hint" in prompt
         assert ("**Due:** noon" in text) is (name != NAME)
     before = plain(NAME).cells
     changed = [a.id for a, b in zip(before, source(NAME, own).cells, strict=True) if a != b]

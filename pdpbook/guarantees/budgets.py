@@ -99,7 +99,7 @@ class BudgetAccount:
 
     @property
     def spent(self) -> Any:
-        """What each person has spent so far, a number or shape (n,): their odometer."""
+        """What each person has spent, a number or shape (n,): their odometer; of mus, its root."""
         return self._shaped(float(s) ** (1 / self._power) for s in self._spent)
 
     @property
