@@ -29,6 +29,11 @@ def nonnegative(value: ArrayLike, name: str) -> Any:
     return _numbers(value, name, lambda v: (v >= 0) & (v < np.inf), "finite and at least 0")
 
 
+def extended(value: ArrayLike, name: str) -> Any:
+    """Return `value` as a float, or an array of floats, at least 0; infinity is one of them."""
+    return _numbers(value, name, lambda v: v >= 0, "at least 0")
+
+
 def finite(value: ArrayLike, name: str) -> Any:
     """Return `value` as a float, or an array of floats, without NaN and infinity."""
     return _numbers(value, name, np.isfinite, "finite")

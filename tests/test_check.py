@@ -49,6 +49,7 @@ not_numbers = pytest.mark.parametrize("value", NOT_NUMBERS.values(), ids=NOT_NUM
 TAKES_NUMBERS = {
     "positive": lambda x: v.positive(x, "lam"),
     "nonnegative": lambda x: v.nonnegative(x, "lam"),
+    "extended": lambda x: v.extended(x, "lam"),
     "finite": lambda x: v.finite(x, "lam"),
     "delta": lambda x: v.delta(x, "lam"),
     "delta or zero": lambda x: v.delta(x, "lam", zero=True),
@@ -330,6 +331,10 @@ def test_a_positive_number_comes_back_as_a_float(value):
         assert v.finite(-value, "mean") == -value
         assert v.single(given_as, "lam") == value
     assert v.nonnegative(0, "lam") == 0.0
+    assert v.extended([0, math.inf], "cost").tolist() == [0.0, math.inf]
+    for wrong in (-1, -math.inf, math.nan):
+        with pytest.raises(ValueError, match=r"^cost must be at least 0; got"):
+            v.extended(wrong, "cost")
 
 
 @pytest.mark.parametrize(

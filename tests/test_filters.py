@@ -185,7 +185,7 @@ def test_mus_add_as_squares_and_rhos_add():
     assert rhos.remaining == 0
 
 
-@pytest.mark.parametrize("budget", [0.7, 1.0, 3.3, 1e-9])
+@pytest.mark.parametrize("budget", [0.7, 1.0, 3.3, 1e-9, 1e200, 3.7e-162])
 def test_what_remains_of_a_mu_is_never_refused(budget):
     account = BudgetAccount(budget, **GAUSS)
     for share in (0.5, 0.1, 1 / 3):
@@ -220,9 +220,13 @@ def test_admit_leaves_out_whoever_has_not_enough_and_lets_them_back_for_less():
     assert_array_equal(account.admit([0.1, 0.1], people=["Ben", "Ana"]), [False, True])
     assert_allclose(account.spent, [np.sqrt(0.05), 0.2, 0.0])
     assert_array_equal(account.admit(0.1), [True, False, True])
-    assert_array_equal(account.admit([0.0, 0.0, 0.0]), [True, True, True])  # nobody costs anything
+    assert_array_equal(
+        account.admit([0.0, np.inf, 0.0]), [True, False, True]
+    )  # no budget is enough
     with pytest.raises(ValueError, match=r"no budget of its own for 'Zoe'"):  # whatever it costs
         account.admit([0.1, 0.0], people=["Ben", "Zoe"])
+    with pytest.raises(ValueError, match=r"the data name 'Ben' twice"):
+        account.admit([0.1, 0.1], people=["Ben", "Ben"])
     with pytest.raises(ValueError, match=r"^cost must be .*at least 0"):
         account.admit([0.1, -0.1, 0.1])
     with pytest.raises(ValueError, match="budgets of 3 people; got one to 2"):

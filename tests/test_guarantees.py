@@ -311,7 +311,7 @@ def test_the_account_refuses_what_it_cannot_add():
     named = BudgetAccount({"Ana": 1.0, "Ben": 1.0}, **ONE)
     with pytest.raises(ValueError, match="it has no budget of its own for 'Zoe'"):
         named.spend(PureDP(0.1, **ONE), people=["Ana", "Zoe", "Ben"])
-    with pytest.raises(ValueError, match="it has no budget of its own for 'Ben'"):
+    with pytest.raises(ValueError, match="the data name 'Ben' twice"):
         named.spend(PureDP(0.1, **ONE), people=["Ana", "Ben", "Ben"])
     assert named.spent.tolist() == [0, 0]
     many = BudgetAccount(np.ones(9), **ONE)

@@ -32,8 +32,8 @@ class BudgetAccount:
     """A budget for each person, over several releases; the one that overspends is refused.
 
     Pure epsilons add up, and so do rhos; mus add up as squares. Every amount is read as the
-    decimal that it prints as, and added exactly: three times 0.1 fills 0.3 and leaves 0, and
-    nothing that was written as more than the budget ever passes. The price is that rounding
+    decimal that its double prints as, and added exactly: three times 0.1 fills 0.3 and leaves
+    0, and nothing that was written as more than the budget ever passes. The price is that rounding
     counts as written, too: ``2 * 3 * 0.1`` prints as 0.6000000000000001 and does not fit into
     0.6, nor fifteen times ``1 / 15`` into 1. Round such amounts, or spend ``remaining``.
 
@@ -100,7 +100,7 @@ class BudgetAccount:
     @property
     def spent(self) -> Any:
         """What each person has spent, a number or shape (n,): their odometer; of mus, its root."""
-        return self._shaped(float(s) ** (1 / self._power) for s in self._spent)
+        return self._shaped(_root(spent, self._power) for spent in self._spent)
 
     @property
     def remaining(self) -> Any:
@@ -148,8 +148,9 @@ class BudgetAccount:
         ----------
         cost : array_like, shape (n,)
             What each person's record can cost *whoever the others are*, in the unit of the
-            budgets, at least 0: a function of their own record and of what was released before,
-            never of the answer to come, nor of other records. Round it up.
+            budgets, at least 0, infinite if more than anybody has: a function of their own record
+            and of what was released before, never of the answer to come, nor of other records.
+            Round it up.
         people : array_like, optional
             As in `spend`.
 
@@ -170,7 +171,7 @@ class BudgetAccount:
             raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
         if self.budget.n is None:
             raise ValueError("budget must be one for each person to admit people; got one for all")
-        each = np.asarray(check.nonnegative(cost, "cost"))
+        each = np.minimum(check.extended(cost, "cost"), np.finfo(float).max)
         asked, places = self._placed(each, each.shape, people, paying=each >= 0)
         with self._lock:
             enough, self._private = self._within(asked), True
@@ -229,8 +230,10 @@ class BudgetAccount:
         asked, part = (np.broadcast_to(each, (len(who),)) for each in (amounts, paying))
         places = self.people.get_indexer(who)
         if (wrong := who[part][who[part].duplicated() | (places[part] < 0)]).size:
+            twice = f"the data name {wrong[0]!r} twice"
             missing = f"it has no budget of its own for {wrong[0]!r}"
-            raise ValueError(f"account must be of the people in the data; {missing}")
+            got = missing if wrong[0] not in self.people else twice
+            raise ValueError(f"account must be of the people in the data; {got}")
         everybody = np.zeros(size)
         everybody[places[part]] = asked[part]
         return _exact(everybody, self._power), places
@@ -243,8 +246,7 @@ class BudgetAccount:
     def _refuse_release(self, over: list[int], asked: list[Fraction]) -> NoReturn:
         left = np.atleast_1d(self.remaining)
         named = [
-            f"{self._name(i)} asks {float(asked[i]) ** (1 / self._power)!r} "
-            f"and has {float(left[i])!r} left"
+            f"{self._name(i)} asks {_root(asked[i], self._power)!r} and has {float(left[i])!r} left"
             for i in over[:5]
         ]
         more = f", and {len(over) - 5} more" if len(over) > 5 else ""
@@ -275,9 +277,17 @@ def _exact(values: Any, power: int) -> list[Fraction]:
     return [Fraction(repr(float(v))) ** power for v in np.atleast_1d(values)]
 
 
+def _root(value: Fraction, power: int) -> float:
+    """Return the float next to a root; of squares by whole numbers, which never overflow."""
+    if power == 1 or not value:
+        return float(value)
+    shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
+    return float(Fraction(math.isqrt(int(value * Fraction(4) ** shift))) / Fraction(2) ** shift)
+
+
 def _root_below(value: Fraction, power: int) -> float:
     """Return the largest float, or nearly, whose printed decimal to the power is at most this."""
-    near: float = float(value) ** (1 / power)
+    near = _root(value, power)
     while Fraction(repr(near)) ** power > value:
         near = math.nextafter(near, 0.0)
     return near
