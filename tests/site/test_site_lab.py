@@ -35,6 +35,7 @@ STATE = """panel => {
   if (!area || raw.length || dead.length) return "";
   return [panel.id, outer.scrollHeight, outer.scrollTop, texts.length, links.length].join();
 }"""
+PATIENCE = 60_000  # ms, for a busy machine
 KINDS = {"chapter", "box", "citation", "card", "figure", "back matter", "contents", "page"}
 NOTEBOOKS = [
     "intro",
@@ -71,7 +72,7 @@ def context(browser, server):
         viewport={"width": 1280, "height": 1600},
         extra_http_headers={"Authorization": f"token {binder.TOKEN}"},
     )
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(PATIENCE)
     root = urlsplit(HOME).path
     context.route(
         f"{HOME}**",
@@ -123,7 +124,7 @@ def opened(context, url, name):
 
 def drawn(tab):
     """Wait for the heading of the notebook in front, as long as a busy machine needs."""
-    expect(tab.locator(f"{PANEL} .jp-MarkdownCell h1").first).to_be_visible(timeout=60_000)
+    expect(tab.locator(f"{PANEL} .jp-MarkdownCell h1").first).to_be_visible(timeout=PATIENCE)
 
 
 def settled(tab):
@@ -157,7 +158,7 @@ def follow_to_site(tab, link, target):
         link.click()
     page = popup.value
     page.wait_for_url(target)
-    expect(page.locator("article h1")).to_be_visible()
+    expect(page.locator("article h1")).to_be_visible(timeout=PATIENCE)
     page.close()
 
 
@@ -170,15 +171,16 @@ def follow_in_lab(tab, link, folder, name, target):
     link.click()
     current = tab.locator("#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current")
     where = goal.relative_to(folder.parent).as_posix()
-    expect(current).to_have_attribute("title", re.compile(rf"^Path: {where}$", re.M))
+    there = re.compile(rf"^Path: {where}$", re.M)
+    expect(current).to_have_attribute("title", there, timeout=PATIENCE)
     assert urlsplit(tab.url).path.startswith(f"{BASE}lab/")
     if cell:
         cells = nbformat.read(goal, as_version=4).cells
         at = next(k for k, one in enumerate(cells) if one.id == cell)
         place = tab.locator(f"{PANEL} .jp-Cell[data-windowed-list-index='{at}']")
         settled(tab)
-        expect(place).to_be_in_viewport()
-        expect(place).to_have_text(re.compile(r"\w"))
+        expect(place).to_be_in_viewport(timeout=PATIENCE)
+        expect(place).to_have_text(re.compile(r"\w"), timeout=PATIENCE)
     else:
         drawn(tab)
 
