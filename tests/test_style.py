@@ -202,7 +202,7 @@ def test_planted_loose_code_is_noticed(source):
 
 
 LONGEST = 400  # lines of a module; `minimal` is made from the pages, and grows with them
-CODE, ALL = 11_289, 22_656  # lines of the package today; the aim is 10,500 and 18,500
+CODE, ALL = 11_297, 22_671  # lines of the package today; the aim is 10,500 and 18,500
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 SHEETS = sorted((ROOT / "course").rglob("*.py"))
 
