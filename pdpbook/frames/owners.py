@@ -77,8 +77,8 @@ class UsersInBlocks:
     def limited(self, seed: int, most: int) -> Records:
         """Return at most so many rows of each user, those that `Users.places` puts first."""
         keep = partial(_first, seed, most)
-        join = self.each(keep, numbered=True), lambda *columns: keep(Records(*columns))
-        return Records(*gathered(*join))
+        parts = self.each(keep, numbered=True)
+        return Records(*gathered(parts, lambda *columns: keep(Records(*columns))))
 
     def each(self, function: Callable[[Records], Any], *, numbered: bool = False) -> Iterator[Any]:
         """Yield what a function of `Records` returns for the blocks in which some take part.
