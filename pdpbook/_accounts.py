@@ -87,7 +87,7 @@ def left_out(account: BudgetAccount | None, promise: Promise, X: Any, read: Any)
     left = np.where(enough, read.promised, 0.0)
     if enough.all() or not left.any():
         return None
-    return left if read.users is None else left[read.users.codes]
+    return left if read.users is None else read.users.spread(left)
 
 
 def _people(account: BudgetAccount, X: Any, users: Users | None) -> Any:

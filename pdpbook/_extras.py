@@ -12,6 +12,7 @@ EXTRAS = {
     "matplotlib": "plots",
     "matplotlib_inline": "plots",
     "pandas": "tables",
+    "pyarrow": "blocks",
 }
 
 

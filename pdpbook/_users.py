@@ -21,13 +21,42 @@ __all__: list[str] = []  # for the estimators of the package
 
 
 class Users(NamedTuple):
-    """Users of n rows: `labels` in sorted order; `codes[i]` is the place of row i's user in it."""
+    """Users of n rows: `labels` in sorted order; `codes[i]` is the place of row i's user in it.
+
+    In blocks nobody holds a number for every row: there `codes` is empty, and `values` of users
+    stand for those of their rows.
+    """
 
     codes: NDArray[np.intp]
     labels: NDArray[Any]
     sizes: NDArray[np.intp]
     named: bool  #: False where every row is a user of its own, whom nobody named
     rows: dict[str, Any]  #: what came with an index of rows, by the name of its argument
+
+    def spread(self, values: Floats) -> Floats:
+        """Values of users for each of their rows."""
+        return values[self.codes] if len(self.codes) else values
+
+    def places(self, seed: int) -> NDArray[np.intp]:
+        """Place 0, 1, ... of each row among those of its user, in a random order.
+
+        The order is that of keys: row number i, of those who take part, has the i-th number that
+        the seed draws. So a choice of rows is one of their numbers and owners, however the table
+        is cut.
+        """
+        return places(self.codes, row_keys(seed, 0, len(self.codes)))
+
+
+def row_keys(seed: int, start: int, n: int) -> Floats:
+    """Numbers `start` and so on of those that a seed draws, n of them."""
+    return np.random.Generator(np.random.PCG64(seed).advance(start)).random(n)
+
+
+def places(codes: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.intp]:
+    """Place of each row among those of its user, in the order of keys."""
+    order, place = np.lexsort([keys, codes]), np.empty(len(codes), dtype=np.intp)
+    place[order] = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])
+    return place
 
 
 def check_users(users: Any, n: int, **rows: Any) -> Users:
@@ -117,7 +146,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
     `epsilon` is a number for everybody; a mapping from label to budget, or a Series by label; or
     one value a row, the same on all rows of a user, as pipelines and cross-validation hand it on.
     """
-    n, m = len(users.codes), len(users.labels)
+    m = len(users.labels)
     if of_pandas(epsilon, "Series"):
         epsilon = _by_row_or_by_user(epsilon, users, name)
     if isinstance(epsilon, Mapping):
@@ -125,6 +154,12 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
     values = np.asarray(check.some_epsilon(epsilon, name=name))
     if values.shape == ():
         return np.full(m, float(values))
+    return np.asarray(check.epsilon(one_each(values, users, name), m, name))
+
+
+def one_each(values: Any, users: Users, name: str) -> Floats:
+    """The value of each user, of one value a row, the same on all rows of a user."""
+    n = len(users.codes)
     if values.shape != (n,):
         raise ValueError(
             f"{name} must be a number, a mapping from user to budget, or have shape ({n},), one "
@@ -139,7 +174,7 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
             f"{name} must be the same on all rows of a user; {name}[{at}] = {values[at]:g}, but "
             f"user {_plain(users.labels[user])!r} has {before:g} before"
         )
-    return np.asarray(check.epsilon(values[first], m, name))
+    return np.asarray(values[first])
 
 
 def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:

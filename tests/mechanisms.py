@@ -42,6 +42,7 @@ class Mechanism:
     small: Settings = ({},)  #: for sixty people in the unit cube
     checked: Settings = ({},)  #: for scikit-learn's data, beside `ROOMY`: no noise is seen there
     blocks: Settings = ()  #: for 1,100 people in blocks; without any it refuses them
+    users: Settings = ()  #: for users in blocks, likewise
     thrifty: Settings = ()  #: where a tiny budget costs the others at most a percent
     exact: Settings = ()  #: beside `UNITS`: where the noise of `report` is that of all data,
     bounded: Settings = ()  #: where it is an estimate with a bound,
@@ -212,6 +213,7 @@ MECHANISMS = [
         WeightedMean,
         "user",
         "mean_ h_ weights_ exposure_ users_",
+        users=[{}, {"y_bounds": (-0.5, 0.5), "clip": True}],
         thrifty=[{}],
         exact=[{}],
         sound={"WeightedMean": Trial(WeightedMean(**users.ROWS), users.GROUPS, tight=True)},
@@ -220,6 +222,7 @@ MECHANISMS = [
         SampleLimitedMean,
         "user",
         "mean_ max_rows_ exposure_ users_",
+        users=[{"max_rows": 3}, {}],
         exact=[{}],
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
@@ -233,6 +236,11 @@ MECHANISMS = [
             dict(delta=0.1, radius=20.0, steps=2000, step_size=1.0),
             dict(loss="logistic", radius=50.0, lam=1e-4, **OUTPUT),
             dict(loss="logistic", delta=0.1, radius=50.0, steps=500, step_size=4.0),
+        ],
+        users=[
+            dict(steps=4, clip_norm=0.2, **DELTA),
+            dict(steps=3, accounting="gaussian", **DELTA, **HALVES),
+            dict(loss="logistic", classes=(-1, 1), steps=3, **DELTA),
         ],
         thrifty=[OUTPUT, DELTA, dict(accounting="gaussian", **DELTA)],
         exact=[OUTPUT | {"lam": 0.1}, OUTPUT | LINE | LOGISTIC],
@@ -257,6 +265,7 @@ MECHANISMS = [
         GWARegression,
         "user-labels",
         "coef_ intercept_ release_ gap_ rank_ exposure_ users_ n_features_in_",
+        users=[{}, LINE, dict(prior=1.0, **DELTA), dict(objective="prediction")],
         small=[{}, dict(prior=1.0, **DELTA)],
         checked=[LINE, dict(delta=1e-5, objective="prediction")],
         thrifty=[{}, DELTA],
@@ -272,6 +281,7 @@ MECHANISMS = [
         SampleLimitedRegression,
         "user-labels",
         "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ n_features_in_",
+        users=[{}, dict(max_rows=3), dict(max_rows=5, sensitivity="exact", **LINE)],
         checked=[LINE],
         exact=[{}],
         sound={
@@ -283,6 +293,7 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ gap_ rank_ exposure_ "
         "users_ n_features_in_",
+        users=[{}],
         bounded=[dict(sigma2=1.0)],
         sound={
             "TwoStageGWARegression": Trial(
@@ -308,7 +319,7 @@ def every(name: str) -> list[Any]:
 
 ROWS = {row.kind: row for row in MECHANISMS}
 KINDS = [kind for kind in ROWS if kind is not users.Median]
-IN_MEMORY = [kind() for kind in KINDS if not ROWS[kind].blocks]
+IN_MEMORY = [kind() for kind in KINDS if not (ROWS[kind].blocks or ROWS[kind].users)]
 SMALL = every("small")
 PROMISING = [model for model in SMALL if ROWS[type(model)].neighbors]  #: something to each person
 WITH_USERS = [model for model in SMALL if ROWS[type(model)].neighbors.startswith("user")]

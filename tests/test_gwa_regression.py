@@ -18,7 +18,7 @@ from pdpbook.gwa import (
     gwa_weights,
     prediction_root,
 )
-from pdpbook.gwa.regression import candidates, places
+from pdpbook.gwa.regression import candidates
 
 SEED = 20261121
 WIDTH = 2.0
@@ -280,12 +280,10 @@ def test_exact_noise_is_smaller_and_exact():
 
 def test_kept_rows_are_random_and_at_most_the_threshold():
     owners, _ = owned(np.array([3, 1, 3, 3, 1, 2]))
-    place = places(owners, np.random.default_rng(0))
+    place = owners.places(0)
     for code in range(3):
         assert sorted(place[owners.codes == code]) == list(range(owners.sizes[code]))
-    shares = np.mean(
-        [places(owners, np.random.default_rng(seed)) == 0 for seed in range(2000)], axis=0
-    )
+    shares = np.mean([owners.places(seed) == 0 for seed in range(2000)], axis=0)
     # six standard errors of a share of 2000 draws
     assert_allclose(shares, [1 / 3, 1 / 2, 1 / 3, 1 / 3, 1 / 2, 1], atol=6 * 0.5 / 2000**0.5)
 

@@ -18,9 +18,8 @@ from lab.experiments.user_problems import (
     drug_problem,
     user_problem,
 )
-from lab.experiments.users import limits, noisy_loss, sweep_users, user_losses
+from lab.experiments.users import limits, noisy_loss, places, sweep_users, user_losses
 from pdpbook.gwa import GWARegression, SampleLimitedRegression
-from pdpbook.gwa.regression import places
 
 ROOT = Path(__file__).resolve().parent.parent
 KEYS = list(users.KEYS)

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
-from lab.chapters import bisection_law, quantile_by_bisection
+from lab.chapters import bisection_law, quantile_by_bisection, quantile_error_bound
 from pdpbook.datasets import sample_zipf_users
 from pdpbook.user_level import (
     GridLaw,
     QuantileLaw,
     private_quantile,
-    quantile_error_bound,
     quantile_law,
     quantile_rate,
     quantile_tradeoff,

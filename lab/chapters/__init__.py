@@ -20,6 +20,7 @@ from lab.chapters.printed_noise import (
     printed_moments,
     printed_noise,
 )
+from lab.chapters.quantile_bound import quantile_error_bound
 from lab.chapters.refits import (
     KernelLeaveOneOut,
     NewtonLeaveOneOut,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook.user_level import QuantileLaw
-from pdpbook.user_level.quantiles.mechanisms import check_data
+from pdpbook.user_level.quantiles.mechanisms import check_data, check_level
 
 MOST_STEPS = 16  # the law of a bisection has 2**steps pieces
 
@@ -56,13 +56,13 @@ def bisection_law(
     steps = check.count(steps, "steps")
     if steps > MOST_STEPS:
         raise ValueError(f"steps must be at most {MOST_STEPS}; got {steps}")
-    data = check_data(y, level, users, epsilon, bounds, weights, clip)
+    p, data = check_level(level), check_data(y, users, epsilon, bounds, weights, clip)
     scale = steps * float(np.max(data.spent / data.epsilon))
-    edges = np.linspace(data.low, data.high, 2**steps + 1)
+    edges = np.linspace(*check.bounds(bounds, "bounds"), 2**steps + 1)
     log_p = np.zeros(1)
     for k in range(steps):
         stride = 2 ** (steps - k)
-        gap = (data.cdf(edges[stride // 2 :: stride]) - data.p) / scale
+        gap = (data.cdf(edges[stride // 2 :: stride]) - p) / scale
         log_p = (log_p[:, None] + np.column_stack([_log_tail(gap), _log_tail(-gap)])).ravel()
     return QuantileLaw(edges, log_p)
 

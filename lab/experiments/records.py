@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lab.experiments.columns import sweep_columns
+from lab.experiments.owners import sweep_owners
 from lab.experiments.pac import (
     DATA as POOLS,
 )
@@ -95,8 +96,11 @@ PAC_RESULTS: dict[str, Calls] = {
         *((sweep_readings, pool, {"raw": True, "models": ("ridge",)}) for pool in POOLS[:2]),
     ),
 }
-#: the calls behind the committed file on many rows
-SCALE_RESULTS: dict[str, Calls] = {"scale": ((sweep_scale, "synthetic", {}),)}
+#: the calls behind the committed files on many rows
+SCALE_RESULTS: dict[str, Calls] = {
+    "scale": ((sweep_scale, "synthetic", {}),),
+    "owners": ((sweep_owners, "synthetic", {}),),
+}
 
 #: where every committed file lies, from the top of the repository
 OF_PAPERS = (*RESULTS, *USER_RESULTS, *COLUMN_RESULTS, *PAC_RESULTS)

@@ -15,8 +15,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lab.experiments.user_problems import USER_DATA, Problem, user_problem
 from pdpbook import Floats, check
+from pdpbook._users import Users
+from pdpbook._users import places as places_by_keys
 from pdpbook.gwa import exact_sensitivity, gwa_weights, prediction_root
-from pdpbook.gwa.regression import places
 
 USER_METHODS = (
     "GWA",
@@ -166,6 +167,24 @@ def _unlimited(problem: Problem, budgets: Floats, methods: Sequence[str]) -> lis
             )
             rows.append((eps, name, *noisy_loss(seen, y, found.C @ y, found.scale), np.nan))
     return rows
+
+
+def places(users: Users, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Place 0, 1, ... of every row among those of its user, in random order.
+
+    Parameters
+    ----------
+    users : Users
+        Owners of the rows.
+    rng : numpy.random.Generator
+        Source of the order.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The places.
+    """
+    return places_by_keys(users.codes, np.argsort(rng.permutation(len(users.codes))))
 
 
 def _limited(

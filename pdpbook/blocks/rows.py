@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from pdpbook import check
+from pdpbook._extras import extra
 from pdpbook.blocks.sources import Chunks, Pieces, Views, is_dask
+from pdpbook.blocks.tables import Tables, of_dask
 
 
 class Rows:
@@ -61,17 +63,17 @@ class Rows:
             if not (lazy or isinstance(column, np.ndarray)) or column.ndim == 0:
                 raise TypeError(
                     f"{name} must be a NumPy array, a memory map or a Dask array, a row a person; "
-                    f"got {type(column).__name__}. For blocks there is Rows.from_blocks; a frame "
-                    "of Dask has to_dask_array"
+                    f"got {type(column).__name__}. For blocks there is Rows.from_blocks, for "
+                    "tables Rows.from_table; a frame of Dask has to_dask_array"
                 )
         lengths = {name: column.shape[0] for name, column in given.items()}
         if len({n for n in lengths.values() if n == n}) > 1:  # unknown ones are NaN
             raise ValueError(f"columns must have one length; got {lengths}")
         chunked = any(is_dask(column) for column in given.values())
-        self._hold(tuple(given), (Chunks if chunked else Views)(given))
+        self._hold((Chunks if chunked else Views)(given))
 
-    def _hold(self, names: tuple[str, ...], source: Views) -> Rows:
-        self.names, self._source = names, source
+    def _hold(self, source: Views) -> Rows:
+        self.names, self._source = tuple(source.columns), source
         return self
 
     @classmethod
@@ -113,7 +115,78 @@ class Rows:
             )
         if isinstance(names, str) or len(set(names)) < len(names):
             raise ValueError(f"names must be a tuple of different strings; got {names!r}")
-        return cls.__new__(cls)._hold(tuple(names), Pieces(blocks, tuple(names)))
+        return cls.__new__(cls)._hold(Pieces(blocks, tuple(names)))
+
+    @classmethod
+    def from_table(cls, table: Any, X: Sequence[str] | None = None, **columns: str) -> Rows:
+        """Rows of a table whose columns are named.
+
+        Parameters
+        ----------
+        table : Arrow table, or frame of Polars, pandas or Dask
+            Whatever ``pyarrow.table`` takes, such as what has ``__arrow_c_stream__``; or a data
+            frame of Dask, which stays where its partitions are: a pass counts its rows.
+        X : list of str, optional
+            Names of the features, in order: columns of numbers or booleans.
+        columns : str
+            By what it is, the name of one column each: ``y``, ``users``, ``epsilon``.
+
+        Returns
+        -------
+        Rows
+            With columns X, y, users, epsilon, as far as they are named.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a name is not in the table, is there twice or is used twice; or, when it is read, if
+            a feature has words in it.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> visits = pd.DataFrame({"week": [1, 2, 1], "came": [3, 2, 5], "who": ["a", "a", "b"]})
+        >>> Rows.from_table(visits, X=["week"], y="came", users="who")
+        Rows(X, y, users: a table)
+        """
+        if is_dask(table):
+            return cls(**{"X": None, **of_dask(table, {"X": X, **columns})})
+        return cls.__new__(cls)._hold(Tables(extra("pyarrow").table(table), {"X": X, **columns}))
+
+    @classmethod
+    def from_parquet(cls, paths: Any, X: Sequence[str] | None = None, **columns: str) -> Rows:
+        """Rows of Parquet files whose columns are named; a pass reads those it asks for.
+
+        Parameters
+        ----------
+        paths : str, or list of str
+            Files, read in this order, or a folder, whose files are read in the order of their
+            names. Reading them takes ``pyarrow``.
+        X, columns
+            As in `from_table`.
+
+        Returns
+        -------
+        Rows
+            Batch by batch; an error names the file and the row of it with which a batch begins.
+
+        Raises
+        ------
+        TypeError, ValueError, FileNotFoundError
+            As `from_table`; or if there is no such file, or one is named twice.
+        """
+        return cls.__new__(cls)._hold(Tables(paths, {"X": X, **columns}))
+
+    @property
+    def passes(self) -> int:
+        """How often the rows were read so far, all of them or some of their columns."""
+        return self._source.passes.count
+
+    def width(self, name: str) -> int:
+        """Return how many numbers of a column each row has."""
+        column = self._source.columns[name]
+        shape = getattr(column, "shape", None) or next(self._source.blocks())[name].shape
+        return int(np.prod(shape[1:]))
 
     @property
     def whole(self) -> bool:
@@ -125,7 +198,7 @@ class Rows:
         for name in names:
             if name not in self.names:
                 raise ValueError(f"rows must have a column {name!r}; got {', '.join(self.names)}")
-        return Rows.__new__(Rows)._hold(names, self._source.select(names))
+        return Rows.__new__(Rows)._hold(self._source.select(names))
 
     def joined(self, **columns: Any) -> Rows:
         """Return the same rows with more columns; not for blocks, which have all of theirs."""
@@ -134,7 +207,9 @@ class Rows:
                 f"{', '.join(columns)} must be among the arrays of each block, and named in "
                 f"Rows.from_blocks; got {', '.join(self.names)}"
             )
-        return Rows(**{**self._source.columns, **columns})
+        rows = Rows(**{**self._source.columns, **columns})
+        rows._source.passes = self._source.passes
+        return rows
 
     def twice(self, reader: str) -> Rows:
         """Return self, refusing blocks that can be read only once: `reader` passes over them twice.
@@ -161,7 +236,7 @@ class Rows:
             )
         return self
 
-    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], *, numbered: bool = False) -> Iterator[Any]:
         """Yield what a function returns for each block, in their order.
 
         Parameters
@@ -169,6 +244,8 @@ class Rows:
         function : callable
             Called for every block with one keyword argument a column, an array. What it returns
             should be small: with Dask it travels, and all of it is held at once.
+        numbered : bool, default False
+            Whether it is given the first row of the block, too, as ``start``.
 
         Returns
         -------
@@ -184,7 +261,8 @@ class Rows:
         ConnectionError
             If the blocks, or the work on them, were on a cluster that is gone.
         """
-        return self._source.each(function)
+        self._source.passes.count += 1
+        return self._source.each(function, numbered)
 
     def sum(self, function: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
         """Add up, in the order of the blocks, the tuples that a function returns for each.
@@ -231,6 +309,7 @@ class Rows:
         TypeError, ValueError, ConnectionError
             As `each`.
         """
+        self._source.passes.count += 1
         return self._source.map(function)
 
     def __repr__(self) -> str:

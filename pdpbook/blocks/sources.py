@@ -1,6 +1,6 @@
 """Where blocks come from: views of arrays, chunks of Dask arrays, pieces of an iterable.
 
-Each has `select`, `each` and `map`, which `Rows` documents.
+Each has `select`, `each` and `map`, which `Rows` documents. Files and tables are in `tables`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ class Views:
     kind = "arrays"
 
     def __init__(self, columns: dict[str, Any]):
-        self.columns = columns
+        self.columns, self.passes = columns, Passes()
 
     def select(self, names: tuple[str, ...]) -> Self:
-        return type(self)({name: self.columns[name] for name in names})
+        chosen = copy(self)
+        chosen.columns = {name: self.columns[name] for name in names}
+        return chosen
 
     def blocks(self) -> Iterator[Block]:
         columns = self.columns.values()
@@ -49,12 +51,16 @@ class Views:
         for start in range(0, len(next(iter(columns))), step):
             yield {name: column[start : start + step] for name, column in self.columns.items()}
 
-    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], numbered: bool = False) -> Iterator[Any]:
         start = 0
         for k, block in enumerate(self.blocks()):
             if n := len(next(iter(block.values()))):
-                yield _apply(function, k, start, block)
+                yield _apply(function, self.place(k), start, block, numbered)
             start += n
+
+    def place(self, k: int) -> str:
+        """Which block this is, in words of errors."""
+        return str(k)
 
     def map(self, function: Callable[..., Any]) -> Any:
         return np.concatenate([np.zeros(0), *self.each(partial(_floats, function))])
@@ -68,7 +74,7 @@ class Chunks(Views):
     def __init__(self, columns: dict[str, Any]):
         import dask.array as da
 
-        self.columns = dict(columns)
+        super().__init__(dict(columns))
         cuts = next(column.chunks[0] for column in columns.values() if is_dask(column))
         for name, column in columns.items():
             if not is_dask(column):
@@ -81,20 +87,22 @@ class Chunks(Views):
             self.columns[name] = column.rechunk({0: cuts, **across})
         self.sizes = cuts
 
-    def tasks(self, function: Callable[..., Any]) -> list[Any]:
+    def tasks(self, function: Callable[..., Any], numbered: bool = False) -> list[Any]:
         from dask import delayed
 
         parts = [column.to_delayed().ravel() for column in self.columns.values()]
         starts = np.concatenate([[0.0], np.cumsum(self.sizes)])
         run, found = delayed(_apply, pure=False), []
+        # what it holds travels once, and as a task: what a dead worker held is computed again
+        once = delayed(copy, pure=False)(function)
         for k, (size, *part) in enumerate(zip(self.sizes, *parts, strict=True)):
             if size != 0:
                 block = dict(zip(self.columns, part, strict=True))
-                found.append(run(partial(_announced, function, size), k, starts[k], block))
+                found.append(run(once, k, starts[k], block, numbered, size))
         return found
 
-    def each(self, function: Callable[..., Any]) -> Iterator[Any]:
-        found = results(self.tasks(partial(_unless_empty, function)))
+    def each(self, function: Callable[..., Any], numbered: bool = False) -> Iterator[Any]:
+        found = results(self.tasks(partial(_unless_empty, function), numbered))
         return iter([result for result in found if result is not None])
 
     def map(self, function: Callable[..., Any]) -> Any:
@@ -120,14 +128,9 @@ class Pieces(Views):
     kind = "blocks"
 
     def __init__(self, blocks: Any, names: tuple[str, ...]):
-        self.given, self.names, self.kept = blocks, names, names
+        super().__init__(dict.fromkeys(names))
+        self.given, self.names = blocks, names
         self.once = not callable(blocks) and iter(blocks) is blocks
-        self.passes = Passes()  # shared with every selection
-
-    def select(self, names: tuple[str, ...]) -> Self:
-        chosen = copy(self)
-        chosen.kept = names
-        return chosen
 
     def blocks(self) -> Iterator[Block]:
         if self.once and self.passes.begun:
@@ -145,19 +148,19 @@ class Pieces(Views):
         kinds: dict[str, Kind] = {}
         number = 0
         for number, given in enumerate(blocks, start=1):
-            block = self._named(given, number - 1, kinds)
+            block = self._named(given, self.place(number - 1), kinds)
             self.passes.check(number - 1, block)
-            yield {name: block[name] for name in self.kept}
-        self.passes.end(number)
+            yield {name: block[name] for name in self.columns}
+        self.passes.end(number, self.names)
 
-    def _named(self, given: Any, k: int, kinds: dict[str, Kind]) -> Block:
+    def _named(self, given: Any, k: Any, kinds: dict[str, Kind]) -> Block:
         parts = given if isinstance(given, tuple | list) else (given,)
         if len(parts) != len(self.names):
             raise ValueError(
                 f"blocks must have {len(self.names)} arrays, {', '.join(self.names)}; got "
                 f"{len(parts)} in block {k}"
             )
-        block = {name: _array(part, name, k) for name, part in zip(self.names, parts, strict=True)}
+        block = {n: as_array(part, n, k) for n, part in zip(self.names, parts, strict=True)}
         shapes = {name: column.shape for name, column in block.items()}
         if len(lengths := {shape[:1] for shape in shapes.values()}) > 1 or () in lengths:
             raise ValueError(
@@ -174,27 +177,32 @@ class Pieces(Views):
 
 
 class Passes:
-    """What passes over the same pieces must find again: what differs was shuffled or drawn anew."""
+    """What passes over the same pieces must find again: what differs was shuffled or drawn anew.
 
+    Shared with every selection.
+    """
+
+    count = 0
     begun = False
-    number: int | None = None  # of blocks, known after a first pass
 
     def __init__(self) -> None:
-        self.marks: list[int] = []
+        self.marks: dict[tuple[str, ...], list[int]] = {}  # of the columns that a pass reads
+        self.number: dict[tuple[str, ...], int] = {}  # of blocks, known after a first pass
 
     def check(self, k: int, block: Block) -> None:
         """Compare sizes, first and last rows: to compare every row would take as long as to sum."""
         ends = [(len(c), c[:1].tolist(), c[-1:].tolist()) for c in block.values()]
-        mark = hash(repr(ends))
-        if k == len(self.marks) and self.number is None:
-            self.marks.append(mark)
-        elif self.marks[k : k + 1] != [mark]:
+        mark, names = hash(repr(ends)), tuple(block)
+        marks = self.marks.setdefault(names, [])
+        if k == len(marks) and names not in self.number:
+            marks.append(mark)
+        elif marks[k : k + 1] != [mark]:
             self._refuse(f"block {k} has others than before")
 
-    def end(self, number: int) -> None:
-        if number < len(self.marks):
-            self._refuse(f"{number} blocks came, {len(self.marks)} before")
-        self.number = number
+    def end(self, number: int, names: tuple[str, ...]) -> None:
+        if number < (before := len(self.marks.get(names, ()))):
+            self._refuse(f"{number} blocks came, {before} before")
+        self.number[names] = number
 
     def _refuse(self, what: str) -> None:
         raise ValueError(
@@ -203,15 +211,17 @@ class Passes:
         )
 
 
-def _array(part: Any, name: str, k: int) -> NDArray[Any]:
+def as_array(part: Any, name: str, k: int) -> NDArray[Any]:
     """What came as an array; a frame whose columns have several types, or types of its own, is
     turned column by column, because as a whole it would become an array of objects."""
     check.refuse_masked(part, name)
-    dtypes = set(part.dtypes) if hasattr(part, "iloc") and part.ndim == 2 else set()
-    if len(dtypes) < 2 and all(isinstance(dtype, np.dtype) for dtype in dtypes):
+    arrow, frame = hasattr(part, "column_names"), hasattr(part, "iloc") and part.ndim == 2
+    dtypes = list(part.schema.types if arrow else part.dtypes if frame else [])
+    if len(set(dtypes)) < 2 and all(isinstance(dtype, np.dtype) for dtype in dtypes):
         return np.asarray(part)
-    columns = [np.asarray(part.iloc[:, j]) for j in range(part.shape[1])]
-    for label, dtype, column in zip(part.columns, part.dtypes, columns, strict=True):
+    every = part.columns if arrow else [part.iloc[:, j] for j in range(part.shape[1])]
+    columns = [np.asarray(column) for column in every]
+    for label, dtype, column in zip(_labels(part) or (), dtypes, columns, strict=True):
         if column.dtype.kind not in "biuf":
             raise TypeError(
                 f"{name} must have numbers in every column, or booleans of which none is missing; "
@@ -252,23 +262,31 @@ def _width(kind: Kind) -> str:
     return f"rows of shape {kind.shape}" if kind.shape else "a single column"
 
 
-def _apply(function: Callable[..., Any], k: int, start: float, block: Block) -> Any:
-    """Run on one block; an error says which, because rows are counted from 0 in each."""
+def _apply(
+    function: Callable[..., Any], k: Any, start: float, block: Block, numbered: bool, size: Any = ()
+) -> Any:
+    """Run on one block; an error says which, because rows are counted from 0 in each.
+
+    A chunk of Dask whose columns have not the rows of which Dask was told the number, or not the
+    same number, is refused.
+    """
     try:
-        return function(**block)
+        if size != ():
+            _announced(size, block)
+        if numbered and start != start:
+            raise ValueError("chunks must have known sizes here: call compute_chunk_sizes() first")
+        return function(**block, **({"start": int(start)} if numbered else {}))
     except (TypeError, ValueError) as error:
         known = f", which begins at row {int(start)}" if start == start else ""
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"in block {k}{known}: {error}") from error
 
 
-def _announced(function: Callable[..., Any], size: float, **block: NDArray[Any]) -> Any:
-    """Refuse a chunk whose columns have not the rows that Dask was told, or not the same number."""
+def _announced(size: float, block: Block) -> None:
     lengths = {name: len(column) for name, column in block.items()}
     if len({*lengths.values(), *([size] if size == size else [])}) > 1:
         told = f"{size} rows as announced" if size == size else "one row a person in every array"
         raise ValueError(f"chunks must have {told}; got {lengths}")
-    return function(**block)
 
 
 def _unless_empty(function: Callable[..., Any], **block: NDArray[Any]) -> Any:

@@ -301,9 +301,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             column = np.asarray(budgets) if np.ndim(budgets) or owned else None
         rows = rows_of(X, y, epsilon=column)
         rows = rows.select("X", "y", *(["epsilon"] if "epsilon" in rows.names else []))
-        if "epsilon" in rows.names and rows.whole:
-            if not max(rows.select("epsilon").each(_largest)) > 0:
-                raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
+        paid = "epsilon" in rows.names and rows.whole
+        if paid and not max(rows.select("epsilon").each(_largest)) > 0:
+            raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
         return rows if self._reads_rows else rows.select(*rows.names[1:])
 
 

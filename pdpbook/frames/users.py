@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
@@ -13,7 +14,8 @@ from sklearn.base import RegressorMixin
 from pdpbook import Floats, check
 from pdpbook._domain import inside
 from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
-from pdpbook.blocks import in_memory
+from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
+from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.regressor import PrivateEstimator
 from pdpbook.frames.settings import check_settings, mechanism, optional, setting
 from pdpbook.guarantees import BudgetAccount
@@ -90,7 +92,8 @@ class UserEstimator(PrivateEstimator):
     A mechanism also says
 
     - `plan`, its weights and noise: a function of public things alone;
-    - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much.
+    - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much;
+    - `needs_rows` and `chosen`, if sums over the rows of each user are not enough.
 
     Parameters
     ----------
@@ -134,11 +137,13 @@ class UserEstimator(PrivateEstimator):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            Rows, in memory: inside `bounds` where there are such; PUBLIC in label-private
-            regressions, which protect y alone; in means they count for their number alone.
+        X : array_like, shape (n, d), or Rows
+            Rows, inside `bounds` where there are such; PUBLIC in label-private regressions, which
+            protect y alone; in means they count for their number alone. `Rows` with columns X, y,
+            users and perhaps epsilon, and Dask arrays, are read block by block in several passes;
+            label-private regressions hold the rows that may have a weight.
         y : array_like, shape (n,), optional
-            Labels, inside `y_bounds`; or two classes.
+            Labels, inside `y_bounds`; or two classes. None with `Rows`.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
         epsilon : float, mapping or array_like, optional
@@ -154,23 +159,45 @@ class UserEstimator(PrivateEstimator):
         self
             The fitted estimator.
         """
-        in_memory(f"{type(self).__name__}.fit", X, y, users, epsilon)
-        budgets = self._check_settings(epsilon)
-
-        def read(left: Any) -> PeopleWithRows:
-            own = budgets if left is None else left
-            return PeopleWithRows(self, X, y, users, own, fitting=True)
-
-        return self._fit(read, X, account)
+        return self._fit(self.people("fit", X, y, users, epsilon), X, account)
 
     def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
         """Exact law of the release. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law.
         """
-        in_memory(f"{type(self).__name__}.output_law", X, y, users, epsilon)
-        budgets = self._check_settings(epsilon)
-        return self.law(PeopleWithRows(self, X, y, users, budgets, fitting=False))
+        return self.law(self.people("output_law", X, y, users, epsilon)(None))
+
+    def needs_rows(self) -> str | None:
+        """Return which setting needs arrays in memory; None if `chosen` or sums suffice."""
+        return None
+
+    def chosen(self, people: UsersInBlocks) -> Records | None:
+        """Return the rows of blocks that count, where few do; None where sums over all suffice."""
+        return None
+
+    def even(self, rows: Rows) -> Any:
+        """Return second moments of a table that is public, from blocks."""
+        return None
+
+    def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[Any], Any]:
+        """Return what reads the people, after refusing all that can be refused before.
+
+        It takes the budgets that an account leaves, or None for those that were given.
+        """
+        name = f"{type(self).__name__}.{method}"
+        if reader := self.needs_rows():
+            in_memory(f"{name} with {reader}", X, y, users, epsilon)
+        budgets = self._check_settings(None if is_dask(epsilon) else epsilon)
+        fitting = method == "fit"
+        if not in_blocks(None, X, y, users, epsilon):
+            return lambda left: PeopleWithRows(
+                self, X, y, users, budgets if left is None else left, fitting=fitting
+            )
+        owned = isinstance(X, Rows) and "epsilon" in X.names and epsilon is not None
+        column = epsilon if owned or is_dask(epsilon) or isinstance(epsilon, np.ndarray) else None
+        rows = rows_of(X, y, users=users, epsilon=column)
+        return lambda left: UsersInBlocks(self, rows, budgets, left, fitting=fitting)
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `fit` was given, of matching lengths."""
@@ -212,7 +239,7 @@ class UserEstimator(PrivateEstimator):
 
     def public(self, d: int, epsilon: Floats, users: Users, X: Any = None) -> Crowd:
         """Return what is public of users with these budgets."""
-        return Crowd(d, self.heard(epsilon, users, d), len(users.codes), users)
+        return Crowd(d, self.heard(epsilon, users, d), int(users.sizes.sum()), users)
 
     def _check_settings(self, epsilon: Any = None) -> Any:
         budgets = self.epsilon if epsilon is None else epsilon

@@ -230,9 +230,8 @@ class BudgetAccount:
         asked, part = (np.broadcast_to(each, (len(who),)) for each in (amounts, paying))
         places = self.people.get_indexer(who)
         if (wrong := who[part][who[part].duplicated() | (places[part] < 0)]).size:
-            twice = f"the data name {wrong[0]!r} twice"
-            missing = f"it has no budget of its own for {wrong[0]!r}"
-            got = missing if wrong[0] not in self.people else twice
+            kinds = "the data name {!r} twice", "it has no budget of its own for {!r}"
+            got = kinds[wrong[0] not in self.people].format(wrong[0])
             raise ValueError(f"account must be of the people in the data; {got}")
         everybody = np.zeros(size)
         everybody[places[part]] = asked[part]

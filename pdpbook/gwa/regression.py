@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats, check
 from pdpbook._domain import ULP
 from pdpbook._users import Users
+from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import Plan, limit_on_rows
 from pdpbook.gwa._release import LabelPrivateRegression
@@ -39,6 +40,7 @@ class GWARegression(LabelPrivateRegression):
 
     with :math:`c_i` the columns of C, :math:`S_l` the rows of user l, B the width of `y_bounds`,
     A of shape (k, d) the target and :math:`\mathrm{Lap}(t)` on every entry. Labels are not shifted.
+    Every row may have a weight, so those of `Rows`, which are public, are held in memory at once.
 
     Parameters
     ----------
@@ -205,7 +207,8 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
         .. math:: \sigma^2\operatorname{tr}(U^\top U)^{-1} + 2dt^2 ,
 
-        a function of public things alone. Of more than 500 thresholds it looks at 500.
+        a function of public things alone. Of more than 500 thresholds it looks at 500. Of `Rows`
+        a number holds so many rows of every user at once, and "best" and "max" hold all.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
         How contributions are measured: "exact" is by the largest l1 move of the release instead of
         the sum of column norms: less noise, at a cost of :math:`2^{d-1}`.
@@ -246,10 +249,18 @@ class SampleLimitedRegression(LabelPrivateRegression):
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
     selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
 
+    def chosen(self, people: UsersInBlocks) -> Records:
+        if isinstance(self.max_rows, str):
+            return super().chosen(people)
+        some = people.limited(self.selection_seed, int(self.max_rows))
+        rows, every = self.with_constant(some.X), np.ones(len(some.y), dtype=bool)
+        kept_least_squares(rows, every, int(self.max_rows))  # or raise
+        return some
+
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         X = self.with_constant(X)
         basis, d = estimable(X)
-        rows, place = X @ basis, places(users, np.random.default_rng(self.selection_seed))
+        rows, place = X @ basis, users.places(self.selection_seed)
         largest = int(users.sizes.max())
 
         def limited(h: int) -> Plan:
@@ -291,15 +302,6 @@ def kept_least_squares(X: Floats, kept: NDArray[np.bool_], h: int) -> Floats:
 
 class RankLost(ValueError):
     """The kept rows have less rank than X."""
-
-
-def places(users: Users, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Place 0, 1, ... of every row among those of its user, in random order."""
-    order = rng.permutation(len(users.codes))
-    order = order[np.argsort(users.codes[order], kind="stable")]
-    codes, place = users.codes[order], np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order)) - np.searchsorted(codes, codes)
-    return place
 
 
 def candidates(largest: int) -> NDArray[np.intp]:

@@ -27,11 +27,7 @@ class BudgetSplit:
 
 
 def split_budget(
-    epsilon: ArrayLike,
-    curvature: float,
-    *,
-    delta: float = 0.0,
-    d: int | None = None,
+    epsilon: ArrayLike, curvature: float, *, delta: float = 0.0, d: int | None = None
 ) -> BudgetSplit:
     r"""Weights and noise rate with which objective perturbation spends every budget.
 

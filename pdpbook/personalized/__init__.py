@@ -6,11 +6,7 @@ in `noise`; attempts to break the promises made here are in `audit`.
 """
 
 from pdpbook.huber import HuberSolution, huber_ridge
-from pdpbook.personalized.accuracy import (
-    ErrorTerms,
-    error_bound,
-    mean_square_error,
-)
+from pdpbook.personalized.accuracy import ErrorTerms, error_bound, mean_square_error
 from pdpbook.personalized.kept import SampledLaw, keep_probabilities
 from pdpbook.personalized.mean import PersonalizedMean
 from pdpbook.personalized.penalty import PublicPenalty, prediction_error_bound, public_penalty

@@ -5,12 +5,7 @@ from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.estimator import WeightedERM
 from pdpbook.user_level.erm.losses import ball_minimizer
 from pdpbook.user_level.mean import SampleLimitedMean, WeightedMean
-from pdpbook.user_level.quantiles.accuracy import (
-    quantile_error_bound,
-    quantile_rate,
-    quantile_tradeoff,
-    weighted_dkw,
-)
+from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff, weighted_dkw
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw
 from pdpbook.user_level.quantiles.mechanisms import private_quantile, quantile_law
 from pdpbook.user_level.weights import (

@@ -14,13 +14,14 @@ import numpy as np
 from pdpbook import Floats, check
 from pdpbook._users import Users
 from pdpbook.frames.means import MeanOfLabels
+from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor, limit_on_rows
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import ProductLaw
 from pdpbook.reports.frames import mean_frame
 from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.user_level.weights import limit_rows, sample_limit, tradeoff_weights
+from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 
 
 @mechanism
@@ -62,8 +63,9 @@ class UserMean(MeanOfLabels, UserRegressor):
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
-        sums = np.bincount(users.codes, weights=row_weights, minlength=len(users.labels))
-        return np.asarray(sums, dtype=float)
+        if not len(users.codes):  # in blocks
+            return row_weights * users.sizes
+        return np.bincount(users.codes, row_weights, len(users.labels)).astype(float)
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
         """Return the scale of the Laplace noise, from the weights that are used."""
@@ -132,7 +134,7 @@ class WeightedMean(UserMean):
     def plan(self, users: Users, budgets: Floats) -> Plan:
         top = float(budgets.max())
         best = tradeoff_weights(users.sizes, self.tradeoff(top), budgets / top)
-        rows, each = best.row_weights[users.codes], {"weights_": best.weights}
+        rows, each = users.spread(best.row_weights), {"weights_": best.weights}
         return self.weighing(rows, users, budgets, each=each, public={"h_": best.h})
 
 
@@ -179,12 +181,17 @@ class SampleLimitedMean(UserMean):
     max_rows: Any = setting(default="best", rule=limit_on_rows)
     selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
 
-    def plan(self, users: Users, budgets: Floats) -> Plan:
-        most = int(users.sizes.max())
+    def most(self, sizes: Any, budgets: Floats) -> int:
+        """Return how many rows of a user are kept."""
         if self.max_rows == "best":
-            most = int(sample_limit(users.sizes, self.tradeoff(float(budgets.min()))).threshold)
-        elif self.max_rows != "max":
-            most = min(most, int(self.max_rows))
-        rng = np.random.default_rng(self.selection_seed)
-        kept = limit_rows(users.codes, most, rng=rng)
+            return int(sample_limit(sizes, self.tradeoff(float(budgets.min()))).threshold)
+        return int(min([sizes.max(), *([] if self.max_rows == "max" else [self.max_rows])]))
+
+    def chosen(self, people: UsersInBlocks) -> Records:
+        part = people.part
+        return people.limited(self.selection_seed, self.most(part.users.sizes, part.epsilon))
+
+    def plan(self, users: Users, budgets: Floats) -> Plan:
+        most = self.most(users.sizes, budgets)
+        kept = users.places(self.selection_seed) < most
         return self.weighing(kept / kept.sum(), users, budgets, public={"max_rows_": most})

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
+from pdpbook._users import places
 
 LARGEST = 2**53  # whole numbers above it are not all floats
 
@@ -252,10 +253,7 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
     """
     users = np.asarray(codes)
     most = check.count(threshold, "threshold")
-    order = np.lexsort([check.rng(rng).random(len(users)), users])
-    kept = np.empty(len(users), dtype=bool)
-    kept[order] = np.arange(len(users)) - np.searchsorted(users[order], users[order]) < most
-    return kept
+    return places(users, check.rng(rng).random(len(users))) < most
 
 
 def _check(

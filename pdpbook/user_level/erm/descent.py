@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
+from pdpbook.frames.owners import Records
 from pdpbook.noise.laws import check_points
 from pdpbook.user_level.erm.losses import LOSSES
 
@@ -75,10 +77,13 @@ class GradientTranscript:
         flat = points.reshape(-1, points.shape[-1])
         total, block = np.empty_like(flat), max(1, BLOCK // self.X.size)
         for k in range(0, len(flat), block):
-            slope = LOSSES[self.loss].slope(flat[k : k + block] @ self.X.T, self.y)
-            rows = (self.row_weights * slope)[:, :, None] * self.X
-            total[k : k + block] = self._clipped(rows).sum(axis=1)
+            total[k : k + block] = self._clipped(self._pulls(flat[k : k + block])).sum(axis=1)
         return np.asarray(total.reshape(points.shape))
+
+    def _pulls(self, theta: Floats) -> Floats:
+        """Weighted gradients of rows at each of `theta`, shape (k, n, d)."""
+        slope = LOSSES[self.loss].slope(theta @ self.X.T, self.y)
+        return np.asarray((self.row_weights * slope)[:, :, None] * self.X)
 
     def project(self, theta: Floats) -> Floats:
         """Return the nearest points of the ball."""
@@ -133,3 +138,21 @@ class GradientTranscript:
         d = self.X.shape[1]
         z = check_points(points, self.steps * d, ", a transcript each")
         return z.reshape(*z.shape[:-1], self.steps, d)
+
+
+@dataclass(frozen=True, eq=False)
+class TranscriptInBlocks(GradientTranscript):
+    """The same of rows in blocks, a pass for each gradient; a user is one row, of its rows' sum."""
+
+    sums: Callable[[Callable[[Records], Floats]], Floats]
+
+    def _pulls(self, theta: Floats) -> Floats:
+        users = self.sums(partial(_gradients, self.loss, theta)).swapaxes(0, 1)
+        return np.asarray(self.row_weights[:, None] * users)
+
+
+def _gradients(loss: str, theta: Floats, records: Records) -> Floats:
+    """Gradients of rows at each of `theta`, shape (n, k, d)."""
+    X, y = records.X, records.y
+    slope = LOSSES[loss].slope(X @ theta.T, y[:, None])
+    return np.asarray(slope[:, :, None] * X[:, None, :])

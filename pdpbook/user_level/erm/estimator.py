@@ -25,6 +25,8 @@ from pdpbook._domain import (
 )
 from pdpbook._users import Users
 from pdpbook.blocks import in_memory
+from pdpbook.blocks.sources import ROWS
+from pdpbook.frames.owners import UsersInBlocks
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import PeopleWithRows, Plan, UserEstimator
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
@@ -33,7 +35,7 @@ from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff, output_price
-from pdpbook.user_level.erm.descent import GradientTranscript
+from pdpbook.user_level.erm.descent import GradientTranscript, TranscriptInBlocks
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
 from pdpbook.user_level.weights import TradeoffWeights, tradeoff_weights
 
@@ -172,18 +174,28 @@ class WeightedERM(UserEstimator):
     fit_intercept: bool = setting(default=False, rule=check.flag)
     bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.pairs)
 
-    def law(self, people: PeopleWithRows) -> GradientTranscript | L2Laplace:
+    def law(self, people: PeopleWithRows | UsersInBlocks) -> GradientTranscript | L2Laplace:
         plan, owners, R = people.plan, people.part.users, float(self.radius)
-        X, y, c = people.X, people.y, plan.weights.row_weights[owners.codes]
+        c, clips = plan.weights.row_weights, self.lipschitz() * plan.weights.weights
+        T, d = plan.public["steps_"], people.crowd.d + bool(self.fit_intercept)
+        steps: Any = clips, self.loss, R, self.step(plan, d), T, plan.scale
+        if isinstance(people, UsersInBlocks):
+            block: Any = np.broadcast_to(0.0, (ROWS, d)), np.zeros(0), c, np.arange(len(c))
+            return TranscriptInBlocks(*block, *steps, people.sums)  # type: ignore[call-arg]
+        X, y, c = people.X, people.y, c[owners.codes]
         if self.optimizer == "output":
             goal = self.gradient_norm()
             theta = ball_minimizer(X, y, self.lam, c, loss=self.loss, radius=R, gradient_norm=goal)
             return L2Laplace(theta, 1 / plan.scale)
         rows = np.argsort(owners.codes, kind="stable")  # all rows of a user together
         starts = np.cumsum(owners.sizes) - owners.sizes
-        clips, eta = self.lipschitz() * plan.weights.weights, self.step(plan, X.shape[1])
-        rows_of_users, T = (X[rows], y[rows], c[rows], starts), plan.public["steps_"]
-        return GradientTranscript(*rows_of_users, clips, self.loss, R, eta, T, plan.scale)
+        return GradientTranscript(X[rows], y[rows], c[rows], starts, *steps)
+
+    def needs_rows(self) -> str | None:
+        if self.optimizer == "output":
+            return "optimizer='output'"
+        unknown = _logistic(self) and self.classes is None
+        return "loss='logistic' without classes" if unknown else None
 
     def promise(self, people: PeopleWithRows) -> ZeroConcentratedDP | GaussianDP | PureDP:
         parameter = people.part.everybody(self.promised(people.part.epsilon))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._users import check_user_epsilon, check_users
 
 
 def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> float:
@@ -43,7 +41,7 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     >>> quantile_rate([0.25, 0.75], 0.5, epsilon=1.0), quantile_rate([1.0], 0.1, epsilon=1.0)
     (1.0, 1.0)
     """
-    w = _row_weights(user_weights)
+    w = row_weights(user_weights)
     p = check.single(check.probability(level, "level"), "level")
     budgets = check.budgets(check.positive(epsilon, "epsilon"), len(w), "epsilon", each="user")
     return float(1 / np.max((np.minimum(w, p) + np.minimum(w, 1 - p)) / budgets))
@@ -77,64 +75,8 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
     >>> round(weighted_dkw(np.ones(10_000), 0.05), 4)
     0.0322
     """
-    c = _row_weights(weights)
+    c = row_weights(weights)
     return float(np.linalg.norm(c) * (2 + math.sqrt(-math.log(check.delta(gamma, "gamma")) / 2)))
-
-
-def quantile_error_bound(
-    weights: ArrayLike,
-    level: float,
-    *,
-    users: Any = None,
-    epsilon: Any,
-    share: float,
-    gamma: float,
-    slack: float = 0.0,
-) -> float:
-    r"""Accuracy of `private_quantile`, in steps of the true distribution function.
-
-    .. math:: |F(\tilde z)-p|\le\alpha_0+\frac1\lambda\ln\frac1{\rho\gamma}
-              +\|c\|_2\Bigl(2+\sqrt{\tfrac12\ln\tfrac1\gamma}\Bigr)
-
-    with probability at least :math:`1-2\gamma`, for independent rows with distribution F and the
-    rate :math:`\lambda` of `quantile_rate`.
-
-    Parameters
-    ----------
-    weights : array_like, shape (n,)
-        Row weights, at least 0, divided by their sum.
-    level, users, epsilon
-        As in `quantile_law`.
-    share : float
-        :math:`\rho` in (0, 1]: the share of the range, or of the grid, on which
-        :math:`|\hat F-p|\le\alpha_0`.
-    gamma : float
-        Half of the failure probability, in (0, 1).
-    slack : float, default 0
-        :math:`\alpha_0`, at least 0.
-
-    Returns
-    -------
-    float
-        The bound.
-
-    Notes
-    -----
-    Statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
-
-    Examples
-    --------
-    >>> c = np.ones(1000)
-    >>> round(quantile_error_bound(c, 0.5, epsilon=1.0, share=0.01, gamma=0.05), 3)
-    0.117
-    """
-    c = _row_weights(weights)
-    owners = check_users(users, len(c))
-    budgets = check_user_epsilon(epsilon, owners)
-    rate = quantile_rate(np.bincount(owners.codes, c), level, budgets)
-    slack = check.single(check.nonnegative(slack, "slack"), "slack")
-    rho, gamma = _share(share), check.delta(gamma, "gamma")
-    return slack - math.log(rho * gamma) / rate + weighted_dkw(c, gamma)
 
 
 def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
@@ -150,7 +92,7 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     share : float, default 0.001
         :math:`\rho`: a *public* guess of the share of the range that is good enough.
     gamma : float, default 0.05
-        As in `quantile_error_bound`.
+        Half of the failure probability of the bound, in (0, 1).
 
     Returns
     -------
@@ -167,17 +109,17 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     0.0265
     """
     gamma = check.delta(gamma, "gamma")
-    ratio = weighted_dkw(np.ones(1), gamma) / (2 * math.log(_share(share) * gamma))
+    ratio = weighted_dkw(np.ones(1), gamma) / (2 * math.log(check_share(share) * gamma))
     return ratio**2
 
 
-def _row_weights(weights: ArrayLike) -> Floats:
+def row_weights(weights: ArrayLike) -> Floats:
     c = check.vector(check.nonnegative(weights, "weights"), "weights", "n")
     clean = check.weights(c, len(c))
     return np.asarray(clean / clean.sum())
 
 
-def _share(share: float) -> float:
+def check_share(share: float) -> float:
     value = check.number(share, "share")
     if value > 1:
         raise ValueError(f"share must be at most 1; got {value:g}")

@@ -5,6 +5,7 @@ Nothing here releases several quantiles at once: their budgets add up.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +13,16 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._users import check_user_epsilon, check_users, part_of
+from pdpbook.blocks import Rows
+from pdpbook.frames.owners import Records
+from pdpbook.user_level.mean import WeightedMean
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
 
 
 def quantile_law(
-    y: ArrayLike,
+    y: Any,
     level: float,
     *,
     users: Any = None,
@@ -42,15 +46,15 @@ def quantile_law(
 
     Parameters
     ----------
-    y : array_like, shape (n,)
-        Values.
+    y : array_like, shape (n,), or Rows
+        Values; with a `grid`, `Rows` with columns y, users and perhaps epsilon, read twice.
     level : float
         p in (0, 1): 0.5 is the median.
     users : array_like, shape (n,), optional
         The user of each row, public; None makes every row a user of its own.
     epsilon : float, mapping from user, or array_like of shape (n,)
         Budgets in nats, 0 for whoever takes no part; one value a row must be the same on all rows
-        of a user.
+        of a user. None with `Rows` that have them.
     bounds : pair of float
         Public ends of the range of `y`, in its units; never read from the data.
     weights : array_like, shape (n,), optional
@@ -77,19 +81,40 @@ def quantile_law(
     >>> law.masses.round(3)
     array([0.024, 0.476, 0.476, 0.024])
     """
-    data = check_data(y, level, users, epsilon, bounds, weights, clip)
-    rate = quantile_rate(data.spent, data.p, data.epsilon)
-    if grid is not None:
-        points = check_grid(grid, "grid")
-        check.inside(points, data.low, data.high, "grid", "bounds", clip=False)
+    p, (low, high) = check_level(level), check.bounds(bounds, "bounds")
+    points = None if grid is None else check_grid(grid, "grid")
+    if points is not None:
+        check.inside(points, low, high, "grid", "bounds", clip=False)
+    if isinstance(y, Rows):
+        if points is None or weights is not None:
+            raise TypeError("grid must be given with Rows, and weights must be None")
+        alone = 1.0 if "epsilon" in y.names else epsilon  # where it is no column
+        rules = WeightedMean(epsilon=alone, y_bounds=bounds, clip=clip)
+        people = rules.people("output_law", y, None, users, epsilon)(None)
+        sizes, budgets = people.part.users.sizes, people.part.epsilon
+        c = tradeoff_weights(sizes, quantile_tradeoff(), budgets).row_weights
+        c = c / (c @ sizes)
+        below, upto = sum(people.each(partial(_cdf, points, c)))
+        rate = quantile_rate(c * sizes, p, budgets)
+    else:
+        data = check_data(y, users, epsilon, bounds, weights, clip)
+        rate = quantile_rate(data.spent, p, data.epsilon)
+        if points is None:
+            edges = np.unique(np.concatenate([[low, high], data.y]))
+            return QuantileLaw(edges, -rate * np.abs(data.cdf(edges[:-1]) - p))
         below, upto = data.cdf(points, before=True), data.cdf(points)
-        return GridLaw(points, -rate * np.maximum(0, np.maximum(data.p - upto, below - data.p)))
-    edges = np.unique(np.concatenate([[data.low, data.high], data.y]))
-    return QuantileLaw(edges, -rate * np.abs(data.cdf(edges[:-1]) - data.p))
+    return GridLaw(points, -rate * np.maximum(0, np.maximum(p - upto, below - p)))
+
+
+def _cdf(points: Floats, c: Floats, records: Records) -> Floats:
+    """Weight of the values of a block below each point, and at most it."""
+    weights = c[records.codes]
+    at = [np.searchsorted(points, records.y, side=side) for side in ("right", "left")]
+    return np.array([np.bincount(k, weights, len(points) + 1)[:-1].cumsum() for k in at])
 
 
 def private_quantile(
-    y: ArrayLike,
+    y: Any,
     level: float,
     *,
     users: Any = None,
@@ -135,12 +160,13 @@ def private_quantile(
     return float(quantile_law(y, level, **given, grid=grid, clip=clip).sample(rng=rng))
 
 
+def check_level(level: Any) -> float:
+    return check.single(check.probability(level, "level"), "level")
+
+
 class Data(NamedTuple):
     y: Floats  # sorted
     cumulative: Floats  # 0, then the weight of the first k values
-    p: float
-    low: float
-    high: float
     spent: Floats  # weight of each user
     epsilon: Floats  # budget of each user
 
@@ -149,10 +175,7 @@ class Data(NamedTuple):
         return np.asarray(self.cumulative[at])
 
 
-def check_data(
-    y: Any, level: float, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool
-) -> Data:
-    p = check.single(check.probability(level, "level"), "level")
+def check_data(y: Any, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool) -> Data:
     low, high = check.bounds(bounds, "bounds")
     values = check.vector(check.finite(y, "y"), "y", "n")
     values = check.inside(values, low, high, "y", "bounds", clip=clip)
@@ -168,4 +191,4 @@ def check_data(
     order = np.argsort(values, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(c[order])])
     spent = np.asarray(np.bincount(codes, c), dtype=float)
-    return Data(values[order], cumulative, p, low, high, spent, epsilon)
+    return Data(values[order], cumulative, spent, epsilon)

@@ -1,0 +1,169 @@
+"""What a mechanism may look at of users whose rows come in blocks: sums for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdpbook import Floats, check
+from pdpbook._domain import note_width, refuse_few
+from pdpbook._users import Users, check_user_epsilon, check_users, one_each, places, row_keys
+from pdpbook.blocks import Rows
+
+if TYPE_CHECKING:
+    from pdpbook.frames.users import UserEstimator as Rules
+
+MANY = 1 << 20  # labels that are kept before they are sorted
+
+
+class Records(NamedTuple):
+    """Rows of users who take part, on the domain."""
+
+    X: Floats
+    y: Floats  #: measured from the origin of the mechanism
+    codes: NDArray[np.intp]  #: the user of each row
+    numbers: NDArray[np.intp]  #: of the rows, among all of those who take part
+
+
+class UsersInBlocks:
+    """The same as `PeopleWithRows` of blocks: no rows, and sums over the rows of each user.
+
+    Rows of one user may be in many blocks; what is said of a user is said of all of them.
+
+    Parameters
+    ----------
+    rules : UserEstimator
+        The mechanism.
+    rows : Rows
+        Columns users, y, and perhaps X and epsilon; read again for every sum.
+    budgets : float or mapping
+        Checked already, unless they come in blocks.
+    left : ndarray, shape (m,), or None
+        Instead of these, budgets of the users in order.
+    """
+
+    def __init__(self, rules: Rules, rows: Rows, budgets: Any, left: Any, *, fitting: bool):
+        reads = [name for name in ("X", "y", "users") if name != "X" or rules._reads_rows]
+        self.rules, self.rows = rules, rows.twice(f"{type(rules).__name__}.fit").select(*reads)
+        owned = "epsilon" in rows.names
+        self.users, column = users_of(rows.select(*["users", "epsilon"][: 1 + owned]))
+        if left is None:
+            left = check.some_epsilon(column) if owned else check_user_epsilon(budgets, self.users)
+        refuse_few(int(self.users.sizes.sum()))
+        self.origin = rules.origin() if fitting else 0.0
+        width = rows.width("X") if rules._reads_rows else 1
+        public = rules.public(width, np.asarray(left), self.users)._replace(even=rules.even(rows))
+        self.promised, self.part = public.epsilon, public.part
+        few = self.chosen = rules.chosen(self)
+        if few is not None:  # planned as if there were no others
+            self.X, codes = few.X, np.flatnonzero(self.part.who)[few.codes]
+            public = public._replace(X=few.X, users=self.users._replace(codes=codes))
+        self.plan = rules.planned(public)
+        self.crowd = public._replace(plan=self.plan)
+        if fitting and rules._reads_rows:
+            note_width(rules, public.d)
+        self.given = getattr(rules, "classes", None)  # which two must be known, in blocks
+
+    @property
+    def y(self) -> Floats:
+        """Labels of the rows that were chosen, or sums of those of each user who takes part."""
+        return self.sums(attrgetter("y")) if self.chosen is None else self.chosen.y
+
+    def limited(self, seed: int, most: int) -> Records:
+        """Return at most so many rows of each user, those that `Users.places` puts first."""
+        keep = partial(_first, seed, most)
+        parts = self.each(keep, numbered=True)
+        return Records(*gathered(parts, lambda *columns: keep(Records(*columns))))
+
+    def each(self, function: Callable[[Records], Any], *, numbered: bool = False) -> Iterator[Any]:
+        """Yield what a function of `Records` returns for the blocks in which some take part.
+
+        Numbers of rows are among those who take part: where some do not, a pass counts the others.
+        """
+        before, labels = {}, self.part.users.labels
+        if numbered and not self.part.who.all():
+            count = 0
+            for start, n in self.rows.select("users").each(
+                partial(_counted, labels), numbered=True
+            ):
+                before[start], count = count, count + n
+        read = partial(_read, (self.rules, self.origin, labels), before, function)
+        return (one for one in self.rows.each(read, numbered=numbered) if one is not None)
+
+    def sums(self, function: Callable[[Records], Floats]) -> Floats:
+        """Sums over the rows of each user, shape (m, ...), of an array of one entry a row."""
+        total, sizes = np.zeros(0), 0 * self.part.users.sizes
+        for who, sums, counts in self.each(partial(_sums, function)):
+            if not total.size:
+                total = np.zeros((len(sizes), *sums.shape[1:]))
+            total[who] += sums
+            sizes[who] += counts
+        if not np.array_equal(sizes, self.part.users.sizes):
+            raise ValueError("blocks must hold the same rows of the same users at every pass")
+        return total
+
+
+def _first(seed: int, most: int, some: Records) -> Records:
+    """The first of every user among these, by number: the order in memory."""
+    low = int(some.numbers.min())
+    keys = row_keys(seed, low, int(some.numbers.max()) - low + 1)[some.numbers - low]
+    at = np.flatnonzero(places(some.codes, keys) < most)
+    at = at[np.argsort(some.numbers[at])]
+    return Records(some.X[at], some.y[at], some.codes[at], some.numbers[at])
+
+
+def gathered(parts: Iterable[Any], join: Callable[..., Any]) -> Any:
+    """Join columns of blocks, so often that little more is held than what is left of them."""
+    held: list[Any] = []
+    for part in parts:
+        held.append(part)
+        if sum(len(one[0]) for one in held) > MANY + 2 * len(held[0][0]):
+            held = [join(*map(np.concatenate, zip(*held, strict=True)))]
+    if not held:
+        raise ValueError("blocks must hold at least one person; got none")
+    return join(*map(np.concatenate, zip(*held, strict=True)))
+
+
+def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any, ...]:
+    """Who is in a block, what a function sums to for each, and how many rows they have."""
+    who, starts, counts = np.unique(records.codes, return_index=True, return_counts=True)
+    return who, np.add.reduceat(function(records), starts), counts
+
+
+def _counted(labels: Any, users: Any, start: int, **block: Any) -> tuple[int, int]:
+    """First row of a block, and how many of its rows take part."""
+    return start, int(np.isin(users, labels).sum())
+
+
+def _read(seen: Any, before: Any, function: Any, users: Any, start: int = 0, **block: Any) -> Any:
+    """What a function returns for the rows of a block, all rows of a user together."""
+    rules, origin, labels = seen
+    codes = np.minimum(np.searchsorted(labels, users), len(labels) - 1)
+    part = np.flatnonzero(labels[codes] == users)
+    rows, y = rules.design(block.get("X", block["y"]), block["y"])
+    if not len(part):
+        return None
+    X, y = rules.to_domain(rows[part], y[part])
+    order = np.argsort(codes[part], kind="stable")
+    numbers = before.get(start, start) + order
+    return function(Records(X[order], y[order] - origin, codes[part][order], numbers))
+
+
+def users_of(rows: Rows) -> tuple[Users, Floats]:
+    """Users of all blocks from one pass, and their budgets if those are a column, else 0."""
+    labels, epsilon, sizes = gathered(rows.each(_owners), _owners)
+    return Users(np.zeros(0, dtype=np.intp), labels, sizes, True, {}), epsilon
+
+
+def _owners(users: Any, epsilon: Any = 0.0, sizes: Any = 1) -> tuple[Any, ...]:
+    """Users of a block, or of some, their budgets, and how many rows each of them has."""
+    n = len(users)
+    owned, given = check_users(users, n), check.nonnegative(epsilon, "epsilon")
+    budgets = one_each(np.full(n, given) if np.ndim(given) == 0 else given, owned, "epsilon")
+    counts = np.bincount(owned.codes, np.broadcast_to(sizes, n), len(owned.labels))
+    return owned.labels, budgets, counts.astype(np.intp)
