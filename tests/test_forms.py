@@ -4,6 +4,7 @@ What is accepted gives the release of plain arrays, draw for draw, and keeps eve
 budget by exact laws. What is refused is refused by the name of its argument.
 """
 
+import inspect
 import pickle
 
 import numpy as np
@@ -328,6 +329,10 @@ def test_functions_read_budgets_and_users_by_the_same_rule():
 @pytest.mark.parametrize("model", SMALL, ids=str)
 def test_rows_are_read_or_refused_by_name(model):
     rows = Rows(PLAIN["X"], PLAIN["y"])
+    if "users" in inspect.signature(model.fit).parameters:
+        with pytest.raises(ValueError, match=r"^rows must have a column 'users'; got X, y$"):
+            clone(model).fit(rows)
+        rows = Rows(PLAIN["X"], PLAIN["y"], users=FRAME["user"].to_numpy())
     try:
         model_of = clone(model).fit(rows)
     except TypeError as error:

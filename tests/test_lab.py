@@ -26,6 +26,7 @@ ALLOWED = {
     "personalized/sampling",
     "pac/membership_rates",
     "user_level/erm_bounds",
+    "user_level/quantiles",
     "pac/printed",
     "papers/personalized",
     "papers/users",
