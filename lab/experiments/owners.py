@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from lab.experiments.scale import _alone, _peak, _processor
+from lab.experiments.scale import alone, measured
 from pdpbook import Floats, check
 from pdpbook.blocks import Rows
 from pdpbook.user_level import WeightedERM, WeightedMean, private_quantile
@@ -99,10 +99,10 @@ def sweep_owners(
     with tempfile.TemporaryDirectory(prefix="owners-") as there:
         for case in tqdm(sorted(cases, key=lambda case: case.n), disable=not progress):
             if held != case[2:]:
-                _alone(write_records, there, case.n, case.m, seed)
+                alone(write_records, there, case.n, case.m, seed)
                 held = case[2:]
             _forget(there)
-            values, row = _alone(measure, there, case, seed)
+            values, row = alone(measure, there, case, seed)
             exact = first.setdefault((case.task, *held), values)
             row["difference"] = float(np.max(np.abs(values - exact)) / np.max(np.abs(exact)))
             rows.append({**case._asdict(), **row})
@@ -151,19 +151,22 @@ def measure(folder: str | Path, case: Case, seed: int) -> tuple[Floats, dict[str
         What was released, or records read; and a row of `sweep_owners`.
     """
     size = sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6
-    row = {"megabytes": size, "start": _peak(), "passes": 0, "killed": 0}
-    begin, used = time.perf_counter(), _processor()
-    if case.source == "memory":
-        table = pd.read_parquet(folder)
-        values = released(case.task, table[FEATURES].to_numpy(), table.y, table.user, seed)
-    elif case.source == "file":
+    counts = {"passes": 0, "killed": 0}
+
+    def run() -> Floats:
+        if case.source == "cluster":
+            values, counts["passes"], counts["killed"] = on_cluster(folder, case.task, seed)
+            return values
+        if case.source == "memory":
+            table = pd.read_parquet(folder)
+            return released(case.task, table[FEATURES].to_numpy(), table.y, table.user, seed)
         rows = Rows.from_parquet(str(folder), **COLUMNS)
         values = released(case.task, rows, None, None, seed)
-        row["passes"] = rows.passes
-    else:
-        values, row["passes"], row["killed"] = on_cluster(folder, case.task, seed)
-    row |= {"seconds": time.perf_counter() - begin, "processor": _processor() - used}
-    return values, row | {"answer": float(np.linalg.norm(values)), "peak": _peak()}
+        counts["passes"] = rows.passes
+        return values
+
+    values, row = measured(run)
+    return values, row | counts | {"megabytes": size, "answer": float(np.linalg.norm(values))}
 
 
 def released(task: str, X: Any, y: Any, users: Any, seed: int) -> Floats:

@@ -109,10 +109,10 @@ def sweep_scale(
         held = (0, 0)
         for case in tqdm(ordered, disable=not progress):
             if held != (case.n, case.d):
-                _alone(write_people, there, case.n, case.d, seed)
+                alone(write_people, there, case.n, case.d, seed)
                 held = (case.n, case.d)
             _forget(there)
-            values, row = _alone(measure, there, case, seed)
+            values, row = alone(measure, there, case, seed)
             exact = first.setdefault((case.task, case.n, case.d), values)
             row["difference"] = float(np.max(np.abs(values - exact)) / np.max(np.abs(exact)))
             rows.append({**case._asdict(), **row})
@@ -191,19 +191,27 @@ def measure(folder: str | Path, case: Case, seed: int) -> tuple[Floats, dict[str
     """
     folder = Path(folder)
     size = sum((folder / f"{name}.npy").stat().st_size for name in COLUMNS) / 1e6
-    row = {"megabytes": size, "start": _peak()}
-    begin, used = time.perf_counter(), _processor()
+    values, row = measured(partial(_run, folder, case, seed))
+    answer = float(np.linalg.norm(values) if case.task == "release" else values[0])
+    return values, row | {"megabytes": size, "answer": answer}
+
+
+def measured(run: Callable[[], Floats]) -> tuple[Floats, dict[str, float]]:
+    """What a function returns, and its seconds and memory in this process and those it started."""
+    start, begin, used = _peak(), time.perf_counter(), _processor()
+    values = run()
+    row = {"seconds": time.perf_counter() - begin, "processor": _processor() - used}
+    return values, row | {"start": start, "peak": _peak()}
+
+
+def _run(folder: Path, case: Case, seed: int) -> Floats:
     if case.source == "cluster":
-        values = _on_cluster(folder, seed)
-    elif case.task == "release":
-        values = _release(folder, case.source, seed)
-    elif case.task == "losses":
-        values = _losses(folder, case.source)
-    else:
-        values = np.array([sum(len(block[0]) for block in pieces(folder)())], dtype=float)
-    row |= {"seconds": time.perf_counter() - begin, "processor": _processor() - used}
-    row["answer"] = float(np.linalg.norm(values) if case.task == "release" else values[0])
-    return values, row | {"peak": _peak()}
+        return _on_cluster(folder, seed)
+    if case.task == "release":
+        return _release(folder, case.source, seed)
+    if case.task == "losses":
+        return _losses(folder, case.source)
+    return np.array([sum(len(block[0]) for block in pieces(folder)())], dtype=float)
 
 
 def _release(folder: Path, source: str, seed: int) -> Floats:
@@ -289,7 +297,7 @@ def _processor() -> float:
     return float(sum(usage.ru_utime + usage.ru_stime for usage in _usage()))
 
 
-def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
+def alone(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call in a new process, whose memory is its own and given back at the end."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:

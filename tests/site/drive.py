@@ -191,3 +191,24 @@ def shoot(tab, page: str) -> None:
         settle(tab)
         tab.wait_for_timeout(300)  # a sidebar slides in
         tab.screenshot(path=Path(SHOTS, f"{stem}-{name}.png"), full_page=True)
+
+
+def pull(tab, grip, left, up, touch):
+    """Drag a grip with a finger or the mouse, so many pixels; where it was taken."""
+    grip.scroll_into_view_if_needed()
+    box = grip.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    if touch:
+        send = tab.context.new_cdp_session(tab).send
+        event = "Input.dispatchTouchEvent"
+        send(event, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        for part in (k / 15 for k in range(16)):
+            there = {"x": x - part * left, "y": y - part * up}
+            send(event, {"type": "touchMove", "touchPoints": [there]})
+        send(event, {"type": "touchEnd", "touchPoints": []})
+    else:
+        tab.mouse.move(x, y)
+        tab.mouse.down()
+        tab.mouse.move(x - left, y - up, steps=12)
+        tab.mouse.up()
+    return x, y

@@ -10,6 +10,7 @@ import re
 import nbformat
 import numpy as np
 import pytest
+from drive import pull
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import expit, logit
@@ -902,18 +903,12 @@ def test_a_budget_dragged_by_mouse(visit):
     slider = tab.get_by_role("slider", name="Chi's budget")
     assert slider.get_attribute("aria-valuetext") == "0.1"
     grip = tab.locator(".explore-grip circle")
-    grip.scroll_into_view_if_needed()
-    box = grip.bounding_box()
-    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    tab.mouse.move(*middle)
-    tab.mouse.down()
-    tab.mouse.move(middle[0], middle[1] - 60, steps=5)
-    tab.mouse.up()
+    middle = pull(tab, grip, 0, 60, touch=False)
     own = float(slider.get_attribute("aria-valuetext"))
     assert 0.4 < own < 0.9
     text = said(tab)
     assert number(NOISE, text) == float(f"{72 / crowd_of(data_of('budget'), own).sum():.3g}")
-    tab.mouse.move(middle[0], middle[1])  # let go: the bar stays
+    tab.mouse.move(*middle)  # let go: the bar stays
     assert said(tab) == text
 
 
@@ -1039,27 +1034,6 @@ def test_a_plan_says_when_to_publish_the_mean(visit):
     tab.keyboard.press("End")
     assert "With 30 columns the best of the four explains less than 0.05" in said(tab)
     assert said(tab).startswith("980 people")  # the answer was for five columns
-
-
-def pull(tab, grip, left, up, touch):
-    """Drag a grip with a finger or the mouse, so many pixels; where it was taken."""
-    grip.scroll_into_view_if_needed()
-    box = grip.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    if touch:
-        send = tab.context.new_cdp_session(tab).send
-        event = "Input.dispatchTouchEvent"
-        send(event, {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-        for part in np.linspace(0, 1, 16):
-            there = {"x": x - part * left, "y": y - part * up}
-            send(event, {"type": "touchMove", "touchPoints": [there]})
-        send(event, {"type": "touchEnd", "touchPoints": []})
-    else:
-        tab.mouse.move(x, y)
-        tab.mouse.down()
-        tab.mouse.move(x - left, y - up, steps=12)
-        tab.mouse.up()
-    return x, y
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "finger"])

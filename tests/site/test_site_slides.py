@@ -5,7 +5,7 @@ import re
 import pytest
 import slides
 import yaml
-from drive import FORMULAS_THINNED, audit
+from drive import FORMULAS_THINNED, audit, pull
 from support import ROOT
 
 PLANS = yaml.safe_load((ROOT / "book" / "slides.yml").read_text(encoding="utf-8"))
@@ -154,12 +154,7 @@ def test_a_grip_follows_the_mouse_on_a_large_slide(tab, address):
     tab.evaluate(TURN, int(place))
     assert told(tab)
     grip = tab.locator(".slide.now .explore-grip circle").first
-    box = grip.bounding_box()
-    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    tab.mouse.move(*middle)
-    tab.mouse.down()
-    tab.mouse.move(middle[0], middle[1] - 120, steps=4)
-    tab.mouse.up()
+    middle = pull(tab, grip, 0, 120, touch=False)
     moved = grip.bounding_box()
     assert abs(moved["y"] + moved["height"] / 2 - (middle[1] - 120)) < 25  # budgets come in steps
     assert now(tab) == int(place)
