@@ -29,6 +29,9 @@ def tight_factor(kappa: ArrayLike) -> Any:
 
     The published factor is :math:`1+\min(\kappa,\sqrt\kappa)`.
 
+    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/constants*. With
+    :math:`\tau=\cos^2\phi` the maximum is where :math:`\sqrt\kappa\cos3\phi=2\sin\phi`.
+
     Parameters
     ----------
     kappa : float or array_like
@@ -38,11 +41,6 @@ def tight_factor(kappa: ArrayLike) -> Any:
     -------
     float or ndarray, shape of `kappa`
         Never below the maximum, and above it by less than one part in :math:`10^{14}`.
-
-    Notes
-    -----
-    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/constants*. With
-    :math:`\tau=\cos^2\phi` the maximum is where :math:`\sqrt\kappa\cos3\phi=2\sin\phi`.
 
     Examples
     --------
@@ -66,6 +64,9 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     factor larger. From :math:`a=2` on the cube no longer helps, and the factor is
     :math:`\max_{\phi\le\pi/4}\cos\phi\,(1+\frac{\sqrt\kappa}2\sin\phi)`.
 
+    Statements ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter
+    *personalized/constants*.
+
     Parameters
     ----------
     kappa : float or array_like
@@ -77,11 +78,6 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     -------
     float or ndarray, shape of `kappa`
         Never below the maximum, and above it by less than one part in :math:`10^{14}`.
-
-    Notes
-    -----
-    Statements ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter
-    *personalized/constants*.
 
     Examples
     --------

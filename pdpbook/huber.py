@@ -43,6 +43,9 @@ def huber_ridge(
 
     Not private. Newton's method: where it runs, J is a quadratic, so it ends after a few steps.
 
+    Statements ``thm-huber-sensitivity`` and ``prop-solver-tolerance`` (ours), chapter
+    *personalized/constants*.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -70,11 +73,6 @@ def huber_ridge(
     ------
     RuntimeError
         If the gradient norm is not reached: then nothing may be released.
-
-    Notes
-    -----
-    Statements ``thm-huber-sensitivity`` and ``prop-solver-tolerance`` (ours), chapter
-    *personalized/constants*.
 
     Examples
     --------

@@ -34,6 +34,9 @@ def weighted_ridge(
               + \lambda\|\theta\|^2
               = \Bigl(\sum_i w_i x_i x_i^\top + \lambda I\Bigr)^{-1} \sum_i w_i x_i y_i .
 
+    Chapter *foundations/ridge*. Cholesky of the Gram matrix; QR of the stacked design where that
+    matrix is nearly singular and for ``lam=0``.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -56,11 +59,6 @@ def weighted_ridge(
     ValueError
         If ``lam=0`` and the rows of positive weight do not span all d directions, so that the
         minimizer is not unique.
-
-    Notes
-    -----
-    Chapter *foundations/ridge*. Cholesky of the Gram matrix; QR of the stacked design where that
-    matrix is nearly singular and for ``lam=0``.
 
     Examples
     --------
@@ -102,6 +100,10 @@ def leave_one_out(
 
     The others keep their weights: removing person i means :math:`w_i = 0`, not a new average.
 
+    Statement ``lem-leave-one-out`` (ours), chapter *foundations/ridge*. Cost O(n d^2). The few
+    people (at most about d) whose `leverage_in` is within 1e-4 of 1 are refitted, because
+    :math:`1 - h_i` has lost its digits there.
+
     Parameters
     ----------
     X, y, lam, weights
@@ -113,12 +115,6 @@ def leave_one_out(
         `theta`, `leverage` (:math:`\ell_i`), `leverage_in` (:math:`h_i`), `residual`
         (:math:`r_i`), `residual_in` and `move`. Where the fit without a person is not unique
         (only possible with ``lam=0``) their `leverage`, `residual` and `move` are infinite.
-
-    Notes
-    -----
-    Statement ``lem-leave-one-out`` (ours), chapter *foundations/ridge*. Cost O(n d^2). The few
-    people (at most about d) whose `leverage_in` is within 1e-4 of 1 are refitted, because
-    :math:`1 - h_i` has lost its digits there.
 
     Examples
     --------
@@ -180,6 +176,8 @@ def loss_moments(
         \operatorname{Var} L &= \frac{2(d+1)\,[(d+3)\|S\|_F^2 + (\operatorname{tr} S)^2]}{\eta^4}
             + \frac{4(d+1)\|g\|^2}{\eta^2} .
 
+    Statement ``thm-loss-moments`` (ours), chapter *personalized/accuracy_bounds*.
+
     Parameters
     ----------
     X_test : array_like, shape (N, d)
@@ -197,10 +195,6 @@ def loss_moments(
     -------
     LossMoments
         `mean` and `variance` over the noise.
-
-    Notes
-    -----
-    Statement ``thm-loss-moments`` (ours), chapter *personalized/accuracy_bounds*.
 
     Examples
     --------

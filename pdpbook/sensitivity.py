@@ -33,6 +33,10 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     .. math:: B_\star = \frac1{2\sqrt\lambda}\ (\lambda\le R^2), \qquad
               B_\star = \frac{R}{\lambda+R^2}\ (\lambda>R^2).
 
+    Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
+    chapter *personalized/sensitivity*; ``lem-exact-norm`` and ``prop-row-norm`` (ours), on the
+    page below it, *personalized/constants*.
+
     Parameters
     ----------
     lam : float
@@ -49,12 +53,6 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     -------
     float
         The bound, in label units per feature unit.
-
-    Notes
-    -----
-    Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
-    chapter *personalized/sensitivity*; ``lem-exact-norm`` and ``prop-row-norm`` (ours), on the
-    page below it, *personalized/constants*.
 
     Examples
     --------
@@ -88,6 +86,10 @@ def ridge_constant(
     with :math:`K` the `tight_factor` of :math:`R^2/\lambda`, or its `joint_factor` for the ratio
     :math:`d/R^2`. Neighbors are replace-one: same weights, one record changed.
 
+    Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
+    *personalized/sensitivity*; ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` and
+    ``prop-row-norm`` (ours), on the page below it, *personalized/constants*.
+
     Parameters
     ----------
     lam : float
@@ -109,12 +111,6 @@ def ridge_constant(
     -------
     float
         The constant :math:`C`. It assumes that the weights sum to at most 1.
-
-    Notes
-    -----
-    Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
-    *personalized/sensitivity*; ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` and
-    ``prop-row-norm`` (ours), on the page below it, *personalized/constants*.
 
     Examples
     --------
@@ -143,6 +139,9 @@ def huber_constant(
     for the minimizer of :math:`\sum_j w_j h_c(y_j-x_j^\top\theta)+\lambda\|\theta\|^2`, with
     :math:`R=\min(\sqrt d,` `row_norm` :math:`)`. The labels may be anything.
 
+    Statement ``thm-huber-sensitivity`` (after Chaudhuri et al. 2011), chapter
+    *personalized/constants*.
+
     Parameters
     ----------
     lam, d
@@ -157,11 +156,6 @@ def huber_constant(
     -------
     float
         The constant :math:`C_H`.
-
-    Notes
-    -----
-    Statement ``thm-huber-sensitivity`` (after Chaudhuri et al. 2011), chapter
-    *personalized/constants*.
 
     Examples
     --------
@@ -178,6 +172,8 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     .. math:: \Delta_i = \frac{2w_iR}{\lambda+w_iR^2}\ (w_iR^2\le\lambda), \qquad
               \Delta_i = \sqrt{w_i/\lambda}\ (w_iR^2>\lambda).
 
+    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/constants*.
+
     Parameters
     ----------
     weights : float or array_like
@@ -193,10 +189,6 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     -------
     float or ndarray, shape of `weights`
         Largest move of the minimizer over all data sets and both labels.
-
-    Notes
-    -----
-    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/constants*.
 
     Examples
     --------
@@ -227,6 +219,9 @@ def capped_sensitivity(
     It is not proportional to the weight: weights that spend every budget are those of
     `pdpbook.personalized.sensitivity_weights`.
 
+    Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
+    *personalized/constants*.
+
     Parameters
     ----------
     weights : float or array_like
@@ -242,11 +237,6 @@ def capped_sensitivity(
     -------
     float or ndarray, shape of `weights`
         At most ``weights * ridge_constant(lam, d)``.
-
-    Notes
-    -----
-    Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
-    *personalized/constants*.
 
     Examples
     --------
@@ -269,6 +259,9 @@ def capped_sensitivity(
 def solver_excess(gradient_norm: float, lam: float) -> float:
     r"""What an inexact minimizer adds to every sensitivity, whatever the weight: :math:`g/\lambda`.
 
+    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/constants*. A single
+    minimizer is off by at most half of it; two neighbors make the whole.
+
     Parameters
     ----------
     gradient_norm : float
@@ -281,11 +274,6 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
     -------
     float
         Add it to `w_i * constant`. A solver that does not reach `gradient_norm` must raise.
-
-    Notes
-    -----
-    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/constants*. A single
-    minimizer is off by at most half of it; two neighbors make the whole.
 
     Examples
     --------

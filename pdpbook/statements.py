@@ -34,6 +34,9 @@ def check(
 ) -> None:
     """Assert one relation between a measured value and a bound, and print it.
 
+    Values are printed with at most three significant digits, and as ``<`` a thousandth of an
+    upper bound when they are below it, so that the line is the same on another machine.
+
     Parameters
     ----------
     label : str
@@ -55,11 +58,6 @@ def check(
         If not exactly one of the bounds is given.
     ValueError
         If the bound is infinite, or the line would be wider than 77 characters.
-
-    Notes
-    -----
-    Values are printed with at most three significant digits, and as ``<`` a thousandth of an
-    upper bound when they are below it, so that the line is the same on another machine.
     """
     given = {"<=": at_most, ">=": at_least, "=": equals}
     chosen = [(sign, bound) for sign, bound in given.items() if bound is not None]

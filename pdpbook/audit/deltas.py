@@ -56,6 +56,9 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
     is good for small means; the empirical Bernstein bound of Maurer and Pontil,
     :math:`\hat m - \sqrt{2\hat v\ln(4/\alpha)/n} - 7\ln(4/\alpha)/(3(n-1))`, for small variances.
 
+    Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter *foundations/bugs*. Each of
+    the two bounds gets half of the false alarms.
+
     Parameters
     ----------
     gains : array_like, shape (..., n)
@@ -72,11 +75,6 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
     ------
     ValueError
         If a draw is outside [0, 1], or there are fewer than two.
-
-    Notes
-    -----
-    Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter *foundations/bugs*. Each of
-    the two bounds gets half of the false alarms.
 
     Examples
     --------

@@ -144,6 +144,8 @@ def search_neighbors(
     its flipped label or the null record), differing in the heaviest, the lightest or any person.
     The worst few are then improved one coordinate at a time.
 
+    Statements ``lem-loss-ratio`` and ``thm-pdp-op``, chapter *personalized/pdp_op*.
+
     Parameters
     ----------
     mechanism : object with ``output_law(X, y, *, epsilon)``
@@ -170,10 +172,6 @@ def search_neighbors(
     NeighborSearch
         ``.worst``, a MechanismAudit whose `witness` holds the data, and ``.table``, a DataFrame
         with columns kind, person, promised, realized, ratio and a row for every pair tried.
-
-    Notes
-    -----
-    Statements ``lem-loss-ratio`` and ``thm-pdp-op``, chapter *personalized/pdp_op*.
     """
     check.rng(rng)
     n, d, trials = check.count(n, "n"), check.count(d, "d"), check.count(trials, "trials")

@@ -56,6 +56,8 @@ def audit_mechanism(
     at several places: in closed form for equal noise, by quadrature in one dimension, and by
     draws with a certified lower bound else.
 
+    Chapter *foundations/audits*. Passing is no proof: an audit sees one pair.
+
     Parameters
     ----------
     mechanism : estimator
@@ -90,10 +92,6 @@ def audit_mechanism(
     ValueError
         If the data are no neighbors under the promise's relation (under "zero-out" none are), the
         promise depends on the data, or the draws are too few to refute anything.
-
-    Notes
-    -----
-    Chapter *foundations/audits*. Passing is no proof: an audit sees one pair.
 
     Examples
     --------
@@ -237,6 +235,8 @@ def audit_members(
 ) -> MechanismAudit:
     """Try to refute a promise of PAC privacy, by the membership game against one person.
 
+    Statement ``prop-success-rate``, chapter *pac/membership*.
+
     Parameters
     ----------
     mechanism : PACRegression
@@ -265,10 +265,6 @@ def audit_members(
         If the mechanism makes no promise of PAC privacy.
     ValueError
         If even an attacker who is always right would not refute the ceiling by so many draws.
-
-    Notes
-    -----
-    Statement ``prop-success-rate``, chapter *pac/membership*.
     """
     check.rng(rng)
     alarm = check.delta(false_alarm, "false_alarm")

@@ -178,6 +178,8 @@ def membership_attack(
     The informed attacker knows who else is in, and decides by the true densities; with Gaussian
     noise the rate is :math:`\mathbb{E}\,\Phi(\|\Delta\|_{\Sigma^{-1}}/2)` for q = 1/2.
 
+    Statements ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
+
     Parameters
     ----------
     release : callable ``(members, rng) -> array_like, shape (d,)``
@@ -208,10 +210,6 @@ def membership_attack(
     ------
     TypeError, ValueError
         If an argument is out of range, or a release is not a finite vector of one length.
-
-    Notes
-    -----
-    Statements ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
 
     Examples
     --------

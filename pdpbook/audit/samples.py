@@ -74,6 +74,8 @@ def audit_samples(
     Fisher's discriminant, of the distance from the first mean, and of the log-likelihood ratio of
     two normal laws.
 
+    An audit can refute a promise, never prove it; chapter *foundations/audits*.
+
     Parameters
     ----------
     first, second : array_like, shape (draws, m) or (draws,)
@@ -98,10 +100,6 @@ def audit_samples(
     ValueError
         If the shapes differ, `person` is nobody the promise speaks of, or the releases are too
         few to refute the promise whatever they are.
-
-    Notes
-    -----
-    An audit can refute a promise, never prove it; chapter *foundations/audits*.
 
     Examples
     --------

@@ -16,6 +16,11 @@ from pdpbook.blocks.tables import Tables, of_dask
 class Rows:
     r"""Columns of the same people, in blocks.
 
+    Statement ``prop-one-pass``, chapter *synthesis/at_scale*, says which sums PDP-OP needs.
+    Results are added in the order of the blocks, whoever computed them and however often a worker
+    was lost. They agree to rounding, not to the last bit: other blocks, or BLAS on an array that
+    lies elsewhere in memory, round differently.
+
     Parameters
     ----------
     X : array, memory map, or Dask array, shape (n, d)
@@ -36,13 +41,6 @@ class Rows:
     ------
     TypeError, ValueError
         If a column is neither array nor Dask array, or the columns have different lengths.
-
-    Notes
-    -----
-    Statement ``prop-one-pass``, chapter *synthesis/at_scale*, says which sums PDP-OP needs.
-    Results are added in the order of the blocks, whoever computed them and however often a worker
-    was lost. They agree to rounding, not to the last bit: other blocks, or BLAS on an array that
-    lies elsewhere in memory, round differently.
 
     Examples
     --------

@@ -19,6 +19,10 @@ NAMES = (*PACKAGED, "diabetes")
 def load(name: str) -> pd.DataFrame:
     """Real table by name.
 
+    The first four are part of the package; ``README.md`` beside them in ``pdpbook/datasets/data``
+    says who made each, under which license it is passed on, and what was changed. ``diabetes``
+    comes with scikit-learn.
+
     Parameters
     ----------
     name : str
@@ -35,12 +39,6 @@ def load(name: str) -> pd.DataFrame:
     ------
     ValueError
         If `name` is unknown.
-
-    Notes
-    -----
-    The first four are part of the package; ``README.md`` beside them in ``pdpbook/datasets/data``
-    says who made each, under which license it is passed on, and what was changed. ``diabetes``
-    comes with scikit-learn.
 
     Examples
     --------

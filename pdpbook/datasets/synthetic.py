@@ -15,6 +15,8 @@ def make_ridge_data(n: int, d: int, *, rng: np.random.Generator) -> tuple[Floats
     :math:`\theta` is uniform on the sphere of radius :math:`1/\sqrt d`, so that
     :math:`|y_i| \le 1`.
 
+    Synthetic data of Acharya et al. (2024): their unit vector is sqrt(d) times our theta.
+
     Parameters
     ----------
     n, d : int
@@ -28,10 +30,6 @@ def make_ridge_data(n: int, d: int, *, rng: np.random.Generator) -> tuple[Floats
     y : ndarray, shape (n,)
     theta : ndarray, shape (d,)
         The true coefficients, of norm 1/sqrt(d).
-
-    Notes
-    -----
-    Synthetic data of Acharya et al. (2024): their unit vector is sqrt(d) times our theta.
     """
     n, d, rng = check.count(n, "n"), check.count(d, "d"), check.rng(rng)
     X = rng.uniform(size=(n, d))
@@ -52,6 +50,9 @@ def sample_budgets(
     The first floor(f_c n) people draw uniformly between the first two levels, the next
     floor(f_m n) between the last two, and all others have the last level exactly.
 
+    Protocol of Acharya et al. (2024). A product within 1e-9 of the next whole number counts as
+    that number: 0.29 of 100 is 29 people, although the floats say 28.999999999999996.
+
     Parameters
     ----------
     n : int
@@ -67,11 +68,6 @@ def sample_budgets(
     -------
     ndarray, shape (n,)
         Budgets in nats. Shuffle the people, not the budgets, if their order means anything.
-
-    Notes
-    -----
-    Protocol of Acharya et al. (2024). A product within 1e-9 of the next whole number counts as
-    that number: 0.29 of 100 is 29 people, although the floats say 28.999999999999996.
     """
     n, rng = check.count(n, "n"), check.rng(rng)
     shares, edges = check.nonnegative(fractions, "fractions"), check.positive(levels, "levels")
@@ -94,6 +90,8 @@ def sample_zipf_users(
     Sizes are drawn one after the other until they sum to n; the last is truncated. A lower
     exponent is more uneven.
 
+    Synthetic users of Epasto et al. (2020), read as i.i.d. sizes.
+
     Parameters
     ----------
     n : int
@@ -110,10 +108,6 @@ def sample_zipf_users(
     -------
     ndarray of int, shape (n,)
         Users 0, 1, ..., in contiguous blocks.
-
-    Notes
-    -----
-    Synthetic users of Epasto et al. (2020), read as i.i.d. sizes.
     """
     n, rng = check.count(n, "n"), check.rng(rng)
     alpha = check.number(alpha, "alpha")

@@ -29,6 +29,8 @@ class EncodedTable(NamedTuple):
 class PublicSchema:
     """What is public about a table: its columns, their bounds in their units, their categories.
 
+    Chapter *synthesis/your_data*.
+
     Parameters
     ----------
     columns : mapping of str to (low, high) or list of str
@@ -44,10 +46,6 @@ class PublicSchema:
     ValueError
         If bounds are not finite with low < high, categories repeat or are fewer than two, the
         label is unknown or not a number, or nothing is left to predict from.
-
-    Notes
-    -----
-    Chapter *synthesis/your_data*.
 
     Examples
     --------

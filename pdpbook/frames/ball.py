@@ -26,6 +26,8 @@ class OnePromise(PrivateRegressor):
     All who take part have the one public budget and weigh 1: what follows their budgets or their
     number would tell who is there.
 
+    The number of people is not public.
+
     Parameters
     ----------
     epsilon : float or array_like, default 1.0
@@ -43,10 +45,6 @@ class OnePromise(PrivateRegressor):
     ----------
     guarantee_ : ApproximateDP
         What everybody was promised, under add-remove neighbors.
-
-    Notes
-    -----
-    The number of people is not public.
     """
 
     delta: float = setting(default=1e-6, rule=check.delta)
@@ -82,6 +80,8 @@ class OnePromise(PrivateRegressor):
 class BallRegressor(OnePromise):
     r"""Regression on :math:`\|x\|\le1`, :math:`|y|\le1` from sums over people.
 
+    One person adds at most 1 to any direction of :math:`X^\top X` and of :math:`X^\top y`.
+
     Parameters
     ----------
     fit_intercept : bool, default False
@@ -94,10 +94,6 @@ class BallRegressor(OnePromise):
         Public bound on the norm of a row between -1 and 1, the constant included. None is the
         square root of d, which always holds; ``bounds=(-1, 1), row_norm=1`` is the unit ball
         itself. Longer rows raise, or are scaled down with `clip`.
-
-    Notes
-    -----
-    One person adds at most 1 to any direction of :math:`X^\top X` and of :math:`X^\top y`.
     """
 
     row_norm: float | None = setting(default=None, rule=optional(check.scale))

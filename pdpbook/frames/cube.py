@@ -23,6 +23,8 @@ class CubeRegressor(PrivateRegressor):
     :math:`w_i=s_i/\sum_j s_j`, one person moves the release by at most :math:`w_iC`, and noise of
     rate :math:`\sum_j s_j/C` hides that move to strength :math:`s_i`.
 
+    The number of people and the budgets are public.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -38,10 +40,6 @@ class CubeRegressor(PrivateRegressor):
     ----------
     guarantee_ : PureDP, ApproximateDP or GaussianDP
         What each person was promised, under replace-one neighbors.
-
-    Notes
-    -----
-    The number of people and the budgets are public.
     """
 
     lam: float = setting(default=1.0, kw_only=False)

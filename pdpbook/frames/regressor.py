@@ -37,6 +37,8 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     - `check`, which settings do not go together; `refuse_budgets`, which budgets cannot be kept;
     - `release`, what is kept of a draw, and `loudness`, how loud its noise was, which is public.
 
+    Nothing without noise stays on the fitted object.
+
     Parameters
     ----------
     epsilon : float or array_like, default 1.0
@@ -50,10 +52,6 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     noise_ : Noise
         What is public about the noise, such as ``noise_.rate`` and ``noise_.scale``, in units of
         the theorem; `report` reads it.
-
-    Notes
-    -----
-    Nothing without noise stays on the fitted object.
     """
 
     epsilon: ArrayLike = setting(default=1.0)
@@ -137,6 +135,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     - `refuse_crowd`, for which numbers of people and features the settings do not do;
     - `statistics`, which sums over people the law asks for, or `needs_rows`, if that is not enough.
 
+    Rounding of floats is not covered by the promise.
+
     Parameters
     ----------
     y_bounds : pair of float, default (-1.0, 1.0)
@@ -153,10 +153,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
     n_features_in_ : int
         Number of columns of X.
-
-    Notes
-    -----
-    Rounding of floats is not covered by the promise.
     """
 
     y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.bounds)

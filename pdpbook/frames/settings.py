@@ -109,7 +109,7 @@ def _with_inherited_text(cls: type) -> str:
         body = "\n".join(text[name] for name in names if name in text)  # none with -OO
         written += f"\n\n{section}\n{'-' * len(section)}\n{body}"
         doc = _section(section).sub("", doc)
-    return re.sub(r"(?=\n\n(Raises|Warns|Notes)\n)", lambda _: written, doc, count=1)
+    return re.sub(r"(?=\n\n(Raises|Warns|Notes|Examples)\n|\Z)", lambda _: written, doc, count=1)
 
 
 def _section(name: str) -> re.Pattern[str]:

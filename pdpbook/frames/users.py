@@ -95,6 +95,8 @@ class UserEstimator(PrivateEstimator):
     - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much;
     - `needs_rows` and `chosen`, if sums over the rows of each user are not enough.
 
+    Sizes and ownership of rows are public. Rounding of floats is not covered by the promise.
+
     Parameters
     ----------
     epsilon : float, mapping or array_like, default 1.0
@@ -114,10 +116,6 @@ class UserEstimator(PrivateEstimator):
     exposure_ : ndarray, shape (m,)
         Largest privacy loss that each user can suffer, in the unit of the promise and at most that:
         all of it for whoever is at the limit, less for the others. Public.
-
-    Notes
-    -----
-    Sizes and ownership of rows are public. Rounding of floats is not covered by the promise.
     """
 
     epsilon: Any = setting(default=1.0)
@@ -267,16 +265,14 @@ class UserEstimator(PrivateEstimator):
 class UserRegressor(RegressorMixin, UserEstimator):  # type: ignore[misc]
     r"""A release that is linear in the labels: a public plan weighs them, and noise is added.
 
+    The plan never sees a label.
+
     Parameters
     ----------
     sigma2 : float, optional
         Guess at the variance of the labels around the mean or the line, in squared units of y, at
         least 0. It steers the weights, never the privacy, and must not be read from private
         labels. None is that of a uniform label, a twelfth of the squared width.
-
-    Notes
-    -----
-    The plan never sees a label.
     """
 
     sigma2: float | None = setting(default=None, rule=optional(partial(check.scale, zero=True)))

@@ -34,6 +34,8 @@ def dpsgd_profile(
 ) -> Floats:
     """Upper bound on the privacy profile of DP-SGD, by privacy-loss distributions.
 
+    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+
     Parameters
     ----------
     epsilon : array_like
@@ -52,10 +54,6 @@ def dpsgd_profile(
         Delta in [0, 1] under add-remove neighbors. The distribution of losses is rounded up onto
         a grid, so the value is never below the exact one; the excess is below 0.1 percent where
         the loss of one step deviates by at least 0.003.
-
-    Notes
-    -----
-    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
 
     Examples
     --------
@@ -78,6 +76,8 @@ def dpsgd_total_variation(noise_multiplier: float, sample_rate: float, steps: in
     Whoever must tell from all iterates whether a person took part, with even odds and the others
     independent of them, is right with probability at most :math:`(1+\mathrm{TV})/2`.
 
+    Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
+
     Parameters
     ----------
     noise_multiplier, sample_rate, steps
@@ -87,10 +87,6 @@ def dpsgd_total_variation(noise_multiplier: float, sample_rate: float, steps: in
     -------
     float
         Between 0 and 1.
-
-    Notes
-    -----
-    Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
 
     Examples
     --------
@@ -110,6 +106,8 @@ def dpsgd_epsilon(
 ) -> float:
     r"""Epsilon at which DP-SGD is (epsilon, delta)-private under add-remove neighbors.
 
+    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+
     Parameters
     ----------
     noise_multiplier, sample_rate, steps
@@ -125,10 +123,6 @@ def dpsgd_epsilon(
     -------
     float
         In nats, at least 0; never below the exact one.
-
-    Notes
-    -----
-    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
 
     Examples
     --------
@@ -150,6 +144,8 @@ def calibrate_noise_multiplier(
 
     .. math:: \min\{\sigma : \varepsilon_\sigma(\delta) \le \varepsilon\}
 
+    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+
     Parameters
     ----------
     epsilon : float
@@ -167,10 +163,6 @@ def calibrate_noise_multiplier(
         Standard deviation of the noise over the clipping norm. `dpsgd_epsilon` at it is at most
         `epsilon`; 0.001 percent less noise is either refused by the same accountant or below 0.2,
         where sampling is not counted.
-
-    Notes
-    -----
-    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
 
     Examples
     --------
@@ -201,6 +193,8 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
 
     .. math:: \min\bigl\{\sigma : \tfrac12(1+\delta_\sigma(0)) \le p\bigr\}
 
+    Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
+
     Parameters
     ----------
     success_rate : float
@@ -215,10 +209,6 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
         Standard deviation of the noise over the clipping norm, at least 0.2 unless less would do
         with everybody in every batch. Where a person is hardly ever sampled, a ceiling can be
         kept by chance alone: see the chapter before relying on that.
-
-    Notes
-    -----
-    Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
 
     Examples
     --------
@@ -312,6 +302,8 @@ def subsampled_gaussian_profile(
 
     the first for the person who leaves, the second for the one who joins.
 
+    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+
     Parameters
     ----------
     epsilon, noise_multiplier, sample_rate
@@ -321,10 +313,6 @@ def subsampled_gaussian_profile(
     -------
     ndarray, shape of `epsilon`
         The smallest delta in [0, 1].
-
-    Notes
-    -----
-    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
 
     Examples
     --------

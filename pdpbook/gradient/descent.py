@@ -44,6 +44,8 @@ class DescentLaw:
     :math:`c_i=G/(2\|x_i\|)`, so both losses are covered. Not private: it holds the data. Made by
     `GradientDescentRidge.output_law`.
 
+    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*.
+
     Parameters
     ----------
     X : ndarray, shape (n, d)
@@ -60,10 +62,6 @@ class DescentLaw:
         :math:`\gamma`, and the number of steps T.
     sigma : float
         Standard deviation of the noise on each coordinate of a gradient.
-
-    Notes
-    -----
-    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*.
     """
 
     X: Floats
@@ -157,6 +155,9 @@ class GradientDescentRidge(CubeRegressor):
 
     The promise covers all iterates together, so stopping earlier would not make it stronger.
 
+    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*. Nothing without
+    noise stays on the fitted object.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -190,11 +191,6 @@ class GradientDescentRidge(CubeRegressor):
     noise_ : Noise
         What is public about the noise; ``noise_.scale`` is the standard deviation on each
         coordinate of a gradient on the domain.
-
-    Notes
-    -----
-    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*. Nothing without
-    noise stays on the fitted object.
 
     Examples
     --------

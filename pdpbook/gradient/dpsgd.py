@@ -42,6 +42,8 @@ class DPSGDLaw:
     before, each is a mixture of one Gaussian a batch: :math:`2^n` of them, so there is a density
     for a handful of people only. Not private: it holds the data.
 
+    Statement ``alg-dpsgd``, chapter *pac/dpsgd*. Made by `DPSGDRegression.output_law`.
+
     Parameters
     ----------
     X : ndarray, shape (n, d)
@@ -58,10 +60,6 @@ class DPSGDLaw:
         Number of steps T.
     noise_multiplier : float
         :math:`\sigma`: the noise on a sum of gradients deviates by :math:`\sigma C`.
-
-    Notes
-    -----
-    Statement ``alg-dpsgd``, chapter *pac/dpsgd*. Made by `DPSGDRegression.output_law`.
     """
 
     X: Floats
@@ -200,6 +198,8 @@ class DPSGDRegression(OnePromise):
     the last iterate. The noise is inside the average and b is the expected size of a batch: the
     realized size depends on who is in the data.
 
+    Statements ``alg-dpsgd``, ``prop-dpsgd`` (Yang 2024, Algorithm 1), chapter *pac/dpsgd*.
+
     Parameters
     ----------
     delta : float, default 1e-5
@@ -241,10 +241,6 @@ class DPSGDRegression(OnePromise):
         noise on each coordinate of a sum of gradients.
     steps_ : int
         T, likewise.
-
-    Notes
-    -----
-    Statements ``alg-dpsgd``, ``prop-dpsgd`` (Yang 2024, Algorithm 1), chapter *pac/dpsgd*.
 
     Examples
     --------

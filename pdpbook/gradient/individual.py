@@ -36,6 +36,9 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
 
     and never more than the worst case, `dpsgd_epsilon`; nothing if all :math:`m_k` are 0.
 
+    Statement ``thm-path-account``, chapter *pac/dpsgd_people*. Shifts are rounded up to a 4096th
+    of the largest possible one.
+
     Parameters
     ----------
     law : DPSGDLaw or DescentLaw
@@ -52,11 +55,6 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
         most e, (e, `delta`) holds against the data with a gradient of 0 in place of theirs. It is
         a report and no promise: it differs from path to path, and tells the record. It reads the
         person's record and the path alone, so whoever sees the path can compute their own.
-
-    Notes
-    -----
-    Statement ``thm-path-account``, chapter *pac/dpsgd_people*. Shifts are rounded up to a 4096th
-    of the largest possible one.
 
     Examples
     --------

@@ -131,6 +131,8 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
 
     .. math:: \Bigl(\frac\varepsilon2,\ \frac{\delta}{1 + e^{\varepsilon/2}}\Bigr)
 
+    Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*.
+
     Parameters
     ----------
     epsilon : array_like
@@ -144,10 +146,6 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
         For a mechanism whose promise is about adding or removing a record, or zeroing it out: a
         replaced record is one that leaves and one that comes (``fact-group``, chapter
         *per_instance/definitions*).
-
-    Notes
-    -----
-    Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*.
 
     Examples
     --------
@@ -164,6 +162,8 @@ def success_rate(promise: Promise) -> Any:
 
     .. math:: \tfrac12(1 + \delta(0))
 
+    Statement ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*.
+
     Parameters
     ----------
     promise : Promise
@@ -173,10 +173,6 @@ def success_rate(promise: Promise) -> Any:
     -------
     float or ndarray
         One number, or one a person.
-
-    Notes
-    -----
-    Statement ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*.
 
     Examples
     --------

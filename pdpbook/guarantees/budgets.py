@@ -43,6 +43,8 @@ class BudgetAccount:
     An account is one object: a copy would not know what the original spends, nor the other way
     round, so it refuses to be copied or pickled, as fits in other processes (`n_jobs` above 1) do.
 
+    Statement ``thm-individual-filter``, chapter *per_instance/filters*.
+
     Parameters
     ----------
     budget : array_like or mapping
@@ -59,10 +61,6 @@ class BudgetAccount:
         promise of one number for all is refused as ever, and so is a release that leaves nobody.
         Public numbers of people still count everybody; users leave with all their rows. People in
         blocks are read twice, and `Rows.from_blocks` with budgets of their own cannot be filtered.
-
-    Notes
-    -----
-    Statement ``thm-individual-filter``, chapter *per_instance/filters*.
 
     Examples
     --------

@@ -27,6 +27,8 @@ NEGLIGIBLE = 1e-7  # a budget below this share of the largest counts as 0, and i
 class LabelPrivateRegression(UserRegressor):
     """A public matrix times the labels, plus noise; subclasses say which matrix.
 
+    X IS PUBLIC: only labels are protected, those of a user all at once.
+
     Parameters
     ----------
     fit_intercept : bool, default False
@@ -47,10 +49,6 @@ class LabelPrivateRegression(UserRegressor):
         Rank of X, with the constant.
     n_features_in_ : int
         Number of columns of X.
-
-    Notes
-    -----
-    X IS PUBLIC: only labels are protected, those of a user all at once.
     """
 
     fit_intercept: bool = setting(default=False, rule=check.flag)

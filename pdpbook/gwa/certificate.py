@@ -42,6 +42,8 @@ def certify(
 
     so wrong multipliers make the gap larger and can never make it too small.
 
+    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa_dual*.
+
     Parameters
     ----------
     C : array_like, shape (k, n)
@@ -68,10 +70,6 @@ def certify(
     ValueError
         If `C` misses ``C X = target`` by more than rounding (without a prior), or a shape or value
         is wrong.
-
-    Notes
-    -----
-    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa_dual*.
     """
     exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
     problem, _ = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)

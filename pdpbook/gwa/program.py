@@ -52,6 +52,8 @@ def gwa_program(
     ``program.var_dict["C"].value`` are the weights, and minus half of the dual value of the first
     constraint are multipliers for `certify`.
 
+    Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
+
     Parameters
     ----------
     X, users, sigma2, epsilon, width, target, prior, norm, delta
@@ -69,10 +71,6 @@ def gwa_program(
     ------
     TypeError, ValueError
         As `gwa_weights`, but for a target that is not estimable: then there is no solution.
-
-    Notes
-    -----
-    Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
 
     Examples
     --------

@@ -42,6 +42,10 @@ class GWARegression(LabelPrivateRegression):
     A of shape (k, d) the target and :math:`\mathrm{Lap}(t)` on every entry. Labels are not shifted.
     Every row may have a weight, so those of `Rows`, which are public, are held in memory at once.
 
+    Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
+    *user_level/gwa*, and ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa``
+    (ours), chapter *user_level/gwa_variants*. Rounding of floats is not covered by the promise.
+
     Parameters
     ----------
     delta : float, default 0.0
@@ -78,12 +82,6 @@ class GWARegression(LabelPrivateRegression):
     UserWarning
         If X lacks rank and there is no prior: only the row space is estimable, and `coef_` is the
         minimum-norm solution.
-
-    Notes
-    -----
-    Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
-    *user_level/gwa*, and ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa``
-    (ours), chapter *user_level/gwa_variants*. Rounding of floats is not covered by the promise.
 
     Examples
     --------
@@ -167,6 +165,8 @@ def prediction_root(X: ArrayLike) -> Floats:
 
     .. math:: A = (X^\top X/n)^{1/2}, \qquad \frac1n\|X v\|^2 = \|A v\|^2
 
+    Statement ``prop-prediction-gwa`` (ours), chapter *user_level/gwa_variants*.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -176,10 +176,6 @@ def prediction_root(X: ArrayLike) -> Floats:
     -------
     ndarray, shape (d, d)
         The root A.
-
-    Notes
-    -----
-    Statement ``prop-prediction-gwa`` (ours), chapter *user_level/gwa_variants*.
 
     Examples
     --------
@@ -199,6 +195,9 @@ class SampleLimitedRegression(LabelPrivateRegression):
     X IS PUBLIC: only labels are protected, those of a user all at once. With U the kept rows the
     release is :math:`(U^\top U)^{-1}U^\top` times the kept labels plus
     :math:`\mathrm{Lap}(t)` on every entry, t as in `GWARegression`.
+
+    Statement ``prop-sample-limit-regression`` (Epasto et al. 2020, section 5.2), chapter
+    *user_level/gwa*, and ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
 
     Parameters
     ----------
@@ -230,11 +229,6 @@ class SampleLimitedRegression(LabelPrivateRegression):
     -----
     UserWarning
         If X lacks rank: `coef_` is the minimum-norm solution, as in `GWARegression`.
-
-    Notes
-    -----
-    Statement ``prop-sample-limit-regression`` (Epasto et al. 2020, section 5.2), chapter
-    *user_level/gwa*, and ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
 
     Examples
     --------

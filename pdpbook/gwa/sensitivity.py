@@ -25,6 +25,8 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
     The right side is at most :math:`2^{k-1}/\binom{k-1}{\lfloor(k-1)/2\rfloor}` times the left,
     with equality for a user whose columns :math:`c_i` are all the sign vectors.
 
+    Statement ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
+
     Parameters
     ----------
     C : array_like, shape (k, n)
@@ -39,10 +41,6 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
     ndarray, shape (m,)
         Sensitivities in the order of the sorted labels; their maximum calibrates the noise, and
         divided by a common Laplace scale they are the users' own losses.
-
-    Notes
-    -----
-    Statement ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
 
     Examples
     --------

@@ -62,6 +62,8 @@ def gwa_weights(
     .. math:: \min_C\ \sigma^2\|C\|_F^2+2k\,b^2\quad\text{where}\quad CX=A,\qquad
               b=\max_l\ \frac{B}{\varepsilon_l}\sum_{i\in S_l}\|c_i\|_1 .
 
+    Statements ``alg-gwa``, ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -106,10 +108,6 @@ def gwa_weights(
         If the certified gap ends above `tol`; the message has the status and the gap.
     TypeError, ValueError
         If an argument is of a wrong kind, shape or value, or the target is not estimable.
-
-    Notes
-    -----
-    Statements ``alg-gwa``, ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
     """
     check.choice(solver, "solver", ("auto", "cvxpy", "interior"))
     exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"

@@ -71,6 +71,9 @@ class TwoStageGWARegression(LabelPrivateRegression):
     :math:`\tau = z\,(\sigma^2 + \frac1n\sum_i x_i^\top S x_i)^{1/2}`. There are two stages
     if :math:`2\tau < (1-f)B`, which is when their predicted variance is smaller, and one otherwise.
 
+    Statement ``prop-two-stage`` (ours), chapter *user_level/gwa_variants*. Both stages are charged
+    to the same users, by sequential composition.
+
     Parameters
     ----------
     share : float, default 0.25
@@ -101,11 +104,6 @@ class TwoStageGWARegression(LabelPrivateRegression):
         Certified relative gap of the weights, of the last stage; public.
     guarantee_ : PureDP
         What each user was promised for both stages, in the order of `users_`.
-
-    Notes
-    -----
-    Statement ``prop-two-stage`` (ours), chapter *user_level/gwa_variants*. Both stages are charged
-    to the same users, by sequential composition.
 
     Examples
     --------

@@ -35,6 +35,8 @@ def sample_discrete_laplace(
     Every draw is made of uniform choices among whole numbers and of comparisons of whole numbers:
     no probability is ever rounded (Canonne, Kamath and Steinke, 2020, algorithms 1 and 2).
 
+    Page *synthesis/grid*.
+
     Parameters
     ----------
     rate : float or Fraction
@@ -49,10 +51,6 @@ def sample_discrete_laplace(
     -------
     int or ndarray of int64, shape (size,)
         The draws, cut off at :math:`\pm 2^{53}`.
-
-    Notes
-    -----
-    Page *synthesis/grid*.
 
     Examples
     --------
@@ -112,6 +110,10 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
 
     .. math:: K_i = \lceil (S_i + 2de) / g \rceil + d - 1
 
+    Rounding is to the nearest multiple, ties upward. Rounding ties to even would move
+    :math:`\tfrac12` and :math:`\tfrac32` by two steps for one. Statement ``prop-grid-noise``,
+    chapter *synthesis/in_practice*.
+
     Parameters
     ----------
     sensitivity : array_like
@@ -128,12 +130,6 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     -------
     int or ndarray of int64, shape (n,)
         Steps, at least 1, in the 1-norm; computed in whole numbers.
-
-    Notes
-    -----
-    Rounding is to the nearest multiple, ties upward. Rounding ties to even would move
-    :math:`\tfrac12` and :math:`\tfrac32` by two steps for one. Statement ``prop-grid-noise``,
-    chapter *synthesis/in_practice*.
 
     Examples
     --------
@@ -159,6 +155,8 @@ def grid_rate(
 
     with :math:`K_i` from `grid_steps`.
 
+    Statement ``prop-grid-noise``, chapter *synthesis/in_practice*.
+
     Parameters
     ----------
     epsilon : array_like
@@ -171,10 +169,6 @@ def grid_rate(
     -------
     fractions.Fraction
         The rate; person i spends :math:`r K_i \le \varepsilon_i`.
-
-    Notes
-    -----
-    Statement ``prop-grid-noise``, chapter *synthesis/in_practice*.
 
     Examples
     --------
@@ -201,6 +195,9 @@ def grid_laplace(
 ) -> GridLaplace:
     r"""Law of a release on the grid: values rounded, then discrete Laplace noise in steps.
 
+    The release keeps :math:`\varepsilon_i` for everybody, exactly: statement ``prop-grid-noise``,
+    chapter *synthesis/in_practice*.
+
     Parameters
     ----------
     values : array_like, shape (d,)
@@ -214,11 +211,6 @@ def grid_laplace(
     -------
     GridLaplace
         Draw once from it with ``sample(rng=...)``; that draw is the release.
-
-    Notes
-    -----
-    The release keeps :math:`\varepsilon_i` for everybody, exactly: statement ``prop-grid-noise``,
-    chapter *synthesis/in_practice*.
 
     Examples
     --------
@@ -241,6 +233,9 @@ class GridLaplace:
 
     .. math:: P(gk) = \prod_j \tanh(r/2)\,e^{-r|k_j-c_j|}, \qquad k\in\mathbb{Z}^d
 
+    Page *synthesis/grid*. Not private: it holds the center. Values beyond
+    :math:`2^{53}` steps are cut off in draws, which is post-processing.
+
     Parameters
     ----------
     center : array_like of int, shape (d,)
@@ -249,11 +244,6 @@ class GridLaplace:
         :math:`g`, a power of two.
     rate : float or Fraction
         :math:`r` a step, kept as a fraction.
-
-    Notes
-    -----
-    Page *synthesis/grid*. Not private: it holds the center. Values beyond
-    :math:`2^{53}` steps are cut off in draws, which is post-processing.
 
     Examples
     --------

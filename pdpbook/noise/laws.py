@@ -25,6 +25,10 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
     The radius is Gamma with shape `d` and rate `eta`, the direction is uniform on the sphere, and
     the two are independent.
 
+    Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
+    The output is a float, so its set of possible values depends on what it is added to: see
+    `round_to_grid`.
+
     Parameters
     ----------
     d : int
@@ -40,12 +44,6 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
     -------
     ndarray, shape (d,), (size, d) or (*size, d)
         One draw a row.
-
-    Notes
-    -----
-    Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
-    The output is a float, so its set of possible values depends on what it is added to: see
-    `round_to_grid`.
 
     Examples
     --------
@@ -65,6 +63,8 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
 def l2_laplace_radius(d: int, eta: float) -> Any:
     """Law of the length of l2-Laplace noise: Gamma with shape `d` and rate `eta`.
 
+    Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
+
     Parameters
     ----------
     d : int
@@ -76,10 +76,6 @@ def l2_laplace_radius(d: int, eta: float) -> Any:
     -------
     scipy.stats frozen distribution
         With ``cdf``, ``ppf``, ``mean`` and the rest.
-
-    Notes
-    -----
-    Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
 
     Examples
     --------
@@ -97,16 +93,14 @@ class L2Laplace:
 
     .. math:: p(z) = \frac{\eta^d\,\Gamma(d/2)}{2\pi^{d/2}\,\Gamma(d)}\,e^{-\eta\|z-c\|}
 
+    Statement ``lem-gamma-radius``, chapter *foundations/noise*. Not private: it holds the center.
+
     Parameters
     ----------
     center : array_like, shape (d,)
         Where the density is highest; copied, and read-only afterwards.
     eta : float
         Rate of the radius.
-
-    Notes
-    -----
-    Statement ``lem-gamma-radius``, chapter *foundations/noise*. Not private: it holds the center.
 
     Examples
     --------
@@ -138,6 +132,10 @@ class L2Laplace:
 def round_to_grid(values: ArrayLike, step: float) -> Floats:
     """Round released values to the multiples of a public power of two.
 
+    Chapter *foundations/noise*, when it does not help: the floats that noise can produce depend on
+    what it is added to (Mironov, 2012). Rounding hides that pattern; it is a mitigation, not a
+    proof. For a release with a proof see `grid_laplace`, chapter *synthesis/in_practice*.
+
     Parameters
     ----------
     values : array_like
@@ -150,12 +148,6 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
     -------
     ndarray, shape of `values`
         Exact multiples of `step`.
-
-    Notes
-    -----
-    Chapter *foundations/noise*, when it does not help: the floats that noise can produce depend on
-    what it is added to (Mironov, 2012). Rounding hides that pattern; it is a mitigation, not a
-    proof. For a release with a proof see `grid_laplace`, chapter *synthesis/in_practice*.
 
     Examples
     --------
@@ -174,6 +166,9 @@ class ProductLaw:
     .. math:: \prod_k \frac{1}{2\beta_k} e^{-|z_k-c_k|/\beta_k} \quad\text{or}\quad
               \prod_k \frac{1}{\sqrt{2\pi}\,\beta_k} e^{-(z_k-c_k)^2/2\beta_k^2}
 
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/sums*. Not
+    private: it holds the center.
+
     Parameters
     ----------
     center : array_like, shape (m,)
@@ -183,11 +178,6 @@ class ProductLaw:
         Gaussian one.
     noise : {"laplace", "gaussian"}, default "laplace"
         Which of the two.
-
-    Notes
-    -----
-    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/sums*. Not
-    private: it holds the center.
 
     Examples
     --------

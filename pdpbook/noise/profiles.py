@@ -28,6 +28,9 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
     .. math:: \delta(\varepsilon) = \mathbb{E}\bigl(1 - e^{\varepsilon - \varepsilon_0\nu}\bigr)_+ ,
               \qquad \nu = (\|Z - \Delta e\| - \|Z\|)/\Delta .
 
+    Statement ``thm-l2-laplace-profile`` (ours), chapter *foundations/profiles*. Absolute error
+    below 1e-13 for `d` up to 300 and `eps0` up to 500 (measured against 30-digit arithmetic).
+
     Parameters
     ----------
     epsilon : array_like
@@ -41,11 +44,6 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
     -------
     ndarray, common shape of `epsilon` and `eps0`
         The smallest delta in [0, 1]; exactly 0 where ``epsilon >= eps0``.
-
-    Notes
-    -----
-    Statement ``thm-l2-laplace-profile`` (ours), chapter *foundations/profiles*. Absolute error
-    below 1e-13 for `d` up to 300 and `eps0` up to 500 (measured against 30-digit arithmetic).
 
     Examples
     --------
@@ -113,6 +111,9 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
 
     .. math:: \max\{\varepsilon_0 : \delta_d(\varepsilon; \varepsilon_0) \le \delta\}
 
+    Statements ``thm-l2-laplace-profile`` and ``lem-largest-shift`` (ours), chapter
+    *foundations/profiles*. Of the last bracket, the end whose computed delta is not above `delta`.
+
     Parameters
     ----------
     epsilon : array_like
@@ -126,11 +127,6 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
     -------
     ndarray, common shape
         At least `epsilon`. The noise then needs the rate ``eps0 / sensitivity``.
-
-    Notes
-    -----
-    Statements ``thm-l2-laplace-profile`` and ``lem-largest-shift`` (ours), chapter
-    *foundations/profiles*. Of the last bracket, the end whose computed delta is not above `delta`.
 
     Examples
     --------
@@ -151,6 +147,9 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     .. math:: \delta(\varepsilon) = \Phi\Bigl(\frac\mu2 - \frac\varepsilon\mu\Bigr)
               - e^\varepsilon\,\Phi\Bigl(-\frac\mu2 - \frac\varepsilon\mu\Bigr)
 
+    Statement ``lem-gaussian-mechanism``, Wang (2019), Lemma 4, and Balle and Wang (2018), Theorem
+    8; chapter *foundations/noise*. Absolute error below 1e-15; relative, below 1e-12 / mu.
+
     Parameters
     ----------
     epsilon : array_like
@@ -162,11 +161,6 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     -------
     ndarray, common shape
         The smallest delta, in [0, 1].
-
-    Notes
-    -----
-    Statement ``lem-gaussian-mechanism``, Wang (2019), Lemma 4, and Balle and Wang (2018), Theorem
-    8; chapter *foundations/noise*. Absolute error below 1e-15; relative, below 1e-12 / mu.
 
     Examples
     --------
@@ -190,6 +184,9 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
 
     .. math:: \min\{\varepsilon \ge 0 : \delta_\mu(\varepsilon) \le \delta\}
 
+    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
+    whose computed delta is not above `delta`.
+
     Parameters
     ----------
     delta : array_like
@@ -201,11 +198,6 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
     -------
     ndarray, common shape
         In nats; 0 where the total variation distance is already at most `delta`.
-
-    Notes
-    -----
-    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
-    whose computed delta is not above `delta`.
 
     Examples
     --------
@@ -229,6 +221,9 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
 
     .. math:: \max\{\mu : \delta_\mu(\varepsilon) \le \delta\}
 
+    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
+    whose computed delta is not above `delta`.
+
     Parameters
     ----------
     epsilon : array_like
@@ -240,11 +235,6 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     -------
     ndarray, common shape
         The noise then needs the standard deviation ``sensitivity / mu``.
-
-    Notes
-    -----
-    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
-    whose computed delta is not above `delta`.
 
     Examples
     --------

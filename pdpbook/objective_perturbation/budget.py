@@ -41,6 +41,10 @@ def split_budget(
     .. math:: \tfrac32\,\delta_d(e_i;\,a w_i) \le \delta \quad (a w_i \le 2e_i), \qquad
               2\,\delta_d(e_i;\,a w_i) + 2\,\delta_d(e_i;\,a w_i/2) \le \delta \quad (a w_i > 2e_i).
 
+    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. The equations
+    have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums of budgets
+    up to :math:`\kappa`, where hardly anything would be left for the tilt.
+
     Parameters
     ----------
     epsilon : array_like, shape (n,)
@@ -56,12 +60,6 @@ def split_budget(
     -------
     BudgetSplit
         Of the solution found in floating point, the rate that keeps every promise.
-
-    Notes
-    -----
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. The equations
-    have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums of budgets
-    up to :math:`\kappa`, where hardly anything would be left for the tilt.
 
     Examples
     --------

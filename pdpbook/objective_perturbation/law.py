@@ -36,6 +36,8 @@ class ObjectiveLaw:
 
     Not private: it holds the data. Made by `ObjectivePerturbation.output_law`.
 
+    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*.
+
     Parameters
     ----------
     X : ndarray, shape (n, d)
@@ -52,10 +54,6 @@ class ObjectiveLaw:
         Rate of the tilt.
     gradient_norm : float
         What the solver must reach when it samples.
-
-    Notes
-    -----
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*.
     """
 
     X: Floats

@@ -40,6 +40,10 @@ def allocate_noise(
     :math:`\tau` with :math:`C_i\tau/\tau_i` for :math:`C_i`. Diagonal noise is
     independent in the basis V of the moments and is rotated back: :math:`\Sigma = V e V^\top`.
 
+    Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, ``prop-back-projection``,
+    ``prop-all-individuals``, ``prop-own-ceilings`` and ``prop-task-noise`` (ours), chapters
+    *pac/noise*, *pac/beyond_half* and *pac/printed*.
+
     Parameters
     ----------
     moments : DifferenceMoments
@@ -64,12 +68,6 @@ def allocate_noise(
     -------
     JointNoise
         Its `noise` is the covariance, shape (p, p), of what to add to the weights.
-
-    Notes
-    -----
-    Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, ``prop-back-projection``,
-    ``prop-all-individuals``, ``prop-own-ceilings`` and ``prop-task-noise`` (ours), chapters
-    *pac/noise*, *pac/beyond_half* and *pac/printed*.
     """
     check.choice(combine, "combine", COMBINE)
     check.choice(shape, "shape", ("diagonal", "full"))
@@ -98,6 +96,8 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
     .. math:: \operatorname{tr}(\Sigma^{-1} C_i), \qquad
               \text{mutual information} \le q(1-q)\operatorname{tr}(\Sigma^{-1} C_i) .
 
+    Statement ``prop-back-projection``, chapter *pac/printed*.
+
     Parameters
     ----------
     covariance : array_like, shape (p, p)
@@ -109,10 +109,6 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
     -------
     ndarray, shape (n,) or ()
         Infinite where somebody moves a direction that has no noise.
-
-    Notes
-    -----
-    Statement ``prop-back-projection``, chapter *pac/printed*.
 
     Examples
     --------
@@ -170,6 +166,8 @@ def loss_task(X: ArrayLike, *, fit_intercept: bool = True) -> Floats:
     Noise of covariance :math:`\Sigma` raises the expected mean squared error on these rows by
     :math:`\operatorname{tr}(S\Sigma)`.
 
+    Statement ``prop-task-noise`` (ours), chapter *pac/printed*.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -180,10 +178,6 @@ def loss_task(X: ArrayLike, *, fit_intercept: bool = True) -> Floats:
     Returns
     -------
     ndarray, shape (p, p)
-
-    Notes
-    -----
-    Statement ``prop-task-noise`` (ours), chapter *pac/printed*.
     """
     rows = check.matrix(X, "X")
     Z = np.column_stack([rows, np.ones((len(rows), int(fit_intercept)))])

@@ -96,6 +96,8 @@ def empirical_bernstein(
 
     .. math:: \bar q + \sqrt{\frac{2\hat V\ln(2/\beta)}{T}} + \frac{7 Q \ln(2/\beta)}{3(T-1)}
 
+    Maurer and Pontil (2009), Theorem 4. Used in ``alg-pac-noise``, chapter *pac/noise*.
+
     Parameters
     ----------
     mean, variance : array_like
@@ -110,10 +112,6 @@ def empirical_bernstein(
     Returns
     -------
     float or ndarray
-
-    Notes
-    -----
-    Maurer and Pontil (2009), Theorem 4. Used in ``alg-pac-noise``, chapter *pac/noise*.
 
     Examples
     --------
@@ -134,6 +132,9 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
 
     .. math:: (1 - \beta)\,p' + \beta \le p_o, \qquad p' = \frac{p_o - \beta}{1 - \beta} .
 
+    Statement ``prop-pac-ceiling`` (ours), chapter *pac/printed*. For calibration by mutual
+    information it asks for less noise than to count failures in the information.
+
     Parameters
     ----------
     success_rate : array_like
@@ -148,11 +149,6 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
     -------
     float or ndarray, shape of `success_rate`
         :math:`p'`, above `prior`, rounded down.
-
-    Notes
-    -----
-    Statement ``prop-pac-ceiling`` (ours), chapter *pac/printed*. For calibration by mutual
-    information it asks for less noise than to count failures in the information.
 
     Examples
     --------
@@ -231,6 +227,9 @@ def certify_noise(
     there is a region; then `empirical_bernstein` at :math:`\beta/n` for each person. If the bound
     exceeds the target, multiply the covariance by `NoiseCertificate.ratio`.
 
+    Algorithm ``alg-pac-noise`` and statement ``prop-pac-ceiling`` (ours), chapters
+    *pac/noise* and *pac/printed*.
+
     Parameters
     ----------
     pool : Pool
@@ -258,11 +257,6 @@ def certify_noise(
     -------
     NoiseCertificate
         Bounds for every person.
-
-    Notes
-    -----
-    Algorithm ``alg-pac-noise`` and statement ``prop-pac-ceiling`` (ours), chapters
-    *pac/noise* and *pac/printed*.
     """
     check.rng(rng)
     q = check.delta(sample_rate, "sample_rate")

@@ -60,6 +60,8 @@ def difference_moments(
     is averaged until :math:`\mathrm{se}(v_{ik}) \le \mathrm{tol}\cdot\max_k v_{ik}` for all i, k.
     A stopping rule is no certificate: `certify_noise` is.
 
+    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
+
     Parameters
     ----------
     pool : Pool
@@ -83,10 +85,6 @@ def difference_moments(
     -------
     DifferenceMoments
         Moments, standard errors, full matrices, the basis, the number of draws.
-
-    Notes
-    -----
-    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
     """
     check.rng(rng)
     q, confidence = check.delta(sample_rate, "sample_rate"), check.delta(confidence, "confidence")

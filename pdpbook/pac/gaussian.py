@@ -29,6 +29,8 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     for prior 1/2 that is :math:`\Phi(s/2)`. Its mean over the others in the data is the success
     rate of an adversary who knows everybody else.
 
+    Statement ``prop-tv-calibration``, chapter *pac/membership*.
+
     Parameters
     ----------
     distance : array_like
@@ -39,10 +41,6 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     Returns
     -------
     float or ndarray, shape of `distance`
-
-    Notes
-    -----
-    Statement ``prop-tv-calibration``, chapter *pac/membership*.
 
     Examples
     --------
@@ -62,6 +60,8 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
 
     with q the prior; the same for 1 - q. By trapezoids, to an absolute error of about 1e-15.
 
+    What ``lem-mutual-information`` bounds, chapter *pac/membership*.
+
     Parameters
     ----------
     distance : array_like
@@ -74,10 +74,6 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
     float or ndarray, shape of `distance`
         In nats; below both :math:`q(1 - q)s^2` and the entropy of the coin; for prior 1/2 also
         below :math:`s^2/8`.
-
-    Notes
-    -----
-    What ``lem-mutual-information`` bounds, chapter *pac/membership*.
 
     Examples
     --------

@@ -41,6 +41,9 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
     .. math:: \min_e \sum_k s_k e_k \quad\text{subject to}\quad \sum_k v_k / e_k \le \tau,
               \qquad e_k = \frac1\tau \sqrt{\frac{v_k}{s_k}} \sum_j \sqrt{v_j s_j} .
 
+    Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, and ``prop-task-noise`` (ours),
+    chapters *pac/noise* and *pac/printed*.
+
     Parameters
     ----------
     second : array_like, shape (..., p)
@@ -54,11 +57,6 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
     -------
     ndarray, shape of `second`
         Variances; 0 where the moment is 0.
-
-    Notes
-    -----
-    Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, and ``prop-task-noise`` (ours),
-    chapters *pac/noise* and *pac/printed*.
 
     Examples
     --------
@@ -80,6 +78,8 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
 
     the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people.
 
+    Statement ``prop-all-individuals`` (ours), chapter *pac/noise*. cvxpy with Clarabel.
+
     Parameters
     ----------
     second : array_like, shape (n, p)
@@ -99,10 +99,6 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
     ------
     RuntimeError
         If the solver fails.
-
-    Notes
-    -----
-    Statement ``prop-all-individuals`` (ours), chapter *pac/noise*. cvxpy with Clarabel.
     """
     cp = extra("cvxpy")
 
@@ -144,6 +140,9 @@ def joint_covariance(
     Weights of people are multiplied by how far their constraint is exceeded until no constraint
     is exceeded by more than `tol`; that excess is the gap, and is then paid in noise.
 
+    Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters *pac/printed* and
+    *pac/noise*.
+
     Parameters
     ----------
     matrices : array_like, shape (p, p) or (n, p, p)
@@ -160,11 +159,6 @@ def joint_covariance(
     -------
     JointNoise
         Its `noise` has shape (p, p).
-
-    Notes
-    -----
-    Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters *pac/printed* and
-    *pac/noise*.
 
     Examples
     --------

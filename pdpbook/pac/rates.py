@@ -27,6 +27,9 @@ def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
 
     with :math:`p_o` the ceiling and :math:`p` the prior.
 
+    Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*. Without
+    cancellation: relative error below 1e-13, also next to the prior.
+
     Parameters
     ----------
     success_rate : array_like
@@ -38,11 +41,6 @@ def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
     -------
     float or ndarray, shape of `success_rate`
         In nats.
-
-    Notes
-    -----
-    Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*. Without
-    cancellation: relative error below 1e-13, also next to the prior.
 
     Examples
     --------
@@ -59,6 +57,8 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
     .. math:: \max\Bigl\{p_o : p_o \ln\frac{p_o}{p} + (1 - p_o) \ln\frac{1 - p_o}{1 - p}
               \le \text{mi}\Bigr\}
 
+    Statement ``prop-success-rate``, chapter *pac/membership*.
+
     Parameters
     ----------
     mi : array_like
@@ -71,10 +71,6 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
     float or ndarray, shape of `mi`
         A valid ceiling: the end of the last bracket that is not below the root; 1 where the
         information reaches :math:`-\ln p`.
-
-    Notes
-    -----
-    Statement ``prop-success-rate``, chapter *pac/membership*.
 
     Examples
     --------
@@ -96,6 +92,8 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     Add-remove neighbors, and each person in the data *independently* of all others: with records
     that come together the ceiling does not hold.
 
+    Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*.
+
     Parameters
     ----------
     success_rate : array_like
@@ -110,10 +108,6 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     -------
     float or ndarray, shape of `success_rate`
         In nats, at least 0.
-
-    Notes
-    -----
-    Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*.
 
     Examples
     --------
@@ -137,6 +131,8 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
 
     .. math:: p_o \le \max\Bigl(1 - \frac{1 - \delta}{1 + e^\varepsilon},\ p + (1 - p)\delta\Bigr)
 
+    Statement ``prop-success-rate``, chapter *pac/membership*.
+
     Parameters
     ----------
     epsilon : array_like
@@ -150,10 +146,6 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
     -------
     float or ndarray, shape of `epsilon`
         Holds where each person is in the data independently of all others, and is attained.
-
-    Notes
-    -----
-    Statement ``prop-success-rate``, chapter *pac/membership*.
 
     Examples
     --------
@@ -180,6 +172,9 @@ def success_rate_to_snr(
     For another prior total variation gives the inverse of the least concave function above
     :math:`u \mapsto` `gaussian_success_rate` :math:`(\sqrt u)`.
 
+    Statements ``lem-mutual-information``, Yang (2024), section 3.2, and ``prop-tv-calibration``
+    (ours), chapter *pac/membership*.
+
     Parameters
     ----------
     success_rate : array_like
@@ -193,11 +188,6 @@ def success_rate_to_snr(
     -------
     float or ndarray, shape of `success_rate`
         Above 0.
-
-    Notes
-    -----
-    Statements ``lem-mutual-information``, Yang (2024), section 3.2, and ``prop-tv-calibration``
-    (ours), chapter *pac/membership*.
 
     Examples
     --------
@@ -224,6 +214,8 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
     Inverse of `success_rate_to_snr`: with :math:`u = \operatorname{tr}(\Sigma^{-1} C)`, by total
     variation and for prior 1/2 it is :math:`\Phi(\sqrt u / 2)`.
 
+    Statements ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
+
     Parameters
     ----------
     snr : array_like
@@ -235,10 +227,6 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
     -------
     float or ndarray, shape of `snr`
         A valid ceiling.
-
-    Notes
-    -----
-    Statements ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
 
     Examples
     --------

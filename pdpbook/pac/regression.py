@@ -91,6 +91,10 @@ def calibrate_release(
     `public_ellipsoid`, and a bound for everybody by `certify_noise`, which then sets the level: the
     covariance is multiplied by bound over target, up or down.
 
+    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
+    Noise is independent in the coordinates of the pool: center it beforehand, as `PACRegression`
+    does.
+
     Parameters
     ----------
     pool : Pool
@@ -111,12 +115,6 @@ def calibrate_release(
     ------
     ValueError
         Also if the labels leave nothing to hide.
-
-    Notes
-    -----
-    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
-    Noise is independent in the coordinates of the pool: center it beforehand, as `PACRegression`
-    does.
     """
     check.rng(rng)
     check.choice(task, "task", TASKS)
@@ -155,6 +153,10 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     hardly ever leave, and :math:`p_i` is the ceiling on the guess about person i. With an
     intercept F is measured from the means of the pool, which are public, so origins of X and y
     change nothing.
+
+    Algorithms ``alg-pac-noise`` and ``alg-pac-release``, Yang (2024), Algorithms 2 and 3, as they
+    must read; chapters *pac/noise* and *pac/printed*. A scaler fitted inside a pipeline sees the
+    pool, which is public, so it breaks nothing.
 
     Parameters
     ----------
@@ -209,12 +211,6 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         What is public about the noise; `report` reads it. Its scale is a matrix, `covariance_`.
     n_features_in_ : int
         Number of columns of X.
-
-    Notes
-    -----
-    Algorithms ``alg-pac-noise`` and ``alg-pac-release``, Yang (2024), Algorithms 2 and 3, as they
-    must read; chapters *pac/noise* and *pac/printed*. A scaler fitted inside a pipeline sees the
-    pool, which is public, so it breaks nothing.
 
     Examples
     --------

@@ -32,6 +32,9 @@ def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
         \mu = \frac1{S + \lambda},\
         \rho = \sqrt\gamma\,\Bigl(1 + \frac{\sqrt{nS}}{S + \lambda}\Bigr)\Bigr) .
 
+    Statement ``thm-ops-dp-level`` (ours), chapter *per_instance/guarantees*. A search by
+    bisection that keeps an upper bound on every piece; it returns the upper end.
+
     Parameters
     ----------
     n : int
@@ -48,11 +51,6 @@ def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
     float
         The smallest epsilon that holds for every data set and target together with `delta`,
         rounded up by at most a share of 1e-6.
-
-    Notes
-    -----
-    Statement ``thm-ops-dp-level`` (ours), chapter *per_instance/guarantees*. A search by
-    bisection that keeps an upper bound on every piece; it returns the upper end.
 
     Examples
     --------
@@ -90,6 +88,8 @@ def ops_for_all(X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: flo
     rises with both: the largest leverage at a given :math:`(x^\top\hat\theta)^2` comes from its
     dual, and the rest is a search on [0, 1].
 
+    Chapters *per_instance/definitions* and *per_instance/guarantees*.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -114,10 +114,6 @@ def ops_for_all(X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: flo
     ------
     ValueError
         Also if data lie outside the unit ball, or the smallest eigenvalue is below 1.
-
-    Notes
-    -----
-    Chapters *per_instance/definitions* and *per_instance/guarantees*.
 
     Examples
     --------

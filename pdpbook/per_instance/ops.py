@@ -46,6 +46,9 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
 
     where v is :math:`\mathcal N(\rho, \mu)` under P and :math:`\mathcal N(\rho', \mu')` under Q.
 
+    Statement ``thm-ops-exact`` (ours), chapter *per_instance/ops*. Where the two terms nearly
+    cancel, one integral of a positive function replaces their difference.
+
     Parameters
     ----------
     epsilon : array_like
@@ -60,11 +63,6 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
     Profile
         `add`, never the smaller, and `remove`, 0 from half of
         :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
-
-    Notes
-    -----
-    Statement ``thm-ops-exact`` (ours), chapter *per_instance/ops*. Where the two terms nearly
-    cancel, one integral of a positive function replaces their difference.
 
     Examples
     --------
@@ -91,6 +89,10 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
 
     with :math:`\delta_{add}` of `ops_profile`, the larger of the two directions.
 
+    Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it.
+    A root of the logarithm of the profile, bracketed by 0 and `ops_bound`; what is returned was
+    evaluated.
+
     Parameters
     ----------
     delta : array_like
@@ -103,12 +105,6 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     float or ndarray
         Epsilon, rounded up: ``ops_profile(epsilon, ...)`` never exceeds `delta` there. It depends
         on the data: a report of the curator, not a promise that may be published.
-
-    Notes
-    -----
-    Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it.
-    A root of the logarithm of the profile, bracketed by 0 and `ops_bound`; what is returned was
-    evaluated.
 
     Examples
     --------
@@ -143,6 +139,8 @@ def ops_bound(
         remove:\quad & \tfrac12 (\ln(1+\mu) + \rho'^2\mu) + \tfrac c2 \mu'\ell
             + \rho'\sqrt{c\mu'\ell} .
 
+    Statement ``thm-ops``, chapter *per_instance/ops*; Wang (2019), Theorem 14, constants ours.
+
     Parameters
     ----------
     delta, leverage, scaled_residual : array_like
@@ -159,10 +157,6 @@ def ops_bound(
     -------
     float or ndarray
         An upper bound on the smallest epsilon of that direction.
-
-    Notes
-    -----
-    Statement ``thm-ops``, chapter *per_instance/ops*; Wang (2019), Theorem 14, constants ours.
 
     Examples
     --------
@@ -193,6 +187,8 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
         D_\alpha(Q\|P) &= \tfrac12 \ln(1+\mu) + \frac1{2(\alpha-1)}\ln\frac{1+\mu}{1+\alpha\mu}
             + \frac{\alpha\rho^2\mu}{2(1+\mu)(1+\alpha\mu)} .
 
+    Statement ``prop-ops-renyi`` (ours), chapter *per_instance/ops_curve*.
+
     Parameters
     ----------
     alpha : array_like
@@ -205,10 +201,6 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     Profile
         `add`, the first divergence, infinite from :math:`\alpha = 1 + 1/\mu` on; `remove`, the
         second, always finite.
-
-    Notes
-    -----
-    Statement ``prop-ops-renyi`` (ours), chapter *per_instance/ops_curve*.
 
     Examples
     --------

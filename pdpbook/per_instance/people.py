@@ -60,6 +60,8 @@ def per_instance_epsilon(
     .. math:: \mu_i = \frac{h_i}{1 - h_i} , \qquad
               \rho_i = \sqrt\gamma\,\frac{|e_i|}{1 - h_i} .
 
+    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. Cost O(n d^2).
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -78,10 +80,6 @@ def per_instance_epsilon(
     PerInstanceReport
         `epsilon`, `leverage`, `residual`, `scaled_residual` and `theta`. A person without whom
         the design is singular has an infinite `epsilon`.
-
-    Notes
-    -----
-    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. Cost O(n d^2).
 
     Examples
     --------
@@ -208,6 +206,9 @@ def stream_per_instance(
 ) -> StreamReport:
     """Exact loss of everybody in data that come in blocks, with the memory of one block.
 
+    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. The few people of
+    leverage near 1 lose digits here: above 1 - 1e-8 their loss counts as infinite.
+
     Parameters
     ----------
     blocks : Rows, sequence of (X, y), or function of no argument that returns an iterator of them
@@ -224,11 +225,6 @@ def stream_per_instance(
     -------
     StreamReport
         Mean, histogram, quantiles and largest losses, with row numbers.
-
-    Notes
-    -----
-    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. The few people of
-    leverage near 1 lose digits here: above 1 - 1e-8 their loss counts as infinite.
 
     Examples
     --------
@@ -259,6 +255,8 @@ def stream_per_instance(
 def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> Any:
     """Exact loss of everybody in data that come in blocks, one number a row.
 
+    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*.
+
     Parameters
     ----------
     blocks, lam, gamma, delta
@@ -268,10 +266,6 @@ def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> 
     -------
     ndarray, Dask array or iterator of ndarray
         Losses in the kind of the data; Dask arrays and blocks are computed when asked for.
-
-    Notes
-    -----
-    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*.
 
     Examples
     --------

@@ -60,6 +60,10 @@ def error_bound(
         & \lambda\|H^{-1}\theta^*\| + \frac{q_{1-\delta/2}}\eta
           + \sigma\Bigl(\|M\|_F + \|M\|\sqrt{2\ln(2/\delta)}\Bigr) .
 
+    Statements ``thm-accuracy`` (Acharya et al. 2024, Theorem 2.5) and ``thm-sharp-accuracy``
+    (ours), chapter *personalized/accuracy*. The first two proofs hold for any uncorrelated label
+    noise of mean 0 and variance at most sigma squared, the last for Gaussian noise. NOT private.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -86,12 +90,6 @@ def error_bound(
     -------
     ErrorTerms
         The three terms; their `total` is the bound.
-
-    Notes
-    -----
-    Statements ``thm-accuracy`` (Acharya et al. 2024, Theorem 2.5) and ``thm-sharp-accuracy``
-    (ours), chapter *personalized/accuracy*. The first two proofs hold for any uncorrelated label
-    noise of mean 0 and variance at most sigma squared, the last for Gaussian noise. NOT private.
 
     Examples
     --------
@@ -132,6 +130,9 @@ def mean_square_error(
 
     with :math:`H` and :math:`M` as in `error_bound`, over label noise and privacy noise.
 
+    Statement ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*. Any uncorrelated
+    label noise of mean 0 and variance sigma squared will do. NOT private.
+
     Parameters
     ----------
     X, lam, weights, eta
@@ -145,11 +146,6 @@ def mean_square_error(
     -------
     ErrorTerms
         The three terms, squared lengths; their `total` is the mean square.
-
-    Notes
-    -----
-    Statement ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*. Any uncorrelated
-    label noise of mean 0 and variance sigma squared will do. NOT private.
 
     Examples
     --------

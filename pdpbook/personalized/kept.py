@@ -29,6 +29,10 @@ def keep_probabilities(
 
     .. math:: \pi_i = \frac{u\,(e^{\varepsilon_i}-1)}{(u-1)(u+e^{\varepsilon_i})},\qquad u=e^{t/2}.
 
+    Statements ``alg-jorgensen`` (Acharya et al. 2024, section 3.2, after Jorgensen, Yu and Cormode
+    2015) and ``prop-sampling-replace`` (ours), chapter *personalized/sampling*. Any t above 0 is
+    taken here; `SampledRidge` wants one within the range of the budgets.
+
     Parameters
     ----------
     epsilon : array_like, shape (n,)
@@ -42,12 +46,6 @@ def keep_probabilities(
     -------
     ndarray, shape (n,)
         Probabilities in [0, 1]; they rise with the budget.
-
-    Notes
-    -----
-    Statements ``alg-jorgensen`` (Acharya et al. 2024, section 3.2, after Jorgensen, Yu and Cormode
-    2015) and ``prop-sampling-replace`` (ours), chapter *personalized/sampling*. Any t above 0 is
-    taken here; `SampledRidge` wants one within the range of the budgets.
 
     Examples
     --------
@@ -83,6 +81,8 @@ class SampledLaw:
 
     .. math:: p(z) = \sum_S \Pr[S]\; p_{\eta_S}(z-\theta_S)
 
+    Statement ``alg-jorgensen``, chapter *personalized/sampling*. Not private: it holds the fits.
+
     Parameters
     ----------
     log_weights : ndarray, shape (s,)
@@ -91,10 +91,6 @@ class SampledLaw:
         Minimizer for each kept set; everybody kept comes last.
     etas : ndarray, shape (s,)
         Rate of the l2-Laplace noise for each kept set.
-
-    Notes
-    -----
-    Statement ``alg-jorgensen``, chapter *personalized/sampling*. Not private: it holds the fits.
     """
 
     log_weights: Floats

@@ -28,16 +28,14 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
     person i moves the weighted mean by at most :math:`2w_i`. It is the line that a private
     regression has to beat.
 
+    Statement ``thm-pdp-op`` with the mean for the minimizer; chapter *personalized/pdp_op*.
+
     Attributes
     ----------
     mean_ : float
         The released mean, in your units.
     guarantee_ : PureDP
         What each person was promised, under replace-one neighbors.
-
-    Notes
-    -----
-    Statement ``thm-pdp-op`` with the mean for the minimizer; chapter *personalized/pdp_op*.
 
     Examples
     --------

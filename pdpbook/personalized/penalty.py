@@ -41,6 +41,9 @@ def prediction_error_bound(
         &\quad + (d+1)\frac{R^2C^2}{(\sum_j\varepsilon_j)^2} + \frac{\sigma^2\tau}4 ,\\
         &\varphi_\lambda(s) = \max_{t\le s}\frac{t\lambda^2}{(t+\lambda)^2} .
 
+    Statement ``prop-public-prediction-error`` (ours), page *personalized/penalty*. No record
+    enters.
+
     Parameters
     ----------
     lam : float
@@ -65,11 +68,6 @@ def prediction_error_bound(
     -------
     ErrorTerms
         Three terms of a squared label unit; their `total` is the bound.
-
-    Notes
-    -----
-    Statement ``prop-public-prediction-error`` (ours), page *personalized/penalty*. No record
-    enters.
 
     Examples
     --------
@@ -114,6 +112,9 @@ def public_penalty(
 ) -> PublicPenalty:
     """Penalty that minimizes `prediction_error_bound`: chosen without looking at a record.
 
+    Statement ``prop-public-prediction-error`` (ours), page *personalized/penalty*. The choice
+    costs no budget: it is a function of public numbers.
+
     Parameters
     ----------
     epsilon, d, theta_norm, sigma, prior, proof, row_norm
@@ -125,11 +126,6 @@ def public_penalty(
     PublicPenalty
         `lam` and the `bound` it guarantees. Where the bound only falls as the penalty grows, `lam`
         is infinite and `bound` its limit, that of predicting 0.
-
-    Notes
-    -----
-    Statement ``prop-public-prediction-error`` (ours), page *personalized/penalty*. The choice
-    costs no budget: it is a function of public numbers.
 
     Examples
     --------

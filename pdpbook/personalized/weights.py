@@ -24,6 +24,8 @@ def pdp_weights(epsilon: ArrayLike) -> Floats:
 
     .. math:: w_i = \varepsilon_i \Big/ \sum_j \varepsilon_j .
 
+    Statement ``thm-pdp-op`` (Acharya et al. 2024, Theorem 2.1), chapter *personalized/pdp_op*.
+
     Parameters
     ----------
     epsilon : array_like, shape (n,)
@@ -33,10 +35,6 @@ def pdp_weights(epsilon: ArrayLike) -> Floats:
     -------
     ndarray, shape (n,)
         The weights; they sum to 1.
-
-    Notes
-    -----
-    Statement ``thm-pdp-op`` (Acharya et al. 2024, Theorem 2.1), chapter *personalized/pdp_op*.
 
     Examples
     --------
@@ -62,6 +60,10 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
 
     .. math:: \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = \text{ratio} .
 
+    Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
+    *personalized/steps*. Between two budgets the left side is linear in m: sorting and cumulative
+    sums of positive terms give the root exactly.
+
     Parameters
     ----------
     epsilon : array_like, shape (n,)
@@ -76,12 +78,6 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
     ndarray, shape (n,)
         The weights; they sum to 1. Noise calibrated to ``max(weights / epsilon)`` keeps every
         budget, those of capped people with something to spare.
-
-    Notes
-    -----
-    Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
-    *personalized/steps*. Between two budgets the left side is linear in m: sorting and cumulative
-    sums of positive terms give the root exactly.
 
     Examples
     --------
@@ -110,6 +106,11 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
     .. math:: \tau\,[\varepsilon_i \ge \tau], \qquad
               \tau \in \arg\max_t\, t\,\#\{j : \varepsilon_j \ge t\} .
 
+    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
+    *personalized/pdp_op*. Their sum is the largest that one level for all allows, so output
+    perturbation needs the least noise; of thresholds that tie, the smallest is taken, which
+    leaves out the fewest people.
+
     Parameters
     ----------
     epsilon : array_like, shape (n,)
@@ -122,13 +123,6 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
     ndarray, shape (n,)
         The threshold, for everybody whose budget reaches it, and 0 for the others. Given to any
         mechanism with personal budgets, they keep every promise: nobody is above their own.
-
-    Notes
-    -----
-    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
-    *personalized/pdp_op*. Their sum is the largest that one level for all allows, so output
-    perturbation needs the least noise; of thresholds that tie, the smallest is taken, which
-    leaves out the fewest people.
 
     Examples
     --------
@@ -157,6 +151,9 @@ def threshold_weights(epsilon: ArrayLike) -> Floats:
     .. math:: w_i = \frac{[\varepsilon_i \ge \tau]}{m(\tau)}, \qquad
               m(t) = \#\{j : \varepsilon_j \ge t\}, \quad \tau \in \arg\max_t\, t\,m(t) .
 
+    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
+    *personalized/pdp_op*.
+
     Parameters
     ----------
     epsilon : array_like, shape (n,)
@@ -167,11 +164,6 @@ def threshold_weights(epsilon: ArrayLike) -> Floats:
     ndarray, shape (n,)
         The weights; they sum to 1. They are those of `pdp_weights` for `threshold_budgets`, which
         is what an estimator's `fit` takes.
-
-    Notes
-    -----
-    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
-    *personalized/pdp_op*.
 
     Examples
     --------
@@ -206,6 +198,10 @@ def sensitivity_weights(
     weight costs nothing: if :math:`\eta = \max_i\varepsilon_i/(2B_\star)` leaves some of the total
     weight, those with the largest budget share it.
 
+    Statement ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*. For many
+    people they are those of `pdp_weights`; `capped_weights` is something else, a cap on budgets
+    that trades noise for label noise.
+
     Parameters
     ----------
     epsilon : array_like, shape (n,)
@@ -218,12 +214,6 @@ def sensitivity_weights(
     ndarray, shape (n,)
         The weights; they sum to 1. A rate of ``min(epsilon / capped_sensitivity(weights, lam, d))``
         keeps every budget, and spends it all up to rounding.
-
-    Notes
-    -----
-    Statement ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*. For many
-    people they are those of `pdp_weights`; `capped_weights` is something else, a cap on budgets
-    that trades noise for label noise.
 
     Examples
     --------

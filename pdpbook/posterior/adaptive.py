@@ -28,6 +28,9 @@ class AdaOPS(PosteriorRegressor):
     On benign data the penalty is 0 and the release efficient. With `release_norm` a noisy bound
     on :math:`\|\hat\theta_\lambda\|` is released in between: AdaOPS-L.
 
+    Statements ``alg-adaops``, ``thm-adaops-joint`` and, for the simple calibration,
+    ``prop-adaops-privacy``, chapter *per_instance/adaops*.
+
     Parameters
     ----------
     norm_guess : float, default 1.0
@@ -50,11 +53,6 @@ class AdaOPS(PosteriorRegressor):
     release_ : ndarray
         All released numbers on the domain: the bound on the eigenvalue, with `release_norm` the
         bound on :math:`\log(1+\|\hat\theta\|)`, and the draw.
-
-    Notes
-    -----
-    Statements ``alg-adaops``, ``thm-adaops-joint`` and, for the simple calibration,
-    ``prop-adaops-privacy``, chapter *per_instance/adaops*.
 
     Examples
     --------

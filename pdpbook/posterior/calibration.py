@@ -33,6 +33,9 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
     .. math:: \rho(\mu) = \max\{\rho\ge0 :\ \delta_{P\|Q}(\varepsilon;\mu,\rho)\le\delta,\
               \delta_{Q\|P}(\varepsilon;\mu,\rho)\le\delta\}
 
+    Statement ``alg-adaops``, chapter *per_instance/adaops*. Both profiles are nondecreasing in the
+    residual, so bisection finds the end.
+
     Parameters
     ----------
     epsilon : float
@@ -46,11 +49,6 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
     -------
     ndarray, shape of `leverage`
         The end of the bracket that keeps the budget; NaN where no residual does, not even 0.
-
-    Notes
-    -----
-    Statement ``alg-adaops``, chapter *per_instance/adaops*. Both profiles are nondecreasing in the
-    residual, so bisection finds the end.
 
     Examples
     --------
@@ -74,6 +72,8 @@ def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
     .. math:: \bar L = 1 + \sqrt{N(\mu_0-\lambda\mu_0^2)}, \qquad
               \mu_0 = \min\{1/h,\ 1/(2\lambda)\}
 
+    Statement ``lem-ridge-operator``, chapter *per_instance/adaops_proofs*.
+
     Parameters
     ----------
     h : array_like
@@ -87,10 +87,6 @@ def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
     -------
     ndarray
         The bound; at most :math:`1+\sqrt{N/h}`.
-
-    Notes
-    -----
-    Statement ``lem-ridge-operator``, chapter *per_instance/adaops_proofs*.
 
     Examples
     --------
@@ -115,6 +111,8 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     with :math:`\rho(\mu)` of `largest_scaled_residual`. The range of S is cut into cells, each
     served by its largest leverage and its largest residual: the result is never too large.
 
+    Statement ``alg-adaops``, chapter *per_instance/adaops*.
+
     Parameters
     ----------
     lam : float
@@ -136,10 +134,6 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     ValueError
         If no inverse temperature keeps the budget: a draw reveals its covariance too, and only a
         larger penalty lowers that.
-
-    Notes
-    -----
-    Statement ``alg-adaops``, chapter *per_instance/adaops*.
 
     Examples
     --------
@@ -206,6 +200,9 @@ class AdaptivePlan:
     what exact Gaussian composition leaves (`calibration` "joint"), or the rest of a sum of budgets:
     :math:`2\varepsilon/3` and :math:`\delta/2`, or :math:`\varepsilon/2` and :math:`\delta/5`.
 
+    Statements ``alg-adaops`` and ``thm-adaops-joint``, chapters *per_instance/adaops* and
+    *per_instance/adaops_proofs*.
+
     Parameters
     ----------
     epsilon, delta
@@ -223,11 +220,6 @@ class AdaptivePlan:
     kappa : float, optional
         Largest acceptable condition number, at least 1. With it the penalty is the one of the
         paper, :math:`\max\{0, N/(\kappa d)-\tilde\lambda\}`, not the one that minimizes a cost.
-
-    Notes
-    -----
-    Statements ``alg-adaops`` and ``thm-adaops-joint``, chapters *per_instance/adaops* and
-    *per_instance/adaops_proofs*.
 
     Examples
     --------

@@ -21,16 +21,14 @@ from pdpbook.posterior.calibration import AdaptivePlan, residual_bound
 class PosteriorLaw:
     r"""Gaussian law :math:`\mathcal N(\hat\theta,(\gamma H)^{-1})`.
 
+    Statement ``alg-adaops``, chapter *per_instance/adaops*. Not private: it holds the center.
+
     Parameters
     ----------
     center : array_like, shape (d,)
         :math:`\hat\theta`.
     precision : array_like, shape (d, d)
         :math:`\gamma H`, positive definite.
-
-    Notes
-    -----
-    Statement ``alg-adaops``, chapter *per_instance/adaops*. Not private: it holds the center.
 
     Examples
     --------
@@ -72,6 +70,8 @@ class AdaptiveLaw:
 
     A point is ``(eigenvalue, theta)``, with `release_norm` ``(eigenvalue, log_norm, theta)``.
 
+    Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Not private: for audits.
+
     Parameters
     ----------
     gram : array_like, shape (d, d)
@@ -80,10 +80,6 @@ class AdaptiveLaw:
         :math:`X^\top y` on the domain.
     plan : AdaptivePlan
         The public settings.
-
-    Notes
-    -----
-    Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Not private: for audits.
 
     Examples
     --------
@@ -185,6 +181,9 @@ def adaptive_profile(
     .. math:: \delta(\varepsilon) = \int f_P(z)\,
               \delta_{P\|Q}\bigl(\varepsilon-\log\tfrac{f_P(z)}{f_Q(z)};\mu_z,\rho_z\bigr)\,dz .
 
+    Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Gauss-Legendre quadrature in
+    each released number, over 9 standard deviations around both means.
+
     Parameters
     ----------
     epsilon : array_like
@@ -205,11 +204,6 @@ def adaptive_profile(
     ------
     ValueError
         If the plans differ.
-
-    Notes
-    -----
-    Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Gauss-Legendre quadrature in
-    each released number, over 9 standard deviations around both means.
 
     Examples
     --------

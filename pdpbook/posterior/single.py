@@ -43,6 +43,8 @@ def release_gram_bound(
     .. math:: X^\top X + \frac{A+A^\top}{2\mu}
               - \frac{\sqrt2}\mu\bigl(\sqrt d+\sqrt{\ln(1/\varrho)}\bigr) I .
 
+    Statement ``prop-published-losses``, chapter *per_instance/published_losses*.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -59,10 +61,6 @@ def release_gram_bound(
     -------
     ndarray, shape (d, d)
         Symmetric; it may be published, and need not be positive.
-
-    Notes
-    -----
-    Statement ``prop-published-losses``, chapter *per_instance/published_losses*.
 
     Examples
     --------
@@ -102,6 +100,9 @@ def posterior_certificate(
     A `matrix` M below that of everybody lessens m to at most :math:`x^\top M^{-1}x` over one less
     that.
 
+    Statement ``prop-publishable`` (ours), chapter *per_instance/adaops*; with a matrix
+    ``prop-published-losses``, chapter *per_instance/published_losses*.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -129,11 +130,6 @@ def posterior_certificate(
     Certificate
         `ex_ante` and `ex_post`. A person's entry depends on the release and on their own record
         alone; who publishes it reveals a function of that record.
-
-    Notes
-    -----
-    Statement ``prop-publishable`` (ours), chapter *per_instance/adaops*; with a matrix
-    ``prop-published-losses``, chapter *per_instance/published_losses*.
 
     Examples
     --------
@@ -176,6 +172,8 @@ def _leverages(X: Floats, matrix: ArrayLike) -> Floats:
 class PosteriorRegressor(BallRegressor):
     r"""One draw from a Gaussian posterior of ridge regression.
 
+    Chapter *per_instance/adaops*.
+
     Parameters
     ----------
     n_max : int, default 100000
@@ -191,10 +189,6 @@ class PosteriorRegressor(BallRegressor):
         :math:`(\gamma H)^{-1}`, so `noise_` has no scale.
     h_ : float
         Bound from below on what the data and the penalty weigh in every direction.
-
-    Notes
-    -----
-    Chapter *per_instance/adaops*.
     """
 
     n_max: int = setting(default=100_000, rule=check.count)
@@ -244,15 +238,13 @@ class OnePosteriorSample(PosteriorRegressor):
 
     with :math:`\gamma` of `worst_case_gamma`.
 
+    Statements ``thm-ops-dp-level`` and ``alg-adaops``, chapters *per_instance/guarantees* and
+    *per_instance/adaops*.
+
     Parameters
     ----------
     lam : float, default 100.0
         Penalty against the *sum* of squares on the domain, at least 1; scikit-learn's ``alpha``.
-
-    Notes
-    -----
-    Statements ``thm-ops-dp-level`` and ``alg-adaops``, chapters *per_instance/guarantees* and
-    *per_instance/adaops*.
 
     Examples
     --------

@@ -20,6 +20,9 @@ CLEAR = 1 / 3  # noise below this share of a constant's error is no reason to wo
 class Report(Known):
     """What the noise of one release does, from public numbers alone.
 
+    The error of a regression is the noise *and* what the columns cannot explain: small noise is
+    needed, not enough.
+
     Attributes
     ----------
     mechanism : str
@@ -51,11 +54,6 @@ class Report(Known):
         What else there is to say, about `at_most`.
     ways : tuple of str
         What would do better where the noise is large, beside more people.
-
-    Notes
-    -----
-    The error of a regression is the noise *and* what the columns cannot explain: small noise is
-    needed, not enough.
     """
 
     mechanism: str

@@ -25,6 +25,8 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
     .. math:: \sigma_0 = \sqrt3/\mu(\varepsilon,\delta) \quad\text{(exact)}, \qquad
               \sigma_0 = 3\sqrt{\log(6/\delta)}/\varepsilon \quad\text{(published)}
 
+    Statement ``prop-adassp``, chapter *per_instance/adaops*. The published constants: Wang (2018).
+
     Parameters
     ----------
     epsilon : float
@@ -38,10 +40,6 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
     -------
     float
         The standard deviation.
-
-    Notes
-    -----
-    Statement ``prop-adassp``, chapter *per_instance/adaops*. The published constants: Wang (2018).
 
     Examples
     --------
@@ -64,6 +62,8 @@ def adassp_coefficients(
               &\lambda = \max\{0, \sigma_0\sqrt{d\log(2d^2/\varrho)}-\tilde\lambda\},\qquad
               \tilde\lambda = \max\{\hat\lambda-c\sigma_0, 0\}
 
+    Statement ``prop-adassp``, chapter *per_instance/adaops*.
+
     Parameters
     ----------
     release : array_like, shape (m,)
@@ -81,10 +81,6 @@ def adassp_coefficients(
     -------
     ndarray, shape (d,)
         The coefficients: no privacy is spent here.
-
-    Notes
-    -----
-    Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
     Examples
     --------
@@ -124,6 +120,8 @@ class AdaSSP(BallRegressor):
     :math:`X^\top y`, each with Gaussian noise of the scale of `adassp_scale`; the coefficients
     are those of `adassp_coefficients`.
 
+    Statement ``prop-adassp``, chapter *per_instance/adaops*.
+
     Parameters
     ----------
     failure : float, default 0.05
@@ -141,10 +139,6 @@ class AdaSSP(BallRegressor):
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
-
-    Notes
-    -----
-    Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
     Examples
     --------

@@ -45,6 +45,10 @@ def statistics_constant(
 
     .. math:: D_1 = \tfrac18 d(d+1)+2sd, \qquad D_2^2 = \tfrac18 d^2 + 2s^2d .
 
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/sums*.
+    Both :math:`D_1` are attained. :math:`D_2^2` is attained where :math:`\frac32s^2` is a whole
+    number or at least d (centered: for even d), and is at most 1/4 (1/8) too large elsewhere.
+
     Parameters
     ----------
     d : int
@@ -61,12 +65,6 @@ def statistics_constant(
     -------
     float
         :math:`D_1` or :math:`D_2`.
-
-    Notes
-    -----
-    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/sums*.
-    Both :math:`D_1` are attained. :math:`D_2^2` is attained where :math:`\frac32s^2` is a whole
-    number or at least d (centered: for even d), and is at most 1/4 (1/8) too large elsewhere.
 
     Examples
     --------
@@ -121,6 +119,9 @@ class SufficientStatisticsRidge(CubeRegressor):
     :math:`\sigma=D_2/\sum_j\mu_j` on the diagonal, :math:`\sigma/\sqrt2` off it and
     :math:`\sigma/s` on the moment. The constants are those of `statistics_constant`.
 
+    Statements ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter
+    *personalized/sums*.
+
     Parameters
     ----------
     lam : float, default 1.0
@@ -157,11 +158,6 @@ class SufficientStatisticsRidge(CubeRegressor):
         What each person was promised, under replace-one neighbors. The Gaussian promise is the
         stronger form of :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)``
         returns that one, for this delta or another.
-
-    Notes
-    -----
-    Statements ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter
-    *personalized/sums*.
 
     Examples
     --------

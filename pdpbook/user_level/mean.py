@@ -28,6 +28,8 @@ from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 class UserMean(MeanOfLabels, UserRegressor):
     """A weighted mean of all rows plus Laplace noise; subclasses say which weights.
 
+    Of X the number of rows counts, and nothing else.
+
     Attributes
     ----------
     mean_ : float
@@ -36,10 +38,6 @@ class UserMean(MeanOfLabels, UserRegressor):
         What is public about the noise; ``noise_.scale`` is that of Laplace noise in your units.
     guarantee_ : PureDP
         What each user was promised, in the order of `users_`, when all of their rows are replaced.
-
-    Notes
-    -----
-    Of X the number of rows counts, and nothing else.
     """
 
     def law(self, people: PeopleWithRows) -> ProductLaw:
@@ -109,17 +107,15 @@ class WeightedMean(UserMean):
     with :math:`\bar y_l` the mean of the :math:`s_l` labels of user l, and the h that makes the
     variance smallest, for labels of variance `sigma2` around a common mean.
 
+    Statements ``alg-wa``, ``lem-wa-optimum`` and ``thm-personal-users``, chapter
+    *user_level/mean*; Epasto et al. (2020), Algorithm 1.
+
     Attributes
     ----------
     h_ : float
         The root of the equation for h: rows that count in full for a user of the largest budget.
     weights_ : ndarray, shape (m,)
         Weight of each user, data-independent.
-
-    Notes
-    -----
-    Statements ``alg-wa``, ``lem-wa-optimum`` and ``thm-personal-users``, chapter
-    *user_level/mean*; Epasto et al. (2020), Algorithm 1.
 
     Examples
     --------
@@ -148,6 +144,9 @@ class SampleLimitedMean(UserMean):
     .. math:: \frac1{n_h}\sum_{\text{kept}}y_i
               + \text{Laplace}\Bigl(\frac B{n_h}\max_l\frac{k_l}{\varepsilon_l}\Bigr) .
 
+    Statements ``claim-sample-limit``, chapter *user_level/mean_limits*, and
+    ``thm-personal-users``, chapter *user_level/mean*.
+
     Parameters
     ----------
     max_rows : "best", "max" or int, default "best"
@@ -162,11 +161,6 @@ class SampleLimitedMean(UserMean):
     ----------
     max_rows_ : int
         The largest number of rows that is kept of a user.
-
-    Notes
-    -----
-    Statements ``claim-sample-limit``, chapter *user_level/mean_limits*, and
-    ``thm-personal-users``, chapter *user_level/mean*.
 
     Examples
     --------

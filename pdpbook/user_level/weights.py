@@ -52,6 +52,9 @@ def tradeoff_weights(
     root :math:`h` of :math:`h=A\sum_l\tau_l(1-h\tau_l/s_l)_+`. The root is the largest of m
     fractions, so one sort and two cumulative sums find it.
 
+    Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and ``thm-personal-users``, chapter
+    *user_level/mean*. Time O(m log m), no iteration, relative error near machine precision.
+
     Parameters
     ----------
     sizes : array_like, shape (m,)
@@ -68,11 +71,6 @@ def tradeoff_weights(
     -------
     TradeoffWeights
         With ``.weights``, ``.h``, ``.value`` and ``.row_weights``.
-
-    Notes
-    -----
-    Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and ``thm-personal-users``, chapter
-    *user_level/mean*. Time O(m log m), no iteration, relative error near machine precision.
 
     Examples
     --------
@@ -101,6 +99,8 @@ def tradeoff_value(
 
     .. math:: \Bigl(\max_l\frac{w_l}{\tau_l}\Bigr)^2 + A\sum_l\frac{w_l^2}{s_l}
 
+    Statement ``lem-wa-variance``, chapter *user_level/mean*.
+
     Parameters
     ----------
     weights : array_like, shape (m,)
@@ -112,10 +112,6 @@ def tradeoff_value(
     -------
     float
         Times :math:`2(B/\varepsilon)^2` it is the variance of a private mean.
-
-    Notes
-    -----
-    Statement ``lem-wa-variance``, chapter *user_level/mean*.
 
     Examples
     --------
@@ -132,6 +128,9 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 
     .. math:: \frac{\min(h,s_{\max})^2}{n_h^2} + \frac A{n_h}, \qquad n_h=\sum_l\min(s_l,h)
 
+    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. O((m + k) log m) for k
+    thresholds.
+
     Parameters
     ----------
     thresholds : array_like, any shape
@@ -143,11 +142,6 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
     -------
     ndarray, shape of `thresholds`
         In the units of `TradeoffWeights.value`.
-
-    Notes
-    -----
-    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. O((m + k) log m) for k
-    thresholds.
 
     Examples
     --------
@@ -170,6 +164,9 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
     users who keep all of theirs and :math:`r(h)` the number of users who lose some. The sign is
     computed in whole numbers and fractions, so long plateaus mislead nobody.
 
+    Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*. The
+    ratio is at most 1.56493, and at most 25/16 for real thresholds. Time O(m log m).
+
     Parameters
     ----------
     sizes, tradeoff
@@ -182,11 +179,6 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
     -------
     SampleLimit
         With ``.threshold``, ``.value`` and ``.ratio``; of two best thresholds the smaller one.
-
-    Notes
-    -----
-    Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*. The
-    ratio is at most 1.56493, and at most 25/16 for real thresholds. Time O(m log m).
 
     Examples
     --------
@@ -227,6 +219,8 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Rows to keep, at most `threshold` of every user, chosen at random without the labels.
 
+    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*.
+
     Parameters
     ----------
     codes : array_like, shape (n,)
@@ -240,10 +234,6 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
     -------
     ndarray of bool, shape (n,)
         True for exactly ``min(size, threshold)`` rows of every user.
-
-    Notes
-    -----
-    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*.
 
     Examples
     --------

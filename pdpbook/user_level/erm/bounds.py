@@ -27,6 +27,9 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
     and with probability :math:`1-\gamma` the supremum itself is at most that with
     :math:`\ln(2/\gamma)` in place of :math:`\ln 2`.
 
+    Statement ``thm-uniform-convergence``, chapter *user_level/erm_bounds*; Epasto et al. (2020),
+    Theorem 5, with a product of logarithms and no constant.
+
     Parameters
     ----------
     n, d : int
@@ -38,11 +41,6 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
     -------
     float
         :math:`K`.
-
-    Notes
-    -----
-    Statement ``thm-uniform-convergence``, chapter *user_level/erm_bounds*; Epasto et al. (2020),
-    Theorem 5, with a product of logarithms and no constant.
 
     Examples
     --------
@@ -66,6 +64,8 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     and at the optimal weights that is :math:`2L^2R^2K^2/n_h`: the fit is as good as one of
     :math:`n_h=\sum_l\min(s_l,h)` rows.
 
+    Statement ``thm-weighted-erm``, chapter *user_level/erm*.
+
     Parameters
     ----------
     n, d : int
@@ -78,10 +78,6 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     -------
     float
         :math:`A`.
-
-    Notes
-    -----
-    Statement ``thm-weighted-erm``, chapter *user_level/erm*.
 
     Examples
     --------
@@ -97,6 +93,9 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
 
     .. math:: \sqrt\rho = \sqrt{\varepsilon+\ln(1/\delta)} - \sqrt{\ln(1/\delta)}
 
+    Statement ``alg-weighted-erm``, chapter *user_level/erm*; Bun and Steinke (2016).
+    `ZeroConcentratedDP.to_approximate` converts back with a sharper theorem, to a smaller epsilon.
+
     Parameters
     ----------
     epsilon : float or array_like
@@ -108,11 +107,6 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
     -------
     float or ndarray, shape of `epsilon`
         The root of :math:`\rho+2\sqrt{\rho\ln(1/\delta)}=\varepsilon`.
-
-    Notes
-    -----
-    Statement ``alg-weighted-erm``, chapter *user_level/erm*; Bun and Steinke (2016).
-    `ZeroConcentratedDP.to_approximate` converts back with a sharper theorem, to a smaller epsilon.
 
     Examples
     --------

@@ -29,6 +29,8 @@ class GradientTranscript:
     those before, each gradient is Gaussian, so the density is a product. Not private: it holds
     the data. Made by `WeightedERM.output_law`.
 
+    Statement ``alg-weighted-erm``, chapter *user_level/erm*.
+
     Parameters
     ----------
     X : ndarray, shape (n, d)
@@ -49,10 +51,6 @@ class GradientTranscript:
         Number of noisy gradients, T.
     sigma : float
         Standard deviation of the noise on each coordinate of a gradient.
-
-    Notes
-    -----
-    Statement ``alg-weighted-erm``, chapter *user_level/erm*.
     """
 
     X: Floats

@@ -80,6 +80,9 @@ class WeightedERM(UserEstimator):
     density proportional to :math:`e^{-\|b\|/\beta}`, :math:`\beta=2Lt/\lambda` and
     :math:`\tau_l=\varepsilon_l`.
 
+    Statements ``alg-weighted-erm``, ``thm-weighted-erm``, ``prop-logistic``, chapter
+    *user_level/erm*. Sizes and ownership of rows are public.
+
     Parameters
     ----------
     loss : {"square", "logistic"}, default "square"
@@ -143,11 +146,6 @@ class WeightedERM(UserEstimator):
         Number of noisy gradients; 0 for output perturbation.
     n_features_in_ : int
         Number of columns of X.
-
-    Notes
-    -----
-    Statements ``alg-weighted-erm``, ``thm-weighted-erm``, ``prop-logistic``, chapter
-    *user_level/erm*. Sizes and ownership of rows are public.
 
     Examples
     --------

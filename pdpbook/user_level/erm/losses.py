@@ -91,6 +91,8 @@ def ball_minimizer(
     with :math:`\ell=\frac12(s-y)^2` or :math:`\ln(1+e^{-ys})`. Newton's method; where the ball
     binds, on the multiplier of its constraint.
 
+    Statement ``prop-logistic``, chapter *user_level/erm_bounds*.
+
     Parameters
     ----------
     X : array_like, shape (n, d)
@@ -118,10 +120,6 @@ def ball_minimizer(
     ------
     RuntimeError
         If the gradient norm is not reached: then nothing may be released.
-
-    Notes
-    -----
-    Statement ``prop-logistic``, chapter *user_level/erm_bounds*.
 
     Examples
     --------

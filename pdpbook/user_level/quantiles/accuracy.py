@@ -18,6 +18,8 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     It is the largest one that keeps every budget for all data, if rows of a user can weigh
     anything; for :math:`w_l\le\min(p,1-p)` it is :math:`\min_l\varepsilon_l/(2w_l)`.
 
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
+
     Parameters
     ----------
     user_weights : array_like, shape (m,)
@@ -31,10 +33,6 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     -------
     float
         :math:`\lambda`, in nats per unit of the weighted distribution function.
-
-    Notes
-    -----
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
 
     Examples
     --------
@@ -54,6 +52,8 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
 
     with probability at least :math:`1-\gamma`, for independent rows with one distribution F.
 
+    Part of statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
+
     Parameters
     ----------
     weights : array_like, shape (n,)
@@ -65,10 +65,6 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
     -------
     float
         The bound; above 1 it says nothing.
-
-    Notes
-    -----
-    Part of statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
 
     Examples
     --------
@@ -87,6 +83,8 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     With budgets passed to `tradeoff_weights`, its objective times
     :math:`8\ln^2\frac1{\rho\gamma}` is at least the square of the bound.
 
+    Remark after ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
+
     Parameters
     ----------
     share : float, default 0.001
@@ -98,10 +96,6 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     -------
     float
         A, in units where every budget is 1.
-
-    Notes
-    -----
-    Remark after ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
 
     Examples
     --------

@@ -19,17 +19,15 @@ class QuantileLaw:
 
     .. math:: f(z)=f_k\quad\text{for}\ e_k\le z<e_{k+1}
 
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private: the edges
+    are data. For audits and for planning.
+
     Parameters
     ----------
     edges : array_like, shape (k + 1,)
         Strictly increasing; the last piece includes its right end.
     log_density : array_like, shape (k,)
         Up to a common constant, which is subtracted: the law always has mass 1.
-
-    Notes
-    -----
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private: the edges
-    are data. For audits and for planning.
 
     Examples
     --------
@@ -100,16 +98,14 @@ class QuantileLaw:
 class GridLaw:
     """Law on finitely many public points.
 
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private.
+
     Parameters
     ----------
     points : array_like, shape (k,)
         Strictly increasing.
     log_probability : array_like, shape (k,)
         Up to a common constant, which is subtracted.
-
-    Notes
-    -----
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private.
 
     Examples
     --------

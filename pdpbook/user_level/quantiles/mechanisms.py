@@ -44,6 +44,8 @@ def quantile_law(
     largest privacy loss of user l is at most
     :math:`\lambda(\min(w_l,p)+\min(w_l,1-p))\le\varepsilon_l`.
 
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. O(n log n).
+
     Parameters
     ----------
     y : array_like, shape (n,), or Rows
@@ -70,10 +72,6 @@ def quantile_law(
     -------
     QuantileLaw, or GridLaw with `grid`
         The law of one release.
-
-    Notes
-    -----
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. O(n log n).
 
     Examples
     --------
@@ -131,6 +129,10 @@ def private_quantile(
     bounds; see `quantile_law` for the symbols. It keeps :math:`\varepsilon_l` for every user l
     when all rows of the user are replaced.
 
+    Statements ``prop-quantile-privacy`` and ``thm-quantile-accuracy``, chapter
+    *user_level/quantiles*; after Epasto et al. (2020). Each further quantile costs its epsilon
+    again.
+
     Parameters
     ----------
     y, level, users, epsilon, bounds, weights, grid, clip
@@ -142,12 +144,6 @@ def private_quantile(
     -------
     float
         In the units of `y`.
-
-    Notes
-    -----
-    Statements ``prop-quantile-privacy`` and ``thm-quantile-accuracy``, chapter
-    *user_level/quantiles*; after Epasto et al. (2020). Each further quantile costs its epsilon
-    again.
 
     Examples
     --------
