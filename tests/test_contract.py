@@ -481,6 +481,8 @@ def test_a_refused_ledger_is_not_written(small_book, monkeypatch, tmp_path, caps
     (tmp_path / "book" / "back").mkdir(parents=True)
     monkeypatch.setattr(pages, "ROOT", tmp_path)
     monkeypatch.setattr(pages, "load", lambda: small_book)
+    few = {name: pages.PAGES[name] for name in ("ledger", "statements")}
+    monkeypatch.setattr(pages, "PAGES", few)
     ledger = tmp_path / "book" / "back" / "ledger.md"
     assert pages.main(["--check"]) == 1
     assert "ledger.md: out of date" in capsys.readouterr().out
