@@ -481,6 +481,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_nbgrader_is_started_anew_after_it_hung_or_died(tmp_path, monkeypatch):
     (tmp_path / "stand_in.py").write_text(STAND_IN)
     (tmp_path / "nbgrader").touch()

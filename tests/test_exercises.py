@@ -547,6 +547,7 @@ def test_a_damaged_submission_costs_only_what_is_damaged(tmp_path, damage):
         assert table.message[here].str.contains(message, regex=False).any()
 
 
+@pytest.mark.slow
 def test_who_ends_the_parent_process_costs_nobody_else(tmp_path):
     """The parent forks what grades everybody; it is started anew, and nothing is left running."""
     kill = "    import os, signal\n    os.kill(os.getppid(), signal.SIGKILL)\n    "
@@ -557,6 +558,7 @@ def test_who_ends_the_parent_process_costs_nobody_else(tmp_path):
     assert grade(PAGES / "foundations.ipynb", "foundations").points.sum() == table.out_of.sum()
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_can_grade(tmp_path):
     """Starting a process runs the script of its parent anew, unless that is prevented."""
     script = tmp_path / "script.py"

@@ -775,6 +775,7 @@ def noticed(page, case, seed):
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [node.name for node in FUNCTIONS])
 def test_a_changed_constant_is_noticed(name):
