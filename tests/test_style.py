@@ -407,6 +407,12 @@ def typed(cls):
     return [line for line in lines if re.search(r"\w: ", line)]
 
 
+def many(annotation):
+    """Whether what is returned has shapes or parts; of one thing the first line says all."""
+    written = getattr(annotation, "__name__", str(annotation))
+    return not written.isidentifier() or written in {"Any", "Floats", "tuple", "dict", "list"}
+
+
 ORDER = ["Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "Notes"]
 ORDER += ["References", "Examples"]
 
@@ -429,9 +435,8 @@ def undocumented(thing):
     signature = inspect.signature(thing)
     takes = [n for n, p in signature.parameters.items() if n != "self" and n[0] != "_"]
     wrong += [f"says nothing of the parameter {name}" for name in takes if name not in said]
-    returned = signature.return_annotation
-    if not inspect.isclass(thing) and returned not in (None, "None") and "Returns" not in parts:
-        wrong.append("has no section Returns")
+    if not inspect.isclass(thing) and "Returns" not in parts:
+        wrong += ["has no section Returns"] if many(signature.return_annotation) else []
     found = [name for name in parts if name]
     wrong += [f"has a section {name!r} of no known kind" for name in found if name not in ORDER]
     wrong += [f"has an empty section {name}" for name, text in parts.items() if not text.strip()]
@@ -606,7 +611,16 @@ def test_planted_defaults_are_noticed():
 def silent(a) -> None: ...
 
 
-def lacking(a, b) -> float:
+def brief(a) -> float:
+    """The number a.
+
+    Parameters
+    ----------
+    a : float
+    """
+
+
+def lacking(a, b) -> tuple[float, float]:
     """Return a.
 
     Parameters
@@ -654,6 +668,7 @@ def test_planted_docstrings_are_noticed():
         "says nothing of the parameter c",
     ]
     assert undocumented(whole) == []
+    assert undocumented(brief) == []
     assert undocumented(silent) == ["has no docstring"]
     assert undocumented(lacking) == [
         "says nothing of the parameter b",
