@@ -410,7 +410,14 @@ def typed(cls):
 def many(annotation):
     """Whether what is returned has shapes or parts; of one thing the first line says all."""
     written = getattr(annotation, "__name__", str(annotation))
-    return not written.isidentifier() or written in {"Any", "Floats", "tuple", "dict", "list"}
+    return not written.isidentifier() or written in {
+        "Any",
+        "DataFrame",
+        "Floats",
+        "tuple",
+        "dict",
+        "list",
+    }
 
 
 ORDER = ["Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "Notes"]
