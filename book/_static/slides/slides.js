@@ -100,5 +100,6 @@
   resize();
   show(wanted(), false);
   const typeset = window.MathJax?.startup?.promise ?? Promise.resolve();
-  typeset.then(() => document.fonts.ready).then(fit);
+  // Fonts are asked for when formulas are laid out, which is later than they are made.
+  typeset.then(drawn).then(() => document.fonts.ready).then(fit);
 })();
