@@ -33,6 +33,14 @@ class LabelPrivateRegression(UserRegressor):
     ----------
     fit_intercept : bool, default False
         Append a constant feature 1, as the last one; its coefficient counts in k and gets noise.
+    sensitivity : {"entrywise", "exact"}, default "entrywise"
+        How contributions are measured: "exact" is by the largest l1 move of the release instead of
+        the sum of column norms: less noise, at a cost of :math:`2^{k-1}`; for Laplace noise.
+    solver : str, default "auto"
+        As in `gwa_weights`.
+    tol : float, default 1e-8
+        Certified relative gap of the weights, as in `gwa_weights`; where it is not reached
+        ConvergenceError is raised and nothing released.
 
     Attributes
     ----------
@@ -43,12 +51,12 @@ class LabelPrivateRegression(UserRegressor):
     release_ : ndarray, shape (k,)
         What was released; `coef_` is computed from it.
     noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is its scale on every entry of `release_`,
-        a standard deviation where it is Gaussian.
+        What is public about the noise; ``noise_.scale`` is its scale on every entry of `release_`
+        (of the last stage, where there are two), a standard deviation where it is Gaussian.
     rank_ : int
-        Rank of X, with the constant.
+        Rank of X, with the constant. If X lacks rank and there is no prior, a UserWarning says that
+        `coef_` is the minimum-norm solution.
     n_features_in_ : int
-        Number of columns of X.
     """
 
     fit_intercept: bool = setting(default=False, rule=check.flag)
@@ -60,7 +68,6 @@ class LabelPrivateRegression(UserRegressor):
 
     @property
     def noise(self) -> str:
-        """Which noise keeps the promise."""
         return "gaussian" if self.delta > 0 else "laplace"
 
     def variance(self, plan: Plan) -> float:
@@ -130,7 +137,6 @@ class LabelPrivateRegression(UserRegressor):
         return Noise.of(crowd, frame, spread, exact=True, scale=last.scale)
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        """Users of a table that is public."""
         refuse_others(self, "X and users", n=n, d=d, y=y)
         rows = check.matrix(X, "X")
         budgets = self._check_settings(epsilon)

@@ -36,25 +36,18 @@ def certify(
     :math:`\langle\Lambda,A\rangle>0` bounds the optimum from below,
 
     .. math:: &f^\star\ \ge\ \frac{\sigma^2\langle\Lambda,A\rangle^2}{2\,G(\Lambda)},\\
-              &2G(\Lambda)=\min_{\nu\ge0}\ \sum_{l,\,i\in S_l,\,j}
-              \bigl(|(\Lambda x_i)_j|-\nu_l\bigr)_+^2
-              +\frac{\sigma^2}{\kappa}\Bigl(\sum_l\tau_l\nu_l\Bigr)^2 ,
+        &2G(\Lambda)=\min_{\nu\ge0}\ \sum_{l,\,i\in S_l,\,j}\bigl(|(\Lambda x_i)_j|-\nu_l\bigr)_+^2
+        +\frac{\sigma^2}{\kappa}\Bigl(\sum_l\tau_l\nu_l\Bigr)^2 ,
 
-    so wrong multipliers make the gap larger and can never make it too small.
-
-    Statement ``thm-gwa-dual`` (ours), chapter *user_level/gwa_dual*.
+    so wrong multipliers make the gap larger and can never make it too small: statement
+    ``thm-gwa-dual`` (ours), chapter *user_level/gwa_dual*. Without a prior a `C` that misses
+    ``C X = target`` by more than rounding raises ValueError.
 
     Parameters
     ----------
     C : array_like, shape (k, n)
-        Weights to verify.
-    X : array_like, shape (n, d)
-        Public design.
-    users : array_like, shape (n,), optional
-        Owner of every row; None makes every row a user.
-    multipliers : array_like, shape (k, d)
-        Any matrix; its scale does not matter.
-    sigma2, epsilon, width, target, prior, norm, delta, sensitivity
+    multipliers : array_like, shape (k, d), of any scale
+    X, users, sigma2, epsilon, width, target, prior, norm, delta, sensitivity
         As for `gwa_weights`.
     parts : sequence of pairs of arrays, optional
         `GWAWeights.parts`, for the exact sensitivity, whose bound is a formula of them.
@@ -62,14 +55,7 @@ def certify(
     Returns
     -------
     objective, lower_bound, gap : float
-        The value at `C`, the bound, and ``(objective - lower_bound) / lower_bound``, infinite
-        where the multipliers certify nothing.
-
-    Raises
-    ------
-    ValueError
-        If `C` misses ``C X = target`` by more than rounding (without a prior), or a shape or value
-        is wrong.
+        The gap is ``(objective - lower_bound) / lower_bound``, infinite where nothing is certified.
     """
     exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
     problem, _ = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
@@ -92,11 +78,7 @@ def certify(
 def judge(
     problem: Problem, C: Floats, M: Floats, parts: Parts | None
 ) -> tuple[float, float, Floats, Floats, Parts | None]:
-    """Evaluate both ends of the gap from weights of all rows, multipliers and parts alone.
-
-    Returns objective and bound, what every user contributes, and M and parts as they prove it,
-    M scaled so that the bound is <M, target>.
-    """
+    """Objective, bound, contributions, and M and parts scaled so that the bound is <M, target>."""
     sizes = problem.sizes_of(C) if parts is None else exact_sensitivity(C, problem.codes)
     objective = problem.objective(C, float(np.max(sizes / problem.tau)))
     if parts is None:
@@ -113,9 +95,8 @@ def judge(
 def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, float]:
     """Lower bound on the optimum from any multipliers M and any parts w of M X^T, and its scale.
 
-    With M x_i = r_i + sum over z of w_iz z, the optimum is at least
-    <M, A>^2 / (sum |r_i|^2 / sigma2 + (sum tau_l max_i |w_iz|)^2 / kappa), whatever the scale of M.
-    The parts are taken times the scale that suits M best.
+    With M x_i = r_i + sum over z of w_iz z, the optimum is at least <M, A>^2 / (sum |r_i|^2 /
+    sigma2 + (sum tau_l max_i |w_iz|)^2 / kappa). The parts are taken times what suits M best.
     """
     pairing = float(np.vdot(M, problem.target))
     if not (pairing > 0 and np.isfinite(M).all()):
@@ -132,7 +113,6 @@ def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, fl
 
 
 def check_exact(problem: Problem) -> None:
-    """Refuse what the exact sensitivity is not made for."""
     if problem.grouped:
         raise ValueError("norm must be 'l1' with sensitivity='exact', which is about Laplace noise")
     if not problem.sigma2 > 0:

@@ -1,7 +1,4 @@
-"""The dual of the weighting problem, evaluated exactly, and the repair of its constraint.
-
-`certificate` puts both ends together.
-"""
+"""The dual of the weighting problem, evaluated exactly, and the repair of its constraint."""
 
 from __future__ import annotations
 
@@ -51,9 +48,9 @@ def best_levels(
 ) -> tuple[Floats, float]:
     """Levels nu that minimize sum (|a| - nu)_+^2 / sigma2 + (tau nu)^2 / kappa, and the sum.
 
-    There the sum of (|a| - nu)_+ within a user is tau_l t where nu_l > 0, and t is what
-    `water` says. Newton's method on these convex sums: a tangent stays below its sum, so t and
-    the levels come from below, and only the first tangent depends on `start`.
+    There the sum of (|a| - nu)_+ within a user is tau_l t where nu_l > 0, with t of `water`. By
+    Newton's method on convex sums: tangents stay below, so t and the levels come from below,
+    and only the first tangent depends on `start`.
     """
     tau = problem.tau
     top = size.max(axis=1)
@@ -82,8 +79,8 @@ def best_levels(
 def lowest_levels(problem: Problem, highest: Floats) -> Floats:
     """Bounds of the levels from below, given the largest entry of every user.
 
-    No level exceeds it, so t <= tau highest sigma2 / kappa; and no entry exceeds its level by more
-    than tau t, which is all that a user's entries may exceed it by together.
+    No level exceeds it, so t <= tau highest sigma2 / kappa; no entry exceeds its level by more than
+    tau t, which is all that a user's entries may exceed it by together.
     """
     most = problem.tau * float(problem.tau @ highest) * problem.sigma2 / problem.kappa
     return np.maximum(highest - most, 0.0)

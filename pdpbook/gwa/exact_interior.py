@@ -1,12 +1,10 @@
 """Primal-dual interior point for the exact sensitivity: a block a user, signs join while it runs.
 
-In units of `length` for C and `price` for the objective: minimize
-
-    q/2 |C|^2 + kappa/2 t^2,   C X = A,   sum_a |z v_a| <= tau_l t  for every user l and signs z,
-
-where v_a are the columns or the rows of the user's block of C, whichever are shorter. A cut z has
-bounds u_a above |z v_a| with slacks g = u -+ z v and multipliers lam, and the slack s of the sum of
-u_a below tau_l t with the multiplier nu = lam[0] + lam[1]. L is the multiplier of C X = A.
+In units of `length` for C and `price` for the objective: minimize q/2 |C|^2 + kappa/2 t^2 where
+C X = A and sum_a |z v_a| <= tau_l t for every user l and signs z, with v_a the columns or the rows
+of the user's block of C, whichever are shorter. A cut z has bounds u_a above |z v_a| with slacks
+g = u -+ z v and multipliers lam, and the slack s of the sum of u_a below tau_l t with the
+multiplier nu = lam[0] + lam[1]. L is the multiplier of C X = A.
 """
 
 from __future__ import annotations
@@ -126,7 +124,6 @@ class Share:
         return self.total(np.einsum("aij,aj->ai", self.R, half))
 
     def finish(self, dL: Floats, dt: float) -> None:
-        """Set the step of this user, given those of L and t."""
         right = self.b + self.B @ dL.ravel()
         dnu = linalg.cho_solve(self.K, right, check_finite=False) - self.tau * dt * self.K1
         pull = self.h + self.image(dL) - (self.rho * dnu) @ self.Z
@@ -142,7 +139,6 @@ class Share:
         return e, (center - self.ds * self.dnu) / self.nu - self.s
 
     def move(self, ap: float, ad: float) -> None:
-        """Take the step, with lengths for weights and for multipliers."""
         self.v, self.g, self.s = self.v + ap * self.dv, self.g + ap * self.dg, self.s + ap * self.ds
         self.lam, self.nu = self.lam + ad * self.dlam, self.nu + ad * self.dnu
 
@@ -173,7 +169,6 @@ class ExactInteriorPoint:
 
     @property
     def C(self) -> Floats:
-        """Weights, shape (k, n)."""
         return np.hstack([share.C for share in self.shares]) * self.length
 
     @property
@@ -219,7 +214,6 @@ class ExactInteriorPoint:
         return joined
 
     def step(self) -> None:
-        """One predictor and corrector step from the residuals last measured."""
         size = self.A.size
         H, tie, den = np.zeros((size, size)), np.zeros(size), self.kappa
         for share in self.shares:

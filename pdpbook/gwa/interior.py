@@ -20,12 +20,10 @@ STEPS, PATIENCE = 200, 40  # steps at most, and without progress
 class InteriorPoint:
     """Iterates for a problem whose design, or what it is a part of, has orthonormal columns.
 
-    In units of `length` for C and `price` for the objective: minimize
-
-        q/2 |V|^2 + kappa/2 t^2 + |E|^2 / (2 ridge),   (V[0] - V[1]) X + E = A,
-
-    with V >= 0 of shape (2, k, r) and, for every user, the sum of V plus a slack s equal to tau t.
-    Multipliers are L for the first constraint, nu for the second and z for V >= 0.
+    In units of `length` for C and `price` for the objective: minimize q/2 |V|^2 + kappa/2 t^2 +
+    |E|^2 / (2 ridge) where (V[0] - V[1]) X + E = A, with V >= 0 of shape (2, k, r) and, for every
+    user, the sum of V plus a slack s equal to tau t. Multipliers are L for the first constraint, nu
+    for the second and z for V >= 0.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -103,7 +101,6 @@ class InteriorPoint:
         return float(max(self.gap, off[0] / np.abs(self.A).max(), off[1] / nu.max(), off[2] / t))
 
     def step(self) -> None:
-        """One predictor and corrector step from the residuals last measured."""
         V, z, s, nu, tau = self.V, self.z, self.s, self.nu, self.tau
         k, d, m = self.k, self.d, len(tau)
         theta = V / (self.q * V + z)

@@ -1,9 +1,9 @@
 """Semismooth Newton on the dual, in k d unknowns, for where data dominate.
 
-There nearly all rows may carry weight, and a set of rows that grows does not help. With a million
-rows of ten columns the interior point on all of them took two minutes and 2.6 GB, this takes three
-steps, 7 seconds and 1 GB (`gwa_solvers.csv` in `lab/benchmarks`). Where noise dominates, fewer
-entries than unknowns carry weight near least squares, its system has no full rank, and it fails.
+There nearly all rows may carry weight. With a million rows of ten columns the interior point on all
+of them took two minutes and 2.6 GB, this three steps, 7 seconds and 1 GB (`gwa_solvers.csv` in
+`lab/benchmarks`). Where noise dominates, too few entries carry weight near least squares, and the
+system has no full rank.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class DualPoint:
     """Value, gradient and generalized Hessian of G(L) - <L, target>, at Lambda = L.
 
     L is scaled to the best point of its ray. Where the gradient C X + L R - target is 0, R the
-    ridge of a prior, C = soft(X L^T) is optimal. X has orthonormal columns: at L = target, C is
-    least squares but for the thresholds.
+    ridge of a prior, C = soft(X L^T) is optimal: at L = target, least squares but for thresholds.
     """
 
     def __init__(self, problem: Problem, L: Floats, levels: Floats | None = None) -> None:

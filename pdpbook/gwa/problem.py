@@ -46,7 +46,6 @@ class Problem:
 
     @property
     def rows_of_users(self) -> list[slice]:
-        """Where the rows of every user stand."""
         ends = np.append(self.starts, len(self.X))
         return [slice(a, b) for a, b in pairwise(ends)]
 
@@ -135,10 +134,7 @@ def build_problem(
 
 
 def whitening(problem: Problem, *, default_target: bool) -> Floats:
-    """Columns T of shape (d, r) such that X T has orthonormal columns and loses nothing.
-
-    Refuses a target outside of the row space of X unless a prior pays for the bias.
-    """
+    """Columns T of shape (d, r) such that X T has orthonormal columns and loses nothing."""
     n, d = problem.X.shape
     X = problem.X
     if np.isfinite(problem.prior):  # rows of the prior make every direction estimable

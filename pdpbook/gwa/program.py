@@ -16,7 +16,6 @@ from pdpbook._extras import extra
 from pdpbook.gwa.problem import Problem, build_problem
 
 Places = NDArray[np.intp]
-
 EXACT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 EXACT |= {"reduced_tol_gap_abs": 1e-10, "reduced_tol_gap_rel": 1e-9, "reduced_tol_feas": 1e-9}
 # with cones it breaks down when asked for more than it can do
@@ -25,7 +24,6 @@ _last = threading.local()  # the program compiled last, and for which design
 
 
 def load_cvxpy() -> Any:
-    """Import it when it is used."""
     return extra("cvxpy")
 
 
@@ -44,21 +42,20 @@ def gwa_program(
     r"""Convex program of the best weights, for cvxpy.
 
     .. math:: \min_{C,\,b}\ \sigma^2\|C\|_F^2+2k\,b^2\quad\text{where}\quad CX=A,\qquad
-              \sum_{i\in S_l}\|c_i\|_1\le\tau_l b\ \text{ for every user, }\
-              \tau_l=\varepsilon_l/B .
+        \sum_{i\in S_l}\|c_i\|_1\le\tau_l b\ \text{ for every user, }\ \tau_l=\varepsilon_l/B .
 
     Solve it with any solver of cvxpy, or add constraints before:
     ``cvxpy.Problem(program.objective, program.constraints + more)``. Then
     ``program.var_dict["C"].value`` are the weights, and minus half of the dual value of the first
-    constraint are multipliers for `certify`.
-
-    Statement ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
+    constraint are multipliers for `certify`. Statement ``thm-gwa``, chapter *user_level/gwa*;
+    Epasto et al. (2020), Theorem 6.
 
     Parameters
     ----------
     X, users, sigma2, epsilon, width, target, prior, norm, delta
-        As for `gwa_weights`. With norm="l2" the norms are Euclidean, tau is mu / B and the price of
-        b^2 is k; with a prior, C X + E = A and ``prior * |E|^2`` is part of the objective.
+        As for `gwa_weights`, but the target is not checked: there is no solution where it is not
+        estimable. With norm="l2" the norms are Euclidean, tau is mu / B and the price of b^2
+        is k; with a prior, C X + E = A and ``prior * |E|^2`` is part of the objective.
 
     Returns
     -------
@@ -66,11 +63,6 @@ def gwa_program(
         With variables ``C`` (k, n) and ``b``, the scale of the noise, and parameters ``sigma2``,
         ``tau`` (m,) in the order of the sorted users and ``price``, that of b^2: with other values
         it is solved again without being compiled again.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `gwa_weights`, but for a target that is not estimable: then there is no solution.
 
     Examples
     --------
@@ -107,7 +99,6 @@ def write_program(problem: Problem) -> Any:
 
 
 def fill_in(program: Any, problem: Problem, price: float, tau: Floats, unit: float = 1.0) -> None:
-    """Give the parameters their values, with prices in units of `unit`."""
     values = {"sigma2": problem.sigma2 / unit, "price": price / unit, "tau": tau}
     if np.isfinite(problem.prior):
         values["prior"] = problem.prior / unit
@@ -116,16 +107,12 @@ def fill_in(program: Any, problem: Problem, price: float, tau: Floats, unit: flo
 
 
 class ProgramSolver:
-    """Clarabel on the program, as exact as it can, whatever the tolerance.
-
-    Lengths and prices are scaled to the order of 1, because it stops at absolute tolerances too.
-    """
+    """Clarabel on the program, scaled to the order of 1: it stops at absolute tolerances too."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
     def extend(self, problem: Problem, kept: Places) -> None:
-        """Begin anew with more rows."""
         self.problem = problem
 
     def run(self, tol: float) -> float:

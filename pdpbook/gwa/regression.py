@@ -1,8 +1,4 @@
-"""Linear regression whose labels are private per user: optimal weights, or a limit on rows.
-
-Both release a public matrix times the labels, plus noise. Their promises protect labels, all
-labels of a user at once; rows and ownership are public.
-"""
+"""Linear regression whose labels are private per user: optimal weights, or a limit on rows."""
 
 from __future__ import annotations
 
@@ -32,19 +28,18 @@ MOST_THRESHOLDS = 500  # of which "best" looks at all; of more, at so many in a 
 class GWARegression(LabelPrivateRegression):
     r"""Generalized weighted averaging: the linear unbiased release of least variance.
 
-    X IS PUBLIC: only labels are protected, those of a user all at once. The release is
-    :math:`Cy` plus noise, and :math:`C` solves
+    X IS PUBLIC: only labels are protected, those of a user all at once. The release is :math:`Cy`
+    plus :math:`\mathrm{Lap}(t)` on every entry, and :math:`C` solves
 
     .. math:: \min_{CX=A}\ \sigma^2\|C\|_F^2 + 2kt^2 , \qquad
               t = \max_l \frac{B}{\varepsilon_l}\sum_{i\in S_l}\|c_i\|_1 ,
 
-    with :math:`c_i` the columns of C, :math:`S_l` the rows of user l, B the width of `y_bounds`,
-    A of shape (k, d) the target and :math:`\mathrm{Lap}(t)` on every entry. Labels are not shifted.
-    Every row may have a weight, so those of `Rows`, which are public, are held in memory at once.
-
+    with :math:`c_i` the columns of C, :math:`S_l` the rows of user l, B the width of `y_bounds` and
+    A of shape (k, d) the target. Labels are not shifted. Every row may have a weight, so those of
+    `Rows` are held in memory at once. Rounding of floats is not covered by the promise.
     Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
     *user_level/gwa*, and ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa``
-    (ours), chapter *user_level/gwa_variants*. Rounding of floats is not covered by the promise.
+    (ours), chapter *user_level/gwa_variants*.
 
     Parameters
     ----------
@@ -53,17 +48,10 @@ class GWARegression(LabelPrivateRegression):
         the columns instead, and ``guarantee_`` gives each user the mu of (epsilon, delta).
     objective : {"parameters", "prediction"}, default "parameters"
         Whose squared error is least: of the coefficients, or of predictions averaged over the
-        rows of X (A is the root of the second moments of X, mapped back after the release).
+        rows of X (A is `prediction_root`, mapped back after the release).
     prior : float, optional
         Variance of the coefficients under a prior with mean 0. The release is biased and
         minimizes the Bayes risk; X may lack rank. None is unbiased.
-    sensitivity : {"entrywise", "exact"}, default "entrywise"
-        How contributions are measured: "exact" is by the largest l1 move of the release, at a cost
-        of :math:`2^{k-1}`, in the weights and in the noise; for Laplace noise.
-    solver : str, default "auto"
-        As in `gwa_weights`.
-    tol : float, default 1e-8
-        Certified relative gap of the weights, as in `gwa_weights`.
 
     Attributes
     ----------
@@ -72,24 +60,11 @@ class GWARegression(LabelPrivateRegression):
     guarantee_ : PureDP or GaussianDP
         What each user was promised, in the order of `users_`.
 
-    Raises
-    ------
-    ConvergenceError
-        If the weights are not certified to `tol`; nothing is released.
-
-    Warns
-    -----
-    UserWarning
-        If X lacks rank and there is no prior: only the row space is estimable, and `coef_` is the
-        minimum-norm solution.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0], [2.0], [1.0]])
-    >>> model = GWARegression(random_state=0).fit(X, [0.5, 1.0, 0.4], users=["a", "a", "b"])
-    >>> model.exposure_.round(3), model.coef_.shape
-    (array([1., 1.]), (1,))
+    >>> X, users = [[1.0], [2.0], [1.0]], ["a", "a", "b"]
+    >>> GWARegression(random_state=0).fit(X, [0.5, 1.0, 0.4], users=users).exposure_.round(3)
+    array([1., 1.])
     """
 
     delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
@@ -170,18 +145,10 @@ def prediction_root(X: ArrayLike) -> Floats:
     Parameters
     ----------
     X : array_like, shape (n, d)
-        Rows of the data.
 
     Returns
     -------
     ndarray, shape (d, d)
-        The root A.
-
-    Examples
-    --------
-    >>> prediction_root([[3.0, 0.0], [0.0, 1.0]]).round(3)
-    array([[2.121, 0.   ],
-           [0.   , 0.707]])
     """
     rows = np.asarray(X, dtype=float)
     values, vectors = np.linalg.eigh(rows.T @ rows / len(rows))
@@ -194,23 +161,18 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
     X IS PUBLIC: only labels are protected, those of a user all at once. With U the kept rows the
     release is :math:`(U^\top U)^{-1}U^\top` times the kept labels plus
-    :math:`\mathrm{Lap}(t)` on every entry, t as in `GWARegression`.
-
-    Statement ``prop-sample-limit-regression`` (Epasto et al. 2020, section 5.2), chapter
-    *user_level/gwa*, and ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
+    :math:`\mathrm{Lap}(t)` on every entry, t as in `GWARegression`. Statement
+    ``prop-sample-limit-regression`` (Epasto et al. 2020, section 5.2), chapter *user_level/gwa*,
+    and ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
 
     Parameters
     ----------
     max_rows : "best", "max" or int, default "best"
-        Most rows h that one user keeps. "max" keeps all; "best" has the least variance
-
-        .. math:: \sigma^2\operatorname{tr}(U^\top U)^{-1} + 2dt^2 ,
-
-        a function of public things alone. Of more than 500 thresholds it looks at 500. Of `Rows`
-        a number holds so many rows of every user at once, and "best" and "max" hold all.
-    sensitivity : {"entrywise", "exact"}, default "entrywise"
-        How contributions are measured: "exact" is by the largest l1 move of the release instead of
-        the sum of column norms: less noise, at a cost of :math:`2^{d-1}`.
+        Most rows h that one user keeps. "max" keeps all; "best" has the least
+        :math:`\sigma^2\operatorname{tr}(U^\top U)^{-1} + 2dt^2`, the variance, a function of public
+        things alone. Of more than 500 thresholds it looks at 500. Of `Rows` a number holds so many
+        rows of every user at once, and "best" and "max" hold all. If a number keeps rows of less
+        rank than X, no estimate is unbiased: ValueError. "best" passes over such thresholds.
     selection_seed : int, default 0
         Says which rows are kept: a random choice that is public, and blind to the labels.
 
@@ -219,22 +181,10 @@ class SampleLimitedRegression(LabelPrivateRegression):
     max_rows_ : int
         The limit in use, public.
 
-    Raises
-    ------
-    ValueError
-        If the kept rows have less rank than X, so that no unbiased estimate exists; it names the
-        threshold. "best" passes over such thresholds.
-
-    Warns
-    -----
-    UserWarning
-        If X lacks rank: `coef_` is the minimum-norm solution, as in `GWARegression`.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> X, users = np.ones((4, 1)), ["a", "a", "a", "b"]
-    >>> model = SampleLimitedRegression(random_state=0).fit(X, [0.1, 0.2, 0.0, 0.3], users=users)
+    >>> model = SampleLimitedRegression(random_state=0)
+    >>> model = model.fit([[1.0]] * 4, [0.1, 0.2, 0.0, 0.3], users=["a", "a", "a", "b"])
     >>> model.max_rows_, round(model.noise_.scale, 6)
     (1, 1.0)
     """
@@ -280,7 +230,6 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
 
 def kept_least_squares(X: Floats, kept: NDArray[np.bool_], h: int) -> Floats:
-    """The matrix of least squares on the rows that are kept, at most h of each user."""
     left, values, right = np.linalg.svd(X[kept], full_matrices=False)
     d = X.shape[1]
     rank = int((values > values[0] * max(X.shape) * ULP).sum())
@@ -299,7 +248,6 @@ class RankLost(ValueError):
 
 
 def candidates(largest: int) -> NDArray[np.intp]:
-    """Thresholds that "best" looks at."""
     if largest <= MOST_THRESHOLDS:
         return np.arange(1, largest + 1)
     return np.unique(np.geomspace(1, largest, MOST_THRESHOLDS).round().astype(np.intp))

@@ -1,8 +1,8 @@
 """Row generation: solve on few rows, price all of them with the exact dual, add the worst.
 
-A solution on some rows, with zeros elsewhere, is feasible; the dual looks at every row. So both
-ends of the certified gap are exact: statement ``thm-gwa-dual``, part 3. This is for where noise
-dominates; where data dominate, too many rows carry weight for it to end.
+A solution on some rows, with zeros elsewhere, is feasible, and the dual looks at every row: both
+ends of the certified gap are exact, statement ``thm-gwa-dual``, part 3. It ends where noise
+dominates; where data dominate, too many rows carry weight.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class Chosen(NamedTuple):
     places: Places
 
     def at(self, index: Places) -> Chosen:
-        """Return some of these."""
         return Chosen(self.X[index], self.codes[index], self.places[index])
 
     def join(self, other: Chosen) -> tuple[Chosen, Places]:
@@ -113,7 +112,6 @@ def grow(
 
 
 def solve_rows(problem: Problem, begin: Callable[[Problem], Solver], tol: float) -> Solution:
-    """Row generation where all rows are in memory."""
     every = Chosen(problem.X, problem.codes, np.arange(len(problem.X)))
     first = longest(every)
     if np.linalg.matrix_rank(first.X) < problem.X.shape[1]:

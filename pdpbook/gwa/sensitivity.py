@@ -19,28 +19,24 @@ def exact_sensitivity(C: ArrayLike, users: Any = None, *, width: float = 1.0) ->
     Labels lie in an interval of width B. For user l, who owns the rows :math:`S_l`,
 
     .. math:: \max_{y_{S_l},\,y'_{S_l}}\|C(y-y')\|_1
-              = B\max_{z\in\{\pm1\}^k}\ \sum_{i\in S_l}|z^\top c_i|
-              \ \le\ B\sum_{i\in S_l}\|c_i\|_1 .
+        = B\max_{z\in\{\pm1\}^k}\ \sum_{i\in S_l}|z^\top c_i|\ \le\ B\sum_{i\in S_l}\|c_i\|_1 .
 
     The right side is at most :math:`2^{k-1}/\binom{k-1}{\lfloor(k-1)/2\rfloor}` times the left,
-    with equality for a user whose columns :math:`c_i` are all the sign vectors.
-
-    Statement ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
+    with equality for a user whose columns :math:`c_i` are all the sign vectors. Statement
+    ``prop-exact-sensitivity`` (ours), chapter *user_level/gwa_dual*.
 
     Parameters
     ----------
     C : array_like, shape (k, n)
         Weights; k at most 20, because :math:`2^{k-1}` sign vectors are tried.
     users : array_like, shape (n,), optional
-        Owner of every row; None makes every row a user.
     width : float, default 1.0
-        Width of the interval of the labels.
 
     Returns
     -------
     ndarray, shape (m,)
-        Sensitivities in the order of the sorted labels; their maximum calibrates the noise, and
-        divided by a common Laplace scale they are the users' own losses.
+        In the order of the sorted labels. The maximum calibrates the noise; divided by a common
+        Laplace scale they are the users' own losses.
 
     Examples
     --------

@@ -63,13 +63,13 @@ def gwa_weights(
               b=\max_l\ \frac{B}{\varepsilon_l}\sum_{i\in S_l}\|c_i\|_1 .
 
     Statements ``alg-gwa``, ``thm-gwa``, chapter *user_level/gwa*; Epasto et al. (2020), Theorem 6.
+    A certified gap above `tol` raises ConvergenceError, with the status and the gap; a target that
+    is not estimable ValueError.
 
     Parameters
     ----------
     X : array_like, shape (n, d)
-        Public design.
     users : array_like, shape (n,), optional
-        Owner of every row; None makes every row a user.
     sigma2 : float
         Variance of the labels around their mean, at least 0. Public.
     epsilon : float, mapping, or array_like of shape (n,)
@@ -78,36 +78,22 @@ def gwa_weights(
         Width B of the public interval of the labels.
     solver : {"auto", "cvxpy", "interior"}, default "auto"
         "cvxpy" is `gwa_program`, solved by Clarabel. "interior" is our interior point on a set of
-        rows that grows; it leaves problems in which nearly all rows carry weight to Newton's
-        method on the dual. "auto" is the first up to 3,000 weights, and the second for more or
-        where the first is not exact enough. With ``sensitivity="exact"`` there is one algorithm.
+        rows that grows, then Newton's method on the dual where nearly all rows carry weight. "auto"
+        is the first up to 3,000 weights, and the second for more or where the first is not exact
+        enough. With ``sensitivity="exact"`` there is one algorithm.
     tol : float, default 1e-8
         Largest certified relative gap that is returned.
     target : array_like, shape (k, d), optional
-        Linear functions of the coefficients to estimate; the identity by default.
+        Linear functions A of the coefficients to estimate; the identity by default.
     prior : float, optional
         Prior variance of every coefficient: adds ``prior * |C X - target|_F^2`` to the objective
         and drops the constraint.
     norm : {"l1", "l2"}, default "l1"
-        Laplace noise, or Gaussian noise with `delta`.
+        Laplace noise, or Gaussian noise with failure probability `delta`.
     delta : float, optional
-        Failure probability of the Gaussian version.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
-        Whether a user counts with the sum of the norms of their columns or with the exact
-        sensitivity over sign vectors, which takes longer (sigma2 > 0, Laplace noise, no prior, at
-        most 15 rows of `target`).
-
-    Returns
-    -------
-    GWAWeights
-        The matrix, its objective and certificate, and the noise it needs.
-
-    Raises
-    ------
-    ConvergenceError
-        If the certified gap ends above `tol`; the message has the status and the gap.
-    TypeError, ValueError
-        If an argument is of a wrong kind, shape or value, or the target is not estimable.
+        Whether a user counts with the sum of the norms of their columns or `exact_sensitivity`,
+        which takes longer (sigma2 > 0, Laplace noise, no prior, at most 15 rows of `target`).
     """
     check.choice(solver, "solver", ("auto", "cvxpy", "interior"))
     exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
@@ -167,7 +153,6 @@ def solve_large(problem: Problem, tol: float) -> Solution:
 
 
 def on_all_rows(problem: Problem, solver: Solver | NewtonSolver, tol: float) -> Solution:
-    """Repair the weights that a solver finds, and certify them."""
     solver.run(0.1 * tol)
     rows, C, M = np.arange(len(problem.X)), solver.C, solver.M
     if not (np.isfinite(C).all() and np.isfinite(M).all()):

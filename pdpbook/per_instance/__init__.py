@@ -1,8 +1,10 @@
 """Privacy loss of given people on given data: one posterior sample, smooth losses, worst cases.
 
-Penalties `lam` are against the *sum* of losses, neighbors add or remove one row, and epsilon is in
-nats. Every function refuses what is no number, not finite, out of range or of a wrong shape, with
-a TypeError or ValueError that names the argument, the rule and the value.
+The release is a draw of N(theta, (gamma H)^-1) with H = X'X + lam I and theta = H^-1 X'y. Rows X
+have shape (n, d), labels y (n,), one a person; `lam` is a penalty against the *sum* of losses,
+`gamma` an inverse temperature above 0 (1 / variance of the labels gives the genuine posterior),
+`delta` a failure probability in (0, 1); epsilon is in nats, neighbors add or remove one row.
+A loss depends on the data: a report of the curator, not a promise that may be published.
 """
 
 from pdpbook.per_instance.levels import ops_dp_level, ops_for_all

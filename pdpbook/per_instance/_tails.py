@@ -22,8 +22,8 @@ ROOT_2, ROOT_2PI = np.sqrt(2), np.sqrt(2 * np.pi)
 def log_add(eps: Floats, mu: Floats, rho: Floats) -> Floats:
     """Logarithm of delta in the direction `add`.
 
-    At +-w the densities under P and Q differ by the factor e^epsilon. So both probabilities are
-    Mills ratios times one density of the normal law at a, and nothing large is ever subtracted.
+    At +-w the densities under P and Q differ by the factor e^epsilon, so both probabilities are
+    Mills ratios times one normal density at a, and nothing large is ever subtracted.
     """
     root, log, grow = np.sqrt(mu), np.log1p(mu), np.sqrt(1 + mu)
     rest = rho / (1 + mu)

@@ -1,9 +1,4 @@
-"""Worst cases of one posterior sample: over all targets for given data, and over all data sets.
-
-The loss of one given person is `ops_epsilon` of the module `ops`. Here the person, or the data set
-too, is the worst one of the domain: rows and labels in the unit ball, neighbors that add or remove
-a row, and `lam` against the *sum* of squares. Mechanisms that use these numbers live elsewhere.
-"""
+"""Worst cases of one posterior sample: over all targets for given data, and over all data sets."""
 
 from __future__ import annotations
 
@@ -23,34 +18,23 @@ ULP = float(np.finfo(float).eps)
 def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:
     r"""Differential privacy of one posterior sample, exact in every dimension.
 
-    The release is a draw of
-    :math:`\mathcal N(\hat\theta, (\gamma H)^{-1})`, :math:`H = X^\top X + \lambda I`, the
-    posterior of ridge regression. Over all data sets of n rows and all targets in the unit ball
+    The release is that of `ops_profile`. Over all data sets of n rows and all targets in the unit
+    ball the smallest epsilon is
 
-    .. math::
-        \varepsilon_{DP}(\delta) = \max_{0 \le S \le n} \varepsilon\Bigl(\delta;\
-        \mu = \frac1{S + \lambda},\
-        \rho = \sqrt\gamma\,\Bigl(1 + \frac{\sqrt{nS}}{S + \lambda}\Bigr)\Bigr) .
+    .. math:: \varepsilon_{DP}(\delta) = \max_{0 \le S \le n} \varepsilon\Bigl(\delta;\
+              \mu = \frac1{S + \lambda},\
+              \rho = \sqrt\gamma\,\Bigl(1 + \frac{\sqrt{nS}}{S + \lambda}\Bigr)\Bigr) .
 
-    Statement ``thm-ops-dp-level`` (ours), chapter *per_instance/guarantees*. A search by
-    bisection that keeps an upper bound on every piece; it returns the upper end.
+    Statement ``thm-ops-dp-level`` (ours), chapter *per_instance/guarantees*. Bisection keeps an
+    upper bound on every piece; the result is rounded up by at most a share of 1e-6.
 
     Parameters
     ----------
     n : int
         Number of rows without the target, or a public bound on it: the level grows with n.
-    lam : float
-        Penalty against the *sum* of squares, above 0.
-    gamma : float
-        Inverse temperature, above 0; 1 / variance of the labels gives the genuine posterior.
-    delta : float
-        Failure probability, in (0, 1).
-
-    Returns
-    -------
-    float
-        The smallest epsilon that holds for every data set and target together with `delta`,
-        rounded up by at most a share of 1e-6.
+    lam, gamma, delta : float
+        Penalty against the *sum* of squares and inverse temperature, both above 0; failure
+        probability, in (0, 1).
 
     Examples
     --------
@@ -81,44 +65,26 @@ def ops_for_all(X: ArrayLike, y: ArrayLike, lam: float, gamma: float, delta: flo
     r"""Loss of one posterior sample for every target in the unit ball, the data given.
 
     .. math:: \sup_{\|x\| \le 1,\ |y| \le 1} \varepsilon(\delta; \mu, \rho) , \qquad
-              \mu = x^\top H^{-1} x , \quad
-              \rho = \sqrt\gamma\,(1 + |x^\top\hat\theta|) .
+              \mu = x^\top H^{-1} x , \quad \rho = \sqrt\gamma\,(1 + |x^\top\hat\theta|) ,
 
-    The pairs :math:`(x^\top H^{-1} x, (x^\top\hat\theta)^2)` have a concave frontier, and the loss
-    rises with both: the largest leverage at a given :math:`(x^\top\hat\theta)^2` comes from its
-    dual, and the rest is a search on [0, 1].
-
+    rounded up by at most a share of 1e-6. It depends on the data: a report of the curator, not a
+    promise that may be published. The pairs :math:`(x^\top H^{-1} x, (x^\top\hat\theta)^2)` have a
+    concave frontier, and the loss rises with both: the largest leverage at a given
+    :math:`(x^\top\hat\theta)^2` comes from its dual, and the rest is a search on [0, 1].
     Chapters *per_instance/definitions* and *per_instance/guarantees*.
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Rows of norm at most 1.
-    y : array_like, shape (n,)
-        Labels in [-1, 1].
-    lam : float
-        Penalty against the *sum* of squares, at least 0. The smallest eigenvalue of
-        :math:`H = X^\top X + \lambda I` must be at least 1.
-    gamma : float
-        Inverse temperature, above 0.
-    delta : float
-        Failure probability, in (0, 1).
-
-    Returns
-    -------
-    float
-        The supremum, rounded up by at most a share of 1e-6. It depends on the data: a report of
-        the curator, not a promise that may be published.
-
-    Raises
-    ------
-    ValueError
-        Also if data lie outside the unit ball, or the smallest eigenvalue is below 1.
+    X, y : array_like, shapes (n, d) and (n,)
+        Rows of norm at most 1 and labels in [-1, 1].
+    lam, gamma, delta : float
+        Penalty against the *sum* of squares, at least 0, with which the smallest eigenvalue of
+        :math:`H = X^\top X + \lambda I` must be at least 1; inverse temperature, above 0; failure
+        probability, in (0, 1).
 
     Examples
     --------
-    >>> X = [[0.6, 0.8], [1.0, 0.0]]
-    >>> level = ops_for_all(X, [0.5, 0.0], lam=10.0, gamma=1.0, delta=1e-6)
+    >>> level = ops_for_all([[0.6, 0.8], [1.0, 0.0]], [0.5, 0.0], lam=10.0, gamma=1.0, delta=1e-6)
     >>> bool(0 < level < ops_dp_level(2, lam=10.0, gamma=1.0, delta=1e-6))
     True
     """
@@ -145,9 +111,9 @@ def worst_fit(S: Floats, n: int, lam: float) -> Floats:
 def _largest_leverage(share: Floats, leverages: Floats, direction: Floats) -> Floats:
     """Largest x'H^{-1}x over unit x with |x'u| at least `share`, u a unit vector; by its dual.
 
-    In the eigenbasis of H the dual is the least of L - w share^2 over w at least 0, L being the
-    top eigenvalue of diag(leverages) + w u u'. The secular equation gives w for every L above the
-    largest leverage. Every L is an upper bound, so a coarse search errs upwards.
+    In the eigenbasis of H that is the least L - w share^2 over w >= 0, L the top eigenvalue of
+    diag(leverages) + w u u'; the secular equation gives w for every L above the largest leverage,
+    and every such L is an upper bound, so a coarse search errs upwards.
     """
     top = leverages.max()
     gap, mass = top - leverages, direction**2
@@ -177,8 +143,7 @@ def maximum(
 ) -> float:
     """Upper end of a bracket of the maximum on [low, high]: branch and bound.
 
-    `bound` is at least the maximum of `value` on each piece. Pieces that cannot beat the best
-    value by more than the tolerance are dropped, the others are halved.
+    `bound` is at least the maximum of `value` on a piece; pieces that may beat the best are halved.
     """
     edges = np.linspace(low, high, 65)
     best, ceiling = float(value(edges).max()), 0.0

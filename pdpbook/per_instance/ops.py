@@ -1,8 +1,4 @@
-"""Exact privacy of one person under one posterior sample of ridge regression.
-
-Everything is a function of two numbers: the leverage of the person against the data without them,
-and their scaled residual. Where the two come from is in `people`; worst cases are in `levels`.
-"""
+"""Exact privacy of one person under one posterior sample of ridge regression."""
 
 from __future__ import annotations
 
@@ -40,29 +36,19 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
     :math:`\mu' = \mu/(1+\mu)`, :math:`\rho' = \rho/(1+\mu)` and
     :math:`w_\pm^2 = \ln(1+\mu) + \rho^2/(1+\mu) \pm 2\varepsilon`,
 
-    .. math::
-        \delta_{add}(\varepsilon) &= P(|v| > w_+) - e^\varepsilon\, Q(|v| > w_+) , \\
-        \delta_{remove}(\varepsilon) &= Q(|v| < w_-) - e^\varepsilon\, P(|v| < w_-) ,
+    .. math:: \delta_{add}(\varepsilon) &= P(|v| > w_+) - e^\varepsilon\, Q(|v| > w_+) , \\
+              \delta_{remove}(\varepsilon) &= Q(|v| < w_-) - e^\varepsilon\, P(|v| < w_-) ,
 
     where v is :math:`\mathcal N(\rho, \mu)` under P and :math:`\mathcal N(\rho', \mu')` under Q.
-
+    `add` is never the smaller, `remove` is 0 from half of :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
     Statement ``thm-ops-exact`` (ours), chapter *per_instance/ops*. Where the two terms nearly
     cancel, one integral of a positive function replaces their difference.
 
     Parameters
     ----------
-    epsilon : array_like
-        Where to evaluate, in nats; at least 0.
-    leverage : array_like
-        :math:`\mu`, against the data *without* the person, at least 0.
-    scaled_residual : array_like
-        :math:`\rho`, to the fit *without* the person, at least 0. The three broadcast.
-
-    Returns
-    -------
-    Profile
-        `add`, never the smaller, and `remove`, 0 from half of
-        :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
+    epsilon, leverage, scaled_residual : array_like
+        Where to evaluate, in nats; :math:`\mu` against the data and :math:`\rho` to the fit, both
+        *without* the person. All are at least 0, and broadcast.
 
     Examples
     --------
@@ -84,27 +70,22 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
 def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Any:
     r"""Smallest epsilon of one person at a given delta, under one posterior sample.
 
-    .. math:: \varepsilon(\delta) = \min\{\varepsilon \ge 0 :
-              \delta_{add}(\varepsilon) \le \delta\} ,
+    .. math:: \varepsilon(\delta) = \min\{\varepsilon \ge 0 : \delta_{add}(\varepsilon)\le\delta\} ,
 
-    with :math:`\delta_{add}` of `ops_profile`, the larger of the two directions.
-
-    Statements ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it.
-    A root of the logarithm of the profile, bracketed by 0 and `ops_bound`; what is returned was
-    evaluated.
+    with :math:`\delta_{add}` of `ops_profile`, the larger of the two directions. Statements
+    ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it. A root of
+    the logarithm of the profile between 0 and `ops_bound`, rounded up: ``ops_profile`` was
+    evaluated there and never exceeds `delta`. It depends on the data: a report of the curator, not
+    a promise that may be published.
 
     Parameters
     ----------
-    delta : array_like
-        Failure probability, in (0, 1).
-    leverage, scaled_residual : array_like
-        As in `ops_profile`. The three broadcast.
+    delta, leverage, scaled_residual : array_like
+        Failure probability, in (0, 1), and as in `ops_profile`. The three broadcast.
 
     Returns
     -------
     float or ndarray
-        Epsilon, rounded up: ``ops_profile(epsilon, ...)`` never exceeds `delta` there. It depends
-        on the data: a report of the curator, not a promise that may be published.
 
     Examples
     --------
@@ -132,12 +113,11 @@ def ops_bound(
 
     With :math:`\ell = \ln(2/\delta)`, :math:`c = 2` and the letters of `ops_profile`,
 
-    .. math::
-        both:\quad & \tfrac12 |b| + \tfrac c2 \mu\ell + \rho\sqrt{c\mu\ell} , \qquad
-            b = \frac{\rho^2\mu}{1+\mu} - \ln(1+\mu) , \\
-        add:\quad & \bigl(\tfrac12 b + \tfrac c2 \mu\ell + \rho\sqrt{c\mu\ell}\bigr)_+ , \\
-        remove:\quad & \tfrac12 (\ln(1+\mu) + \rho'^2\mu) + \tfrac c2 \mu'\ell
-            + \rho'\sqrt{c\mu'\ell} .
+    .. math:: both:\quad & \tfrac12 |b| + \tfrac c2 \mu\ell + \rho\sqrt{c\mu\ell} , \qquad
+                  b = \frac{\rho^2\mu}{1+\mu} - \ln(1+\mu) , \\
+              add:\quad & \bigl(\tfrac12 b + \tfrac c2 \mu\ell + \rho\sqrt{c\mu\ell}\bigr)_+ , \\
+              remove:\quad & \tfrac12 (\ln(1+\mu) + \rho'^2\mu) + \tfrac c2 \mu'\ell
+                  + \rho'\sqrt{c\mu'\ell} .
 
     Statement ``thm-ops``, chapter *per_instance/ops*; Wang (2019), Theorem 14, constants ours.
 
@@ -156,7 +136,6 @@ def ops_bound(
     Returns
     -------
     float or ndarray
-        An upper bound on the smallest epsilon of that direction.
 
     Examples
     --------
@@ -181,26 +160,18 @@ def ops_bound(
 def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike) -> Profile:
     r"""Renyi divergences of one posterior sample, for one person, in both directions.
 
-    .. math::
-        D_\alpha(P\|Q) &= -\tfrac12 \ln(1+\mu) - \frac{\ln(1 - (\alpha-1)\mu)}{2(\alpha-1)}
-            + \frac{\alpha\rho^2\mu}{2(1+\mu)(1 - (\alpha-1)\mu)} , \\
-        D_\alpha(Q\|P) &= \tfrac12 \ln(1+\mu) + \frac1{2(\alpha-1)}\ln\frac{1+\mu}{1+\alpha\mu}
-            + \frac{\alpha\rho^2\mu}{2(1+\mu)(1+\alpha\mu)} .
+    .. math:: D_\alpha(P\|Q) &= -\tfrac12\ln(1+\mu) - \frac{\ln(1 - (\alpha-1)\mu)}{2(\alpha-1)}
+                  + \frac{\alpha\rho^2\mu}{2(1+\mu)(1 - (\alpha-1)\mu)} , \\
+              D_\alpha(Q\|P) &= \tfrac12\ln(1+\mu) + \frac1{2(\alpha-1)}\ln\frac{1+\mu}{1+\alpha\mu}
+                  + \frac{\alpha\rho^2\mu}{2(1+\mu)(1+\alpha\mu)} .
 
-    Statement ``prop-ops-renyi`` (ours), chapter *per_instance/ops_curve*.
+    `add` is the first, infinite from :math:`\alpha = 1 + 1/\mu` on, `remove` the second, always
+    finite. Statement ``prop-ops-renyi`` (ours), chapter *per_instance/ops_curve*.
 
     Parameters
     ----------
-    alpha : array_like
-        Orders above 1.
-    leverage, scaled_residual : array_like
-        As in `ops_profile`. The three broadcast.
-
-    Returns
-    -------
-    Profile
-        `add`, the first divergence, infinite from :math:`\alpha = 1 + 1/\mu` on; `remove`, the
-        second, always finite.
+    alpha, leverage, scaled_residual : array_like
+        Orders above 1, and as in `ops_profile`. The three broadcast.
 
     Examples
     --------

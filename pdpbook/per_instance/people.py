@@ -2,7 +2,6 @@
 
 Two passes over blocks of people: the first makes one triangular factor of the design, by QR of the
 factors of its blocks; the second has everybody's leverage and residual, hence their loss, by `ops`.
-Every result depends on the data: a report for the curator, not a promise.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
 
 Counts = NDArray[np.int64]
-
 ALONE = 1e-8  # 1 - leverage_in below which the design without the person counts as singular
 EDGES = np.geomspace(1e-12, 1e14, 26 * 200 + 1)  # of the histogram: steps of 1.2%
 
@@ -54,32 +52,20 @@ def per_instance_epsilon(
 ) -> PerInstanceReport:
     r"""Exact loss of every participant under one posterior sample, from one factorization.
 
-    With :math:`h_i = x_i^\top H^{-1} x_i` and :math:`e_i = y_i - x_i^\top\hat\theta` of the full
-    data,
+    With :math:`h_i = x_i^\top H^{-1} x_i` and :math:`e_i = y_i - x_i^\top\hat\theta` of all data,
 
-    .. math:: \mu_i = \frac{h_i}{1 - h_i} , \qquad
-              \rho_i = \sqrt\gamma\,\frac{|e_i|}{1 - h_i} .
+    .. math:: \mu_i = \frac{h_i}{1 - h_i} , \qquad \rho_i = \sqrt\gamma\,\frac{|e_i|}{1 - h_i} .
 
-    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. Cost O(n d^2).
+    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*. Cost O(n d^2). A person
+    without whom the design is singular has an infinite `epsilon`.
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        One row a person.
-    y : array_like, shape (n,)
-        Labels.
-    lam : float
-        Penalty against the *sum* of squares, at least 0; with 0 the columns must be independent.
-    gamma : float
-        Inverse temperature, above 0; 1 / variance of the labels gives the genuine posterior.
-    delta : float
-        Failure probability, in (0, 1).
-
-    Returns
-    -------
-    PerInstanceReport
-        `epsilon`, `leverage`, `residual`, `scaled_residual` and `theta`. A person without whom
-        the design is singular has an infinite `epsilon`.
+    X, y : array_like, shapes (n, d) and (n,)
+    lam, gamma, delta : float
+        Penalty against the *sum* of squares, at least 0, and with 0 columns must be independent;
+        inverse temperature, above 0 (1 / variance of the labels gives the genuine posterior);
+        failure probability, in (0, 1).
 
     Examples
     --------
@@ -134,23 +120,14 @@ def explain(
 ) -> Explanation:
     """Say what one posterior sample would reveal about one record, and why.
 
+    The ``str`` of what comes back is a paragraph. Chapter *per_instance/ops*.
+
     Parameters
     ----------
     record : int
         A row number of X.
     X, y, lam, gamma, delta
         As in `per_instance_epsilon`.
-
-    Returns
-    -------
-    Explanation
-        Its ``str`` is a paragraph. Chapter *per_instance/ops*.
-
-    Examples
-    --------
-    >>> about = explain(0, [[1.0], [1.0]], [0.0, 1.0], lam=1.0, gamma=1.0, delta=0.01)
-    >>> round(about.leverage, 9), round(about.scaled_residual, 9), about.epsilon > about.floor
-    (0.5, 0.5, True)
     """
     report = per_instance_epsilon(X, y, lam, gamma, delta)
     at = check.count(record, "record", minimum=0)
@@ -177,18 +154,9 @@ class StreamReport:
     edges: Floats  #: shape (k,), edges of the histogram in nats, in steps of 1.2 percent
 
     def quantile(self, share: float) -> float:
-        """Return a loss that at least this share of the people do not exceed.
+        """Return a loss that at least this share of the people, above 0 and below 1, do not exceed.
 
-        Parameters
-        ----------
-        share : float
-            Above 0 and below 1; 0.5 is the median.
-
-        Returns
-        -------
-        float
-            An edge of the histogram: never below the quantile and at most 1.2 percent above it,
-            for losses from 1e-12 to 1e14.
+        An edge of the histogram, at most 1.2 percent above the quantile from 1e-12 to 1e14.
         """
         share = check.delta(share, "share")
         at = int(np.searchsorted(np.cumsum(self.counts), share * self.n))
@@ -221,17 +189,11 @@ def stream_per_instance(
         Called as ``each(start, epsilon)`` for every block, here and in their order: the number of
         its first row, and the losses in it.
 
-    Returns
-    -------
-    StreamReport
-        Mean, histogram, quantiles and largest losses, with row numbers.
-
     Examples
     --------
     >>> blocks = [([[1.0]], [0.0]), ([[1.0], [1.0]], [1.0, 0.0])]
-    >>> report = stream_per_instance(blocks, lam=1.0, gamma=1.0, delta=0.01)
-    >>> report.n, report.rows
-    (3, array([1, 0, 2]))
+    >>> stream_per_instance(blocks, lam=1.0, gamma=1.0, delta=0.01).rows
+    array([1, 0, 2])
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     top = check.count(top, "top")
@@ -265,13 +227,7 @@ def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> 
     Returns
     -------
     ndarray, Dask array or iterator of ndarray
-        Losses in the kind of the data; Dask arrays and blocks are computed when asked for.
-
-    Examples
-    --------
-    >>> rows = Rows(np.ones((2, 1)), np.zeros(2))
-    >>> [round(float(e), 3) for e in per_instance_losses(rows, lam=1.0, gamma=1.0, delta=0.01)]
-    [0.936, 0.936]
+        In the kind of the data; Dask arrays and blocks are computed when asked for.
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     people, fit = _fit_of_blocks(blocks, lam, "per_instance_losses")

@@ -1,9 +1,9 @@
 r"""One draw from a posterior as a private release: OPS for every data set, and AdaOPS.
 
 On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is one draw from
-:math:`\mathcal N(\hat\theta, (\gamma H)^{-1})`, :math:`H=X^\top X+\lambda I`. What such a draw
-costs one person on one data set is in `per_instance`; here the parameters are chosen so that
-everybody keeps a promise on every data set.
+:math:`\mathcal N(\hat\theta, (\gamma H)^{-1})`, :math:`H=X^\top X+\lambda I`, with parameters that
+keep a promise on every data set; what a draw costs one person is in `per_instance`. Epsilon is in
+nats, delta in (0, 1), `lam` against the *sum* of squares, and `n_max` a public bound on the rows.
 """
 
 from pdpbook.posterior.adaptive import AdaOPS

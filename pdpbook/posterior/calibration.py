@@ -33,22 +33,19 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
     .. math:: \rho(\mu) = \max\{\rho\ge0 :\ \delta_{P\|Q}(\varepsilon;\mu,\rho)\le\delta,\
               \delta_{Q\|P}(\varepsilon;\mu,\rho)\le\delta\}
 
-    Statement ``alg-adaops``, chapter *per_instance/adaops*. Both profiles are nondecreasing in the
-    residual, so bisection finds the end.
+    Both profiles are nondecreasing in the residual: the end of a bisection that keeps the budget;
+    NaN where no residual does, not even 0. Statement ``alg-adaops``, chapter *per_instance/adaops*.
 
     Parameters
     ----------
-    epsilon : float
-        Budget in nats, above 0.
-    delta : float
-        In (0, 1).
+    epsilon, delta : float
+        Budget: epsilon in nats, above 0, and delta in (0, 1).
     leverage : array_like
         Out-of-sample leverages, above 0; any shape.
 
     Returns
     -------
     ndarray, shape of `leverage`
-        The end of the bracket that keeps the budget; NaN where no residual does, not even 0.
 
     Examples
     --------
@@ -69,24 +66,22 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
 def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
     r"""Largest absolute residual of any person when the data weigh at least `h` everywhere.
 
-    .. math:: \bar L = 1 + \sqrt{N(\mu_0-\lambda\mu_0^2)}, \qquad
+    .. math:: \bar L = 1 + \sqrt{N(\mu_0-\lambda\mu_0^2)} \le 1 + \sqrt{N/h} , \qquad
               \mu_0 = \min\{1/h,\ 1/(2\lambda)\}
 
     Statement ``lem-ridge-operator``, chapter *per_instance/adaops_proofs*.
 
     Parameters
     ----------
-    h : array_like
-        Lower bound on the smallest eigenvalue of :math:`X^\top X+\lambda I`, at least `lam`.
-    lam : array_like
-        Penalty against the sum of squares, at least 0.
+    h, lam : array_like
+        Lower bound on the smallest eigenvalue of :math:`X^\top X+\lambda I`, at least `lam`, and
+        penalty against the *sum* of squares, at least 0. They broadcast.
     n_max : int
-        Public bound on the number of rows.
+        Public bound N on the number of rows.
 
     Returns
     -------
     ndarray
-        The bound; at most :math:`1+\sqrt{N/h}`.
 
     Examples
     --------
@@ -103,37 +98,23 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     r"""Inverse temperature at which one posterior sample keeps a budget on every data set.
 
     A person of leverage :math:`\mu=1/(S+\lambda)` has a residual of at most
-    :math:`1+\sqrt{NS}/(S+\lambda)`, so
+    :math:`1+\sqrt{NS}/(S+\lambda)`, so with :math:`\rho(\mu)` of `largest_scaled_residual`
 
     .. math:: \gamma = \min_{0\le S\le N}
-              \Bigl(\frac{\rho(1/(S+\lambda))}{1+\sqrt{NS}/(S+\lambda)}\Bigr)^2
+              \Bigl(\frac{\rho(1/(S+\lambda))}{1+\sqrt{NS}/(S+\lambda)}\Bigr)^2 .
 
-    with :math:`\rho(\mu)` of `largest_scaled_residual`. The range of S is cut into cells, each
-    served by its largest leverage and its largest residual: the result is never too large.
-
-    Statement ``alg-adaops``, chapter *per_instance/adaops*.
+    The range of S is cut into cells, each served by its largest leverage and its largest residual:
+    the result is never too large. Statement ``alg-adaops``, chapter *per_instance/adaops*.
 
     Parameters
     ----------
     lam : float
-        Penalty against the sum of squares, at least 1.
-    epsilon : float
-        Budget in nats, above 0.
-    delta : float
-        In (0, 1).
+        Penalty against the *sum* of squares, at least 1. Where no inverse temperature keeps the
+        budget ValueError asks for a larger one: a draw reveals its covariance, too.
+    epsilon, delta : float
+        Budget: epsilon in nats, above 0, and delta in (0, 1).
     n_max : int
-        Public bound on the number of rows.
-
-    Returns
-    -------
-    float
-        :math:`\gamma`, above 0.
-
-    Raises
-    ------
-    ValueError
-        If no inverse temperature keeps the budget: a draw reveals its covariance too, and only a
-        larger penalty lowers that.
+        Public bound N on the number of rows.
 
     Examples
     --------
@@ -199,33 +180,20 @@ class AdaptivePlan:
     :math:`\delta/5`), and as much of delta again for the event that its bound fails. The draw gets
     what exact Gaussian composition leaves (`calibration` "joint"), or the rest of a sum of budgets:
     :math:`2\varepsilon/3` and :math:`\delta/2`, or :math:`\varepsilon/2` and :math:`\delta/5`.
-
     Statements ``alg-adaops`` and ``thm-adaops-joint``, chapters *per_instance/adaops* and
     *per_instance/adaops_proofs*.
 
     Parameters
     ----------
-    epsilon, delta
-        As in `largest_scaled_residual`.
+    epsilon, delta, n_max, norm_guess, release_norm, calibration, kappa
+        As in `AdaOPS`.
     d : int
         Dimension of the coefficients.
-    n_max : int
-        Public bound on the number of rows.
-    norm_guess : float, default 1.0
-        Public guess of the norm of the coefficients: it steers the penalty, not the promise.
-    release_norm : bool, default False
-        Release a bound on the norm of the coefficients too (AdaOPS-L).
-    calibration : {"joint", "simple"}, default "joint"
-        Whether releases and draw are composed as Gaussians, or by adding budgets.
-    kappa : float, optional
-        Largest acceptable condition number, at least 1. With it the penalty is the one of the
-        paper, :math:`\max\{0, N/(\kappa d)-\tilde\lambda\}`, not the one that minimizes a cost.
 
     Examples
     --------
-    >>> plan = AdaptivePlan(1.0, 1e-6, d=3, n_max=10_000)
-    >>> plan.penalty(2000.0) == 0
-    True
+    >>> AdaptivePlan(1.0, 1e-6, d=3, n_max=10_000).penalty(2000.0)
+    0.0
     """
 
     epsilon: float
@@ -278,18 +246,10 @@ class AdaptivePlan:
         return _left(self.epsilon, rest, tail, self.released, _mu(epsilon, delta)), tail
 
     def penalty(self, eigenvalue: float) -> float:
-        r"""Penalty for a released bound on the smallest eigenvalue.
+        """Penalty for a released bound on the smallest eigenvalue.
 
-        Parameters
-        ----------
-        eigenvalue : float
-            The released number; below 0 it counts as 0.
-
-        Returns
-        -------
-        float
-            :math:`\lambda`, with which every direction weighs at least 1 and the draw can keep
-            its budget.
+        A bound below 0 counts as 0. With it all directions weigh at least 1, and the draw keeps
+        its budget.
         """
         bound = max(float(eigenvalue), 0.0)
         least = max(1.0 - bound, 0.0)
@@ -315,36 +275,14 @@ class AdaptivePlan:
         return float(grid[np.argmin(cost)])
 
     def norm_sensitivity(self, h: float) -> float:
-        r"""How far one person moves :math:`\log(1+\|\hat\theta\|)`: :math:`\log(1+1/h)`.
-
-        Parameters
-        ----------
-        h : float
-            Lower bound on the smallest eigenvalue of :math:`X^\top X+\lambda I`.
-
-        Returns
-        -------
-        float
-            The sensitivity.
-        """
+        r"""How far one person moves :math:`\log(1+\|\hat\theta\|)`: :math:`\log(1+1/h)`."""
         return float(np.log1p(1 / h))
 
     def gamma(self, h: ArrayLike, lam: ArrayLike, log_norm: ArrayLike = np.inf) -> Floats:
         r"""Inverse temperature of the draw, from released numbers alone.
 
-        Parameters
-        ----------
-        h : array_like
-            Lower bounds on the smallest eigenvalue of :math:`X^\top X+\lambda I`.
-        lam : array_like
-            Penalties against the sum of squares.
-        log_norm : array_like, default inf
-            Released upper bounds on :math:`\log(1+\|\hat\theta\|)`, if there are any.
-
-        Returns
-        -------
-        ndarray
-            :math:`\gamma`, for each.
+        `h` bounds the smallest eigenvalue of :math:`X^\top X+\lambda I` from below, `log_norm` if
+        released :math:`\log(1+\|\hat\theta\|)` from above, `lam` is the penalty; they broadcast.
         """
         h = np.asarray(h, dtype=float)
         residual = residual_bound(h, lam, self.n_max)

@@ -26,14 +26,7 @@ class PosteriorLaw:
     Parameters
     ----------
     center : array_like, shape (d,)
-        :math:`\hat\theta`.
-    precision : array_like, shape (d, d)
-        :math:`\gamma H`, positive definite.
-
-    Examples
-    --------
-    >>> PosteriorLaw([0.0], [[4.0]]).logpdf([[0.0], [1.0]]).round(4)
-    array([-0.2258, -2.2258])
+    precision : array_like, shape (d, d), positive definite
     """
 
     center: Floats
@@ -69,23 +62,13 @@ class AdaptiveLaw:
     r"""Joint law of everything AdaOPS releases, for one data set.
 
     A point is ``(eigenvalue, theta)``, with `release_norm` ``(eigenvalue, log_norm, theta)``.
-
     Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Not private: for audits.
 
     Parameters
     ----------
-    gram : array_like, shape (d, d)
-        :math:`X^\top X` on the domain.
-    moment : array_like, shape (d,)
-        :math:`X^\top y` on the domain.
+    gram, moment : array_like, shapes (d, d) and (d,)
+        :math:`X^\top X` and :math:`X^\top y` on the domain.
     plan : AdaptivePlan
-        The public settings.
-
-    Examples
-    --------
-    >>> law = AdaptiveLaw(np.eye(2) * 50, [10.0, 5.0], AdaptivePlan(1.0, 1e-2, 2, 100))
-    >>> law.sample(5, rng=np.random.default_rng(0)).shape
-    (5, 3)
     """
 
     gram: Floats
@@ -99,26 +82,14 @@ class AdaptiveLaw:
         return np.array([least - self.plan.margin])
 
     def given(self, eigenvalue: float) -> tuple[float, float]:
-        """Penalty and weight (lam, h) that follow from a released eigenvalue.
-
-        Parameters
-        ----------
-        eigenvalue : float
-            The released number.
-
-        Returns
-        -------
-        tuple of float
-            `lam` and `h`.
-        """
+        """Penalty and weight (lam, h) that follow from a released eigenvalue."""
         lam = self.plan.penalty(eigenvalue)
         return lam, max(float(eigenvalue), 0.0) + lam
 
     def weight(self, lam: float) -> Floats:
         r"""The matrix :math:`X^\top X+\lambda I`, with a trace more of the identity.
 
-        The trace, public and far below every tolerance, keeps the matrix regular in floats where
-        the released bound is wrong and the data are flat.
+        Public and below every tolerance, the trace keeps it regular where the data are flat.
         """
         trace = 1e-9 + 1e-12 * self.plan.n_max
         return np.asarray(self.gram) + (lam + trace) * np.eye(len(self.moment))
@@ -186,31 +157,21 @@ def adaptive_profile(
 
     Parameters
     ----------
-    epsilon : array_like
-        Where to evaluate, in nats; shape () or (m,).
+    epsilon : array_like, shape () or (m,), in nats
     without, joined : AdaptiveLaw
-        Laws for the data without and with the person, of one plan.
-    x : array_like, shape (d,)
-        The person's row on the domain.
-    y : float
-        The person's label on the domain.
+        Laws for the data without and with the person, of one plan; else ValueError.
+    x, y : array_like of shape (d,), and float
+        The person's row and label on the domain.
 
     Returns
     -------
-    tuple of ndarray
-        `add` and `remove`, each of the shape of `epsilon`.
-
-    Raises
-    ------
-    ValueError
-        If the plans differ.
+    add, remove : ndarray, shape of `epsilon`
 
     Examples
     --------
     >>> plan = AdaptivePlan(1.0, 1e-2, 1, 1000)
     >>> one, two = (AdaptiveLaw([[g]], [m], plan) for g, m in [(50.0, 40.0), (51.0, 39.0)])
-    >>> add, remove = adaptive_profile(1.0, one, two, [1.0], -1.0)
-    >>> bool(max(add, remove) <= plan.delta)
+    >>> bool(max(adaptive_profile(1.0, one, two, [1.0], -1.0)) <= plan.delta)
     True
     """
     epsilon = np.asarray(check.nonnegative(epsilon, "epsilon"))

@@ -43,12 +43,12 @@ def release_gram_bound(
     .. math:: X^\top X + \frac{A+A^\top}{2\mu}
               - \frac{\sqrt2}\mu\bigl(\sqrt d+\sqrt{\ln(1/\varrho)}\bigr) I .
 
-    Statement ``prop-published-losses``, chapter *per_instance/published_losses*.
+    Statement ``prop-published-losses``, chapter *per_instance/published_losses*. It may be
+    published, and need not be positive.
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Rows in the unit ball.
+    X : array_like, shape (n, d), rows in the unit ball
     mu : float
         Budget of Gaussian privacy, above 0, under add-remove neighbors. A person loses
         ``mu * ||x||^2`` of it, whoever the others are.
@@ -59,8 +59,7 @@ def release_gram_bound(
 
     Returns
     -------
-    ndarray, shape (d, d)
-        Symmetric; it may be published, and need not be positive.
+    ndarray, shape (d, d), symmetric
 
     Examples
     --------
@@ -98,17 +97,14 @@ def posterior_certificate(
               \lvert L\rvert \le \tfrac12\log(1+m) + \tfrac12 s(2u+s) + \tfrac12 m\bar\rho'^2 .
 
     A `matrix` M below that of everybody lessens m to at most :math:`x^\top M^{-1}x` over one less
-    that.
-
-    Statement ``prop-publishable`` (ours), chapter *per_instance/adaops*; with a matrix
-    ``prop-published-losses``, chapter *per_instance/published_losses*.
+    that. Statement ``prop-publishable`` (ours), chapter *per_instance/adaops*; with a matrix
+    ``prop-published-losses``, chapter *per_instance/published_losses*. A person's entry depends on
+    the release and on their own record alone; who publishes it reveals a function of that record.
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        Rows of participants in the unit ball.
-    y : array_like, shape (n,)
-        Their labels, on the domain.
+    X, y : array_like, shapes (n, d) and (n,)
+        Participants' rows in the unit ball and labels, on the domain.
     theta : array_like, shape (d,)
         The released coefficients, on the domain.
     gamma : float
@@ -120,16 +116,9 @@ def posterior_certificate(
         Public symmetric matrix below :math:`X^\top X+\lambda I` *with* the participant, such as
         ``release_gram_bound(...) + lam * np.eye(d)``. If it is not positive, h alone counts.
     delta : float, default 1e-6
-        In (0, 1).
     failure : float, default 1e-3
         :math:`\varrho`, in (0, 1): probability that the certificate of one person is wrong, on
         top of the probability that `h` or `matrix` is.
-
-    Returns
-    -------
-    Certificate
-        `ex_ante` and `ex_post`. A person's entry depends on the release and on their own record
-        alone; who publishes it reveals a function of that record.
 
     Examples
     --------
@@ -203,19 +192,8 @@ class PosteriorRegressor(BallRegressor):
     def certificate(self, X: ArrayLike, y: ArrayLike, *, failure: float = 1e-3) -> Certificate:
         """Upper bounds participants can compute on their own loss, from the release alone.
 
-        Parameters
-        ----------
-        X : array_like, shape (m, d)
-            Rows of participants, in your units, inside `bounds`.
-        y : array_like, shape (m,)
-            Their labels.
-        failure : float, default 1e-3
-            Probability that the certificate of one person is wrong, in (0, 1).
-
-        Returns
-        -------
-        Certificate
-            See `posterior_certificate`; its delta is the one of the estimator.
+        Rows X, shape (m, d), are in your units and inside `bounds`; labels y have shape (m,). See
+        `posterior_certificate`, also for `failure`; its delta is the one of the estimator.
         """
         check_is_fitted(self)
         rows, labels = self.to_domain(*check.design(X, y))
@@ -236,10 +214,8 @@ class OnePosteriorSample(PosteriorRegressor):
     .. math:: \tilde\theta \sim \mathcal N\bigl(\hat\theta, (\gamma H)^{-1}\bigr), \qquad
               H = X^\top X+\lambda I,\quad \hat\theta = H^{-1}X^\top y,
 
-    with :math:`\gamma` of `worst_case_gamma`.
-
-    Statements ``thm-ops-dp-level`` and ``alg-adaops``, chapters *per_instance/guarantees* and
-    *per_instance/adaops*.
+    with :math:`\gamma` of `worst_case_gamma`. Statements ``thm-ops-dp-level`` and ``alg-adaops``,
+    chapters *per_instance/guarantees* and *per_instance/adaops*.
 
     Parameters
     ----------
@@ -248,10 +224,8 @@ class OnePosteriorSample(PosteriorRegressor):
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> X = rng.uniform(-1, 1, (500, 2))
-    >>> y = X @ [0.4, -0.2]
-    >>> model = OnePosteriorSample(50.0, n_max=1000, random_state=3).fit(X, y)
+    >>> X = np.random.default_rng(1).uniform(-1, 1, (500, 2))
+    >>> model = OnePosteriorSample(50.0, n_max=1000, random_state=3).fit(X, X @ [0.4, -0.2])
     >>> round(model.gamma_, 3), model.guarantee_.neighbors
     (0.332, 'add-remove')
     """
@@ -275,8 +249,7 @@ class OnePosteriorSample(PosteriorRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, :math:`(\gamma(X^\top X+\lambda I))^{-1}`, and a bound.
 
-        No such covariance exceeds :math:`I/(\gamma\lambda)`, which is all that is public after a
-        fit: the number of people is not.
+        All that is public after a fit is :math:`I/(\gamma\lambda)`: the number of people is not.
         """
         frame, lam = ball_frame(self, crowd.d, self.row_norm), float(self.lam)
         gamma = self.gamma(one_budget(crowd.epsilon))
