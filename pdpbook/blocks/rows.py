@@ -14,40 +14,27 @@ from pdpbook.blocks.tables import Tables, of_dask
 
 
 class Rows:
-    r"""Columns of the same people, in blocks.
+    """Columns of the same people, in blocks.
 
-    Statement ``prop-one-pass``, chapter *synthesis/at_scale*, says which sums PDP-OP needs.
-    Results are added in the order of the blocks, whoever computed them and however often a worker
-    was lost. They agree to rounding, not to the last bit: other blocks, or BLAS on an array that
-    lies elsewhere in memory, round differently.
+    Statement ``prop-one-pass``, chapter *synthesis/at_scale*, says which sums PDP-OP needs. Results
+    are added in the order of the blocks, whoever computed them and however often a worker was lost.
+    They agree to rounding, not to the last bit: other blocks, or BLAS on an array that lies
+    elsewhere in memory, round differently. The columns are called `names`.
 
     Parameters
     ----------
     X : array, memory map, or Dask array, shape (n, d)
-        One row a person. Arrays and maps are cut into views of at most 65,536 rows, Dask arrays
-        where they are cut already.
+        Arrays and maps are cut into views of at most 65,536 rows, Dask arrays where they are.
     y : likewise, shape (n,), optional
-        Labels.
     columns : likewise, n rows each
-        By name, what else each person has: ``epsilon``, ``users``, ``weights``. If one column is
-        a Dask array, all become one, cut as X is.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a column is neither array nor Dask array, or the columns have different lengths.
+        By name, what else each person has: ``epsilon``, ``users``, ``weights``. If one column is a
+        Dask array, all become one, cut as X is.
 
     Examples
     --------
     >>> rows = Rows(np.arange(6.0).reshape(3, 2), np.ones(3))
-    >>> gram, moment = rows.sum(lambda X, y: (X.T @ X, X.T @ y))
-    >>> moment
-    array([6., 9.])
+    >>> rows.sum(lambda X, y: (X.T @ y, len(y)))
+    (array([6., 9.]), 3)
     >>> pieces = Rows.from_blocks([([[1.0]], [2.0]), ([[3.0]], [4.0])])
     >>> [part.tolist() for part in pieces.map(lambda X, y: y - X[:, 0])]
     [[1.0], [1.0]]
@@ -92,11 +79,6 @@ class Rows:
         names : tuple of str, default ("X", "y")
             What the arrays of a block are, in their order.
 
-        Returns
-        -------
-        Rows
-            The same people, block by block.
-
         Examples
         --------
         >>> def pieces():  # with pandas: for frame in pd.read_csv(path, chunksize=100_000)
@@ -117,7 +99,9 @@ class Rows:
 
     @classmethod
     def from_table(cls, table: Any, X: Sequence[str] | None = None, **columns: str) -> Rows:
-        """Rows of a table whose columns are named.
+        """Rows of a table whose columns are named: X, y, users, epsilon, as far as they are.
+
+        A name must be in the table, and used, once. Words in a feature are refused as it is read.
 
         Parameters
         ----------
@@ -129,21 +113,9 @@ class Rows:
         columns : str
             By what it is, the name of one column each: ``y``, ``users``, ``epsilon``.
 
-        Returns
-        -------
-        Rows
-            With columns X, y, users, epsilon, as far as they are named.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a name is not in the table, is there twice or is used twice; or, when it is read, if
-            a feature has words in it.
-
         Examples
         --------
-        >>> import pandas as pd
-        >>> visits = pd.DataFrame({"week": [1, 2, 1], "came": [3, 2, 5], "who": ["a", "a", "b"]})
+        >>> visits = {"week": [1, 2, 1], "came": [3, 2, 5], "who": ["a", "a", "b"]}
         >>> Rows.from_table(visits, X=["week"], y="came", users="who")
         Rows(X, y, users: a table)
         """
@@ -155,23 +127,10 @@ class Rows:
     def from_parquet(cls, paths: Any, X: Sequence[str] | None = None, **columns: str) -> Rows:
         """Rows of Parquet files whose columns are named; a pass reads those it asks for.
 
-        Parameters
-        ----------
-        paths : str, or list of str
-            Files, read in this order, or a folder, whose files are read in the order of their
-            names. Reading them takes ``pyarrow``.
-        X, columns
-            As in `from_table`.
-
-        Returns
-        -------
-        Rows
-            Batch by batch; an error names the file and the row of it with which a batch begins.
-
-        Raises
-        ------
-        TypeError, ValueError, FileNotFoundError
-            As `from_table`; or if there is no such file, or one is named twice.
+        A str or a list of them, `paths` are files, read in this order, or a folder, whose files are
+        read in the order of their names, in batches; this takes ``pyarrow``. Columns and errors are
+        those of `from_table`, and errors name the file and the row of it with which a batch begins;
+        a file that is not there raises FileNotFoundError, and one that is named twice is refused.
         """
         return cls.__new__(cls)._hold(Tables(paths, {"X": X, **columns}))
 
@@ -210,23 +169,7 @@ class Rows:
         return rows
 
     def twice(self, reader: str) -> Rows:
-        """Return self, refusing blocks that can be read only once: `reader` passes over them twice.
-
-        Parameters
-        ----------
-        reader : str
-            Who needs two passes, for the error.
-
-        Returns
-        -------
-        Rows
-            The same.
-
-        Raises
-        ------
-        TypeError
-            If the blocks come from an iterator.
-        """
+        """Return self, or refuse blocks that can be read only once: `reader` does so twice."""
         if isinstance(self._source, Pieces) and self._source.once:
             raise TypeError(
                 f"{reader} reads blocks twice, and an iterator can be read once: pass a list, or "
@@ -235,29 +178,13 @@ class Rows:
         return self
 
     def each(self, function: Callable[..., Any], *, numbered: bool = False) -> Iterator[Any]:
-        """Yield what a function returns for each block, in their order.
+        """Yield what a function returns for each block that is not empty, in their order.
 
-        Parameters
-        ----------
-        function : callable
-            Called for every block with one keyword argument a column, an array. What it returns
-            should be small: with Dask it travels, and all of it is held at once.
-        numbered : bool, default False
-            Whether it is given the first row of the block, too, as ``start``.
-
-        Returns
-        -------
-        iterator
-            One result a block that is not empty.
-
-        Raises
-        ------
-        TypeError, ValueError
-            What the function raises, with the block and its first row; or if blocks differ in
-            width or dtype, are not those of an earlier pass, or have been read before and cannot
-            be again.
-        ConnectionError
-            If the blocks, or the work on them, were on a cluster that is gone.
+        The function is called with one keyword argument a column, an array, and with the first row
+        of the block as ``start`` if `numbered`. What it returns should be small: with Dask it
+        travels, and all of it is held at once. Its TypeError or ValueError is raised with the block
+        and its first row; so is one if blocks differ in width or dtype, are not those of an earlier
+        pass, or cannot be read again. A cluster that is gone raises ConnectionError.
         """
         self._source.passes.count += 1
         return self._source.each(function, numbered)
@@ -265,21 +192,8 @@ class Rows:
     def sum(self, function: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
         """Add up, in the order of the blocks, the tuples that a function returns for each.
 
-        Parameters
-        ----------
-        function : callable
-            As in `each`; it returns a tuple of numbers or arrays, of the same shapes every time,
-            or lists, which are joined.
-
-        Returns
-        -------
-        tuple
-            The sums.
-
-        Raises
-        ------
-        TypeError, ValueError, ConnectionError
-            As `each`, or if there is nobody in any block.
+        As in `each`; the function returns a tuple of numbers or arrays, of the same shapes every
+        time, or lists, which are joined. Blocks without anybody raise ValueError.
         """
         parts = self.each(function)
         total = next(parts, None)
@@ -292,20 +206,8 @@ class Rows:
     def map(self, function: Callable[..., Any]) -> Any:
         """One number for each row, in the kind of the data.
 
-        Parameters
-        ----------
-        function : callable
-            As in `each`; it returns an array of one float a row.
-
-        Returns
-        -------
-        ndarray, Dask array or iterator of ndarray
-            For arrays, Dask arrays (nothing is computed yet) and blocks.
-
-        Raises
-        ------
-        TypeError, ValueError, ConnectionError
-            As `each`.
+        As in `each`; the function returns an array of one float a row. Arrays give an ndarray, Dask
+        arrays one of theirs (nothing is computed yet), blocks an iterator of ndarrays.
         """
         self._source.passes.count += 1
         return self._source.map(function)
@@ -350,9 +252,6 @@ def rows_of(X: Any, y: Any = None, **columns: Any) -> Rows:
 
 
 def several_passes(blocks: Any, reader: str, *names: str) -> Rows:
-    """`Rows` with these columns, of what came or of what `Rows.from_blocks` takes.
-
-    Blocks that can be read only once are refused, because `reader` passes over them again.
-    """
+    """`Rows` with these columns, of what came or of what `Rows.from_blocks` takes; no iterators."""
     rows = blocks if isinstance(blocks, Rows) else Rows.from_blocks(blocks, names)
     return rows.twice(reader).select(*names)

@@ -1,7 +1,4 @@
-"""Where blocks come from: views of arrays, chunks of Dask arrays, pieces of an iterable.
-
-Each has `select`, `each` and `map`, which `Rows` documents. Files and tables are in `tables`.
-"""
+"""Where blocks come from, with methods as of `Rows`: arrays, chunks of Dask arrays, pieces."""
 
 from __future__ import annotations
 
@@ -115,8 +112,6 @@ class Chunks(Views):
 
 
 class Kind(NamedTuple):
-    """What all blocks of a column have in common."""
-
     shape: tuple[int, ...]  # of one row
     dtype: np.dtype[Any]
     labels: list[Any] | None  # of the columns of a table
@@ -177,10 +172,7 @@ class Pieces(Views):
 
 
 class Passes:
-    """What passes over the same pieces must find again: what differs was shuffled or drawn anew.
-
-    Shared with every selection.
-    """
+    """What passes over the same pieces, and selections of them, must find again, not drawn anew."""
 
     count = 0
     begun = False
@@ -212,8 +204,7 @@ class Passes:
 
 
 def as_array(part: Any, name: str, k: int) -> NDArray[Any]:
-    """What came as an array; a frame whose columns have several types, or types of its own, is
-    turned column by column, because as a whole it would become an array of objects."""
+    """What came as an array; a frame of several types, or of types of its own, column by column."""
     check.refuse_masked(part, name)
     arrow, frame = hasattr(part, "column_names"), hasattr(part, "iloc") and part.ndim == 2
     dtypes = list(part.schema.types if arrow else part.dtypes if frame else [])
@@ -265,11 +256,7 @@ def _width(kind: Kind) -> str:
 def _apply(
     function: Callable[..., Any], k: Any, start: float, block: Block, numbered: bool, size: Any = ()
 ) -> Any:
-    """Run on one block; an error says which, because rows are counted from 0 in each.
-
-    A chunk of Dask whose columns have not the rows of which Dask was told the number, or not the
-    same number, is refused.
-    """
+    """Run on one block; an error says which, because rows are counted from 0 in each."""
     try:
         if size != ():
             _announced(size, block)
@@ -339,9 +326,9 @@ def _client() -> Any:
 async def _watched(client: Any, futures: list[Any]) -> Any:
     """Gather as long as there is a scheduler.
 
-    A connection that breaks cancels what was under way. What is submitted to a client that tries
-    to connect again would wait until it gives up, which a setting may put off for hours. For
-    workers Dask waits without end, since a cluster may begin with none: we say so, and wait.
+    A connection that breaks cancels what was under way; what is submitted to a client that tries to
+    connect again waits until that gives up, perhaps for hours. For workers Dask waits without end,
+    since a cluster may begin with none: we say so, and wait.
     """
     told = False
     gathering = asyncio.ensure_future(client.gather(futures, asynchronous=True))

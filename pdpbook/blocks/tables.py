@@ -81,5 +81,4 @@ def check_names(wanted: Wanted, names: list[str]) -> Wanted:
 
 
 def _flat(wanted: Wanted) -> list[str]:
-    """All names in a row."""
     return [name for one in wanted.values() for name in ([one] if isinstance(one, str) else one)]

@@ -21,12 +21,10 @@ from pdpbook.reports.noise import Crowd
 
 @mechanism
 class OnePromise(PrivateRegressor):
-    r"""Regression that promises everybody the same, whoever else is in the data.
+    """Regression that promises everybody the same, whoever else is in the data.
 
     All who take part have the one public budget and weigh 1: what follows their budgets or their
-    number would tell who is there.
-
-    The number of people is not public.
+    number, which is not public, would tell who is there.
 
     Parameters
     ----------
@@ -53,7 +51,6 @@ class OnePromise(PrivateRegressor):
     averages = False
 
     def level(self, people: People) -> float:
-        """Return the one budget of all who take part."""
         return one_budget(people.promised)
 
     def promise(self, people: People) -> Promise:
@@ -85,15 +82,12 @@ class BallRegressor(OnePromise):
     Parameters
     ----------
     fit_intercept : bool, default False
-        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d
-        and in the norm of a row, is penalized and noised.
-    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
-        Public bounds of the features in your units, one pair or a pair for each column; never
-        read from the data. They are mapped to [-1, 1], and rows are divided by `row_norm`.
+        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d and
+        in the norm of a row, is penalized and noised.
     row_norm : float, optional
-        Public bound on the norm of a row between -1 and 1, the constant included. None is the
-        square root of d, which always holds; ``bounds=(-1, 1), row_norm=1`` is the unit ball
-        itself. Longer rows raise, or are scaled down with `clip`.
+        Public bound on the norm of a row between -1 and 1, the constant included; rows are divided
+        by it. None is the square root of d, which always holds; ``bounds=(-1, 1), row_norm=1`` is
+        the unit ball itself. Longer rows raise, or are scaled down with `clip`.
     """
 
     row_norm: float | None = setting(default=None, rule=optional(check.scale))

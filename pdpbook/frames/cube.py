@@ -19,11 +19,9 @@ from pdpbook.reports.report import LARGER
 class CubeRegressor(PrivateRegressor):
     r"""Regression on :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` that keeps everybody's budget.
 
-    What its mechanisms have in common: budgets buy strengths :math:`s_i`, everybody weighs
-    :math:`w_i=s_i/\sum_j s_j`, one person moves the release by at most :math:`w_iC`, and noise of
-    rate :math:`\sum_j s_j/C` hides that move to strength :math:`s_i`.
-
-    The number of people and the budgets are public.
+    In all its mechanisms budgets buy strengths :math:`s_i`, everybody weighs :math:`w_i=s_i/\sum_j
+    s_j`, one person moves the release by at most :math:`w_iC`, and noise of rate :math:`\sum_j
+    s_j/C` hides that move to strength :math:`s_i`. The number of people and the budgets are public.
 
     Parameters
     ----------

@@ -31,20 +31,11 @@ class Records(NamedTuple):
 
 
 class UsersInBlocks:
-    """The same as `PeopleWithRows` of blocks: no rows, and sums over the rows of each user.
+    """`PeopleWithRows` of blocks: no rows, and sums over the rows of each user.
 
-    Rows of one user may be in many blocks; what is said of a user is said of all of them.
-
-    Parameters
-    ----------
-    rules : UserEstimator
-        The mechanism.
-    rows : Rows
-        Columns users, y, and perhaps X and epsilon; read again for every sum.
-    budgets : float or mapping
-        Checked already, unless they come in blocks.
-    left : ndarray, shape (m,), or None
-        Instead of these, budgets of the users in order.
+    Rows of one user may be in many blocks. `rows` has columns users, y, and perhaps X and epsilon,
+    and is read again for every sum; `budgets` were checked, unless they come in blocks, and `left`,
+    shape (m,), has those of the users in order instead.
     """
 
     def __init__(self, rules: Rules, rows: Rows, budgets: Any, left: Any, *, fitting: bool):
@@ -81,10 +72,7 @@ class UsersInBlocks:
         return Records(*gathered(parts, lambda *columns: keep(Records(*columns))))
 
     def each(self, function: Callable[[Records], Any], *, numbered: bool = False) -> Iterator[Any]:
-        """Yield what a function of `Records` returns for the blocks in which some take part.
-
-        Numbers of rows are among those who take part: where some do not, a pass counts the others.
-        """
+        """Yield a function of the `Records` of each block, numbered among rows that take part."""
         before, labels = {}, self.part.users.labels
         if numbered and not self.part.who.all():
             count = 0

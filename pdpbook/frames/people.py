@@ -19,28 +19,18 @@ if TYPE_CHECKING:
 class People:
     """Everybody who takes part, on the domain. Not private.
 
+    Records `X`, `y` on the domain, `epsilon`, all above 0, `strength`, what they buy, and
+    `weights`, which sum to 1 in mechanisms of averages and are 1 else, have one entry for each of
+    the m people who take part; in blocks there are no records and weights. Of all n people,
+    `promised` has the budgets, 0 for whoever takes no part, or in blocks perhaps one number. X has
+    so many `columns`, and `d` counts a constant feature, too.
+
     Parameters
     ----------
     rules : object
         The mechanism, for what it says of one person at a time.
-    X, y : ndarray, shapes (n, d) and (n,)
-        Records in the user's units.
-    budgets : float or ndarray, shape (n,)
-        Checked already.
-
-    Attributes
-    ----------
-    X, y : ndarray, shapes (m, d) and (m,)
-        Records on the domain; not in blocks.
-    epsilon, strength : ndarray, shape (m,)
-        Budgets, all above 0, and what they buy.
-    weights : ndarray, shape (m,)
-        They sum to 1, in mechanisms of averages; else they are 1. Not in blocks.
-    n, columns, d : int
-        How many people, with those who take no part; columns of X; features, a constant one
-        included.
-    promised : float or ndarray, shape (n,)
-        Budgets of everybody, 0 for whoever takes no part. In blocks one number may serve all.
+    X, y, budgets : ndarray, shapes (n, d), (n,) and () or (n,)
+        Records in the user's units, and budgets that were checked.
     """
 
     users = None
@@ -95,12 +85,8 @@ class PeopleInBlocks(People):
 
     Parameters
     ----------
-    rules : object
-        The mechanism.
-    rows : Rows
-        Columns X, y and perhaps epsilon.
-    budgets : float or ndarray, shape (n,)
-        Checked already, unless they come in blocks.
+    rules, rows, budgets : object, Rows, and float or ndarray of shape (n,)
+        The mechanism; columns X, y and perhaps epsilon; and else budgets that were checked.
     """
 
     def __init__(self, rules: Rules, rows: Rows, budgets: Any):

@@ -30,13 +30,8 @@ Read = Callable[[Any, Any], tuple[Floats, Floats]]
 class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     """A release from one law, drawn once, with a promise to everybody.
 
-    A mechanism says
-
-    - `law`, what is drawn from: the theorem;
-    - `promise`, what everybody is promised, and `pure_promise`, if a pure one holds as well;
-    - `check`, which settings do not go together; `refuse_budgets`, which budgets cannot be kept;
-    - `release`, what is kept of a draw, and `loudness`, how loud its noise was, which is public.
-
+    A mechanism says its `law`, which is the theorem, its `promise`, what it does to `release` a
+    draw, and where these here do not do, `pure_promise`, `check`, `refuse_budgets` and `loudness`.
     Nothing without noise stays on the fitted object.
 
     Parameters
@@ -50,8 +45,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     noise_ : Noise
-        What is public about the noise, such as ``noise_.rate`` and ``noise_.scale``, in units of
-        the theorem; `report` reads it.
+        What is public, such as ``noise_.rate`` and ``noise_.scale``, in units of the theorem.
     """
 
     epsilon: ArrayLike = setting(default=1.0)
@@ -77,7 +71,6 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         return budgets
 
     def draw(self, law: Any, people: Any, rng: np.random.Generator) -> Any:
-        """Draw once."""
         return law.sample(rng=rng)
 
     def release(self, draw: Any, law: Any, people: Any) -> None:
@@ -95,10 +88,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         return self.refuse_budgets(budgets)
 
     def _fit(self, people: Callable[[Any], Any], X: Any, account: BudgetAccount | None) -> Self:
-        """Promise, pay, draw, keep. The settings were checked; `people` reads the data.
-
-        Whoever cannot pay leaves; others may be promised another number then: until all can.
-        """
+        """Promise, pay, draw, keep; whoever cannot pay leaves, until all can pay the promise."""
         check_account(account)
         rng = generator_from(self.random_state)
         read = people(None)
@@ -118,24 +108,17 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         return self
 
     def crowd(self, people: Any) -> Crowd:
-        """Return what is public of the people."""
         return Crowd(people.columns, people.promised, people.n)
 
 
 @mechanism
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
-    r"""Linear regression of people who own one row each.
+    """Linear regression of people who own one row each.
 
     The frame maps records to the domain of the theorems by public bounds, draws once from the law
-    of a mechanism, and maps back. `CubeRegressor` and `BallRegressor` are its two domains. A
-    mechanism also says
-
-    - `strength`, what a budget buys, and `relative_weights`, how much whoever bought it counts;
-    - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much;
-    - `refuse_crowd`, for which numbers of people and features the settings do not do;
-    - `statistics`, which sums over people the law asks for, or `needs_rows`, if that is not enough.
-
-    Rounding of floats is not covered by the promise.
+    of a mechanism, and maps back. `CubeRegressor` and `BallRegressor` are its domains. A mechanism
+    also says `strength` and `relative_weights`, whose budgets are `heard`, when to `refuse_crowd`,
+    and `statistics` of its law, or `needs_rows`. Rounding of floats is not covered by the promise.
 
     Parameters
     ----------
@@ -152,7 +135,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     intercept_ : float
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
     n_features_in_ : int
-        Number of columns of X.
     """
 
     y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.bounds)
@@ -163,14 +145,14 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def fit(
         self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
     ) -> Self:
-        """Release private coefficients.
+        """Release private coefficients, and return the estimator.
 
         Parameters
         ----------
         X : array_like, shape (n, d), or Rows
-            One row a person, inside the bounds. Mechanisms that sums suffice for read memory
-            maps, Dask arrays and `Rows` with columns X, y and perhaps epsilon block by block, in
-            one pass; the others refuse them.
+            One row a person, inside the bounds. Where sums suffice, memory maps, Dask arrays and
+            `Rows` with columns X, y and perhaps epsilon are read block by block, in one pass; else
+            they are refused.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; None with `Rows`.
         epsilon : float or array_like, shape (n,), optional
@@ -181,11 +163,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         budgets = self._refuse("fit", X, y, epsilon)
 
@@ -205,11 +182,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return predictions(self, X)
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Any:
-        """Exact law of the release on the domain. NOT private: for audits and teaching.
+        """Exact law of the release on the domain, from which `fit` draws. NOT private: for audits.
 
-        Parameters are as in `fit`, which draws once from exactly this law. Of a release in one
-        piece its center is what would be released without noise; with `fit_intercept` the constant
-        feature comes last.
+        Of a release in one piece its center is what would be released without noise; with
+        `fit_intercept` the constant feature comes last.
         """
         budgets = self._refuse("output_law", X, y, epsilon)
         return self.law(self._people(X, y, epsilon, budgets, self.design))
@@ -304,7 +280,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
 
 def _largest(epsilon: Any) -> float:
-    """The largest budget of a block."""
     return float(np.max(check.some_epsilon(epsilon, len(epsilon)), initial=0.0))
 
 

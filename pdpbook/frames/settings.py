@@ -17,17 +17,14 @@ def setting(*, default: Any, rule: Rule | None = None, kw_only: bool = True) -> 
 
     Parameters
     ----------
-    default : object
-        Immutable.
+    default : object, immutable
     rule : callable, optional
         Called with value and name before any data are touched; it raises.
     kw_only : bool, default True
-        Whether the parameter has to be named.
 
     Returns
     -------
-    object
-        A field of a dataclass.
+    dataclasses.Field
     """
     return field(default=default, kw_only=kw_only, metadata={"rule": rule})
 
@@ -38,12 +35,6 @@ def one_of(*choices: str) -> Rule:
     Parameters
     ----------
     *choices : str
-        The words.
-
-    Returns
-    -------
-    callable
-        The rule.
     """
     return lambda value, name: check.choice(value, name, choices)
 
@@ -54,12 +45,6 @@ def optional(rule: Rule) -> Rule:
     Parameters
     ----------
     rule : callable
-        What holds otherwise.
-
-    Returns
-    -------
-    callable
-        The rule.
     """
     return lambda value, name: None if value is None else rule(value, name)
 
@@ -77,11 +62,6 @@ def mechanism(cls: type[T]) -> type[T]:
     ----------
     cls : type
         Its docstring describes its own settings, and inherited ones where they mean more here.
-
-    Returns
-    -------
-    type
-        The same class.
     """
     made = dataclass(eq=False, repr=False)(cls)
     made.__doc__ = _with_inherited_text(made)

@@ -40,33 +40,19 @@ class Plan:
 class PeopleWithRows:
     """What a mechanism may look at: users who take part, and their rows. Not private.
 
+    Rows `X` and labels `y` of those who take part are on the domain, labels measured from `origin`;
+    `given` has these labels as they were, such as two classes. `users` are everybody, `promised`
+    their budgets, shape (m,), 0 for whoever takes no part; ``part.users`` are those who do, with
+    their rows, ``part.epsilon`` their budgets. The `plan` was fixed before a label was looked at,
+    and `crowd` is what is public of everybody, with it.
+
     Parameters
     ----------
     rules : UserEstimator
-        The mechanism.
-    X, y, users : object
-        As in `fit`.
-    budgets : object
-        Budgets as in `fit`, each above 0 or 0.
+    X, y, users, budgets : object
+        As in `fit`; a budget is above 0 or 0.
     fitting : bool
         Whether scikit-learn is to note names and number of columns.
-
-    Attributes
-    ----------
-    X, y : ndarray
-        Rows and labels of those who take part, on the domain; labels are measured from `origin`.
-    given : ndarray
-        Their labels as they were given, such as two classes.
-    users : Users
-        Everybody.
-    part : Part
-        Who takes part: ``part.users`` with their rows, ``part.epsilon`` with their budgets.
-    promised : ndarray, shape (m,)
-        Budgets of everybody, 0 for whoever takes no part.
-    plan : Plan
-        What was fixed before a label was looked at.
-    crowd : Crowd
-        What is public of everybody, with the plan.
     """
 
     def __init__(
@@ -89,13 +75,10 @@ class PeopleWithRows:
 class UserEstimator(PrivateEstimator):
     """A release that protects a user with all of their rows, each with a budget of their own.
 
-    A mechanism also says
-
-    - `plan`, its weights and noise: a function of public things alone;
-    - `heard`, whose budgets are worth their price, where tiny ones cost everybody else much;
-    - `needs_rows` and `chosen`, if sums over the rows of each user are not enough.
-
-    Sizes and ownership of rows are public. Rounding of floats is not covered by the promise.
+    A mechanism also says its `plan`, weights and noise as a function of public things alone; whose
+    budgets are `heard`; and `needs_rows` and `chosen`, if sums over the rows of each user are not
+    enough. Sizes and ownership of rows are public. Rounding of floats is not covered by the
+    promise.
 
     Parameters
     ----------
@@ -114,8 +97,8 @@ class UserEstimator(PrivateEstimator):
     users_ : ndarray, shape (m,)
         Labels of the users, sorted.
     exposure_ : ndarray, shape (m,)
-        Largest privacy loss that each user can suffer, in the unit of the promise and at most that:
-        all of it for whoever is at the limit, less for the others. Public.
+        Largest privacy loss that each user can suffer, in the unit of the promise: at most that,
+        and less for whoever is not at the limit. Public.
     """
 
     epsilon: Any = setting(default=1.0)
@@ -131,7 +114,7 @@ class UserEstimator(PrivateEstimator):
         epsilon: Any = None,
         account: BudgetAccount | None = None,
     ) -> Self:
-        """Draw once from the law of the mechanism, and keep what is released.
+        """Draw once from the law of the mechanism, keep what is released, and return the estimator.
 
         Parameters
         ----------
@@ -145,25 +128,17 @@ class UserEstimator(PrivateEstimator):
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
         epsilon : float, mapping or array_like, optional
-            Budgets in nats: a number; shape (n,), one value a row by position, the same on all
-            rows of a user; or by user: a mapping, or a Series of another length whose index is
-            exactly the users. Whoever has 0 takes no part. None is the constructor's.
+            Budgets in nats: a number; shape (n,), one value a row by position, the same on all rows
+            of a user; or by user: a mapping, or a Series of another length whose index is exactly
+            the users. Whoever has 0 takes no part. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
         """
         return self._fit(self.people("fit", X, y, users, epsilon), X, account)
 
     def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
-        """Exact law of the release. NOT private: for audits and teaching.
-
-        Parameters are as in `fit`, which draws once from exactly this law.
-        """
+        """Exact law of the release that `fit` draws from. NOT private: for audits and teaching."""
         return self.law(self.people("output_law", X, y, users, epsilon)(None))
 
     def needs_rows(self) -> str | None:
@@ -179,10 +154,7 @@ class UserEstimator(PrivateEstimator):
         return None
 
     def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[Any], Any]:
-        """Return what reads the people, after refusing all that can be refused before.
-
-        It takes the budgets that an account leaves, or None for those that were given.
-        """
+        """Return what reads the people, with budgets of their own or those an account leaves."""
         name = f"{type(self).__name__}.{method}"
         if reader := self.needs_rows():
             in_memory(f"{name} with {reader}", X, y, users, epsilon)
@@ -222,7 +194,6 @@ class UserEstimator(PrivateEstimator):
         raise NotImplementedError
 
     def width(self) -> float:
-        """Return how far apart two labels may be."""
         return width_of_labels(self)
 
     def release(self, draw: Any, law: Any, people: PeopleWithRows) -> None:
@@ -236,7 +207,6 @@ class UserEstimator(PrivateEstimator):
         return people.crowd
 
     def public(self, d: int, epsilon: Floats, users: Users, X: Any = None) -> Crowd:
-        """Return what is public of users with these budgets."""
         return Crowd(d, self.heard(epsilon, users, d), int(users.sizes.sum()), users)
 
     def _check_settings(self, epsilon: Any = None) -> Any:
@@ -247,7 +217,6 @@ class UserEstimator(PrivateEstimator):
         return budgets
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        """Users to come, of whom sizes are public."""
         refuse_others(self, "users (or n) and d", X=X, y=y)
         if users is None:
             sizes = np.ones(check.count(n, "n"), dtype=int)
@@ -263,16 +232,14 @@ class UserEstimator(PrivateEstimator):
 
 @mechanism
 class UserRegressor(RegressorMixin, UserEstimator):  # type: ignore[misc]
-    r"""A release that is linear in the labels: a public plan weighs them, and noise is added.
-
-    The plan never sees a label.
+    """A release that is linear in the labels: a public plan weighs them, and noise is added.
 
     Parameters
     ----------
     sigma2 : float, optional
         Guess at the variance of the labels around the mean or the line, in squared units of y, at
-        least 0. It steers the weights, never the privacy, and must not be read from private
-        labels. None is that of a uniform label, a twelfth of the squared width.
+        least 0. It steers the weights, never the privacy, and must not be read from private labels.
+        None is that of a uniform label, a twelfth of the squared width.
     """
 
     sigma2: float | None = setting(default=None, rule=optional(partial(check.scale, zero=True)))

@@ -1,7 +1,4 @@
-"""What several promises add up to: composition and groups; and promises on one scale.
-
-Every refusal says which theorem is missing.
-"""
+"""What several promises add up to: composition and groups; and promises on one scale."""
 
 from __future__ import annotations
 
@@ -29,26 +26,14 @@ def compose(*promises: Promise) -> Promise:
     Pure epsilons add; so do the epsilons and the deltas of approximate promises (simple
     composition), and the rhos of concentrated ones; mus add as squares. A number serves everybody.
     Pure promises join any of the other kinds by their own theorem (as (epsilon, 0), `to_zcdp`,
-    `to_gaussian`), Gaussian ones join concentrated ones by `to_zcdp`. A later mechanism may look
-    at earlier outputs if its promise holds whatever they were. Hand in all at once: a sum of pure
-    promises that is converted afterwards promises less.
+    `to_gaussian`), Gaussian ones join concentrated ones by `to_zcdp`. A later mechanism may look at
+    earlier outputs if its promise holds whatever they were. Hand in all at once: a sum of pure
+    promises converted afterwards promises less. A missing theorem is a TypeError.
 
     Parameters
     ----------
     *promises : Promise
         At least one; all under one relation, and of one length or with one number for all.
-
-    Returns
-    -------
-    Promise
-        Of the kind that all of them were brought to, under the same relation.
-
-    Raises
-    ------
-    TypeError
-        If no theorem brings the kinds together; the error says which is missing.
-    ValueError
-        If relations or lengths differ, or the deltas add up to 1.
     """
     if not promises:
         raise ValueError("compose needs at least one promise; got none")
@@ -85,7 +70,7 @@ def compose(*promises: Promise) -> Promise:
 def group(promise: PureDP, members: Iterable[int]) -> float:
     """Return the epsilon that a pure promise gives to several people who act as one: their sum.
 
-    From one data set to the other, change one member at a time: the factors multiply.
+    In nats, 0 for no members. Change one member at a time: the factors multiply.
 
     Parameters
     ----------
@@ -93,11 +78,6 @@ def group(promise: PureDP, members: Iterable[int]) -> float:
         Of any relation; the group changes by that relation, each member once.
     members : iterable of int
         Positions of different people, counted from 0.
-
-    Returns
-    -------
-    float
-        In nats; 0 for no members.
     """
     if not isinstance(promise, PureDP):
         raise TypeError(f"promise must be a PureDP; got {promise!r}")
@@ -131,27 +111,19 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
 
     .. math:: \Bigl(\frac\varepsilon2,\ \frac{\delta}{1 + e^{\varepsilon/2}}\Bigr)
 
-    Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*.
+    Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*. For promises about
+    adding, removing or zeroing out a record: a replaced one is one that leaves and one that comes
+    (``fact-group``, chapter *per_instance/definitions*).
 
     Parameters
     ----------
-    epsilon : array_like
-        Budgets against replacing a record, in nats; any shape.
-    delta : float, default 0.0
-        Failure probability, in [0, 1).
+    epsilon : array_like, in nats, of any shape
+        Budgets against replacing a record.
+    delta : float in [0, 1), default 0.0
 
     Returns
     -------
-    epsilon, delta : floats or ndarrays
-        For a mechanism whose promise is about adding or removing a record, or zeroing it out: a
-        replaced record is one that leaves and one that comes (``fact-group``, chapter
-        *per_instance/definitions*).
-
-    Examples
-    --------
-    >>> epsilon, delta = half_budget(2.0)
-    >>> float(epsilon), float(delta)
-    (1.0, 0.0)
+    epsilon, delta : floats or ndarrays, shape of `epsilon`
     """
     half = np.asarray(check.positive(epsilon, "epsilon")) / 2
     return half[()], (check.delta(delta, zero=True) / (1 + np.exp(half)))[()]
@@ -162,21 +134,19 @@ def success_rate(promise: Promise) -> Any:
 
     .. math:: \tfrac12(1 + \delta(0))
 
-    Statement ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*.
+    That of PAC privacy is its own, an average over halves of a pool. Statement ``prop-even-odds``,
+    part 1, chapter *synthesis/one_dataset*.
 
     Parameters
     ----------
     promise : Promise
-        Of any kind. That of PAC privacy is its own ceiling, an average over halves of a pool.
 
     Returns
     -------
-    float or ndarray
-        One number, or one a person.
+    float or ndarray, one a person
 
     Examples
     --------
-    >>> from pdpbook.guarantees import PureDP
     >>> round(success_rate(PureDP(1.0, neighbors="replace-one")), 3)
     0.731
     """

@@ -1,7 +1,4 @@
-"""A budget for each person over several releases: an account, which is a filter, too.
-
-What several promises add up to without budgets lives in `accounts`.
-"""
+"""A budget for each person over several releases: an account, which is a filter, too."""
 
 from __future__ import annotations
 
@@ -31,19 +28,15 @@ POWERS: dict[type, tuple[str, int]] = {
 class BudgetAccount:
     """A budget for each person, over several releases; the one that overspends is refused.
 
-    Pure epsilons add up, and so do rhos; mus add up as squares. Every amount is read as the
-    decimal that its double prints as, and added exactly: three times 0.1 fills 0.3 and leaves
-    0, and nothing that was written as more than the budget ever passes. The price is that rounding
-    counts as written, too: ``2 * 3 * 0.1`` prints as 0.6000000000000001 and does not fit into
-    0.6, nor fifteen times ``1 / 15`` into 1. Round such amounts, or spend ``remaining``.
+    Pure epsilons add up, and so do rhos; mus add up as squares. Every amount is read as the decimal
+    that its double prints as, and added exactly: three times 0.1 fills 0.3 and leaves 0, and
+    nothing that was written as more than the budget ever passes. The price is that ``2 * 3 * 0.1``,
+    which prints as 0.6000000000000001, exceeds 0.6. Round such amounts, or spend ``remaining``.
 
-    It is a *filter*, too: with `leave_out` a fit gives weight 0 to whoever has not enough left,
-    and `admit` does so by costs that depend on each person's own record.
-
-    An account is one object: a copy would not know what the original spends, nor the other way
-    round, so it refuses to be copied or pickled, as fits in other processes (`n_jobs` above 1) do.
-
-    Statement ``thm-individual-filter``, chapter *per_instance/filters*.
+    It is a *filter*, too: with `leave_out` a fit gives weight 0 to whoever has not enough left, and
+    `admit` does so by costs that depend on each person's own record: ``thm-individual-filter``,
+    chapter *per_instance/filters*. It cannot be copied or pickled, as fits in other processes
+    (`n_jobs` above 1) do: a copy would not know what the original spends.
 
     Parameters
     ----------
@@ -53,14 +46,14 @@ class BudgetAccount:
     neighbors : str
         The relation of every release, as in `PureDP`.
     kind : {PureDP, GaussianDP, ZeroConcentratedDP}, default PureDP
-        The promise that the budgets are of. Other promises are turned into it where a theorem
-        does (`to_gaussian`, `to_zcdp`), rounded up, and refused where none does.
+        The promise that the budgets are of. Other promises are turned into it where a theorem does
+        (`to_gaussian`, `to_zcdp`), rounded up, and refused where none does.
     leave_out : bool, default False
         Whether ``fit(..., account=...)`` leaves out, by budget 0, whoever has not enough left for
-        what they would be promised, instead of raising. Promises and balance are public then. A
-        promise of one number for all is refused as ever, and so is a release that leaves nobody.
-        Public numbers of people still count everybody; users leave with all their rows. People in
-        blocks are read twice, and `Rows.from_blocks` with budgets of their own cannot be filtered.
+        what they would be promised, instead of raising. Promises and balance are public then. One
+        number for all is refused as ever, and so is a release that leaves nobody. Public numbers of
+        people still count everybody; users leave with all their rows. People in blocks are read
+        twice, and `Rows.from_blocks` with budgets of their own cannot be filtered.
 
     Examples
     --------
@@ -109,21 +102,11 @@ class BudgetAccount:
     def spend(self, promise: Promise, *, people: Any = None) -> None:
         """Record the promise of one more release, or raise and record nothing.
 
-        Parameters
-        ----------
-        promise : Promise
-            Of the kind and relation of the account, for its people or one number for all.
-        people : array_like, optional
-            Who the people of the promise are, where the account names its own: each of them once,
-            and nobody else. None means all people of the account, in its order.
-
-        Raises
-        ------
-        TypeError
-            If no theorem turns the promise into the kind of the account.
-        ValueError
-            If its relation or length differs, or it would overspend: the error names the people
-            and the amounts; or if `admit` was used: what is left depends on records then.
+        The promise is for the people of the account, in its order, or one number for all. Where the
+        account names its people, `people` says who those of the promise are: each of them once, and
+        nobody else. What no theorem turns into the kind of the account raises TypeError; another
+        relation or length, whoever would overspend, with people and amounts, and any promise after
+        `admit`, when what is left depends on records, raise ValueError.
         """
         asked, _ = self._asked(promise, people)
         with self._lock:
@@ -140,29 +123,23 @@ class BudgetAccount:
     def admit(self, cost: ArrayLike, *, people: Any = None) -> NDArray[np.bool_]:
         """Record a release for whoever can afford it, and return who takes part in it.
 
-        The individual filter. Give everybody else weight 0 in this release.
+        The individual filter. Give everybody else weight 0 in this release. The relation must be
+        add-remove or zero-out: whoever is left out is absent, and a replaced record is not.
 
         Parameters
         ----------
         cost : array_like, shape (n,)
-            What each person's record can cost *whoever the others are*, in the unit of the
-            budgets, at least 0, infinite if more than anybody has: a function of their own record
-            and of what was released before, never of the answer to come, nor of other records.
-            Round it up.
+            What each person's record can cost *whoever the others are*, in the unit of the budgets,
+            at least 0, perhaps infinite, rounded up: a function of their own record and of earlier
+            releases, never of the answer to come, nor of other records.
         people : array_like, optional
             As in `spend`.
 
         Returns
         -------
         ndarray of bool, shape (n,)
-            Who takes part. Private, and so are `spent` and `remaining` from now on: tell each
-            person their own, and publish none. `spend`, and so every fit, is refused afterwards.
-
-        Raises
-        ------
-        ValueError
-            As `spend`; and unless the relation is add-remove or zero-out: whoever is left out is
-            absent, and a replaced record is not. Two budgets add up there.
+            Private, and so are `spent` and `remaining` from now on: tell each person their own, and
+            publish none. `spend`, and so every fit, is refused afterwards.
         """
         if self.budget.neighbors not in ("add-remove", "zero-out"):
             got = f"got {self.budget.neighbors!r}, whose twin may take part where they do not"

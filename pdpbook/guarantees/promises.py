@@ -44,17 +44,9 @@ class Promise:
     def profile(self, epsilon: ArrayLike) -> Any:
         """Return the smallest delta that this promise alone implies at `epsilon`.
 
-        Parameters
-        ----------
-        epsilon : array_like
-            At least 0. Broadcast against the parameters, with people on the last axis: a number
-            gives one delta a person, shape (n,) gives each person their own epsilon, shape (k, 1)
-            gives a curve a person. A promise with one parameter for all takes any shape.
-
-        Returns
-        -------
-        float or ndarray
-            Values in [0, 1], of the broadcast shape.
+        Epsilon, at least 0, is broadcast against the parameters, with people on the last axis: a
+        number gives one delta a person, shape (n,) gives each person their own epsilon, shape (k,
+        1) gives a curve a person. A promise with one parameter for all takes any shape.
         """
         at, n = np.asarray(check.nonnegative(epsilon, "epsilon")), self.n
         if n is not None and at.ndim and at.shape[-1] not in (1, n):
@@ -65,8 +57,7 @@ class Promise:
     def to_approximate(self, delta: ArrayLike) -> ApproximateDP:
         """Return the smallest epsilon at which the profile is at most `delta`, for each person.
 
-        Bisection of the hub; the end that is returned keeps the promise, in floating point too.
-        `delta` is a number or one for each person.
+        `delta` is a number or one for each person. Bisection keeps the promise in floats, too.
         """
         delta = check.probability(delta, "delta")
         if np.ndim(delta) and np.shape(delta) != (self.n,):
@@ -147,13 +138,11 @@ class Promise:
 class PureDP(Promise):
     r"""Pure differential privacy: no probability grows by more than a factor of e to the epsilon.
 
-    The profile is that of randomized response, the worst mechanism that keeps the promise:
+    The profile is that of randomized response, the worst mechanism that keeps the promise. With
+    :math:`a = P(S)`, :math:`b = Q(S)` it makes :math:`a \le e^\varepsilon b` and :math:`1 - b \le
+    e^\varepsilon (1 - a)` equalities.
 
     .. math:: \delta(e) = \frac{(e^{\varepsilon} - e^{e})_+}{1 + e^{\varepsilon}} .
-
-    With :math:`a = P(S)`, :math:`b = Q(S)` the promise says :math:`a \le e^\varepsilon b` and
-    :math:`1 - b \le e^\varepsilon (1 - a)`. Under both, :math:`a - e^e b` is largest where both
-    are equalities, at :math:`b = 1 - a = 1/(1 + e^\varepsilon)`.
 
     Parameters
     ----------
@@ -178,10 +167,9 @@ class PureDP(Promise):
     def to_zcdp(self) -> ZeroConcentratedDP:
         r"""Return rho = epsilon tanh(epsilon / 2): the smallest that pure privacy implies.
 
-        A Renyi moment is convex in the likelihood ratio, so it is largest for a ratio with values
-        :math:`e^{\pm\varepsilon}` only: randomized response. There
-        :math:`D_\alpha/\alpha = (g(u) - g(1/4))/(u - 1/4)` with :math:`u = (\alpha - 1/2)^2`,
-        :math:`g(u) = \log\cosh(\varepsilon\sqrt u)` concave, so the slope is largest at
+        A Renyi moment is convex in the likelihood ratio, so it is largest for randomized response.
+        There :math:`D_\alpha/\alpha = (g(u) - g(1/4))/(u - 1/4)` with :math:`u = (\alpha - 1/2)^2`
+        and :math:`g(u) = \log\cosh(\varepsilon\sqrt u)` concave: the slope is largest at
         :math:`\alpha \to 1`. Bun and Steinke (2016) have :math:`\varepsilon^2/2`, which is larger.
         """
         rho = self.epsilon * np.tanh(self.epsilon / 2)
@@ -207,19 +195,13 @@ class ApproximateDP(Promise):
 
     .. math:: \delta(e) = \delta + (1 - \delta)\frac{(e^\varepsilon - e^e)_+}{1 + e^\varepsilon} .
 
-    Parameters
-    ----------
-    epsilon : array_like
-        At least 0; a number or shape (n,). At 0, delta bounds the total variation.
-    delta : array_like
-        Above 0 and below 1; a number or shape (n,).
-    neighbors : str
-        The relation, as in `PureDP`.
+    Epsilon, at least 0, and delta, in (0, 1), are numbers or of shape (n,), `neighbors` as in
+    `PureDP`. At epsilon 0, delta bounds the total variation.
     """
 
-    epsilon: Any
-    delta: Any
-    neighbors: str = field(kw_only=True)
+    epsilon: Any  #: in nats, at least 0; a number or shape (n,)
+    delta: Any  #: in (0, 1); a number or shape (n,)
+    neighbors: str = field(kw_only=True)  #: the relation, as in `PureDP`
     _sentence: ClassVar[str] = "({epsilon}, {delta})-differential privacy"
 
     def __post_init__(self) -> None:
@@ -241,18 +223,12 @@ class ZeroConcentratedDP(Promise):
               \Bigl(1 - \frac1\alpha\Bigr)^\alpha ,
 
     an upper bound: all orders together imply a little less. Its logarithm is strictly convex in
-    alpha, and every alpha is valid, so an inexact search errs upward.
-
-    Parameters
-    ----------
-    rho : array_like
-        A number above 0, or shape (n,), 0 for whoever takes no part.
-    neighbors : str
-        The relation, as in `PureDP`.
+    alpha, and every alpha is valid, so an inexact search errs upward. `rho` is a number above 0, or
+    has shape (n,), 0 for whoever takes no part; `neighbors` is as in `PureDP`.
     """
 
-    rho: Any
-    neighbors: str = field(kw_only=True)
+    rho: Any  #: above 0, or shape (n,)
+    neighbors: str = field(kw_only=True)  #: the relation, as in `PureDP`
     _sentence: ClassVar[str] = "{rho}-zero-concentrated differential privacy"
 
     def _profile(self, epsilon: Floats) -> Any:
@@ -271,7 +247,6 @@ class ZeroConcentratedDP(Promise):
         return np.where(np.asarray(self.rho) > 0, known, 0.0)  # of 0: whoever takes no part
 
     def to_zcdp(self) -> ZeroConcentratedDP:
-        """Return this promise."""
         return self
 
 
@@ -279,18 +254,12 @@ class ZeroConcentratedDP(Promise):
 class GaussianDP(Promise):
     """Gaussian differential privacy: no easier to tell apart than N(0, 1) from N(mu, 1).
 
-    The profile is exact, `noise.gaussian_profile`.
-
-    Parameters
-    ----------
-    mu : array_like
-        A number above 0, or shape (n,), 0 for whoever takes no part.
-    neighbors : str
-        The relation, as in `PureDP`.
+    The profile is exact, `noise.gaussian_profile`. `mu` is a number above 0, or has shape (n,), 0
+    for whoever takes no part; `neighbors` is as in `PureDP`.
     """
 
-    mu: Any
-    neighbors: str = field(kw_only=True)
+    mu: Any  #: above 0, or shape (n,)
+    neighbors: str = field(kw_only=True)  #: the relation, as in `PureDP`
     _sentence: ClassVar[str] = "{mu}-Gaussian differential privacy"
 
     def _profile(self, epsilon: Floats) -> Any:
@@ -303,7 +272,6 @@ class GaussianDP(Promise):
         return ZeroConcentratedDP(self.mu**2 / 2, neighbors=self.neighbors)
 
     def to_gaussian(self) -> GaussianDP:
-        """Return this promise."""
         return self
 
 
@@ -311,20 +279,14 @@ class GaussianDP(Promise):
 class PACPrivacy(Promise):
     """PAC privacy of membership: a ceiling on how often any adversary guesses right.
 
-    An average over the random half of a public pool, not a bound for every data set. It converts
-    nowhere and composes with nothing: see definition ``def-pac-privacy``, *pac/membership*.
-
-    Parameters
-    ----------
-    success_rate : array_like
-        Ceiling on the posterior success rate, below 1 and at least the success of a blind guess;
-        a number or shape (n,).
-    sample_rate : float, default 0.5
-        Probability with which each person of the pool is in the data.
+    An average over the random half of a public pool, not a bound for every data set, it converts
+    nowhere and composes with nothing: see ``def-pac-privacy``, *pac/membership*. The ceiling on the
+    posterior `success_rate`, a number or of shape (n,), is below 1 and at least the success of a
+    blind guess; `sample_rate` is the probability that a person is in the data.
     """
 
-    success_rate: Any
-    sample_rate: float = field(default=0.5, kw_only=True)
+    success_rate: Any  #: a number or shape (n,)
+    sample_rate: float = field(default=0.5, kw_only=True)  #: probability to be in the data
     _sentence: ClassVar[str] = (
         "PAC privacy: whoever knows the pool guesses right whether they are in the data with "
         "probability at most {success_rate}"

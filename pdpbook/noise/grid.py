@@ -1,8 +1,4 @@
-r"""Releases on a public grid: discrete Laplace noise, drawn exactly in whole numbers.
-
-Nothing here rounds a probability: rates are fractions, draws are made of fair choices among whole
-numbers, and the law is known in closed form. Noise on the real line lives in `laws`.
-"""
+"""Releases on a public grid: discrete Laplace noise, drawn exactly in whole numbers."""
 
 from __future__ import annotations
 
@@ -33,29 +29,20 @@ def sample_discrete_laplace(
     .. math:: P(k) = \tanh(r/2)\, e^{-r|k|}, \qquad k \in \mathbb{Z}
 
     Every draw is made of uniform choices among whole numbers and of comparisons of whole numbers:
-    no probability is ever rounded (Canonne, Kamath and Steinke, 2020, algorithms 1 and 2).
-
-    Page *synthesis/grid*.
+    no probability is ever rounded (Canonne, Kamath and Steinke, 2020, algorithms 1 and 2). Page
+    *synthesis/grid*. Draws are cut off at :math:`\pm 2^{53}`.
 
     Parameters
     ----------
     rate : float or Fraction
         :math:`r`, at least :math:`2^{-40}`. A float is read as the decimal that it prints as.
     size : int, optional
-        How many draws; None is one.
     rng : numpy.random.Generator or random.SystemRandom
-        The only source of randomness. A ``SystemRandom`` takes every bit from the operating
-        system.
+        A ``SystemRandom`` takes every bit from the operating system.
 
     Returns
     -------
     int or ndarray of int64, shape (size,)
-        The draws, cut off at :math:`\pm 2^{53}`.
-
-    Examples
-    --------
-    >>> sample_discrete_laplace(0.5, size=6, rng=np.random.default_rng(2)).dtype
-    dtype('int64')
     """
     exact = _rate(rate, "rate")
     rng = rng if isinstance(rng, random.SystemRandom) else check.rng(rng)
@@ -84,7 +71,7 @@ def _draw(rate: Fraction, rng: Randomness) -> int:
 def _coin(u: int, t: int, rng: Randomness) -> bool:
     """Heads with probability exp(-u / t), for u <= t: the first k with a miss at u / (k t) is odd.
 
-    Getting beyond k has probability g^k / k! with g = u / t, so an odd k has 1 - g + g^2/2 - ...
+    Beyond k gets g^k / k! with g = u / t, so an odd k has 1 - g + g^2/2 - ...
     """
     k = 1
     while _below(k * t, rng) < u:
@@ -110,26 +97,23 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
 
     .. math:: K_i = \lceil (S_i + 2de) / g \rceil + d - 1
 
-    Rounding is to the nearest multiple, ties upward. Rounding ties to even would move
-    :math:`\tfrac12` and :math:`\tfrac32` by two steps for one. Statement ``prop-grid-noise``,
-    chapter *synthesis/in_practice*.
+    Rounding is to the nearest multiple, ties upward: to even would move :math:`\tfrac12` and
+    :math:`\tfrac32` two steps for one. Statement ``prop-grid-noise``, chapter
+    *synthesis/in_practice*.
 
     Parameters
     ----------
-    sensitivity : array_like
-        :math:`S_i`, at least 0: how far person i can move the exact value in the 1-norm; a
-        number, or shape (n,).
+    sensitivity : array_like, a number or shape (n,)
+        :math:`S_i`, at least 0: how far person i can move the exact value in the 1-norm.
     step : float
         :math:`g`, width of the grid, a power of two.
     d : int, default 1
-        Number of coordinates.
     error : float, default 0.0
-        :math:`e`, public bound on the error with which a coordinate is computed.
+        :math:`e`, public bound on the error with which one of d coordinates is computed.
 
     Returns
     -------
-    int or ndarray of int64, shape (n,)
-        Steps, at least 1, in the 1-norm; computed in whole numbers.
+    int or ndarray of int64, shape (n,), at least 1
 
     Examples
     --------
@@ -153,22 +137,15 @@ def grid_rate(
 
     .. math:: r = \min_i \varepsilon_i / K_i
 
-    with :math:`K_i` from `grid_steps`.
-
-    Statement ``prop-grid-noise``, chapter *synthesis/in_practice*.
+    with :math:`K_i` from `grid_steps`; person i spends :math:`r K_i \le \varepsilon_i`. Statement
+    ``prop-grid-noise``, chapter *synthesis/in_practice*.
 
     Parameters
     ----------
-    epsilon : array_like
-        Budgets in nats, above 0: a number, or shape (n,). Each is read as the decimal that it
-        prints as, like in `guarantees.BudgetAccount`.
+    epsilon : array_like, a number or shape (n,)
+        In nats, above 0, read as the decimals that they print as, as in `guarantees.BudgetAccount`.
     sensitivity, step, d, error
         As in `grid_steps`.
-
-    Returns
-    -------
-    fractions.Fraction
-        The rate; person i spends :math:`r K_i \le \varepsilon_i`.
 
     Examples
     --------
@@ -195,30 +172,21 @@ def grid_laplace(
 ) -> GridLaplace:
     r"""Law of a release on the grid: values rounded, then discrete Laplace noise in steps.
 
-    The release keeps :math:`\varepsilon_i` for everybody, exactly: statement ``prop-grid-noise``,
-    chapter *synthesis/in_practice*.
+    The release, one draw with ``sample(rng=...)``, keeps :math:`\varepsilon_i` for everybody,
+    exactly: statement ``prop-grid-noise``, chapter *synthesis/in_practice*.
 
     Parameters
     ----------
     values : array_like, shape (d,)
         What is to be released, without noise; a number is a vector of one.
-    step : float
-        Width of the grid, a public power of two.
-    epsilon, sensitivity, error
+    step, epsilon, sensitivity, error
         As in `grid_rate`: the rate follows from these public numbers alone.
-
-    Returns
-    -------
-    GridLaplace
-        Draw once from it with ``sample(rng=...)``; that draw is the release.
 
     Examples
     --------
     >>> law = grid_laplace(20.3, step=0.25, epsilon=0.5, sensitivity=1.0)
-    >>> law.center, law.rate
-    (array([81]), Fraction(1, 8))
-    >>> law.sample(rng=np.random.default_rng(1)) % 0.25
-    array([0.])
+    >>> law.center, law.rate, law.sample(rng=np.random.default_rng(1)) % 0.25
+    (array([81]), Fraction(1, 8), array([0.]))
     """
     exact = check.vector(np.atleast_1d(check.finite(values, "values")), "values", "d")
     rate = grid_rate(epsilon, sensitivity, step, len(exact), error=error)
@@ -233,28 +201,19 @@ class GridLaplace:
 
     .. math:: P(gk) = \prod_j \tanh(r/2)\,e^{-r|k_j-c_j|}, \qquad k\in\mathbb{Z}^d
 
-    Page *synthesis/grid*. Not private: it holds the center. Values beyond
-    :math:`2^{53}` steps are cut off in draws, which is post-processing.
-
-    Parameters
-    ----------
-    center : array_like of int, shape (d,)
-        Most probable value, in steps; copied, and read-only afterwards.
-    step : float
-        :math:`g`, a power of two.
-    rate : float or Fraction
-        :math:`r` a step, kept as a fraction.
+    Whole numbers `center` of shape (d,), copied and read-only, count steps :math:`g`, a power of
+    two; the `rate` :math:`r` is a step's, and kept as a fraction. Page *synthesis/grid*. Not
+    private: it holds the center. Draws are cut off at :math:`2^{53}` steps.
 
     Examples
     --------
-    >>> law = GridLaplace([0], 0.5, rate=1)
-    >>> np.exp(law.logpmf([[0.0], [0.5], [0.6]])).round(4)
+    >>> np.exp(GridLaplace([0], 0.5, rate=1).logpmf([[0.0], [0.5], [0.6]])).round(4)
     array([0.4621, 0.17  , 0.    ])
     """
 
-    center: Integers
-    step: float
-    rate: Fraction
+    center: Integers  #: shape (d,), most probable value, in steps
+    step: float  #: width of the grid
+    rate: Fraction  #: of the noise, a step
 
     def __post_init__(self) -> None:
         raw = np.asarray(self.center)

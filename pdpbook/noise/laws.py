@@ -1,7 +1,4 @@
-"""Laws of noise on vectors: round, of density proportional to exp(-eta |z|), and by entries.
-
-What this noise promises lives in `profiles`, noise on a grid in `grid`.
-"""
+"""Laws of noise on vectors: round, of density proportional to exp(-eta |z|), and by entries."""
 
 from __future__ import annotations
 
@@ -23,32 +20,21 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
     r"""Draw noise whose density is proportional to :math:`e^{-\eta\|z\|}` on :math:`\mathbb{R}^d`.
 
     The radius is Gamma with shape `d` and rate `eta`, the direction is uniform on the sphere, and
-    the two are independent.
-
-    Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1; chapter *foundations/noise*.
-    The output is a float, so its set of possible values depends on what it is added to: see
-    `round_to_grid`.
+    the two are independent. Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1;
+    chapter *foundations/noise*. The output is a float, so its set of possible values depends on
+    what it is added to: see `round_to_grid`.
 
     Parameters
     ----------
     d : int
-        Dimension.
     eta : float
         Rate of the radius: epsilon over sensitivity. The mean length of the noise is ``d / eta``.
     size : int or tuple of int, optional
-        How many draws; None is one, without an axis of its own.
     rng : numpy.random.Generator
-        The only source of randomness.
 
     Returns
     -------
     ndarray, shape (d,), (size, d) or (*size, d)
-        One draw a row.
-
-    Examples
-    --------
-    >>> sample_l2_laplace(3, 2.0, size=5, rng=np.random.default_rng(1)).shape
-    (5, 3)
     """
     d, eta, rng = check.count(d, "d"), check.rate(eta), check.rng(rng)
     shape = check_size(size)
@@ -68,14 +54,11 @@ def l2_laplace_radius(d: int, eta: float) -> Any:
     Parameters
     ----------
     d : int
-        Dimension.
     eta : float
-        Rate of the radius.
 
     Returns
     -------
     scipy.stats frozen distribution
-        With ``cdf``, ``ppf``, ``mean`` and the rest.
 
     Examples
     --------
@@ -93,24 +76,12 @@ class L2Laplace:
 
     .. math:: p(z) = \frac{\eta^d\,\Gamma(d/2)}{2\pi^{d/2}\,\Gamma(d)}\,e^{-\eta\|z-c\|}
 
-    Statement ``lem-gamma-radius``, chapter *foundations/noise*. Not private: it holds the center.
-
-    Parameters
-    ----------
-    center : array_like, shape (d,)
-        Where the density is highest; copied, and read-only afterwards.
-    eta : float
-        Rate of the radius.
-
-    Examples
-    --------
-    >>> law = L2Laplace([0.0], eta=2.0)
-    >>> np.exp(law.logpdf([[0.0], [1.0]])).round(4)
-    array([1.    , 0.1353])
+    The `center` has shape (d,), and is copied and read-only. Statement ``lem-gamma-radius``,
+    chapter *foundations/noise*. Not private: it holds the center.
     """
 
-    center: Floats
-    eta: float
+    center: Floats  #: shape (d,), where the density is highest
+    eta: float  #: rate of the radius
 
     def __post_init__(self) -> None:
         center = check.vector(check.finite(self.center, "center"), "center", "d")
@@ -141,18 +112,11 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
     values : array_like
         What is to be released, noise included.
     step : float
-        Width of the grid: a power of two, far above the spacing of the floats involved and far
-        below the noise. It must not depend on the data.
+        A public power of two, far above the spacing of the floats and far below the noise.
 
     Returns
     -------
     ndarray, shape of `values`
-        Exact multiples of `step`.
-
-    Examples
-    --------
-    >>> round_to_grid([0.3, -1.1], step=0.25)
-    array([ 0.25, -1.  ])
     """
     released = check.finite(values, "values")
     step = float(check_step(step))
@@ -166,28 +130,14 @@ class ProductLaw:
     .. math:: \prod_k \frac{1}{2\beta_k} e^{-|z_k-c_k|/\beta_k} \quad\text{or}\quad
               \prod_k \frac{1}{\sqrt{2\pi}\,\beta_k} e^{-(z_k-c_k)^2/2\beta_k^2}
 
-    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/sums*. Not
-    private: it holds the center.
-
-    Parameters
-    ----------
-    center : array_like, shape (m,)
-        Where the density is highest; copied, and read-only afterwards.
-    scale : array_like, shape (m,)
-        :math:`\beta_k` above 0: the scale of a Laplace entry, the standard deviation of a
-        Gaussian one.
-    noise : {"laplace", "gaussian"}, default "laplace"
-        Which of the two.
-
-    Examples
-    --------
-    >>> ProductLaw([0.0, 0.0], [0.5, 0.5]).logpdf([[0.0, 0.0], [1.0, -1.0]])
-    array([ 0., -4.])
+    Center and `scale`, of shape (m,), are copied and read-only. The scale :math:`\beta_k` is above
+    0, with `noise` "gaussian" a standard deviation. Not private: it holds the center. Statements
+    ``thm-pssp-laplace`` and ``thm-pssp-gaussian``, chapter *personalized/sums*.
     """
 
-    center: Floats
-    scale: Floats
-    noise: str = "laplace"
+    center: Floats  #: shape (m,), where the density is highest
+    scale: Floats  #: shape (m,), of the noise on each entry
+    noise: str = "laplace"  #: or "gaussian"
 
     def __post_init__(self) -> None:
         center = np.asarray(check.finite(self.center, "center"))
@@ -225,7 +175,6 @@ def keep(law: Any, **checked: Any) -> None:
 
 
 def check_points(points: Any, d: int, what: str = "") -> Floats:
-    """Points of shape (..., d)."""
     found: Floats = np.asarray(check.finite(points, "points"))
     if found.ndim == 0 or found.shape[-1] != d:
         raise ValueError(f"points must have shape (..., {d}){what}; got shape {found.shape}")

@@ -1,8 +1,4 @@
-"""Exact privacy profiles of round and of Gaussian noise, with the searches that invert them.
-
-A profile takes the ratio of sensitivity to noise and returns the smallest delta at every epsilon.
-The laws live in `laws`.
-"""
+"""Exact privacy profiles of round and of Gaussian noise, with the searches that invert them."""
 
 from __future__ import annotations
 
@@ -22,8 +18,8 @@ gauss_legendre = lru_cache(maxsize=8)(np.polynomial.legendre.leggauss)
 def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
     r"""Exact privacy profile of the l2-Laplace mechanism.
 
-    Noise :math:`Z` with density proportional to :math:`e^{-\eta\|z\|}`, added to an output that
-    moves by at most :math:`\Delta`, gives, with :math:`\varepsilon_0=\eta\Delta`,
+    Noise :math:`Z` with density proportional to :math:`e^{-\eta\|z\|}`, added to an output in `d`
+    dimensions that moves by at most :math:`\Delta`, gives, with :math:`\varepsilon_0=\eta\Delta`,
 
     .. math:: \delta(\varepsilon) = \mathbb{E}\bigl(1 - e^{\varepsilon - \varepsilon_0\nu}\bigr)_+ ,
               \qquad \nu = (\|Z - \Delta e\| - \|Z\|)/\Delta .
@@ -33,17 +29,15 @@ def l2_laplace_profile(epsilon: ArrayLike, d: int, eps0: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    epsilon : array_like
-        Where to evaluate, in nats; any shape, every entry at least 0.
+    epsilon : array_like, in nats, at least 0
     d : int
-        Dimension of the output.
     eps0 : array_like
-        Largest privacy loss: `eta` times the sensitivity. Broadcasts against `epsilon`.
+        Largest privacy loss, above 0: `eta` times the sensitivity.
 
     Returns
     -------
-    ndarray, common shape of `epsilon` and `eps0`
-        The smallest delta in [0, 1]; exactly 0 where ``epsilon >= eps0``.
+    ndarray in [0, 1], common shape of `epsilon` and `eps0`
+        Exactly 0 where ``epsilon >= eps0``.
 
     Examples
     --------
@@ -113,20 +107,16 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
 
     Statements ``thm-l2-laplace-profile`` and ``lem-largest-shift`` (ours), chapter
     *foundations/profiles*. Of the last bracket, the end whose computed delta is not above `delta`.
+    The noise then needs the rate ``eps0 / sensitivity``.
 
     Parameters
     ----------
-    epsilon : array_like
-        Budgets in nats, at least 0.
-    delta : array_like
-        Failure probabilities in (0, 1); broadcasts against `epsilon`.
+    epsilon, delta : array_like, in nats, at least 0, and in (0, 1)
     d : int
-        Dimension of the output.
 
     Returns
     -------
-    ndarray, common shape
-        At least `epsilon`. The noise then needs the rate ``eps0 / sensitivity``.
+    ndarray, common shape of `epsilon` and `delta`, at least `epsilon`
 
     Examples
     --------
@@ -144,23 +134,20 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
 def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     r"""Exact privacy profile of Gaussian noise: unit normals that are `mu` apart.
 
-    .. math:: \delta(\varepsilon) = \Phi\Bigl(\frac\mu2 - \frac\varepsilon\mu\Bigr)
-              - e^\varepsilon\,\Phi\Bigl(-\frac\mu2 - \frac\varepsilon\mu\Bigr)
+    .. math:: \delta(\varepsilon) = \Phi(a) - e^\varepsilon\,\Phi(a-\mu),\ a=\mu/2-\varepsilon/\mu
 
     Statement ``lem-gaussian-mechanism``, Wang (2019), Lemma 4, and Balle and Wang (2018), Theorem
     8; chapter *foundations/noise*. Absolute error below 1e-15; relative, below 1e-12 / mu.
 
     Parameters
     ----------
-    epsilon : array_like
-        Where to evaluate, in nats; every entry at least 0.
+    epsilon : array_like, in nats, at least 0
     mu : array_like
-        Sensitivity over standard deviation, above 0; broadcasts against `epsilon`.
+        Sensitivity over standard deviation, above 0.
 
     Returns
     -------
-    ndarray, common shape
-        The smallest delta, in [0, 1].
+    ndarray in [0, 1], common shape of `epsilon` and `mu`
 
     Examples
     --------
@@ -184,20 +171,17 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
 
     .. math:: \min\{\varepsilon \ge 0 : \delta_\mu(\varepsilon) \le \delta\}
 
-    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
-    whose computed delta is not above `delta`.
+    Of the last bracket, the end whose computed delta is not above `delta`; 0 where the total
+    variation is at most that. Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*.
 
     Parameters
     ----------
-    delta : array_like
-        Failure probabilities in (0, 1).
-    mu : array_like
-        Sensitivity over standard deviation, above 0; broadcasts against `delta`.
+    delta, mu : array_like
+        In (0, 1); and sensitivity over standard deviation, above 0.
 
     Returns
     -------
-    ndarray, common shape
-        In nats; 0 where the total variation distance is already at most `delta`.
+    ndarray, in nats, common shape of `delta` and `mu`
 
     Examples
     --------
@@ -222,19 +206,16 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     .. math:: \max\{\mu : \delta_\mu(\varepsilon) \le \delta\}
 
     Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
-    whose computed delta is not above `delta`.
+    whose computed delta is not above `delta`. The noise then needs the standard deviation
+    ``sensitivity / mu``.
 
     Parameters
     ----------
-    epsilon : array_like
-        Budgets in nats, at least 0.
-    delta : array_like
-        Failure probabilities in (0, 1); broadcasts against `epsilon`.
+    epsilon, delta : array_like, in nats, at least 0, and in (0, 1)
 
     Returns
     -------
-    ndarray, common shape
-        The noise then needs the standard deviation ``sensitivity / mu``.
+    ndarray, common shape of `epsilon` and `delta`
 
     Examples
     --------

@@ -11,19 +11,11 @@ from pdpbook import Floats, check
 
 
 class Sizes(NamedTuple):
-    """How far noise moves things, root mean square, in the user's units.
+    """How far noise moves things, root mean square, in the user's units."""
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (d,)
-        Of each coefficient; empty for a mean.
-    intercept, prediction : float
-        Of the intercept, and of predictions.
-    """
-
-    coefficients: Floats
-    intercept: float
-    prediction: float
+    coefficients: Floats  #: shape (d,); empty for a mean
+    intercept: float  #: of the intercept
+    prediction: float  #: of predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +34,6 @@ class Frame:
 
     @property
     def order(self) -> int:
-        """Number of parameters."""
         return len(self.even)
 
     def sizes(self, law: Any) -> Sizes:
@@ -54,12 +45,10 @@ class Frame:
         return Sizes(moved, intercept, self.prediction(law))
 
     def prediction(self, law: Any) -> float:
-        """The same of predictions alone."""
         return self.half * _root(law, self.even)
 
 
 def _joined(rows: Floats, constant: float | None) -> Floats:
-    """Rows with the constant feature, if there is one."""
     if constant is None:
         return rows
     return np.column_stack([rows, np.full(len(rows), constant)])

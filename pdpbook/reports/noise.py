@@ -47,7 +47,6 @@ class Crowd(NamedTuple):
 
     @property
     def part(self) -> Part:
-        """Users who take part."""
         return part_of(self.users, self.epsilon)  # type: ignore[arg-type]
 
 
@@ -70,41 +69,21 @@ class Noise(Known):
 
     Attributes
     ----------
-    frame : Frame
-        Rows and units.
-    covariance : ndarray, shape (k, k)
-        Second moments of the noise on the domain: exact, or for evenly spread rows.
-    most : ndarray, float or None
-        For all data: a matrix that `covariance` never exceeds, or a bound on its trace. None where
-        none is known.
-    exact : bool
-        Whether `covariance` is the same for all data, and `most` the same as it.
-    people, users : int or None
-        How many; None where that is not public, or there are no users.
-    columns : int
-        Columns of X.
-    budget : str
-        Smallest and largest.
-    constant : Constant or None
-        Of a private mean with the same budgets; None where there are no labels to average.
-    width : float or None
-        Range of the labels, in the user's units.
-    note : str
-        What else there is to say about `most`.
-    rate : float or None
-        Of noise whose density falls as exp(-rate * length), on the domain of the theorem: one over
-        a length there. None for other noise.
-    scale : float or None
-        Of the noise as the theorem writes it, in its units: one over the rate, the scale of Laplace
-        noise, the standard deviation of Gaussian noise on one number or gradient. None where the
-        noise follows the data or has more than one scale.
+    people, users, columns, budget, exact, width, note
+        As in `Report`; where `exact`, `most` is the same as `covariance`.
     """
 
-    frame: Frame
+    frame: Frame  #: rows and units
+    #: shape (k, k), second moments on the domain, exact or for evenly spread rows
     covariance: Floats
+    #: for all data, a matrix that `covariance` never exceeds, or a bound on its trace, if known
     most: Any
-    constant: Constant | None
+    constant: Constant | None  #: of a private mean, where there are labels to average
+    #: of noise whose density falls as exp(-rate * length), one over a length on the domain
     rate: float | None = None
+    #: of the noise as the theorem writes it, one over the rate, the scale of Laplace noise or the
+    #: standard deviation of Gaussian noise on one number or gradient; None if it follows the data
+    #: or there is more than one
     scale: float | None = None
 
     @classmethod
@@ -158,18 +137,6 @@ def private_constant(crowd: Crowd, width: float) -> Constant:
     with the weights and the noise scale b of `PersonalizedMean`, or where people have several rows
     of `WeightedMean`, for labels of variance :math:`\sigma^2` around a common mean. Where the
     number of people or a budget is not known, both sums are left out: no mean is better.
-
-    Parameters
-    ----------
-    crowd : Crowd
-        The people.
-    width : float
-        Width of the interval.
-
-    Returns
-    -------
-    Constant
-        Multiple of the variance of a label, and variance of the noise.
     """
     if crowd.n is None or isinstance(crowd.epsilon, str):
         return Constant(1.0, 0.0)

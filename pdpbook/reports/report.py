@@ -20,50 +20,32 @@ CLEAR = 1 / 3  # noise below this share of a constant's error is no reason to wo
 class Report(Known):
     """What the noise of one release does, from public numbers alone.
 
-    The error of a regression is the noise *and* what the columns cannot explain: small noise is
-    needed, not enough.
+    A regression errs by the noise *and* by what columns cannot explain: small noise is not enough.
 
     Attributes
     ----------
-    mechanism : str
-        Name of the estimator.
-    people, users : int or None
+    people, users, columns : int or None
         How many; None where that is not public, or there are no users.
-    columns : int
-        Columns of X.
-    budget : str
-        Smallest and largest.
-    noise : Sizes
-        Root mean squares: of each coefficient, of the intercept, and of predictions at `rows`.
-        Exact where `exact`, else an estimate.
-    at_most : Sizes or None
-        What they are at most, whatever the data are; None where no bound is known.
+    budget, note : str
+        Smallest and largest; and what else there is to say, about `at_most`.
+    noise, at_most : Sizes
+        Root mean squares: of each coefficient, of the intercept, and of predictions at `rows`,
+        exact where `exact`, the same for all data, else an estimate, for data whose rows are spread
+        evenly; and at most, whatever the data are, None where that is not known.
     exact : bool
-        Whether the noise is the same for all data.
-    rows : str
-        Where predictions are made. An estimate is for data whose rows are spread evenly.
-    label_sd : float or None
-        Standard deviation of a label that the error of a constant is for.
-    constant : float or None
-        Root mean squared error of a private constant with the same budgets.
-    width : float or None
-        Range of the labels.
-    names : tuple of str
-        Of the columns, where they are known.
-    note : str
-        What else there is to say, about `at_most`.
-    ways : tuple of str
-        What would do better where the noise is large, beside more people.
+    width, label_sd, constant : float or None
+        Range of the labels; a guess at their standard deviation; and, for that, the root mean
+        squared error of a private constant with the same budgets. In the user's units.
     """
 
-    mechanism: str
+    mechanism: str  #: name of the estimator
     noise: Sizes
     at_most: Sizes | None
-    rows: str
+    rows: str  #: where predictions are made
     label_sd: float | None
     constant: float | None
-    names: tuple[str, ...]
-    ways: tuple[str, ...]
+    names: tuple[str, ...]  #: of the columns, where they are known
+    ways: tuple[str, ...]  #: what would do better where the noise is large, beside more people
 
     @property
     def warns(self) -> bool:

@@ -34,7 +34,7 @@ class Reported:
     ) -> Report:
         """What the noise does to coefficients and predictions, from public numbers alone.
 
-        Before `fit` say who is to come; after it leave all that out.
+        Before `fit` say who is to come; after it leave all that out. Print it, or take its fields.
 
         Parameters
         ----------
@@ -44,23 +44,12 @@ class Reported:
             Budgets in nats, as in `fit`; where `users` are sizes, a number or one each.
         users : array_like, optional
             Sizes: how many rows each user has, in place of `n`. With public X as in `fit`.
-        X : array_like, shape (n, d), optional
-            The table, where it is public: label-private regressions and PAC, in place of n and d.
-        y : array_like, shape (n,), optional
-            The labels of a public pool: PAC alone.
+        X, y : array_like, shapes (n, d) and (n,), optional
+            The table, where it is public: label-private regressions and PAC, in place of n and d;
+            and the labels of a public pool: PAC alone.
         label_sd : float, optional
             Standard deviation of the labels, a public guess in your units, for the error of a
             private constant. None is labels spread evenly over their range.
-
-        Returns
-        -------
-        Report
-            Print it, or take its fields.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an argument is missing or out of range; before a fit, if no crowd is given.
         """
         if all(value is None for value in (n, d, epsilon, users, X, y)):
             check_is_fitted(self, "noise_")
@@ -92,7 +81,6 @@ class Reported:
             )
 
     def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        """People who are rows."""
         refuse_others(self, "n and d", users=users, X=X, y=y)
         n, d = check.count(n, "n"), check.count(d, "d") if self._reads_rows else 0
         budgets = self._check_settings(epsilon)  # type: ignore[attr-defined]
