@@ -1,9 +1,9 @@
 r"""One noise for many people: the least that keeps all of them, with a certificate.
 
-What person i does to the output has second moment :math:`C_i`. Among all covariances with
-:math:`\operatorname{tr}(\Sigma^{-1}C_i)\le\tau` for every i the cheapest is the optimum for a
-single mixture of people, so every mixture is a lower bound. How :math:`C_i` is estimated is in
-`differences`.
+What person i does to the output has second moment :math:`C_i`, estimated in `differences`. Among
+all covariances with :math:`\operatorname{tr}(\Sigma^{-1}C_i)\le\tau` for every i the cheapest is
+the optimum for a single mixture of people, so every mixture is a lower bound. The allowed mean
+squared difference in units of the noise, :math:`\tau` or `snr`, is above 0.
 """
 
 from __future__ import annotations
@@ -76,24 +76,17 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
               \sum_k v_{ik} / e_k \le \tau \text{ for all } i\\
               &\quad =\; \max_{\nu} \frac1\tau \Bigl(\sum_k \sqrt{s_k (\nu^\top v)_k}\Bigr)^2 ,
 
-    the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people.
-
-    Statement ``prop-all-individuals`` (ours), chapter *pac/noise*. cvxpy with Clarabel.
+    the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people. By cvxpy with
+    Clarabel, scaled so that every constraint holds; the multipliers of the solver make the lower
+    bound. The result's `noise` has shape (p,). Statement ``prop-all-individuals`` (ours), chapter
+    *pac/noise*.
 
     Parameters
     ----------
     second : array_like, shape (n, p)
         Second moments :math:`v_{ik}`, at least 0, a row a person.
-    snr : float
-        :math:`\tau`, above 0.
-    weights : array_like, shape (p,), optional
-        Prices :math:`s_k`, above 0; None is 1 each.
-
-    Returns
-    -------
-    JointNoise
-        Its `noise` has shape (p,); it is scaled so that every constraint holds, and the multipliers
-        of the solver make the lower bound.
+    snr, weights
+        As in `lagrange_variances`.
 
     Raises
     ------
@@ -137,11 +130,10 @@ def joint_covariance(
               &R_\nu = \Bigl(S^{1/2} \sum_i \nu_i C_i\, S^{1/2}\Bigr)^{1/2} .
 
     For a mixture the optimum is :math:`\frac{\operatorname{tr}R_\nu}{\tau}S^{-1/2}R_\nu S^{-1/2}`.
-    Weights of people are multiplied by how far their constraint is exceeded until no constraint
-    is exceeded by more than `tol`; that excess is the gap, and is then paid in noise.
-
-    Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters *pac/printed* and
-    *pac/noise*.
+    Weights of people are multiplied by how far their constraint is exceeded until none is by more
+    than `tol`; that excess is the gap, and is then paid in noise. The result's `noise` has shape
+    (p, p). Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters
+    *pac/printed* and *pac/noise*.
 
     Parameters
     ----------
@@ -154,11 +146,6 @@ def joint_covariance(
         rows (and the constant) the price is the extra squared error of a prediction.
     tol : float, default 1e-3
         Relative gap at which to stop.
-
-    Returns
-    -------
-    JointNoise
-        Its `noise` has shape (p, p).
 
     Examples
     --------
