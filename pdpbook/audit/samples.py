@@ -1,8 +1,8 @@
 """Audits by sampling: for releases whose law has no formula, or whose code is not trusted.
 
-An event is chosen on one half of the releases and counted on the other, so the certificate on
-the second half needs no correction for the choice. `density` needs no samples where a law is
-known; `membership` plays the game of PAC privacy.
+An event is chosen on one half of the releases and counted on the other, so the certificate on the
+second half needs no correction for the choice. `density` needs no samples where a law is known;
+`membership` plays the game of PAC privacy.
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ def audit_samples(
     is below the true :math:`\delta(\varepsilon)`, and more than was promised refutes the promise.
     The events are half-lines of each coordinate, of the direction between the two means and of
     Fisher's discriminant, of the distance from the first mean, and of the log-likelihood ratio of
-    two normal laws.
-
-    An audit can refute a promise, never prove it; chapter *foundations/audits*.
+    two normal laws. An audit can refute a promise, never prove it; chapter *foundations/audits*.
 
     Parameters
     ----------
@@ -87,19 +85,13 @@ def audit_samples(
     false_alarm : float, default 1e-6
         Chance at most that a promise that is kept is refuted.
 
-    Returns
-    -------
-    SampleAudit
-        With ``.passed``, the certified ``.delta`` at ``.epsilon``, what was ``.promised`` there,
-        and ``.epsilon_lower``; prints as one sentence.
-
     Raises
     ------
     TypeError
         If the promise is of a kind that neighbors cannot refute, or none at all.
     ValueError
-        If the shapes differ, `person` is nobody the promise speaks of, or the releases are too
-        few to refute the promise whatever they are.
+        If the shapes differ, `person` is nobody the promise speaks of, or the releases are too few
+        to refute the promise whatever they are.
 
     Examples
     --------

@@ -42,36 +42,18 @@ class DescentLaw:
     Given the iterate before, each is Gaussian, so the density of the path is a product. Clipping
     the gradient of a square loss to a length G is a Huber loss with the threshold
     :math:`c_i=G/(2\|x_i\|)`, so both losses are covered. Not private: it holds the data. Made by
-    `GradientDescentRidge.output_law`.
-
-    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*.
-
-    Parameters
-    ----------
-    X : ndarray, shape (n, d)
-        Rows on the domain.
-    y : ndarray, shape (n,)
-        Labels on the domain.
-    weights : ndarray, shape (n,)
-        They sum to 1.
-    lam : float
-        Penalty, above 0, against the weighted mean of losses.
-    thresholds : float or ndarray, shape (n,)
-        Where the residual of each person is clipped, :math:`c_i`.
-    step_size, steps : float and int
-        :math:`\gamma`, and the number of steps T.
-    sigma : float
-        Standard deviation of the noise on each coordinate of a gradient.
+    `GradientDescentRidge.output_law`. Statement ``prop-gradient-descent`` (ours), chapter
+    *personalized/steps*.
     """
 
-    X: Floats
-    y: Floats
-    weights: Floats
-    lam: float
-    thresholds: Any
-    step_size: float
-    steps: int
-    sigma: float
+    X: Floats  #: rows on the domain, shape (n, d)
+    y: Floats  #: labels on the domain, shape (n,)
+    weights: Floats  #: shape (n,), with the sum 1
+    lam: float  #: penalty, above 0, against the weighted mean of losses
+    thresholds: Any  #: where residuals are clipped, :math:`c_i`; a number, or shape (n,)
+    step_size: float  #: :math:`\gamma`
+    steps: int  #: number of steps T
+    sigma: float  #: standard deviation of the noise on each coordinate of a gradient
 
     @property
     def center(self) -> Floats:
@@ -108,17 +90,10 @@ class DescentLaw:
         return np.reshape(paths, (*shape, paths.shape[1]))
 
     def shifts(self, path: ArrayLike) -> Floats:
-        """Return the weighted clipped gradient of each person at the start of each step.
+        """Length of each person's weighted clipped gradient at each step, in deviations of the
+        noise.
 
-        Parameters
-        ----------
-        path : array_like, shape (steps * d,)
-            All iterates of one run, on the domain.
-
-        Returns
-        -------
-        ndarray, shape (steps, n)
-            Its length, in standard deviations of the noise on the weighted sum.
+        Takes all iterates of one run on the domain, shape (steps * d,); returns shape (steps, n).
         """
         start = starts(path, self.steps, self.X.shape[1])
         slopes = 2 * np.abs(self._clip(self.y - start @ self.X.T))
@@ -146,17 +121,16 @@ class GradientDescentRidge(CubeRegressor):
     .. math:: \theta_{k+1} = \theta_k - \gamma\Bigl[\sum_i w_i g_i(\theta_k) + 2\lambda\theta_k
               + N(0,\sigma^2 I)\Bigr], \qquad \|g_i\|\le G,
 
-    and releases the last iterate. A replaced record moves each gradient by at most
-    :math:`2w_iG`, so T steps are :math:`\mu_i`-Gaussian private for person i when
+    and releases the last iterate. A replaced record moves each gradient by at most :math:`2w_iG`,
+    so T steps are :math:`\mu_i`-Gaussian private for person i when
 
     .. math:: w_i = \frac{\mu_i}{\sum_j\mu_j}, \qquad
               \sigma = \frac{2G\sqrt T}{\sum_j\mu_j}, \qquad
               \mu_i = \mu(\varepsilon_i,\delta) .
 
     The promise covers all iterates together, so stopping earlier would not make it stronger.
-
-    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*. Nothing without
-    noise stays on the fitted object.
+    Nothing without noise stays on the fitted object. Statement ``prop-gradient-descent`` (ours),
+    chapter *personalized/steps*.
 
     Parameters
     ----------
@@ -166,8 +140,8 @@ class GradientDescentRidge(CubeRegressor):
         Failure probability in (0, 1), the same for everybody. It must be given: Gaussian noise
         keeps no pure promise.
     steps : int, default 10
-        Number of steps T. More steps get closer to the minimizer, with more noise on each: the
-        noise of the sum grows with T, and a few steps are usually best.
+        Number of steps T. More steps get closer to the minimizer with more noise, which grows with
+        T: a few are usually best.
     step_size : float, optional
         Length of a step, :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`,
         with which every step contracts whatever the data.
@@ -194,10 +168,8 @@ class GradientDescentRidge(CubeRegressor):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = GradientDescentRidge(lam=0.5, delta=1e-6).fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.noise_.scale, 3)
     ((2,), 0.184)

@@ -94,7 +94,6 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
         If the solver fails.
     """
     cp = extra("cvxpy")
-
     v = check.matrix(check.nonnegative(second, "second"), "second", "n", "p")
     tau = check.number(snr, "snr")
     s = _prices(weights, v.shape[1])
