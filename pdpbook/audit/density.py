@@ -1,8 +1,7 @@
 """The largest privacy loss between two densities, and a search for the neighbors where it is.
 
-A pure promise says that no output is more than a factor `exp(epsilon)` likelier under one data set
-than under its neighbor. Where a mechanism can state the law of its output, that is checked here
-point by point, without sampling error. Passing is no proof; failing is a refutation.
+Where a mechanism can state the law of its output, a pure promise is checked here point by point,
+without sampling error. Passing is no proof; failing is a refutation.
 """
 
 from __future__ import annotations

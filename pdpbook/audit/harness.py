@@ -24,7 +24,6 @@ from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
 
 Data = tuple[ArrayLike, ArrayLike]
-
 RELATIONS = ("replace-one", "add-remove", "labels", "user", "user-labels")
 METHODS = ("density", "samples", "fits")
 DRAWS = {"pure": 200, "density": 20_000, "samples": 20_000, "fits": 2000}
@@ -80,11 +79,10 @@ def audit_mechanism(
 
     Raises
     ------
-    TypeError
-        If the mechanism makes no promise, one of PAC privacy, or has no law to look at.
-    ValueError
-        If the data are no neighbors under the promise's relation (under "zero-out" none are), the
-        promise depends on the data, or the draws are too few to refute anything.
+    TypeError, ValueError
+        If there is no promise, one of PAC privacy, or no law to look at; the data are no neighbors
+        under the promise's relation (under "zero-out" none are), the promise depends on the data,
+        or the draws are too few to refute anything.
 
     Examples
     --------
@@ -137,7 +135,8 @@ def differing_person(data: Data, neighbor: Data, relation: str, *, users: Any = 
     """Find the one person in whom two data sets differ, and refuse what are no neighbors.
 
     The row that differs, of the longer data set under add-remove neighbors; for users, the place of
-    the user among the sorted labels. The first one if the data sets are equal.
+    the user among the sorted labels. The first one if the data sets are equal. Shapes that do not
+    fit, more than one person who differs, or features where labels alone may, are a ValueError.
 
     Parameters
     ----------
@@ -149,15 +148,8 @@ def differing_person(data: Data, neighbor: Data, relation: str, *, users: Any = 
     users : array_like, shape (n,), optional
         Owner of each row, for the last two relations; by default everybody owns one row.
 
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, more than one person differs, or features where labels alone may.
-
     Examples
     --------
-    >>> differing_person(([[0.0], [1.0]], [0, 1]), ([[0.0], [1.0]], [0, 2]), "replace-one")
-    1
     >>> differing_person(([[0.0], [1.0]], [0, 1]), ([[0.0]], [0]), "add-remove")
     1
     """
@@ -222,7 +214,8 @@ def audit_members(
 ) -> MechanismAudit:
     """Try to refute a promise of PAC privacy, by the membership game against one person.
 
-    The result is that of the attacker who did best; see `membership_attack`. Statement
+    Of two attackers it shows the one who did best; see `membership_attack`. A promise of another
+    kind is a TypeError, and draws too few for even a perfect attacker a ValueError. Statement
     ``prop-success-rate``, chapter *pac/membership*.
 
     Parameters
@@ -239,13 +232,6 @@ def audit_members(
         Releases to learn from, and as many to attack.
     false_alarm : float, default 1e-6
         Chance at most that a ceiling that is kept is refuted, given the calibration.
-
-    Raises
-    ------
-    TypeError
-        If the mechanism makes no promise of PAC privacy.
-    ValueError
-        If even an attacker who is always right would not refute the ceiling by so many draws.
     """
     check.rng(rng)
     alarm = check.delta(false_alarm, "false_alarm")

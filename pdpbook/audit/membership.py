@@ -1,8 +1,7 @@
 """Attacks on membership: how often two adversaries guess whether one person is in the data.
 
-One knows the pool and the mechanism, and has trained on random halves of its own; the other also
-knows who else is in. What they reach is a lower bound on what the best adversary reaches: an attack
-can refute a ceiling, never prove it. The ceilings are `pdpbook.pac`.
+What they reach is a lower bound on what the best adversary reaches: an attack can refute a ceiling
+of `pdpbook.pac`, never prove it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from pdpbook._pandas import pd
 
 Members = NDArray[np.bool_]
 Release = Callable[[Members, np.random.Generator], ArrayLike]
-
 FLOOR = 1e-9  # a direction without noise counts as noise this much below the widest, in deviations
 
 

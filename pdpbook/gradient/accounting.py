@@ -144,10 +144,9 @@ def calibrate_noise_multiplier(
 
     Examples
     --------
-    >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100), 2)
-    3.94
-    >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100, accountant="rdp"), 2)
-    4.28
+    >>> run = 1.0, 1e-5, 0.1, 100
+    >>> [round(calibrate_noise_multiplier(*run, accountant=how), 2) for how in ("pld", "rdp")]
+    [3.94, 4.28]
     """
     epsilon = check.number(epsilon, "epsilon")
     if epsilon < LEAST:

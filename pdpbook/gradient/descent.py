@@ -1,8 +1,6 @@
 """Ridge regression by gradient descent that is noisy at every step, with a budget for everyone.
 
-What a person adds to a gradient is bounded at every step, whatever the step starts from, so no
-minimizer has to be reached and every iterate may be seen. Noise added once, to or inside the
-objective, lives in `personalized` and `objective_perturbation`.
+What a person adds to a gradient is bounded, wherever a step starts: no minimizer has to be reached.
 """
 
 from __future__ import annotations
@@ -90,10 +88,10 @@ class DescentLaw:
         return np.reshape(paths, (*shape, paths.shape[1]))
 
     def shifts(self, path: ArrayLike) -> Floats:
-        """Length of each person's weighted clipped gradient at each step, in deviations of the
-        noise.
+        """Lengths of weighted clipped gradients in deviations of the noise, shape (steps, n).
 
-        Takes all iterates of one run on the domain, shape (steps * d,); returns shape (steps, n).
+        Those of each person where each step starts; `path` has all iterates of a run, shape (steps
+        * d,).
         """
         start = starts(path, self.steps, self.X.shape[1])
         slopes = 2 * np.abs(self._clip(self.y - start @ self.X.T))
@@ -134,8 +132,6 @@ class GradientDescentRidge(CubeRegressor):
 
     Parameters
     ----------
-    lam : float, default 1.0
-        Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``.
     delta : float, default 1e-6
         Failure probability in (0, 1), the same for everybody. It must be given: Gaussian noise
         keeps no pure promise.
@@ -241,10 +237,10 @@ class GradientDescentRidge(CubeRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
-        A step stretches distances by at most
-        :math:`q=\max\{|1-2\gamma\lambda|, |1-2\gamma(\lambda+R^2)|\}` and adds noise of mean 0, so
-        the mean square grows by :math:`q^2` and :math:`k\gamma^2\sigma^2` each time; where no
-        residual is clipped, along an eigenvector of the rows by :math:`(1-2\gamma(\lambda+s))^2`.
+        A step stretches distances by at most :math:`q=\max\{|1-2\gamma\lambda|,
+        |1-2\gamma(\lambda+R^2)|\}` and adds noise of mean 0, so the mean square grows by
+        :math:`q^2` and :math:`k\gamma^2\sigma^2` each time; where no residual is clipped, along an
+        eigenvector of the rows by :math:`(1-2\gamma(\lambda+s))^2`.
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, step, lam = frame.order, self.step(frame.order), float(self.lam)

@@ -1,8 +1,4 @@
-r"""DP-SGD for linear regression: random batches, one person's gradient clipped, one public divisor.
-
-One promise for everybody, kept by what a person can add to a sum of gradients. Budgets of one's own
-live in `descent`; how much noise a promise takes, in `accounting`.
-"""
+"""DP-SGD for linear regression: random batches, clipped gradients, one promise for everybody."""
 
 from __future__ import annotations
 
@@ -32,15 +28,10 @@ BLOCK = 4_000_000  # numbers in the largest temporary array
 
 @dataclass(frozen=True, eq=False)
 class DPSGDLaw:
-    r"""Law of all iterates of DP-SGD, one after the other in one vector.
+    r"""Law of all iterates of `DPSGDRegression`, one after the other in one vector.
 
-    .. math:: &\theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
-              \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
-              \\ &g_i(\theta) = 2(x_i^\top\theta - y_i)\,x_i, \quad \theta_0 = 0 ,
-
-    where each person is in :math:`S_k` with probability q, whoever else is. Given the iterate
-    before, each is a mixture of one Gaussian a batch: :math:`2^n` of them, so there is a density
-    for a handful of people only. Not private: it holds the data. Made by
+    Given the iterate before, each is a mixture of one Gaussian a batch: :math:`2^n` of them, so
+    there is a density for a handful of people only. Not private: it holds the data. Made by
     `DPSGDRegression.output_law`. Statement ``alg-dpsgd``, chapter *pac/dpsgd*.
     """
 
@@ -51,7 +42,7 @@ class DPSGDLaw:
     clip_norm: float  #: C, the longest gradient
     learning_rate: float  #: :math:`\gamma`
     steps: int  #: number of steps T
-    noise_multiplier: float  #: :math:`\sigma`, over C: noise on a sum deviates by :math:`\sigma C`
+    noise_multiplier: float  #: :math:`\sigma`; noise on a sum deviates by :math:`\sigma C`
 
     @property
     def center(self) -> Floats:
@@ -97,14 +88,9 @@ class DPSGDLaw:
         return path.ravel()
 
     def step(self, theta: Floats, X: Floats, y: Floats, *, rng: np.random.Generator) -> Floats:
-        """Draw the iterate after `theta`, shape (d,), given its batch, with the noise of one step.
+        """Draw the iterate after `theta`, shape (d,), with the noise of one step.
 
-        Parameters
-        ----------
-        theta : ndarray, shape (d,)
-        X, y : ndarray, shapes (b, d) and (b,)
-            Rows and labels of the batch on the domain; each gradient is clipped here.
-        rng : Generator
+        X and y, shapes (b, d) and (b,), are the batch on the domain; each gradient is clipped here.
         """
         check.rng(rng)
         pull = self._slopes(theta, X, y) @ X
@@ -112,10 +98,10 @@ class DPSGDLaw:
         return np.asarray(theta - self.learning_rate * (pull / self._divisor(len(y)) + noise))
 
     def shifts(self, path: ArrayLike) -> Floats:
-        """Length of each person's clipped gradient at each step, in deviations of the noise on the
-        sum.
+        """Lengths of clipped gradients in deviations of the noise on their sum, shape (steps, n).
 
-        Takes all iterates of one run on the domain, shape (steps * d,); returns shape (steps, n).
+        Those of each person where each step starts; `path` has all iterates of a run, shape (steps
+        * d,).
         """
         start = starts(path, self.steps, self.X.shape[1])
         length = np.abs(self._slopes(start, self.X, self.y)) * np.linalg.norm(self.X, axis=1)
@@ -302,11 +288,10 @@ class DPSGDRegression(OnePromise):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length, against a run on the same batches.
 
-        A step on a batch of s people stretches distances by at most
-        :math:`\max\{1, 2\gamma ks/b-1\}`, with k the largest squared norm of a row, and adds noise
-        of mean 0. The number s is binomial. The estimate has batches of b people and counts
-        those whose gradient is not clipped: at the start a share of
-        :math:`\min\{1, C/(2\|x\|)\}`.
+        A step on a batch of s people stretches distances by at most :math:`\max\{1, 2\gamma
+        ks/b-1\}`, with k the largest squared norm of a row, and adds noise of mean 0. The number s
+        is binomial. The estimate has batches of b people and counts those whose gradient is not
+        clipped: at the start a share of :math:`\min\{1, C/(2\|x\|)\}`.
         """
         frame = ball_frame(self, crowd.d, 1.0)
         k, rate, C = frame.order, float(self.learning_rate), float(self.clip_norm)

@@ -1,8 +1,4 @@
-r"""What noisy gradients cost each person, from their own clipped gradients along the path.
-
-A worst-case account charges everybody the clipping norm at every step. Here each is charged what
-they added at the iterates that were drawn. Budgets, and noise for a promise, are in `accounting`.
-"""
+r"""What noisy gradients cost each person, from their own clipped gradients along the path."""
 
 from __future__ import annotations
 

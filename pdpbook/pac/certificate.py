@@ -93,21 +93,15 @@ def empirical_bernstein(
     ----------
     mean, variance : array_like
         Of the values; the variance with divisor T - 1.
-    draws : int
-        T, at least 2.
+    draws : int, T, at least 2
     largest : float
         Q; every possible value lies in [0, Q], not only those seen.
-    failure : float
-        :math:`\beta`, the chance that the bound is below the mean, in (0, 1).
+    failure : float in (0, 1)
+        :math:`\beta`, the chance that the bound is below the mean.
 
     Returns
     -------
     float or ndarray
-
-    Examples
-    --------
-    >>> round(float(empirical_bernstein(0.5, 1.0, 10_000, 20.0, 1e-3)), 4)
-    0.5745
     """
     T, log = check.count(draws, "draws", minimum=2), np.log(2 / check.delta(failure, "failure"))
     Q = check.number(largest, "largest")
@@ -224,11 +218,8 @@ def certify_noise(
     pool : Pool
     covariance : array_like, shape (p, p)
         Of the noise, chosen before these draws.
-    success_rate : float or array_like, shape (n,)
-        The ceiling, on average over these draws too.
-    calibration : {"mi", "tv"}, default "mi"
-        By mutual information or by total variation.
-    sample_rate : float, default 0.5
+    success_rate, calibration, sample_rate
+        As in `PACRegression`; the ceiling holds on average over these draws too.
     region : PublicEllipsoid, optional
         Into which the release clips the weights before noise. Without it only Student's
         approximation is available.

@@ -1,7 +1,4 @@
-"""Two Gaussian laws of one covariance: how often they are told apart, and how much they tell.
-
-What one person does to a release with Gaussian noise, given who else is in; `rates` averages.
-"""
+"""Two Gaussian laws of one covariance: how often they are told apart, and how much they tell."""
 
 from __future__ import annotations
 
@@ -70,11 +67,6 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
     Returns
     -------
     float or ndarray, shape of `distance`
-
-    Examples
-    --------
-    >>> round(gaussian_mutual_information(1.0), 4)
-    0.1114
     """
     s, q = np.asarray(check.nonnegative(distance, "distance")), check_prior(prior)
     loss = s[..., None] ** 2 / 2 + s[..., None] * NODES

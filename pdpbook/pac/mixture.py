@@ -77,9 +77,9 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
               &\quad =\; \max_{\nu} \frac1\tau \Bigl(\sum_k \sqrt{s_k (\nu^\top v)_k}\Bigr)^2 ,
 
     the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people. By cvxpy with
-    Clarabel, scaled so that every constraint holds; the multipliers of the solver make the lower
-    bound. The result's `noise` has shape (p,). Statement ``prop-all-individuals`` (ours), chapter
-    *pac/noise*.
+    Clarabel (a RuntimeError if it fails), scaled so that every constraint holds; its multipliers
+    make the lower bound. The result's `noise` has shape (p,). Statement ``prop-all-individuals``
+    (ours), chapter *pac/noise*.
 
     Parameters
     ----------
@@ -87,11 +87,6 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
         Second moments :math:`v_{ik}`, at least 0, a row a person.
     snr, weights
         As in `lagrange_variances`.
-
-    Raises
-    ------
-    RuntimeError
-        If the solver fails.
     """
     cp = extra("cvxpy")
     v = check.matrix(check.nonnegative(second, "second"), "second", "n", "p")
@@ -125,32 +120,29 @@ def joint_covariance(
 
     .. math:: &\min_\Sigma \operatorname{tr}(S\Sigma) \quad\text{subject to}\quad
               \operatorname{tr}(\Sigma^{-1}C_i) \le \tau \text{ for all } i\\
-              &\quad =\; \max_\nu \frac1\tau (\operatorname{tr} R_\nu)^2,\\
-              &R_\nu = \Bigl(S^{1/2} \sum_i \nu_i C_i\, S^{1/2}\Bigr)^{1/2} .
+              &\quad =\; \max_\nu \frac1\tau (\operatorname{tr} R_\nu)^2,\quad
+              R_\nu = \Bigl(S^{1/2} \sum_i \nu_i C_i\, S^{1/2}\Bigr)^{1/2} .
 
-    For a mixture the optimum is :math:`\frac{\operatorname{tr}R_\nu}{\tau}S^{-1/2}R_\nu S^{-1/2}`.
-    Weights of people are multiplied by how far their constraint is exceeded until none is by more
-    than `tol`; that excess is the gap, and is then paid in noise. The result's `noise` has shape
-    (p, p). Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters
-    *pac/printed* and *pac/noise*.
+    For a mixture the optimum is :math:`\frac{\operatorname{tr}R_\nu}{\tau}S^{-1/2}R_\nu S^{-1/2}`,
+    shape (p, p). People's weights are multiplied by how far their constraint is exceeded until none
+    is by more than `tol`; that excess is the gap, and is paid in noise. Statements
+    ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters *pac/printed* and *pac/noise*.
 
     Parameters
     ----------
     matrices : array_like, shape (p, p) or (n, p, p)
         Second moments :math:`C_i` of the differences, positive semidefinite; one person or many.
     snr : float
-        :math:`\tau`, above 0.
+        :math:`\tau`, the allowed mean squared difference in units of the noise, above 0.
     task : array_like, shape (p, p), optional
-        Price S of noise, positive definite; None is the identity. With the second moments of the
-        rows (and the constant) the price is the extra squared error of a prediction.
+        Price S of noise, positive definite, such as `loss_task`; None is the identity.
     tol : float, default 1e-3
         Relative gap at which to stop.
 
     Examples
     --------
-    >>> joint_covariance([[4.0, 0.0], [0.0, 1.0]], 1.0).noise.round(6)
-    array([[6., 0.],
-           [0., 3.]])
+    >>> np.diag(joint_covariance([[4.0, 0.0], [0.0, 1.0]], 1.0).noise).round(6)
+    array([6., 3.])
     """
     C = np.asarray(_finite_matrices(matrices))
     tau = check.number(snr, "snr")

@@ -32,8 +32,7 @@ def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
 
     Parameters
     ----------
-    success_rate : array_like
-        Ceilings, above `prior` and below 1.
+    success_rate : array_like in (prior, 1)
     prior : float in [0.5, 1), default 0.5
 
     Returns
@@ -60,18 +59,12 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
 
     Parameters
     ----------
-    mi : array_like
-        In nats, at least 0.
+    mi : array_like, in nats, at least 0
     prior : float in [0.5, 1), default 0.5
 
     Returns
     -------
     float or ndarray, shape of `mi`
-
-    Examples
-    --------
-    >>> round(mi_to_success_rate(0.130812), 6)
-    0.75
     """
     prior = check_prior(prior)
     target = np.asarray(check.nonnegative(mi, "mi")) * (1 + GUARD)
@@ -91,8 +84,7 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
 
     Parameters
     ----------
-    success_rate : array_like
-        Ceilings, above `prior` and below 1.
+    success_rate : array_like in (prior, 1)
     delta : float
         From 0 to (success_rate - prior) / (1 - prior), since with chance delta all may be shown.
     prior : float in [0.5, 1), default 0.5
@@ -123,24 +115,18 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
 
     .. math:: p_o \le \max\Bigl(1 - \frac{1 - \delta}{1 + e^\varepsilon},\ p + (1 - p)\delta\Bigr)
 
-    Holds where each person is in the data independently of all others, and is attained. Statement
-    ``prop-success-rate``, chapter *pac/membership*.
+    Under add-remove neighbors, each person in the data *independently* of all others; attained.
+    Statement ``prop-success-rate``, chapter *pac/membership*.
 
     Parameters
     ----------
-    epsilon : array_like
-        In nats, at least 0, against add-remove neighbors.
+    epsilon : array_like, in nats, at least 0
     delta : float in [0, 1)
     prior : float in [0.5, 1), default 0.5
 
     Returns
     -------
     float or ndarray, shape of `epsilon`
-
-    Examples
-    --------
-    >>> round(epsilon_to_success_rate(1.098598, 1e-5), 6)
-    0.75
     """
     prior, delta = check_prior(prior), check.delta(delta, zero=True)
     shown = special.expit(np.asarray(check.nonnegative(epsilon, "epsilon")))
@@ -165,8 +151,7 @@ def success_rate_to_snr(
 
     Parameters
     ----------
-    success_rate : array_like
-        Ceilings, above `prior` and below 1.
+    success_rate : array_like in (prior, 1)
     calibration : {"mi", "tv"}, default "mi"
         By mutual information, or by total variation, which allows more.
     prior : float in [0.5, 1), default 0.5
@@ -211,11 +196,6 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
     Returns
     -------
     float or ndarray, shape of `snr`
-
-    Examples
-    --------
-    >>> round(snr_to_success_rate(1.0, "mi"), 4), round(snr_to_success_rate(1.0, "tv"), 4)
-    (0.8379, 0.6915)
     """
     check.choice(calibration, "calibration", CALIBRATIONS)
     u, prior = np.asarray(check.nonnegative(snr, "snr")), check_prior(prior)

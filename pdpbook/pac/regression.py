@@ -1,8 +1,4 @@
-"""Linear models of a random half of a public pool, with noise that hides who was in the half.
-
-Everybody in the pool and every setting is public, and so is the calibration, which knows simulated
-halves only. The half is the secret, and nothing that depends on it stays without noise.
-"""
+"""Linear models of a random half of a public pool, with noise that hides who was in the half."""
 
 from __future__ import annotations
 
@@ -89,9 +85,10 @@ def calibrate_release(
 
     Moments by `difference_moments`, a covariance by `allocate_noise`, a region by
     `public_ellipsoid`, and a bound for everybody by `certify_noise`, which then sets the level: the
-    covariance is multiplied by bound over target, up or down, so the certificate holds. Noise is
-    independent in the coordinates of the pool: center it beforehand, as `PACRegression` does.
-    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
+    covariance is multiplied by bound over target, up or down, so the certificate holds. Labels that
+    leave nothing to hide are a ValueError. Noise is independent in the coordinates of the pool:
+    center it beforehand, as `PACRegression` does. Algorithm ``alg-pac-noise``, Yang (2024),
+    Algorithm 2, as it must read; chapter *pac/noise*.
 
     Parameters
     ----------
@@ -102,11 +99,6 @@ def calibrate_release(
         Fresh halves for the certificate, and at most for the moments.
     rng : Generator
         Source of randomness of the simulation; it may be public.
-
-    Raises
-    ------
-    ValueError
-        Also if the labels leave nothing to hide.
     """
     check.rng(rng)
     check.choice(task, "task", TASKS)
@@ -135,24 +127,24 @@ def calibrate_release(
 class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[misc]
     r"""A linear model of a random half of a public pool, PAC private of who was in it.
 
-    Rows given to `fit` are the *pool*. Before the secret half A is drawn, halves are simulated:
-    they fix the covariance of the noise and, afresh, certify it. Then
+    Rows given to `fit` are the *pool*, public like every setting. Before the secret half A is
+    drawn, halves are simulated: they fix the covariance of the noise and, afresh, certify it. Then
 
     .. math:: \hat\theta = \Pi(F(A)) + N(0, \Sigma), \qquad
               \operatorname{tr}(\Sigma^{-1} C_i) \le \tau(p_i) \text{ for every person } i,
 
     where F are the weights, :math:`\Pi` clips them to a public ellipsoid that the simulated halves
     hardly ever leave, and :math:`p_i` is the ceiling on the guess about person i. With an intercept
-    F is measured from the means of the pool, which are public, so origins of X and y change
-    nothing. A scaler fitted inside a pipeline sees the pool, which is public, so it breaks nothing.
-    Algorithms ``alg-pac-noise`` and ``alg-pac-release``, Yang (2024), Algorithms 2 and 3, as they
-    must read; chapters *pac/noise* and *pac/printed*.
+    F is measured from the means of the pool, so origins of X and y change nothing; nor does a
+    scaler fitted inside a pipeline break anything, which sees the public pool. Algorithms
+    ``alg-pac-noise`` and ``alg-pac-release``, Yang (2024), Algorithms 2 and 3, as they must read;
+    chapters *pac/noise* and *pac/printed*.
 
     Parameters
     ----------
     model : {"ridge", "ols", "lasso"}, default "ridge"
-        Whose weights. Least squares needs halves of full rank; lasso is refitted for everybody, so
-        lower `draws` for it.
+        Least squares needs halves of full rank; lasso is refitted for everybody: lower `draws`
+        then.
     success_rate : float or array_like, shape (n,), default 0.75
         Ceiling on how often an adversary who knows the pool guesses a membership, above that of a
         blind guess and below 1; public, one a person or one for all. It is unconditional: the
@@ -176,8 +168,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         Relative standard error at which the estimate of the moments stops.
     confidence : float, default 0.99
         That the bounds of `certificate_` hold, over the simulation. What is missing is charged to
-        the ceiling, which is refused where nothing is left (see `conditional_success_rate`): raise
-        it for a ceiling near 0.5.
+        the ceiling (see `conditional_success_rate`): raise it for a ceiling near 0.5, else refused.
     draws : int, default 20000
         Fresh halves for the certificate. Fewer are faster and cost noise, not privacy.
     random_state : None, int or Generator, default None
@@ -262,21 +253,11 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         return predictions(self, X)
 
     def output_law(self, X: ArrayLike, y: ArrayLike, members: ArrayLike) -> Any:
-        """Law of the released weights given the half, for attacks and audits. Not private.
+        """Law of the released weights given the half, a frozen normal of scipy. Not private.
 
-        With `random_state` given, exactly the law from which `fit` draws for this half; for an
-        audit center a pool whose means are 1e6 times its spread, see `covariance_`.
-
-        Parameters
-        ----------
-        X : array_like, shape (n, d)
-        y : array_like, shape (n,)
-        members : array_like of bool, shape (n,)
-            Who is in the half.
-
-        Returns
-        -------
-        scipy.stats frozen multivariate_normal
+        X and y are the pool, and `members`, booleans of shape (n,), say who is in the half. With
+        `random_state` given, exactly the law from which `fit` draws for this half, for attacks and
+        audits; for an audit center a pool whose means are 1e6 times its spread, see `covariance_`.
         """
         in_memory(f"{type(self).__name__}.output_law", X, y)
         self._check_settings()
