@@ -54,8 +54,8 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
               \frac{\ln(2/\alpha)}{n}, \qquad m < \hat m ,
 
     is good for small means; the empirical Bernstein bound of Maurer and Pontil, :math:`\hat m -
-    \sqrt{2\hat v\ln(4/\alpha)/n} - 7\ln(4/\alpha)/(3(n-1))`, for small variances. Each of the two
-    gets half of the false alarms. Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter
+    \sqrt{2\hat v\ln(4/\alpha)/n} - 7\ln(4/\alpha)/(3(n-1))`, for small variances. Each gets half of
+    the false alarms. Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter
     *foundations/bugs*.
 
     Parameters

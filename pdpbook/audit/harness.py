@@ -46,14 +46,13 @@ def audit_mechanism(
 ) -> MechanismAudit:
     r"""Try to refute the promise that a mechanism makes, on one pair of neighbors.
 
-    A pure promise is held against the largest log-ratio of the two densities, any other one against
-    both deltas
+    A pure promise is held against the largest log-ratio of the densities, any other against both
 
     .. math:: \delta(\varepsilon) = \mathbb{E}_{o\sim P}\bigl(1 - e^{\varepsilon}
               q(o)/p(o)\bigr)_+
 
-    at several places: in closed form for equal noise, by quadrature in one dimension, and by draws
-    with a certified lower bound else. Passing is no proof: an audit sees one pair. Chapter
+    at several places: in closed form for equal noise, by quadrature in one dimension, else by draws
+    with a certified lower bound. An audit sees one pair: passing is no proof. See
     *foundations/audits*.
 
     Parameters
@@ -71,11 +70,9 @@ def audit_mechanism(
         Compare the stated laws; count events among draws from them; or fit many times and count
         among what the fits publish, which trusts no formula and is slow.
     draws : int, optional
-        Draws or fits on each data set; by default 200 for the density of a pure promise, 20,000 for
-        draws, 2,000 for fits.
+        On each data set; by default 200 for the density of a pure promise, 20,000, or 2,000 fits.
     false_alarm : float, default 1e-6
-        Chance at most that a promise that is kept is refuted; densities compared point by point or
-        in closed form never do that.
+        Chance at most that a promise that is kept is refuted; closed forms and densities never do.
 
     Raises
     ------

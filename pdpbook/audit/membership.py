@@ -1,7 +1,6 @@
 """Attacks on membership: how often two adversaries guess whether one person is in the data.
 
-What they reach is a lower bound on what the best adversary reaches: an attack can refute a ceiling
-of `pdpbook.pac`, never prove it.
+The best adversary does no worse: an attack can refute a ceiling of `pdpbook.pac`, never prove it.
 """
 
 from __future__ import annotations
@@ -55,9 +54,8 @@ class MembershipAttack:
     def refutes(self, ceiling: float) -> bool:
         """Return whether the whole interval of either attacker lies above a claimed ceiling.
 
-        True for a ceiling that holds with probability at most ``1 - confidence``. The informed
-        attacker is no adversary of PAC privacy, but every ceiling of `pdpbook.pac` is proved
-        against them as well.
+        True for a ceiling that holds with probability at most ``1 - confidence``. Ceilings of
+        `pdpbook.pac` are proved against the informed attacker, too.
         """
         bound = check.delta(ceiling, "ceiling")
         return any(score.interval[0] > bound for score in self._scores())
@@ -145,8 +143,8 @@ def membership_attack(
     r"""Play the membership game against one person, with two adversaries.
 
     Each of n people of a public pool is in the data with probability q, independently. The shadow
-    attacker draws data sets of their own, fits one Gaussian law to the releases with the target and
-    one to those without, and decides by
+    attacker draws data sets of their own, fits Gaussian laws to the releases with the target and
+    without, and decides by
 
     .. math:: q\,\hat p_1(o) > (1 - q)\,\hat p_0(o) .
 
@@ -158,8 +156,7 @@ def membership_attack(
     ----------
     release : callable ``(members, rng) -> array_like, shape (d,)``
         The mechanism: from a boolean array of shape (n,), who is in, to what is published, finite
-        and of one length. With a method ``log_density(output, members)``, up to a constant, there
-        is an informed attacker, too.
+        and of one length. A method ``log_density(output, members)`` adds an informed attacker.
     n : int
         Size of the pool.
     target : int

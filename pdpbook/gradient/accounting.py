@@ -104,12 +104,10 @@ def dpsgd_epsilon(
     Parameters
     ----------
     noise_multiplier, sample_rate, steps
-        As in `dpsgd_profile`; below a multiplier of 0.2 the bound is that of all people in every
-        batch, whatever the accountant.
+        As in `dpsgd_profile`; below 0.2 the bound is that of all people in every batch.
     delta : float in (0, 1)
     accountant : {"pld", "rdp"}, default "pld"
-        Privacy-loss distributions, tight but for a grid, or Renyi divergences, which lose a few
-        percent when they are converted.
+        Privacy-loss distributions, tight but for a grid, or Renyi divergences, a few percent above.
 
     Examples
     --------
@@ -137,16 +135,14 @@ def calibrate_noise_multiplier(
 
     Parameters
     ----------
-    epsilon : float
-        Budget in nats, above 0, under add-remove neighbors.
+    epsilon : float, in nats, above 0
     delta, sample_rate, steps, accountant
         As in `dpsgd_epsilon`.
 
     Examples
     --------
-    >>> run = 1.0, 1e-5, 0.1, 100
-    >>> [round(calibrate_noise_multiplier(*run, accountant=how), 2) for how in ("pld", "rdp")]
-    [3.94, 4.28]
+    >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100), 2)  # 4.28 by "rdp"
+    3.94
     """
     epsilon = check.number(epsilon, "epsilon")
     if epsilon < LEAST:
@@ -172,8 +168,7 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
 
     Standard deviation of the noise over the clipping norm, at least 0.2 unless less would do with
     everybody in every batch. Where a person is hardly ever sampled, a ceiling can be kept by chance
-    alone: see the chapter before relying on that. Statement ``prop-fair-conversion`` (ours),
-    chapter *pac/dpsgd*.
+    alone: see the chapter first. Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
 
     Parameters
     ----------
@@ -263,16 +258,16 @@ def subsampled_gaussian_profile(
     r"""Exact privacy profile of one step of DP-SGD, under add-remove neighbors: delta in [0, 1].
 
     Without the person the step shows :math:`N(0,\sigma^2)`, with them the mixture
-    :math:`(1-q)N(0,\sigma^2)+qN(1,\sigma^2)`. With :math:`\delta_\mu` the profile of unit normals a
-    distance :math:`\mu=1/\sigma` apart,
+    :math:`(1-q)N(0,\sigma^2)+qN(1,\sigma^2)`. With :math:`\delta_\mu` that of unit normals
+    :math:`\mu=1/\sigma` apart,
 
     .. math:: &\delta(\varepsilon) = \max\bigl\{q\,\delta_\mu(\varepsilon_+),\
               (1-e^{\varepsilon}(1-q))_+\,\delta_\mu(\varepsilon_-)\bigr\},
               \\ &e^{\varepsilon_+} = 1+\frac{e^\varepsilon-1}{q},
               \quad e^{\varepsilon_-} = \frac{q\,e^\varepsilon}{1-e^\varepsilon(1-q)} ,
 
-    the first for the person who leaves, the second for the one who joins. Statement ``prop-dpsgd``,
-    chapter *pac/dpsgd*.
+    the first for who leaves, the second for who joins. Statement ``prop-dpsgd``, chapter
+    *pac/dpsgd*.
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ class DescentLaw:
 
     Given the iterate before, each is Gaussian, so the density of the path is a product. Clipping
     the gradient of a square loss to a length G is a Huber loss with the threshold
-    :math:`c_i=G/(2\|x_i\|)`, so both losses are covered. Not private: it holds the data. Made by
-    `GradientDescentRidge.output_law`. Statement ``prop-gradient-descent`` (ours), chapter
+    :math:`c_i=G/(2\|x_i\|)`, so both are covered. It holds the data: not private. See
+    `GradientDescentRidge`. Statement ``prop-gradient-descent`` (ours), chapter
     *personalized/steps*.
     """
 
@@ -90,8 +90,7 @@ class DescentLaw:
     def shifts(self, path: ArrayLike) -> Floats:
         """Lengths of weighted clipped gradients in deviations of the noise, shape (steps, n).
 
-        Those of each person where each step starts; `path` has all iterates of a run, shape (steps
-        * d,).
+        Those of each person where each step starts; `path` is that of one run, shape (steps * d,).
         """
         start = starts(path, self.steps, self.X.shape[1])
         slopes = 2 * np.abs(self._clip(self.y - start @ self.X.T))
@@ -126,18 +125,16 @@ class GradientDescentRidge(CubeRegressor):
               \sigma = \frac{2G\sqrt T}{\sum_j\mu_j}, \qquad
               \mu_i = \mu(\varepsilon_i,\delta) .
 
-    The promise covers all iterates together, so stopping earlier would not make it stronger.
-    Nothing without noise stays on the fitted object. Statement ``prop-gradient-descent`` (ours),
-    chapter *personalized/steps*.
+    The promise covers all iterates together: stopping earlier makes it no stronger. Nothing without
+    noise stays on the object. Statement ``prop-gradient-descent`` (ours), chapter
+    *personalized/steps*.
 
     Parameters
     ----------
     delta : float, default 1e-6
-        Failure probability in (0, 1), the same for everybody. It must be given: Gaussian noise
-        keeps no pure promise.
+        Failure probability in (0, 1), the same for everybody; Gaussian noise keeps no pure promise.
     steps : int, default 10
-        Number of steps T. More steps get closer to the minimizer with more noise, which grows with
-        T: a few are usually best.
+        Number of steps T. More get closer to the minimum, with more noise: a few are often best.
     step_size : float, optional
         Length of a step, :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`,
         with which every step contracts whatever the data.

@@ -100,8 +100,7 @@ class DPSGDLaw:
     def shifts(self, path: ArrayLike) -> Floats:
         """Lengths of clipped gradients in deviations of the noise on their sum, shape (steps, n).
 
-        Those of each person where each step starts; `path` has all iterates of a run, shape (steps
-        * d,).
+        Those of each person where each step starts; `path` is that of one run, shape (steps * d,).
         """
         start = starts(path, self.steps, self.X.shape[1])
         length = np.abs(self._slopes(start, self.X, self.y)) * np.linalg.norm(self.X, axis=1)
@@ -142,8 +141,7 @@ class DPSGDLaw:
 class DPSGDRegression(OnePromise):
     r"""Linear least squares by noisy gradients of random batches, one promise for everybody.
 
-    On the domain :math:`x_i\in[-1,1]^d`, :math:`y_i\in[-1,1]`, from :math:`\theta_0=0`, it takes T
-    steps
+    On the domain :math:`x_i\in[-1,1]^d`, :math:`y_i\in[-1,1]`, from :math:`\theta_0=0`, T steps
 
     .. math:: &\theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
               \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
@@ -160,8 +158,7 @@ class DPSGDRegression(OnePromise):
         Failure probability in (0, 1).
     success_rate : float, optional
         Ceiling on how often one guesses right which of two neighbors (see `n_public`) was used, at
-        even odds and independent records, above 0.5 and below 1; through the total variation, and
-        in place of `epsilon` and `delta`.
+        even odds and independent records, in (0.5, 1); in place of `epsilon` and `delta`.
     learning_rate : float, default 0.1
         :math:`\gamma`, above 0. On the domain ``1 / d`` is safe whatever the data.
     batch_size : int, default 16
@@ -177,18 +174,16 @@ class DPSGDRegression(OnePromise):
         As in `calibrate_noise_multiplier`. A `success_rate` always goes through "pld".
     n_public : int, optional
         Number n that sets q and T, chosen without looking at who is in the data: the promise is
-        about adding or removing a person. By default the number of rows of those who take part,
-        which q and T then tell: the promise is only that of a row whose gradient is 0 in place of a
-        person's.
+        about adding or removing a person. By default the number of those who take part, which q and
+        T then tell: the promise is that of a gradient 0 in place of a person's.
     fit_intercept : bool, default False
         Append a constant feature 1, as the last one: it counts in d, is clipped and noised.
 
     Attributes
     ----------
     guarantee_ : ApproximateDP
-        What everybody was promised for all iterates together, under add-remove neighbors if
-        `n_public` is given and else under "zero-out"; with `success_rate` at epsilon 0, where delta
-        bounds the total variation.
+        What everybody was promised for all iterates together, add-remove if `n_public` is given,
+        else "zero-out"; with `success_rate` at epsilon 0, where delta bounds the total variation.
     noise_multiplier_, sample_rate_ : float
         :math:`\sigma` and q, data-independent but for the number of people. Accountants read this
         ratio, whatever C is; ``noise_.scale`` is :math:`\sigma C`, the standard deviation of the

@@ -86,7 +86,7 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
     .. math:: \operatorname{tr}(\Sigma^{-1} C_i), \qquad
               \text{mutual information} \le q(1-q)\operatorname{tr}(\Sigma^{-1} C_i) .
 
-    Infinite where somebody moves a direction that has no noise. Statement ``prop-back-projection``,
+    Infinite where somebody moves a direction without noise. Statement ``prop-back-projection``,
     chapter *pac/printed*.
 
     Parameters

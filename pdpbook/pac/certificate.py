@@ -123,8 +123,7 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
     Parameters
     ----------
     success_rate : array_like
-        Ceilings :math:`p_o` to be promised, below 1 and above :math:`p + (1 - p)\beta` with
-        :math:`p` the prior.
+        Ceilings :math:`p_o` to be promised, below 1, above :math:`p + (1 - p)\beta`, p the prior.
     confidence : float
         That all bounds of the simulation hold, in (0, 1).
     prior : float in [0.5, 1), default 0.5
@@ -208,10 +207,9 @@ def certify_noise(
     r"""Measure what a covariance keeps, on fresh halves: bounds for every person.
 
     For each half and person :math:`q_i = \|\Delta_i\|^2_{\Sigma^{-1}}`, of the clipped weights if
-    there is a region; then `empirical_bernstein` at :math:`\beta/n` for each person. If the bound
-    exceeds the target, multiply the covariance by `NoiseCertificate.ratio`. Algorithm
-    ``alg-pac-noise`` and statement ``prop-pac-ceiling`` (ours), chapters *pac/noise* and
-    *pac/printed*.
+    there is a region; then `empirical_bernstein` at :math:`\beta/n` for each person. Above the
+    target, multiply the covariance by `NoiseCertificate.ratio`. Algorithm ``alg-pac-noise`` and
+    statement ``prop-pac-ceiling`` (ours), chapters *pac/noise* and *pac/printed*.
 
     Parameters
     ----------
@@ -221,11 +219,9 @@ def certify_noise(
     success_rate, calibration, sample_rate
         As in `PACRegression`; the ceiling holds on average over these draws too.
     region : PublicEllipsoid, optional
-        Into which the release clips the weights before noise. Without it only Student's
-        approximation is available.
+        Into which weights are clipped before noise; without it there is only `student`.
     confidence : float, default 0.99
-        That every person's bound holds; what is missing is charged to the ceiling, see
-        `conditional_success_rate`.
+        That all bounds hold; the rest is charged to the ceiling, see `conditional_success_rate`.
     draws : int, default 10000
         Fresh halves.
     rng : Generator

@@ -65,9 +65,8 @@ def difference_moments(
     pool : Pool
         Scaled beforehand by numbers that do not depend on the half.
     basis : {"unit", "svd", "difference"} or array_like, shape (p, p), default "unit"
-        Coordinates: of the weights; the right singular vectors of the weights of 1000 halves, as in
-        the paper; the eigenvectors of the cheapest covariance for everybody, from 1000 halves; or
-        orthonormal columns.
+        Coordinates: of the weights; right singular vectors of the weights of 1000 halves, as in the
+        paper; eigenvectors of the cheapest covariance for all, likewise; or orthonormal columns.
     sample_rate : float in (0, 1), default 0.5
     rng : Generator
     tol : float, default 0.05

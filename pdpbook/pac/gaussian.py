@@ -22,9 +22,8 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     .. math:: p\,\Phi\Bigl(\frac s2 + \frac Ls\Bigr) + (1 - p)\,\Phi\Bigl(\frac s2 - \frac Ls\Bigr),
               \qquad L = \ln\frac{p}{1 - p} ;
 
-    for prior 1/2 that is :math:`\Phi(s/2)`. Its mean over the others in the data is the success
-    rate of an adversary who knows everybody else. Statement ``prop-tv-calibration``, chapter
-    *pac/membership*.
+    for prior 1/2 that is :math:`\Phi(s/2)`. Its mean over the others in the data is the rate of an
+    adversary who knows them. Statement ``prop-tv-calibration``, chapter *pac/membership*.
 
     Parameters
     ----------

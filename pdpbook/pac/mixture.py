@@ -36,7 +36,7 @@ class JointNoise:
 
 
 def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = None) -> Floats:
-    r"""Cheapest independent noise on coordinates for one person, or for each of many.
+    r"""Cheapest independent noise on coordinates for one person, or for each of many: variances.
 
     .. math:: \min_e \sum_k s_k e_k \quad\text{subject to}\quad \sum_k v_k / e_k \le \tau,
               \qquad e_k = \frac1\tau \sqrt{\frac{v_k}{s_k}} \sum_j \sqrt{v_j s_j} .
@@ -56,7 +56,6 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
     Returns
     -------
     ndarray, shape of `second`
-        Variances; 0 where the moment is 0.
 
     Examples
     --------
@@ -77,9 +76,8 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
               &\quad =\; \max_{\nu} \frac1\tau \Bigl(\sum_k \sqrt{s_k (\nu^\top v)_k}\Bigr)^2 ,
 
     the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people. By cvxpy with
-    Clarabel (a RuntimeError if it fails), scaled so that every constraint holds; its multipliers
-    make the lower bound. The result's `noise` has shape (p,). Statement ``prop-all-individuals``
-    (ours), chapter *pac/noise*.
+    Clarabel (a RuntimeError if it fails), scaled to keep every constraint; its multipliers make the
+    bound. `noise` has shape (p,). Statement ``prop-all-individuals`` (ours), chapter *pac/noise*.
 
     Parameters
     ----------

@@ -39,8 +39,7 @@ class Pool:
     model : {"ridge", "ols", "lasso"}, default "ridge"
         For ``"ols"`` every half needs full column rank, without any one person too.
     alpha : float, default 1.0
-        Penalty against the *sum* of squares for ridge, half the mean for lasso; unused by
-        ``"ols"``.
+        Penalty against the *sum* of squares for ridge, half the mean for lasso; none for ``"ols"``.
     fit_intercept : bool, default True
         Whether the weights end in an intercept.
     """

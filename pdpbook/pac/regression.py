@@ -53,8 +53,7 @@ class CalibratedRelease:
         return self.region.clip(self.pool.fits(np.asarray(members)[None])[0])
 
     def draw(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
-        """Released weights, shape (p,) or (size, p), each of a fresh secret half that is then
-        forgotten.
+        """Released weights, shape (p,) or (size, p), each of a fresh secret half, then forgotten.
 
         A half short of rank gets the shortest solution: an error would be an output too.
         """
@@ -143,8 +142,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     Parameters
     ----------
     model : {"ridge", "ols", "lasso"}, default "ridge"
-        Least squares needs halves of full rank; lasso is refitted for everybody: lower `draws`
-        then.
+        Least squares needs halves of full rank; lasso is refitted for everybody: lower `draws`.
     success_rate : float or array_like, shape (n,), default 0.75
         Ceiling on how often an adversary who knows the pool guesses a membership, above that of a
         blind guess and below 1; public, one a person or one for all. It is unconditional: the
@@ -152,8 +150,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     sample_rate : float, default 0.5
         Chance q of being in the secret half. A blind guess is right with max(q, 1 - q).
     calibration : {"mi", "tv"}, default "mi"
-        How the ceiling becomes noise: by mutual information, as the paper; or by total variation,
-        with less noise for the same ceiling.
+        How the ceiling becomes noise: by mutual information, or with less by total variation.
     alpha : float, default 1.0
         Penalty in scikit-learn's convention, above 0; not used for ``"ols"``.
     basis : {"difference", "svd", "unit"}, default "difference"
@@ -168,7 +165,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         Relative standard error at which the estimate of the moments stops.
     confidence : float, default 0.99
         That the bounds of `certificate_` hold, over the simulation. What is missing is charged to
-        the ceiling (see `conditional_success_rate`): raise it for a ceiling near 0.5, else refused.
+        the ceiling (see `conditional_success_rate`): raise it for a ceiling near 0.5.
     draws : int, default 20000
         Fresh halves for the certificate. Fewer are faster and cost noise, not privacy.
     random_state : None, int or Generator, default None
@@ -227,8 +224,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         y : array_like, shape (n,), optional
             Labels.
         account : BudgetAccount, optional
-            Charged with the promise before anything is drawn; it refuses a fit that would
-            overspend.
+            Charged with the promise before a draw; it refuses a fit that would overspend.
         """
         in_memory(f"{type(self).__name__}.fit", X, y)
         self._check_settings()
