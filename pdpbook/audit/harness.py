@@ -70,9 +70,9 @@ def audit_mechanism(
         Compare the stated laws; count events among draws from them; or fit many times and count
         among what the fits publish, which trusts no formula and is slow.
     draws : int, optional
-        On each data set; by default 200 for the density of a pure promise, 20,000, or 2,000 fits.
+        On each data set; by default 20,000, or 200 for a pure promise by density, or 2,000 fits.
     false_alarm : float, default 1e-6
-        Chance at most that a promise that is kept is refuted; closed forms and densities never do.
+        Chance at most that a kept promise is refuted; 0 in closed form and point by point.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def dpsgd_epsilon(
     Parameters
     ----------
     noise_multiplier, sample_rate, steps
-        As in `dpsgd_profile`; below 0.2 the bound is that of all people in every batch.
+        As in `dpsgd_profile`; a multiplier below 0.2 counts all people in every batch.
     delta : float in (0, 1)
     accountant : {"pld", "rdp"}, default "pld"
         Privacy-loss distributions, tight but for a grid, or Renyi divergences, a few percent above.
@@ -199,8 +199,7 @@ def _calibrated_to_rate(rate: float, q: float, steps: int) -> float:
 
 
 def _smallest(excess: Callable[[float], float], everybody: float) -> float:
-    """Smallest multiplier seen to have no excess above 0; `everybody` about does without
-    sampling."""
+    """Smallest multiplier seen to keep the promise; `everybody` does about without sampling."""
     kept = everybody
     while excess(kept) > 0:
         kept *= 2 if kept >= FLOOR else 1 + 1e-12  # below it only rounding is to be paid

@@ -31,7 +31,7 @@ BLOCK = 4_000_000  # numbers in the largest temporary array
 
 @dataclass(frozen=True, eq=False)
 class DescentLaw:
-    r"""Law of all iterates of noisy gradient descent, one after the other in one vector.
+    r"""Law of all iterates of `GradientDescentRidge`, one after the other in one vector.
 
     .. math:: &\theta_{k+1} = \theta_k - \gamma\Bigl[2\lambda\theta_k
               - 2\sum_i w_i\,\mathrm{clip}(y_i - x_i^\top\theta_k, \pm c_i)\,x_i
@@ -39,9 +39,8 @@ class DescentLaw:
 
     Given the iterate before, each is Gaussian, so the density of the path is a product. Clipping
     the gradient of a square loss to a length G is a Huber loss with the threshold
-    :math:`c_i=G/(2\|x_i\|)`, so both are covered. It holds the data: not private. See
-    `GradientDescentRidge`. Statement ``prop-gradient-descent`` (ours), chapter
-    *personalized/steps*.
+    :math:`c_i=G/(2\|x_i\|)`, so both are covered. Not private: it holds the data. Statement
+    ``prop-gradient-descent`` (ours), chapter *personalized/steps*.
     """
 
     X: Floats  #: rows on the domain, shape (n, d)

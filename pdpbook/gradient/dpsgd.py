@@ -141,7 +141,7 @@ class DPSGDLaw:
 class DPSGDRegression(OnePromise):
     r"""Linear least squares by noisy gradients of random batches, one promise for everybody.
 
-    On the domain :math:`x_i\in[-1,1]^d`, :math:`y_i\in[-1,1]`, from :math:`\theta_0=0`, T steps
+    On the domain :math:`x_i\in[-1,1]^d`, :math:`|y_i|\le1` from :math:`\theta_0=0` it takes T steps
 
     .. math:: &\theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
               \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
@@ -175,7 +175,7 @@ class DPSGDRegression(OnePromise):
     n_public : int, optional
         Number n that sets q and T, chosen without looking at who is in the data: the promise is
         about adding or removing a person. By default the number of those who take part, which q and
-        T then tell: the promise is that of a gradient 0 in place of a person's.
+        T tell: the promise is only that of a gradient 0 in place of a person's.
     fit_intercept : bool, default False
         Append a constant feature 1, as the last one: it counts in d, is clipped and noised.
 

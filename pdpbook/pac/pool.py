@@ -109,8 +109,7 @@ class Pool:
         return np.asarray(rng.random((size, len(self.y))) < sample_rate)
 
     def fits(self, members: ArrayLike) -> Floats:
-        """Weights of subsets, (T, n) to (T, p); the shortest if short of rank, as
-        scikit-learn's."""
+        """Weights of subsets, (T, n) to (T, p); short of rank the shortest, as scikit-learn."""
         masks = self._masks(members)
         if self.model == "lasso":
             return np.array([self.refit(mask) for mask in masks])

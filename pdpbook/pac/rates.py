@@ -27,7 +27,7 @@ def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
     .. math:: p_o \ln\frac{p_o}{p} + (1 - p_o) \ln\frac{1 - p_o}{1 - p}
 
     with :math:`p_o` the ceiling, p the prior. Statement ``prop-success-rate``, Yang (2024), section
-    3.2, chapter *pac/membership*. Relative error below 1e-13.
+    3.2, chapter *pac/membership*. Relative error below 1e-13, also next to the prior.
 
     Parameters
     ----------
