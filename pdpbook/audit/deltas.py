@@ -46,18 +46,17 @@ def rows_of(releases: Any) -> Floats:
 
 
 def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
-    r"""Lower confidence bound on the mean of draws between 0 and 1, the larger one of two.
+    r"""Lower confidence bound, at least 0, on the mean of draws in [0, 1]: the larger one of two.
 
     Hoeffding's bound by the divergence of two coins, with :math:`\hat m` the mean of n draws,
 
     .. math:: \hat m\ln\frac{\hat m}{m} + (1-\hat m)\ln\frac{1-\hat m}{1-m} =
               \frac{\ln(2/\alpha)}{n}, \qquad m < \hat m ,
 
-    is good for small means; the empirical Bernstein bound of Maurer and Pontil,
-    :math:`\hat m - \sqrt{2\hat v\ln(4/\alpha)/n} - 7\ln(4/\alpha)/(3(n-1))`, for small variances.
-
-    Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter *foundations/bugs*. Each of
-    the two bounds gets half of the false alarms.
+    is good for small means; the empirical Bernstein bound of Maurer and Pontil, :math:`\hat m -
+    \sqrt{2\hat v\ln(4/\alpha)/n} - 7\ln(4/\alpha)/(3(n-1))`, for small variances. Each gets half of
+    the false alarms. Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter
+    *foundations/bugs*.
 
     Parameters
     ----------
@@ -69,12 +68,6 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
     Returns
     -------
     ndarray, shape (...)
-        At least 0.
-
-    Raises
-    ------
-    ValueError
-        If a draw is outside [0, 1], or there are fewer than two.
 
     Examples
     --------

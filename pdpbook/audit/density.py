@@ -1,8 +1,7 @@
 """The largest privacy loss between two densities, and a search for the neighbors where it is.
 
-A pure promise says that no output is more than a factor `exp(epsilon)` likelier under one data
-set than under its neighbor. Where a mechanism can state the law of its output, that is checked
-here point by point, without sampling error. Passing is no proof; failing is a refutation.
+Where a mechanism can state the law of its output, a pure promise is checked here point by point,
+without sampling error. Passing is no proof; failing is a refutation.
 """
 
 from __future__ import annotations
@@ -68,13 +67,11 @@ class MechanismAudit:
 def largest_loss(p: Any, q: Any, draws: int, rng: np.random.Generator) -> float:
     r"""Largest log-ratio of two densities, over points where it may be large.
 
-    .. math:: \max_{o}\ \bigl|\ln p_D(o) - \ln p_{D'}(o)\bigr|
-
-    over draws from both laws, over points on the line through both centers beyond either end,
-    from next to the centers to a billion radii out, and over draws blown up as far, so that laws
-    whose tails fall at different rates are told apart whatever the centers. From every log-ratio
-    we take what rounding of the two log-densities can explain, so that very far points do not
-    cry wolf. A law has `logpdf` and `sample`; an attribute `center` helps.
+    Over draws from both laws, points on the line through both centers beyond either end, up to a
+    billion radii out, and draws blown up as far, so that laws whose tails fall at different rates
+    are told apart whatever the centers. From every log-ratio we take what rounding of the two
+    log-densities can explain, so that very far points do not cry wolf. A law has `logpdf` and
+    `sample`; an attribute `center` helps.
     """
     points = _points(p, q, draws, rng)
     left, right = (np.asarray(law.logpdf(points), dtype=float) for law in (p, q))
@@ -142,36 +139,28 @@ def search_neighbors(
     The search can refute a promise; it can never prove one. Pairs are random records, corners of
     the cube, and adversarial ones (all others equal, or null; the record ``x = 1, y = -1`` against
     its flipped label or the null record), differing in the heaviest, the lightest or any person.
-    The worst few are then improved one coordinate at a time.
-
-    Statements ``lem-loss-ratio`` and ``thm-pdp-op``, chapter *personalized/pdp_op*.
+    The worst few are then improved one coordinate at a time. Statements ``lem-loss-ratio`` and
+    ``thm-pdp-op``, chapter *personalized/pdp_op*.
 
     Parameters
     ----------
     mechanism : object with ``output_law(X, y, *, epsilon)``
-        Data are made on the domain [0, 1]^d x [-1, 1] and put into the units of its public
-        `bounds` and `y_bounds`, within its `row_norm`, where it has such attributes.
+        Data are made on the domain [0, 1]^d x [-1, 1] and put into the units of its public `bounds`
+        and `y_bounds`, within its `row_norm`, where it has such attributes.
     n, d : int
         Number of people and of features.
     epsilon : float or array_like, shape (n,)
         Budgets. A number is the scale of budgets drawn anew for each data set: equal, of two
         levels, or Gamma distributed; an array is used as it is.
     rng : Generator
-        Source of randomness.
     trials : int, default 2000
         Pairs before improvement.
     draws : int, default 8
-        Draws from each law, see `largest_loss`; the extreme points do most of the work.
+        Draws from each law; the extreme points far out do most of the work.
     climbs : int, default 3
         How many of the worst pairs to improve.
     steps : int, default 60
         How many changes are attempted for each.
-
-    Returns
-    -------
-    NeighborSearch
-        ``.worst``, a MechanismAudit whose `witness` holds the data, and ``.table``, a DataFrame
-        with columns kind, person, promised, realized, ratio and a row for every pair tried.
     """
     check.rng(rng)
     n, d, trials = check.count(n, "n"), check.count(d, "d"), check.count(trials, "trials")

@@ -24,7 +24,6 @@ from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
 
 Data = tuple[ArrayLike, ArrayLike]
-
 RELATIONS = ("replace-one", "add-remove", "labels", "user", "user-labels")
 METHODS = ("density", "samples", "fits")
 DRAWS = {"pure": 200, "density": 20_000, "samples": 20_000, "fits": 2000}
@@ -47,16 +46,14 @@ def audit_mechanism(
 ) -> MechanismAudit:
     r"""Try to refute the promise that a mechanism makes, on one pair of neighbors.
 
-    A pure promise is held against the largest log-ratio of the two densities, any other one
-    against both deltas
+    A pure promise is held against the largest log-ratio of the densities, any other against both
 
     .. math:: \delta(\varepsilon) = \mathbb{E}_{o\sim P}\bigl(1 - e^{\varepsilon}
               q(o)/p(o)\bigr)_+
 
-    at several places: in closed form for equal noise, by quadrature in one dimension, and by
-    draws with a certified lower bound else.
-
-    Chapter *foundations/audits*. Passing is no proof: an audit sees one pair.
+    at several places: in closed form for equal noise, by quadrature in one dimension, else by draws
+    with a certified lower bound. An audit sees one pair: passing is no proof. See
+    *foundations/audits*.
 
     Parameters
     ----------
@@ -69,36 +66,26 @@ def audit_mechanism(
     users : array_like, shape (n,), optional
         Owner of each row, for mechanisms that protect users.
     rng : Generator
-        Source of randomness.
     method : {"density", "samples", "fits"}, default "density"
         Compare the stated laws; count events among draws from them; or fit many times and count
         among what the fits publish, which trusts no formula and is slow.
     draws : int, optional
-        Draws or fits on each data set; by default 200 for the density of a pure promise, 20,000
-        for draws, 2,000 for fits.
+        On each data set; by default 20,000, or 200 for a pure promise by density, or 2,000 fits.
     false_alarm : float, default 1e-6
-        Chance at most that a promise that is kept is refuted; densities compared point by point
-        or in closed form never do that.
-
-    Returns
-    -------
-    MechanismAudit
-        With ``.passed``, ``.ratio``, ``.attack`` and ``.promised``; prints as one sentence.
+        Chance at most that a kept promise is refuted; 0 in closed form and point by point.
 
     Raises
     ------
-    TypeError
-        If the mechanism makes no promise, one of PAC privacy, or has no law to look at.
-    ValueError
-        If the data are no neighbors under the promise's relation (under "zero-out" none are), the
-        promise depends on the data, or the draws are too few to refute anything.
+    TypeError, ValueError
+        If there is no promise, one of PAC privacy, or no law to look at; the data are no neighbors
+        under the promise's relation (under "zero-out" none are), the promise depends on the data,
+        or the draws are too few to refute anything.
 
     Examples
     --------
     >>> from pdpbook.personalized import PersonalizedMean
-    >>> x = [[0.0], [0.0]]
-    >>> found = audit_mechanism(PersonalizedMean(), (x, [1, -1]), (x, [1, 1]),
-    ...                         rng=np.random.default_rng(0))
+    >>> one, two = ([[0.0], [0.0]], [1, -1]), ([[0.0], [0.0]], [1, 1])
+    >>> found = audit_mechanism(PersonalizedMean(), one, two, rng=np.random.default_rng(0))
     >>> found.passed, round(found.ratio, 6)
     (True, 1.0)
     """
@@ -144,34 +131,23 @@ def audit_mechanism(
 def differing_person(data: Data, neighbor: Data, relation: str, *, users: Any = None) -> int:
     """Find the one person in whom two data sets differ, and refuse what are no neighbors.
 
+    The row that differs, of the longer data set under add-remove neighbors; for users, the place of
+    the user among the sorted labels. The first one if the data sets are equal. Shapes that do not
+    fit, more than one person who differs, or features where labels alone may, are a ValueError.
+
     Parameters
     ----------
     data, neighbor : pair of array_like
-        ``(X, y)`` with X of shape (n, d) and y of shape (n,). Under add-remove neighbors one of
-        them has a row less, and its other rows stand in the same order.
+        ``(X, y)``, shapes (n, d) and (n,). Under add-remove neighbors one of them has a row less,
+        and its other rows stand in the same order.
     relation : {"replace-one", "add-remove", "labels", "user", "user-labels"}
         As in `guarantees`; "zero-out" compares runs, not data sets.
     users : array_like, shape (n,), optional
         Owner of each row, for the last two relations; by default everybody owns one row.
 
-    Returns
-    -------
-    int
-        The row that differs, of the longer data set under add-remove neighbors; for users, the
-        place of the user among the sorted labels. The first one if the data sets are equal.
-
-    Raises
-    ------
-    ValueError
-        If the two are no neighbors: shapes that do not fit, more than one person who differs, or
-        features that differ where labels alone may.
-
     Examples
     --------
-    >>> X = [[0.0], [1.0]]
-    >>> differing_person((X, [0, 1]), (X, [0, 2]), "replace-one")
-    1
-    >>> differing_person((X, [0, 1]), (X[:1], [0]), "add-remove")
+    >>> differing_person(([[0.0], [1.0]], [0, 1]), ([[0.0]], [0]), "add-remove")
     1
     """
     check.choice(relation, "relation", RELATIONS)
@@ -235,7 +211,9 @@ def audit_members(
 ) -> MechanismAudit:
     """Try to refute a promise of PAC privacy, by the membership game against one person.
 
-    Statement ``prop-success-rate``, chapter *pac/membership*.
+    Of two attackers it shows the one who did best; see `membership_attack`. A promise of another
+    kind is a TypeError, and draws too few for even a perfect attacker a ValueError. Statement
+    ``prop-success-rate``, chapter *pac/membership*.
 
     Parameters
     ----------
@@ -244,27 +222,13 @@ def audit_members(
     X : array_like, shape (n, d)
         Features of the public pool.
     y : array_like, shape (n,)
-        Labels.
     target : int
-        Who is attacked.
+        Who is attacked, a row.
     rng : Generator
-        Source of randomness.
     draws : int, default 1000
         Releases to learn from, and as many to attack.
     false_alarm : float, default 1e-6
         Chance at most that a ceiling that is kept is refuted, given the calibration.
-
-    Returns
-    -------
-    MechanismAudit
-        Of the attacker who did best; see `membership_attack`.
-
-    Raises
-    ------
-    TypeError
-        If the mechanism makes no promise of PAC privacy.
-    ValueError
-        If even an attacker who is always right would not refute the ceiling by so many draws.
     """
     check.rng(rng)
     alarm = check.delta(false_alarm, "false_alarm")

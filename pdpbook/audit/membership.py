@@ -1,8 +1,6 @@
 """Attacks on membership: how often two adversaries guess whether one person is in the data.
 
-One knows the pool and the mechanism, and has trained on random halves of its own; the other also
-knows who else is in. What they reach is a lower bound on what the best adversary reaches: an
-attack can refute a ceiling, never prove it. The ceilings are `pdpbook.pac`.
+The best adversary does no worse: an attack can refute a ceiling of `pdpbook.pac`, never prove it.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from pdpbook._pandas import pd
 
 Members = NDArray[np.bool_]
 Release = Callable[[Members, np.random.Generator], ArrayLike]
-
 FLOOR = 1e-9  # a direction without noise counts as noise this much below the widest, in deviations
 
 
@@ -55,19 +52,10 @@ class MembershipAttack:
     informed: AttackScore | None  #: who also knows everybody else; None without a density
 
     def refutes(self, ceiling: float) -> bool:
-        """Return whether the whole interval of either attacker lies above a ceiling.
+        """Return whether the whole interval of either attacker lies above a claimed ceiling.
 
-        Parameters
-        ----------
-        ceiling : float
-            A claimed bound on the success rate of every adversary.
-
-        Returns
-        -------
-        bool
-            True for a ceiling that holds with probability at most ``1 - confidence``. The informed
-            attacker is no adversary of PAC privacy, and counts because every ceiling of
-            `pdpbook.pac` is proved against them as well.
+        True for a ceiling that holds with probability at most ``1 - confidence``. Ceilings of
+        `pdpbook.pac` are proved against the informed attacker, too.
         """
         bound = check.delta(ceiling, "ceiling")
         return any(score.interval[0] > bound for score in self._scores())
@@ -95,11 +83,6 @@ class GaussianRelease:
     covariance : array_like, shape (d, d), (d,) or ()
         Of the noise: a matrix, symmetric and without negative eigenvalues; variances; or one
         variance. Directions without noise are allowed, so that they can be attacked.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the covariance is no array of numbers, not finite, not symmetric or negative.
 
     Examples
     --------
@@ -134,19 +117,9 @@ class GaussianRelease:
         return np.asarray(center + (noise if self._basis is None else self._basis @ noise))
 
     def log_density(self, output: ArrayLike, members: Members) -> float:
-        """Log-density of an output, up to a constant.
+        """Log-density of an output, shape (d,), given who is in, shape (n,), up to a constant.
 
-        Parameters
-        ----------
-        output : array_like, shape (d,)
-            What was released.
-        members : ndarray of bool, shape (n,)
-            Who is in.
-
-        Returns
-        -------
-        float
-            A direction without noise counts as one with 1e-9 of the largest deviation.
+        A direction without noise counts as one with 1e-9 of the largest deviation.
         """
         move = np.asarray(output, dtype=float) - self._center(members)
         along = move if self._basis is None else self._basis.T @ move
@@ -170,28 +143,25 @@ def membership_attack(
     r"""Play the membership game against one person, with two adversaries.
 
     Each of n people of a public pool is in the data with probability q, independently. The shadow
-    attacker draws data sets of their own, fits one Gaussian law to the releases with the target
-    and one to those without, and decides by
+    attacker draws data sets of their own, fits Gaussian laws to the releases with the target and
+    without, and decides by
 
     .. math:: q\,\hat p_1(o) > (1 - q)\,\hat p_0(o) .
 
     The informed attacker knows who else is in, and decides by the true densities; with Gaussian
-    noise the rate is :math:`\mathbb{E}\,\Phi(\|\Delta\|_{\Sigma^{-1}}/2)` for q = 1/2.
-
-    Statements ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
+    noise the rate is :math:`\mathbb{E}\,\Phi(\|\Delta\|_{\Sigma^{-1}}/2)` for q = 1/2. Statements
+    ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
 
     Parameters
     ----------
     release : callable ``(members, rng) -> array_like, shape (d,)``
-        The mechanism: from a boolean array of shape (n,), who is in, to what is published. With a
-        method ``log_density(output, members)`` there is an informed attacker, too; constants do
-        not matter there.
+        The mechanism: from a boolean array of shape (n,), who is in, to what is published, finite
+        and of one length. A method ``log_density(output, members)`` adds an informed attacker.
     n : int
         Size of the pool.
     target : int
         Index of the person attacked, from 0 to n - 1.
     rng : Generator
-        Source of randomness.
     sample_rate : float, default 0.5
         Probability q.
     shadows : int, default 2000
@@ -200,16 +170,6 @@ def membership_attack(
         Releases to attack.
     confidence : float, default 0.999
         Of the intervals.
-
-    Returns
-    -------
-    MembershipAttack
-        With ``.shadow``, ``.informed``, ``.table`` and ``.refutes(ceiling)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range, or a release is not a finite vector of one length.
 
     Examples
     --------
@@ -224,7 +184,6 @@ def membership_attack(
     shadows, trials = check.count(shadows, "shadows", minimum=10), check.count(trials, "trials")
     confidence = check.delta(confidence, "confidence")
     log_density = getattr(release, "log_density", None)
-
     truth = np.arange(shadows) % 2 == 0
     _, seen = _play(release, n, target, truth, q, rng)
     inside, outside = seen[truth], seen[~truth]

@@ -1,9 +1,4 @@
-"""Audits by sampling: for releases whose law has no formula, or whose code is not trusted.
-
-An event is chosen on one half of the releases and counted on the other, so the certificate on
-the second half needs no correction for the choice. `density` needs no samples where a law is
-known; `membership` plays the game of PAC privacy.
-"""
+"""Audits by sampling: for releases whose law has no formula, or whose code is not trusted."""
 
 from __future__ import annotations
 
@@ -65,16 +60,15 @@ def audit_samples(
     r"""Try to refute a promise from independent releases on two neighboring data sets.
 
     Half of the releases choose an event S, a place :math:`\varepsilon` and a direction; the other
-    half count S. With Clopper-Pearson bounds, each wrong with half the chance of a false alarm,
+    half count S, which needs no correction for the choice. With Clopper-Pearson bounds, each wrong
+    with half the chance of a false alarm,
 
     .. math:: \underline\delta = \underline{P}(S) - e^{\varepsilon}\,\overline{Q}(S)
 
     is below the true :math:`\delta(\varepsilon)`, and more than was promised refutes the promise.
-    The events are half-lines of each coordinate, of the direction between the two means and of
-    Fisher's discriminant, of the distance from the first mean, and of the log-likelihood ratio of
-    two normal laws.
-
-    An audit can refute a promise, never prove it; chapter *foundations/audits*.
+    Events are half-lines of each coordinate, of the direction between the means and of Fisher's
+    discriminant, of the distance from the first mean, and of the log-likelihood ratio of two normal
+    laws. An audit can refute a promise, never prove it; chapter *foundations/audits*.
 
     Parameters
     ----------
@@ -87,29 +81,21 @@ def audit_samples(
     false_alarm : float, default 1e-6
         Chance at most that a promise that is kept is refuted.
 
-    Returns
-    -------
-    SampleAudit
-        With ``.passed``, the certified ``.delta`` at ``.epsilon``, what was ``.promised`` there,
-        and ``.epsilon_lower``; prints as one sentence.
-
     Raises
     ------
     TypeError
         If the promise is of a kind that neighbors cannot refute, or none at all.
     ValueError
-        If the shapes differ, `person` is nobody the promise speaks of, or the releases are too
-        few to refute the promise whatever they are.
+        If the shapes differ, `person` is nobody, or so few releases could refute nothing.
 
     Examples
     --------
     >>> from pdpbook.guarantees import PureDP
     >>> rng = np.random.default_rng(0)
     >>> one, two = rng.laplace(0, 1, 20_000), rng.laplace(1, 1, 20_000)
-    >>> audit_samples(one, two, PureDP(1.0, neighbors="replace-one")).passed
-    True
-    >>> audit_samples(one, two, PureDP(0.5, neighbors="replace-one")).passed
-    False
+    >>> kept, broken = (PureDP(epsilon, neighbors="replace-one") for epsilon in (1.0, 0.5))
+    >>> audit_samples(one, two, kept).passed, audit_samples(one, two, broken).passed
+    (True, False)
     """
     if isinstance(promise, PACPrivacy):
         raise TypeError("a success rate is an average over data sets: use membership_attack")

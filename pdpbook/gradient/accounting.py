@@ -1,9 +1,10 @@
 r"""Accounting of DP-SGD: what noisy steps on random batches promise, or the noise for a promise.
 
-Every step takes each person with probability q, bounds what they add by a norm C, and adds
-Gaussian noise of standard deviation :math:`\sigma C`. The steps are composed by
-dp-accounting, through privacy-loss distributions or Renyi divergences. One step has a closed form,
-`subsampled_gaussian_profile`; the training itself lives in `dpsgd`.
+Every step takes each person with probability q, the `sample_rate`, bounds what they add by a norm
+C, and adds Gaussian noise of standard deviation :math:`\sigma C`; :math:`\sigma` is the
+`noise_multiplier`. All `steps` may be seen, neighbors are add-remove, epsilon is in nats. Steps are
+composed by dp-accounting, through privacy-loss distributions or Renyi divergences. One step has a
+closed form, `subsampled_gaussian_profile`; the training itself lives in `dpsgd`.
 """
 
 from __future__ import annotations
@@ -32,28 +33,26 @@ CLOSE = 1e-5  # a calibrated multiplier exceeds the smallest one by at most this
 def dpsgd_profile(
     epsilon: ArrayLike, noise_multiplier: float, sample_rate: float, steps: int
 ) -> Floats:
-    """Upper bound on the privacy profile of DP-SGD, by privacy-loss distributions.
+    """Upper bound on the privacy profile of DP-SGD, by privacy-loss distributions: delta in [0, 1].
 
-    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+    Under add-remove neighbors. The distribution of losses is rounded up onto a grid, so the value
+    is never below the exact one; the excess is below 0.1 percent where the loss of one step
+    deviates by at least 0.003. Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
 
     Parameters
     ----------
-    epsilon : array_like
-        Where to evaluate, in nats; any shape, every entry at least 0.
+    epsilon : array_like, in nats, at least 0
     noise_multiplier : float
-        Standard deviation of the noise over the clipping norm, above 0. Below 0.2 the bound is
-        that of all people in every batch, or the chance of ever being in one.
-    sample_rate : float
-        Probability with which a person is in a batch, above 0 and at most 1.
+        Standard deviation of the noise over the clipping norm, above 0. Below 0.2 the bound is that
+        of all people in every batch, or the chance of ever being in one.
+    sample_rate : float in (0, 1]
+        Probability with which a person is in a batch.
     steps : int
-        Number of steps, all of which may be seen.
+        All of which may be seen.
 
     Returns
     -------
     ndarray, shape of `epsilon`
-        Delta in [0, 1] under add-remove neighbors. The distribution of losses is rounded up onto
-        a grid, so the value is never below the exact one; the excess is below 0.1 percent where
-        the loss of one step deviates by at least 0.003.
 
     Examples
     --------
@@ -74,19 +73,13 @@ def dpsgd_total_variation(noise_multiplier: float, sample_rate: float, steps: in
     r"""Upper bound on the total variation that one person causes: the profile at epsilon 0.
 
     Whoever must tell from all iterates whether a person took part, with even odds and the others
-    independent of them, is right with probability at most :math:`(1+\mathrm{TV})/2`.
-
-    Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
+    independent of them, is right with probability at most :math:`(1+\mathrm{TV})/2`. Statement
+    ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
 
     Parameters
     ----------
     noise_multiplier, sample_rate, steps
         As in `dpsgd_profile`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
 
     Examples
     --------
@@ -104,25 +97,17 @@ def dpsgd_epsilon(
     *,
     accountant: str = "pld",
 ) -> float:
-    r"""Epsilon at which DP-SGD is (epsilon, delta)-private under add-remove neighbors.
+    r"""Epsilon, in nats, at which DP-SGD is (epsilon, delta)-private under add-remove neighbors.
 
-    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+    Never below the exact one. Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
 
     Parameters
     ----------
     noise_multiplier, sample_rate, steps
-        As in `dpsgd_profile`; below a multiplier of 0.2 the bound is that of all people in every
-        batch, whatever the accountant.
-    delta : float
-        Failure probability in (0, 1).
+        As in `dpsgd_profile`; a multiplier below 0.2 counts all people in every batch.
+    delta : float in (0, 1)
     accountant : {"pld", "rdp"}, default "pld"
-        Privacy-loss distributions, tight but for a grid, or Renyi divergences, which lose a few
-        percent when they are converted.
-
-    Returns
-    -------
-    float
-        In nats, at least 0; never below the exact one.
+        Privacy-loss distributions, tight but for a grid, or Renyi divergences, a few percent above.
 
     Examples
     --------
@@ -144,32 +129,20 @@ def calibrate_noise_multiplier(
 
     .. math:: \min\{\sigma : \varepsilon_\sigma(\delta) \le \varepsilon\}
 
-    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+    Standard deviation of the noise over the clipping norm. `dpsgd_epsilon` at it is at most
+    `epsilon`; 0.001 percent less noise is either refused by the same accountant or below 0.2, where
+    sampling is not counted. Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
 
     Parameters
     ----------
-    epsilon : float
-        Budget in nats, above 0, under add-remove neighbors.
-    delta : float
-        Failure probability in (0, 1).
-    sample_rate, steps
-        As in `dpsgd_profile`.
-    accountant : {"pld", "rdp"}, default "pld"
+    epsilon : float, in nats, above 0
+    delta, sample_rate, steps, accountant
         As in `dpsgd_epsilon`.
-
-    Returns
-    -------
-    float
-        Standard deviation of the noise over the clipping norm. `dpsgd_epsilon` at it is at most
-        `epsilon`; 0.001 percent less noise is either refused by the same accountant or below 0.2,
-        where sampling is not counted.
 
     Examples
     --------
-    >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100), 2)
+    >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100), 2)  # 4.28 by "rdp"
     3.94
-    >>> round(calibrate_noise_multiplier(1.0, 1e-5, 0.1, 100, accountant="rdp"), 2)
-    4.28
     """
     epsilon = check.number(epsilon, "epsilon")
     if epsilon < LEAST:
@@ -193,22 +166,17 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
 
     .. math:: \min\bigl\{\sigma : \tfrac12(1+\delta_\sigma(0)) \le p\bigr\}
 
-    Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
+    Standard deviation of the noise over the clipping norm, at least 0.2 unless less would do with
+    everybody in every batch. Where a person is hardly ever sampled, a ceiling can be kept by chance
+    alone: see the chapter first. Statement ``prop-fair-conversion`` (ours), chapter *pac/dpsgd*.
 
     Parameters
     ----------
-    success_rate : float
-        Ceiling p on the probability of a right guess, above 0.5 and below 1, for a person who is
-        in the data with probability 1/2, independently of the others.
+    success_rate : float in (0.5, 1)
+        Ceiling p on the probability of a right guess, for a person who is in the data with
+        probability 1/2, independently of the others.
     sample_rate, steps
-        As in `calibrate_noise_multiplier`.
-
-    Returns
-    -------
-    float
-        Standard deviation of the noise over the clipping norm, at least 0.2 unless less would do
-        with everybody in every batch. Where a person is hardly ever sampled, a ceiling can be
-        kept by chance alone: see the chapter before relying on that.
+        As in `dpsgd_profile`.
 
     Examples
     --------
@@ -231,10 +199,7 @@ def _calibrated_to_rate(rate: float, q: float, steps: int) -> float:
 
 
 def _smallest(excess: Callable[[float], float], everybody: float) -> float:
-    """Smallest multiplier whose excess is at most 0; `everybody` is about enough without sampling.
-
-    Of the last bracket, the end that was seen to keep the promise.
-    """
+    """Smallest multiplier seen to keep the promise; `everybody` does about without sampling."""
     kept = everybody
     while excess(kept) > 0:
         kept *= 2 if kept >= FLOOR else 1 + 1e-12  # below it only rounding is to be paid
@@ -289,20 +254,19 @@ def _check_run(noise_multiplier: float, sample_rate: float, steps: int) -> tuple
 def subsampled_gaussian_profile(
     epsilon: ArrayLike, noise_multiplier: float, sample_rate: float
 ) -> Floats:
-    r"""Exact privacy profile of one step of DP-SGD, under add-remove neighbors.
+    r"""Exact privacy profile of one step of DP-SGD, under add-remove neighbors: delta in [0, 1].
 
     Without the person the step shows :math:`N(0,\sigma^2)`, with them the mixture
-    :math:`(1-q)N(0,\sigma^2)+qN(1,\sigma^2)`. With :math:`\delta_\mu` the profile of unit normals
-    a distance :math:`\mu=1/\sigma` apart,
+    :math:`(1-q)N(0,\sigma^2)+qN(1,\sigma^2)`. With :math:`\delta_\mu` that of unit normals
+    :math:`\mu=1/\sigma` apart,
 
     .. math:: &\delta(\varepsilon) = \max\bigl\{q\,\delta_\mu(\varepsilon_+),\
               (1-e^{\varepsilon}(1-q))_+\,\delta_\mu(\varepsilon_-)\bigr\},
               \\ &e^{\varepsilon_+} = 1+\frac{e^\varepsilon-1}{q},
               \quad e^{\varepsilon_-} = \frac{q\,e^\varepsilon}{1-e^\varepsilon(1-q)} ,
 
-    the first for the person who leaves, the second for the one who joins.
-
-    Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+    the first for who leaves, the second for who joins. Statement ``prop-dpsgd``, chapter
+    *pac/dpsgd*.
 
     Parameters
     ----------
@@ -312,7 +276,6 @@ def subsampled_gaussian_profile(
     Returns
     -------
     ndarray, shape of `epsilon`
-        The smallest delta in [0, 1].
 
     Examples
     --------

@@ -1,8 +1,6 @@
 """Ridge regression by gradient descent that is noisy at every step, with a budget for everyone.
 
-What a person adds to a gradient is bounded at every step, whatever the step starts from, so no
-minimizer has to be reached and every iterate may be seen. Noise added once, to or inside the
-objective, lives in `personalized` and `objective_perturbation`.
+What a person adds to a gradient is bounded, wherever a step starts: no minimizer has to be reached.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ BLOCK = 4_000_000  # numbers in the largest temporary array
 
 @dataclass(frozen=True, eq=False)
 class DescentLaw:
-    r"""Law of all iterates of noisy gradient descent, one after the other in one vector.
+    r"""Law of all iterates of `GradientDescentRidge`, one after the other in one vector.
 
     .. math:: &\theta_{k+1} = \theta_k - \gamma\Bigl[2\lambda\theta_k
               - 2\sum_i w_i\,\mathrm{clip}(y_i - x_i^\top\theta_k, \pm c_i)\,x_i
@@ -41,37 +39,18 @@ class DescentLaw:
 
     Given the iterate before, each is Gaussian, so the density of the path is a product. Clipping
     the gradient of a square loss to a length G is a Huber loss with the threshold
-    :math:`c_i=G/(2\|x_i\|)`, so both losses are covered. Not private: it holds the data. Made by
-    `GradientDescentRidge.output_law`.
-
-    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*.
-
-    Parameters
-    ----------
-    X : ndarray, shape (n, d)
-        Rows on the domain.
-    y : ndarray, shape (n,)
-        Labels on the domain.
-    weights : ndarray, shape (n,)
-        They sum to 1.
-    lam : float
-        Penalty, above 0, against the weighted mean of losses.
-    thresholds : float or ndarray, shape (n,)
-        Where the residual of each person is clipped, :math:`c_i`.
-    step_size, steps : float and int
-        :math:`\gamma`, and the number of steps T.
-    sigma : float
-        Standard deviation of the noise on each coordinate of a gradient.
+    :math:`c_i=G/(2\|x_i\|)`, so both are covered. Not private: it holds the data. Statement
+    ``prop-gradient-descent`` (ours), chapter *personalized/steps*.
     """
 
-    X: Floats
-    y: Floats
-    weights: Floats
-    lam: float
-    thresholds: Any
-    step_size: float
-    steps: int
-    sigma: float
+    X: Floats  #: rows on the domain, shape (n, d)
+    y: Floats  #: labels on the domain, shape (n,)
+    weights: Floats  #: shape (n,), with the sum 1
+    lam: float  #: penalty, above 0, against the weighted mean of losses
+    thresholds: Any  #: where residuals are clipped, :math:`c_i`; a number, or shape (n,)
+    step_size: float  #: :math:`\gamma`
+    steps: int  #: number of steps T
+    sigma: float  #: standard deviation of the noise on each coordinate of a gradient
 
     @property
     def center(self) -> Floats:
@@ -108,17 +87,9 @@ class DescentLaw:
         return np.reshape(paths, (*shape, paths.shape[1]))
 
     def shifts(self, path: ArrayLike) -> Floats:
-        """Return the weighted clipped gradient of each person at the start of each step.
+        """Lengths of weighted clipped gradients in deviations of the noise, shape (steps, n).
 
-        Parameters
-        ----------
-        path : array_like, shape (steps * d,)
-            All iterates of one run, on the domain.
-
-        Returns
-        -------
-        ndarray, shape (steps, n)
-            Its length, in standard deviations of the noise on the weighted sum.
+        Those of each person where each step starts; `path` is that of one run, shape (steps * d,).
         """
         start = starts(path, self.steps, self.X.shape[1])
         slopes = 2 * np.abs(self._clip(self.y - start @ self.X.T))
@@ -146,28 +117,23 @@ class GradientDescentRidge(CubeRegressor):
     .. math:: \theta_{k+1} = \theta_k - \gamma\Bigl[\sum_i w_i g_i(\theta_k) + 2\lambda\theta_k
               + N(0,\sigma^2 I)\Bigr], \qquad \|g_i\|\le G,
 
-    and releases the last iterate. A replaced record moves each gradient by at most
-    :math:`2w_iG`, so T steps are :math:`\mu_i`-Gaussian private for person i when
+    and releases the last iterate. A replaced record moves each gradient by at most :math:`2w_iG`,
+    so T steps are :math:`\mu_i`-Gaussian private for person i when
 
     .. math:: w_i = \frac{\mu_i}{\sum_j\mu_j}, \qquad
               \sigma = \frac{2G\sqrt T}{\sum_j\mu_j}, \qquad
               \mu_i = \mu(\varepsilon_i,\delta) .
 
-    The promise covers all iterates together, so stopping earlier would not make it stronger.
-
-    Statement ``prop-gradient-descent`` (ours), chapter *personalized/steps*. Nothing without
-    noise stays on the fitted object.
+    The promise covers all iterates together: stopping earlier makes it no stronger. Nothing without
+    noise stays on the object. Statement ``prop-gradient-descent`` (ours), chapter
+    *personalized/steps*.
 
     Parameters
     ----------
-    lam : float, default 1.0
-        Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``.
     delta : float, default 1e-6
-        Failure probability in (0, 1), the same for everybody. It must be given: Gaussian noise
-        keeps no pure promise.
+        Failure probability in (0, 1), the same for everybody; Gaussian noise keeps no pure promise.
     steps : int, default 10
-        Number of steps T. More steps get closer to the minimizer, with more noise on each: the
-        noise of the sum grows with T, and a few steps are usually best.
+        Number of steps T. More get closer to the minimum, with more noise: a few are often best.
     step_size : float, optional
         Length of a step, :math:`\gamma`, below ``1 / lam``; by default :math:`1/(2\lambda+R^2)`,
         with which every step contracts whatever the data.
@@ -194,10 +160,8 @@ class GradientDescentRidge(CubeRegressor):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = GradientDescentRidge(lam=0.5, delta=1e-6).fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.noise_.scale, 3)
     ((2,), 0.184)
@@ -269,10 +233,10 @@ class GradientDescentRidge(CubeRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
-        A step stretches distances by at most
-        :math:`q=\max\{|1-2\gamma\lambda|, |1-2\gamma(\lambda+R^2)|\}` and adds noise of mean 0, so
-        the mean square grows by :math:`q^2` and :math:`k\gamma^2\sigma^2` each time; where no
-        residual is clipped, along an eigenvector of the rows by :math:`(1-2\gamma(\lambda+s))^2`.
+        A step stretches distances by at most :math:`q=\max\{|1-2\gamma\lambda|,
+        |1-2\gamma(\lambda+R^2)|\}` and adds noise of mean 0, so the mean square grows by
+        :math:`q^2` and :math:`k\gamma^2\sigma^2` each time; where no residual is clipped, along an
+        eigenvector of the rows by :math:`(1-2\gamma(\lambda+s))^2`.
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, step, lam = frame.order, self.step(frame.order), float(self.lam)

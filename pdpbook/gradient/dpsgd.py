@@ -1,8 +1,4 @@
-r"""DP-SGD for linear regression: random batches, one person's gradient clipped, one public divisor.
-
-One promise for everybody, kept by what a person can add to a sum of gradients. Budgets of one's
-own live in `descent`; how much noise a promise takes, in `accounting`.
-"""
+"""DP-SGD for linear regression: random batches, clipped gradients, one promise for everybody."""
 
 from __future__ import annotations
 
@@ -32,44 +28,21 @@ BLOCK = 4_000_000  # numbers in the largest temporary array
 
 @dataclass(frozen=True, eq=False)
 class DPSGDLaw:
-    r"""Law of all iterates of DP-SGD, one after the other in one vector.
+    r"""Law of all iterates of `DPSGDRegression`, one after the other in one vector.
 
-    .. math:: &\theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
-              \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
-              \\ &g_i(\theta) = 2(x_i^\top\theta - y_i)\,x_i, \quad \theta_0 = 0 ,
-
-    where each person is in :math:`S_k` with probability q, whoever else is. Given the iterate
-    before, each is a mixture of one Gaussian a batch: :math:`2^n` of them, so there is a density
-    for a handful of people only. Not private: it holds the data.
-
-    Statement ``alg-dpsgd``, chapter *pac/dpsgd*. Made by `DPSGDRegression.output_law`.
-
-    Parameters
-    ----------
-    X : ndarray, shape (n, d)
-        Rows on the domain.
-    y : ndarray, shape (n,)
-        Labels on the domain.
-    sample_rate : float
-        Probability q with which a person is in a batch.
-    batch_size : int
-        Public divisor b of the noisy sum.
-    clip_norm, learning_rate : float
-        C and :math:`\gamma`.
-    steps : int
-        Number of steps T.
-    noise_multiplier : float
-        :math:`\sigma`: the noise on a sum of gradients deviates by :math:`\sigma C`.
+    Given the iterate before, each is a mixture of one Gaussian a batch: :math:`2^n` of them, so
+    there is a density for a handful of people only. Not private: it holds the data. Made by
+    `DPSGDRegression.output_law`. Statement ``alg-dpsgd``, chapter *pac/dpsgd*.
     """
 
-    X: Floats
-    y: Floats
-    sample_rate: float
-    batch_size: int
-    clip_norm: float
-    learning_rate: float
-    steps: int
-    noise_multiplier: float
+    X: Floats  #: rows on the domain, shape (n, d)
+    y: Floats  #: labels on the domain, shape (n,)
+    sample_rate: float  #: probability q with which a person is in a batch
+    batch_size: int  #: public divisor b of the noisy sum
+    clip_norm: float  #: C, the longest gradient
+    learning_rate: float  #: :math:`\gamma`
+    steps: int  #: number of steps T
+    noise_multiplier: float  #: :math:`\sigma`; noise on a sum deviates by :math:`\sigma C`
 
     @property
     def center(self) -> Floats:
@@ -115,20 +88,9 @@ class DPSGDLaw:
         return path.ravel()
 
     def step(self, theta: Floats, X: Floats, y: Floats, *, rng: np.random.Generator) -> Floats:
-        """Draw the iterate after `theta`, given its batch.
+        """Draw the iterate after `theta`, shape (d,), with the noise of one step.
 
-        Parameters
-        ----------
-        theta : ndarray, shape (d,)
-            Where the step begins.
-        X, y : ndarray, shapes (b, d) and (b,)
-            Rows and labels of the batch on the domain; each gradient is clipped here.
-        rng : Generator
-
-        Returns
-        -------
-        ndarray, shape (d,)
-            The next iterate, with the noise of one step.
+        X and y, shapes (b, d) and (b,), are the batch on the domain; each gradient is clipped here.
         """
         check.rng(rng)
         pull = self._slopes(theta, X, y) @ X
@@ -136,17 +98,9 @@ class DPSGDLaw:
         return np.asarray(theta - self.learning_rate * (pull / self._divisor(len(y)) + noise))
 
     def shifts(self, path: ArrayLike) -> Floats:
-        """Return the clipped gradient of each person at the start of each step.
+        """Lengths of clipped gradients in deviations of the noise on their sum, shape (steps, n).
 
-        Parameters
-        ----------
-        path : array_like, shape (steps * d,)
-            All iterates of one run, on the domain.
-
-        Returns
-        -------
-        ndarray, shape (steps, n)
-            Its length, in standard deviations of the noise on the sum.
+        Those of each person where each step starts; `path` is that of one run, shape (steps * d,).
         """
         start = starts(path, self.steps, self.X.shape[1])
         length = np.abs(self._slopes(start, self.X, self.y)) * np.linalg.norm(self.X, axis=1)
@@ -187,8 +141,7 @@ class DPSGDLaw:
 class DPSGDRegression(OnePromise):
     r"""Linear least squares by noisy gradients of random batches, one promise for everybody.
 
-    On the domain :math:`x_i\in[-1,1]^d`, :math:`y_i\in[-1,1]`, from :math:`\theta_0=0`, it takes
-    T steps
+    On the domain :math:`x_i\in[-1,1]^d`, :math:`|y_i|\le1` from :math:`\theta_0=0` it takes T steps
 
     .. math:: &\theta_{k+1} = \theta_k - \frac{\gamma}{b}\Bigl[\sum_{i\in S_k} g_i(\theta_k)
               \min\Bigl(1, \frac{C}{\|g_i(\theta_k)\|}\Bigr) + N(0, \sigma^2C^2 I)\Bigr],
@@ -196,9 +149,8 @@ class DPSGDRegression(OnePromise):
 
     on batches in which each person is with probability :math:`q=b/n`, independently, and releases
     the last iterate. The noise is inside the average and b is the expected size of a batch: the
-    realized size depends on who is in the data.
-
-    Statements ``alg-dpsgd``, ``prop-dpsgd`` (Yang 2024, Algorithm 1), chapter *pac/dpsgd*.
+    realized size depends on who is in the data. Statements ``alg-dpsgd``, ``prop-dpsgd`` (Yang
+    2024, Algorithm 1), chapter *pac/dpsgd*.
 
     Parameters
     ----------
@@ -206,8 +158,7 @@ class DPSGDRegression(OnePromise):
         Failure probability in (0, 1).
     success_rate : float, optional
         Ceiling on how often one guesses right which of two neighbors (see `n_public`) was used, at
-        even odds and independent records, above 0.5 and below 1; through the total variation, and
-        in place of `epsilon` and `delta`.
+        even odds and independent records, in (0.5, 1); in place of `epsilon` and `delta`.
     learning_rate : float, default 0.1
         :math:`\gamma`, above 0. On the domain ``1 / d`` is safe whatever the data.
     batch_size : int, default 16
@@ -223,18 +174,16 @@ class DPSGDRegression(OnePromise):
         As in `calibrate_noise_multiplier`. A `success_rate` always goes through "pld".
     n_public : int, optional
         Number n that sets q and T, chosen without looking at who is in the data: the promise is
-        about adding or removing a person. By default the number of rows of those who take part,
-        which q and T then tell: the promise is only that of a row whose gradient is 0 in place of
-        a person's.
+        about adding or removing a person. By default the number of those who take part, which q and
+        T tell: the promise is only that of a gradient 0 in place of a person's.
     fit_intercept : bool, default False
         Append a constant feature 1, as the last one: it counts in d, is clipped and noised.
 
     Attributes
     ----------
     guarantee_ : ApproximateDP
-        What everybody was promised, under add-remove neighbors if `n_public` is given and else
-        under "zero-out"; with `success_rate` at epsilon 0, where delta bounds the total variation.
-        It covers all iterates together.
+        What everybody was promised for all iterates together, add-remove if `n_public` is given,
+        else "zero-out"; with `success_rate` at epsilon 0, where delta bounds the total variation.
     noise_multiplier_, sample_rate_ : float
         :math:`\sigma` and q, data-independent but for the number of people. Accountants read this
         ratio, whatever C is; ``noise_.scale`` is :math:`\sigma C`, the standard deviation of the
@@ -244,7 +193,6 @@ class DPSGDRegression(OnePromise):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> X, y = rng.uniform(-1, 1, (500, 2)), rng.uniform(-1, 1, 500)
     >>> model = DPSGDRegression(epsilon=2.0, batch_size=50).fit(X, y)
@@ -335,11 +283,10 @@ class DPSGDRegression(OnePromise):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length, against a run on the same batches.
 
-        A step on a batch of s people stretches distances by at most
-        :math:`\max\{1, 2\gamma ks/b-1\}`, with k the largest squared norm of a row, and adds noise
-        of mean 0. The number s is binomial. The estimate has batches of b people and counts
-        those whose gradient is not clipped: at the start a share of
-        :math:`\min\{1, C/(2\|x\|)\}`.
+        A step on a batch of s people stretches distances by at most :math:`\max\{1, 2\gamma
+        ks/b-1\}`, with k the largest squared norm of a row, and adds noise of mean 0. The number s
+        is binomial. The estimate has batches of b people and counts those whose gradient is not
+        clipped: at the start a share of :math:`\min\{1, C/(2\|x\|)\}`.
         """
         frame = ball_frame(self, crowd.d, 1.0)
         k, rate, C = frame.order, float(self.learning_rate), float(self.clip_norm)

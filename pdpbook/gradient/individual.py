@@ -1,8 +1,4 @@
-r"""What noisy gradients cost each person, from their own clipped gradients along the path.
-
-A worst-case account charges everybody the clipping norm at every step. Here each is charged what
-they added at the iterates that were drawn. Budgets, and noise for a promise, are in `accounting`.
-"""
+r"""What noisy gradients cost each person, from their own clipped gradients along the path."""
 
 from __future__ import annotations
 
@@ -22,22 +18,24 @@ LEVELS = 4096  # to which a shift is rounded up, between 0 and the largest
 
 
 def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float) -> Floats:
-    r"""Account of every person after a run of noisy gradients, along the path that was drawn.
+    r"""Account of every person, in nats, after a run of noisy gradients, along the path drawn.
 
     With :math:`m_k` the length of the person's clipped gradient at the iterate before step k, in
-    standard deviations of its noise, everybody in every batch pays
-    :math:`\varepsilon(\delta; \mu)` of Gaussian noise with :math:`\mu^2=\sum_k m_k^2`. In a batch
-    with probability q they pay the least, over the orders :math:`\alpha=2, 4, \dots, 256`, of
+    standard deviations of its noise, everybody in every batch pays :math:`\varepsilon(\delta; \mu)`
+    of Gaussian noise with :math:`\mu^2=\sum_k m_k^2`. In a batch with probability q they pay the
+    least, over the orders :math:`\alpha=2, 4, \dots, 256`, of
 
     .. math:: \sum_k R_\alpha(m_k) + \ln\frac{\alpha-1}\alpha
               - \frac{\ln(\delta\alpha/8)}{\alpha-1} , \qquad
               R_\alpha(m) = \frac1{\alpha-1}\ln\sum_{j=0}^\alpha \binom\alpha j
               (1-q)^{\alpha-j}q^j e^{j(j-1)m^2/2} ,
 
-    and never more than the worst case, `dpsgd_epsilon`; nothing if all :math:`m_k` are 0.
-
-    Statement ``thm-path-account``, chapter *pac/dpsgd_people*. Shifts are rounded up to a 4096th
-    of the largest possible one.
+    and never more than the worst case, `dpsgd_epsilon`; nothing if all :math:`m_k` are 0. Shifts
+    are rounded up to a 4096th of the largest possible one. For every level e and set of paths on
+    which a person's account is at most e, (e, `delta`) holds against the data with a gradient of 0
+    in place of theirs. It is a report and no promise: it differs from path to path, and tells the
+    record. It reads the person's record and the path alone, so whoever sees the path can compute
+    their own. Statement ``thm-path-account``, chapter *pac/dpsgd_people*.
 
     Parameters
     ----------
@@ -45,16 +43,11 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
         ``model.output_law(X, y)`` of an estimator: it holds the data.
     path : array_like, shape (steps * d,)
         All iterates of one run, on the domain, as ``law.sample`` draws them.
-    delta : float
-        Failure probability, in (0, 1).
+    delta : float in (0, 1)
 
     Returns
     -------
     ndarray, shape (n,)
-        In nats, at least 0. For every level e and set of paths on which a person's account is at
-        most e, (e, `delta`) holds against the data with a gradient of 0 in place of theirs. It is
-        a report and no promise: it differs from path to path, and tells the record. It reads the
-        person's record and the path alone, so whoever sees the path can compute their own.
 
     Examples
     --------

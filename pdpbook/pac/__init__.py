@@ -1,9 +1,11 @@
 """PAC privacy of membership: noise that caps how often anybody guesses who was in the data.
 
-Everybody in the pool is public, who of them is in the secret half is not; information is in nats,
-penalties `alpha` are scikit-learn's. Every function refuses what is no number, not finite, out of
-range or of a wrong shape, with a TypeError or ValueError that names the argument, the rule and the
-value; ``model="ols"`` also halves without full rank, or that lose it without one person.
+The pool of n people is public, who of them is in the secret half is not: each with probability q,
+the `sample_rate`. A blind guess is right with the `prior`, max(q, 1 - q). Models have p weights,
+the intercept last; information is in nats; penalties `alpha` are scikit-learn's. Every function
+refuses what is no number, not finite, out of range or of a wrong shape, with a TypeError or
+ValueError that names the argument, the rule and the value; ``model="ols"`` also halves without full
+rank, or that lose it without one person.
 """
 
 from pdpbook.pac.allocation import COMBINE, allocate_noise, exposure, loss_task, whitener

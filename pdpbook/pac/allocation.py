@@ -1,7 +1,7 @@
 r"""Gaussian noise for a ceiling on guessing membership: how much, and in which directions.
 
-Everybody's :math:`C_i = \mathbb{E}\Delta_i\Delta_i^\top` comes from `differences`; the allowed
-:math:`\operatorname{tr}(\Sigma^{-1}C_i)` from `rates`; the optimum from `mixture`. Estimated
+Everybody's :math:`C_i = \mathbb{E}\Delta_i\Delta_i^\top` comes from `differences`, the allowed
+:math:`\operatorname{tr}(\Sigma^{-1}C_i)` from `rates`, the optimum from `mixture`. Estimated
 moments promise nothing: `certificate` measures fresh halves.
 """
 
@@ -36,38 +36,28 @@ def allocate_noise(
     .. math:: \min_\Sigma \operatorname{tr}(S\Sigma) \quad\text{subject to}\quad
               \operatorname{tr}(\Sigma^{-1} C_i) \le \tau_i \text{ for every person } i,
 
-    with :math:`\tau_i` the allowed mean square of `success_rate_to_snr`: the program for one
-    :math:`\tau` with :math:`C_i\tau/\tau_i` for :math:`C_i`. Diagonal noise is
-    independent in the basis V of the moments and is rotated back: :math:`\Sigma = V e V^\top`.
-
-    Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, ``prop-back-projection``,
+    with :math:`\tau_i` the allowed mean square of `success_rate_to_snr`. Diagonal noise is
+    independent in the basis V of the moments and rotated back: :math:`\Sigma = V e V^\top`; the
+    result's `noise` is this covariance, shape (p, p), of what to add to the weights. Statements
+    ``prop-anisotropic``, Yang (2024), Algorithm 2, ``prop-back-projection``,
     ``prop-all-individuals``, ``prop-own-ceilings`` and ``prop-task-noise`` (ours), chapters
     *pac/noise*, *pac/beyond_half* and *pac/printed*.
 
     Parameters
     ----------
     moments : DifferenceMoments
-        Of `difference_moments`.
     success_rate : float or array_like, shape (n,)
-        Ceiling on how often anybody guesses right, above that of a blind guess and below 1; a
-        number serves everybody.
+        Ceiling on how often anybody guesses right, above that of a blind guess and below 1.
     calibration : {"mi", "tv"}, default "mi"
         By mutual information, or by total variation, which needs less noise.
     combine : {"minimax", "max"}, default "minimax"
-        The cheapest noise that serves everybody, by cvxpy; or the maximum over people of the
-        optimum for each.
+        The cheapest noise for all, by cvxpy; or the maximum over people of the optimum for each.
     shape : {"diagonal", "full"}, default "diagonal"
         Independent in the basis of the moments, or any covariance, which is always minimax.
     task : array_like, shape (p, p), optional
-        Price S of noise in the coordinates of the weights, such as `loss_task`; None is the
-        identity.
+        Price S of noise on the weights, such as `loss_task`; by default the identity.
     upper : bool, default True
         Use the one-sided bounds of the moments instead of the means.
-
-    Returns
-    -------
-    JointNoise
-        Its `noise` is the covariance, shape (p, p), of what to add to the weights.
     """
     check.choice(combine, "combine", COMBINE)
     check.choice(shape, "shape", ("diagonal", "full"))
@@ -96,7 +86,8 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
     .. math:: \operatorname{tr}(\Sigma^{-1} C_i), \qquad
               \text{mutual information} \le q(1-q)\operatorname{tr}(\Sigma^{-1} C_i) .
 
-    Statement ``prop-back-projection``, chapter *pac/printed*.
+    Infinite where somebody moves a direction without noise. Statement ``prop-back-projection``,
+    chapter *pac/printed*.
 
     Parameters
     ----------
@@ -108,7 +99,6 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (n,) or ()
-        Infinite where somebody moves a direction that has no noise.
 
     Examples
     --------
@@ -164,9 +154,7 @@ def loss_task(X: ArrayLike, *, fit_intercept: bool = True) -> Floats:
     r"""Price of noise in squared error of predictions, :math:`S = \frac1n\sum_i z_i z_i^\top`.
 
     Noise of covariance :math:`\Sigma` raises the expected mean squared error on these rows by
-    :math:`\operatorname{tr}(S\Sigma)`.
-
-    Statement ``prop-task-noise`` (ours), chapter *pac/printed*.
+    :math:`\operatorname{tr}(S\Sigma)`. Statement ``prop-task-noise`` (ours), chapter *pac/printed*.
 
     Parameters
     ----------

@@ -1,10 +1,9 @@
 r"""What a noise keeps, measured on fresh halves: a one-sided bound for everybody at once.
 
-Moments are estimated, so the bound holds with a stated confidence over the simulation, never for
-certain; `conditional_success_rate` is the ceiling to aim at so that the promised one counts the
-failures too. No bound on a mean exists without a bound on the values: a public ellipsoid into which
-the weights are clipped before noise gives one, for every model, and clipping never adds to a
-difference.
+Moments are estimated, so the bound holds with a stated confidence over the simulation;
+`conditional_success_rate` is the ceiling to aim at so that the promised one counts failures. No
+bound on a mean exists without a bound on the values: a public ellipsoid into which the weights are
+clipped before noise gives one, for every model, and clipping never adds to a difference.
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ from pdpbook.pac.rates import check_rate, success_rate_to_snr
 class PublicEllipsoid:
     r"""Where the weights may be: within `radius` of `center`, in units of the noise.
 
-    Clipping is the projection in the norm of :math:`\Sigma^{-1}`, so it shortens differences or
-    leaves them, and none exceeds twice the radius. A direction without noise is set to the center.
-    Center, covariance and radius come from the public pool and from draws, never from the secret
-    half.
+    Clipping is the projection in the norm of :math:`\Sigma^{-1}`: it never lengthens a difference,
+    and none exceeds twice the radius. A direction without noise is set to the center. All three
+    fields come from the public pool and from draws, never from the secret half.
     """
 
     center: Floats  #: shape (p,)
@@ -67,19 +65,12 @@ def public_ellipsoid(
     Parameters
     ----------
     pool : Pool
-        Public pool and model.
     covariance : array_like, shape (p, p)
         Of the noise.
     sample_rate : float, default 0.5
-        Chance of being in a half.
     draws : int, default 1000
         Number of halves.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    PublicEllipsoid
+    rng : Generator
     """
     check.rng(rng)
     fits = pool.fits(pool.sample(check.count(draws, "draws", minimum=2), sample_rate, rng))
@@ -102,21 +93,15 @@ def empirical_bernstein(
     ----------
     mean, variance : array_like
         Of the values; the variance with divisor T - 1.
-    draws : int
-        T, at least 2.
+    draws : int, T, at least 2
     largest : float
         Q; every possible value lies in [0, Q], not only those seen.
-    failure : float
-        :math:`\beta`, the chance that the bound is below the mean, in (0, 1).
+    failure : float in (0, 1)
+        :math:`\beta`, the chance that the bound is below the mean.
 
     Returns
     -------
     float or ndarray
-
-    Examples
-    --------
-    >>> round(float(empirical_bernstein(0.5, 1.0, 10_000, 20.0, 1e-3)), 4)
-    0.5745
     """
     T, log = check.count(draws, "draws", minimum=2), np.log(2 / check.delta(failure, "failure"))
     Q = check.number(largest, "largest")
@@ -138,12 +123,10 @@ def conditional_success_rate(success_rate: ArrayLike, confidence: float, prior: 
     Parameters
     ----------
     success_rate : array_like
-        Ceilings :math:`p_o` to be promised, below 1 and above :math:`p + (1 - p)\beta` with
-        :math:`p` the prior; any shape.
+        Ceilings :math:`p_o` to be promised, below 1, above :math:`p + (1 - p)\beta`, p the prior.
     confidence : float
         That all bounds of the simulation hold, in (0, 1).
-    prior : float, default 0.5
-        Success rate of a blind guess, at least 0.5 and below 1.
+    prior : float in [0.5, 1), default 0.5
 
     Returns
     -------
@@ -221,42 +204,28 @@ def certify_noise(
     draws: int = 10_000,
     rng: np.random.Generator,
 ) -> NoiseCertificate:
-    r"""Measure what a covariance keeps, on fresh halves.
+    r"""Measure what a covariance keeps, on fresh halves: bounds for every person.
 
     For each half and person :math:`q_i = \|\Delta_i\|^2_{\Sigma^{-1}}`, of the clipped weights if
-    there is a region; then `empirical_bernstein` at :math:`\beta/n` for each person. If the bound
-    exceeds the target, multiply the covariance by `NoiseCertificate.ratio`.
-
-    Algorithm ``alg-pac-noise`` and statement ``prop-pac-ceiling`` (ours), chapters
-    *pac/noise* and *pac/printed*.
+    there is a region; then `empirical_bernstein` at :math:`\beta/n` for each person. Above the
+    target, multiply the covariance by `NoiseCertificate.ratio`. Algorithm ``alg-pac-noise`` and
+    statement ``prop-pac-ceiling`` (ours), chapters *pac/noise* and *pac/printed*.
 
     Parameters
     ----------
     pool : Pool
-        Public pool and model.
     covariance : array_like, shape (p, p)
         Of the noise, chosen before these draws.
-    success_rate : float or array_like, shape (n,)
-        The ceiling, on average over these draws too; a number serves everybody.
-    calibration : {"mi", "tv"}, default "mi"
-        By mutual information or by total variation.
-    sample_rate : float, default 0.5
-        Chance of being in a half.
+    success_rate, calibration, sample_rate
+        As in `PACRegression`; the ceiling holds on average over these draws too.
     region : PublicEllipsoid, optional
-        Into which the release clips the weights before noise. Without it only Student's
-        approximation is available.
+        Into which weights are clipped before noise; without it there is only `student`.
     confidence : float, default 0.99
-        That every person's bound holds; what is missing is charged to the ceiling, see
-        `conditional_success_rate`.
+        That all bounds hold; the rest is charged to the ceiling, see `conditional_success_rate`.
     draws : int, default 10000
         Fresh halves.
-    rng : numpy.random.Generator
-        Source of randomness, with draws not used before.
-
-    Returns
-    -------
-    NoiseCertificate
-        Bounds for every person.
+    rng : Generator
+        With draws not used before.
     """
     check.rng(rng)
     q = check.delta(sample_rate, "sample_rate")

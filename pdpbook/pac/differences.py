@@ -1,8 +1,7 @@
 r"""What each person of a public pool does to a model trained on a random half of it.
 
 :math:`\Delta_i = F(A\cup i) - F(A\setminus i)` for the weights F of least squares, ridge or lasso,
-A a Poisson sample of the pool: by rank-one formulas one factorization serves everybody. Noise that
-hides the differences is `allocation`.
+A a Poisson sample of the pool: by rank-one formulas one factorization serves everybody.
 """
 
 from __future__ import annotations
@@ -57,34 +56,25 @@ def difference_moments(
     r"""Estimate what everybody does to the weights, until the estimate knows its own error.
 
     Halves A are drawn, each serves everybody, and :math:`v_{ik} = \mathbb{E}(V^\top\Delta_i)_k^2`
-    is averaged until :math:`\mathrm{se}(v_{ik}) \le \mathrm{tol}\cdot\max_k v_{ik}` for all i, k.
-    A stopping rule is no certificate: `certify_noise` is.
-
-    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
+    is averaged until :math:`\mathrm{se}(v_{ik}) \le \mathrm{tol}\cdot\max_k v_{ik}` for all i, k. A
+    stopping rule is no certificate: `certify_noise` is. Algorithm ``alg-pac-noise``, Yang (2024),
+    Algorithm 2, as it must read; chapter *pac/noise*.
 
     Parameters
     ----------
     pool : Pool
-        Public pool and model, scaled beforehand by numbers that do not depend on the half.
+        Scaled beforehand by numbers that do not depend on the half.
     basis : {"unit", "svd", "difference"} or array_like, shape (p, p), default "unit"
-        Coordinates: of the weights; the right singular vectors of the weights of 1000 halves, as
-        in the paper; the eigenvectors of the cheapest covariance for everybody, from 1000 halves;
-        or orthonormal columns.
-    sample_rate : float, default 0.5
-        Chance of being in A, in (0, 1).
-    rng : numpy.random.Generator
-        Source of randomness.
+        Coordinates: of the weights; right singular vectors of the weights of 1000 halves, as in the
+        paper; eigenvectors of the cheapest covariance for all, likewise; or orthonormal columns.
+    sample_rate : float in (0, 1), default 0.5
+    rng : Generator
     tol : float, default 0.05
         Standard error at which to stop, relative to a person's largest moment.
     confidence : float, default 0.99
         That of the one-sided bounds `upper`, for all people and coordinates at once.
     max_draws : int, default 20000
         When to stop anyway.
-
-    Returns
-    -------
-    DifferenceMoments
-        Moments, standard errors, full matrices, the basis, the number of draws.
     """
     check.rng(rng)
     q, confidence = check.delta(sample_rate, "sample_rate"), check.delta(confidence, "confidence")

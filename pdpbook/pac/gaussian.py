@@ -1,8 +1,4 @@
-"""Two Gaussian laws of one covariance: how often they are told apart, and how much they tell.
-
-What one person does to a release with Gaussian noise, given who else is in. The conversions that
-average over who else is in live in `rates`.
-"""
+"""Two Gaussian laws of one covariance: how often they are told apart, and how much they tell."""
 
 from __future__ import annotations
 
@@ -26,17 +22,15 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
     .. math:: p\,\Phi\Bigl(\frac s2 + \frac Ls\Bigr) + (1 - p)\,\Phi\Bigl(\frac s2 - \frac Ls\Bigr),
               \qquad L = \ln\frac{p}{1 - p} ;
 
-    for prior 1/2 that is :math:`\Phi(s/2)`. Its mean over the others in the data is the success
-    rate of an adversary who knows everybody else.
-
-    Statement ``prop-tv-calibration``, chapter *pac/membership*.
+    for prior 1/2 that is :math:`\Phi(s/2)`. Its mean over the others in the data is the rate of an
+    adversary who knows them. Statement ``prop-tv-calibration``, chapter *pac/membership*.
 
     Parameters
     ----------
     distance : array_like
-        :math:`s = \|\Delta\|_{\Sigma^{-1}}`, at least 0; any shape.
-    prior : float, default 0.5
-        Probability of the likelier law, at least 0.5 and below 1.
+        :math:`s = \|\Delta\|_{\Sigma^{-1}}`, at least 0.
+    prior : float in [0.5, 1), default 0.5
+        Probability p of the likelier law.
 
     Returns
     -------
@@ -52,33 +46,26 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
 
 
 def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
-    r"""Mutual information between a coin and unit Gaussian noise around 0 or `distance`.
+    r"""Mutual information, in nats, between a coin and unit Gaussian noise around 0 or `distance`.
 
     .. math:: &-q\,\mathbb{E}\ln(q + (1 - q)e^{-\ell_1})
               - (1 - q)\,\mathbb{E}\ln(1 - q + q e^{-\ell_0}),\\
               &\ell_1, \ell_0 \sim N(s^2/2, s^2)
 
-    with q the prior; the same for 1 - q. By trapezoids, to an absolute error of about 1e-15.
-
+    with q the prior; the same for 1 - q. It is below :math:`q(1 - q)s^2` and the entropy of the
+    coin, and for prior 1/2 below :math:`s^2/8`. By trapezoids, to an absolute error of about 1e-15.
     What ``lem-mutual-information`` bounds, chapter *pac/membership*.
 
     Parameters
     ----------
     distance : array_like
-        s, in standard deviations of the noise, at least 0; any shape.
-    prior : float, default 0.5
-        Probability of the likelier side of the coin, at least 0.5 and below 1.
+        s, in standard deviations of the noise, at least 0.
+    prior : float in [0.5, 1), default 0.5
+        Probability of the likelier side of the coin.
 
     Returns
     -------
     float or ndarray, shape of `distance`
-        In nats; below both :math:`q(1 - q)s^2` and the entropy of the coin; for prior 1/2 also
-        below :math:`s^2/8`.
-
-    Examples
-    --------
-    >>> round(gaussian_mutual_information(1.0), 4)
-    0.1114
     """
     s, q = np.asarray(check.nonnegative(distance, "distance")), check_prior(prior)
     loss = s[..., None] ** 2 / 2 + s[..., None] * NODES

@@ -1,9 +1,9 @@
 r"""One noise for many people: the least that keeps all of them, with a certificate.
 
-What person i does to the output has second moment :math:`C_i`. Among all covariances with
-:math:`\operatorname{tr}(\Sigma^{-1}C_i)\le\tau` for every i the cheapest is the optimum for a
-single mixture of people, so every mixture is a lower bound. How :math:`C_i` is estimated is in
-`differences`.
+What person i does to the output has second moment :math:`C_i`, estimated in `differences`. Among
+all covariances with :math:`\operatorname{tr}(\Sigma^{-1}C_i)\le\tau` for every i the cheapest is
+the optimum for a single mixture of people, so every mixture is a lower bound. The allowed mean
+squared difference in units of the noise, :math:`\tau` or `snr`, is above 0.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class JointNoise:
 
 
 def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = None) -> Floats:
-    r"""Cheapest independent noise on coordinates for one person, or for each of many.
+    r"""Cheapest independent noise on coordinates for one person, or for each of many: variances.
 
     .. math:: \min_e \sum_k s_k e_k \quad\text{subject to}\quad \sum_k v_k / e_k \le \tau,
               \qquad e_k = \frac1\tau \sqrt{\frac{v_k}{s_k}} \sum_j \sqrt{v_j s_j} .
@@ -56,7 +56,6 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
     Returns
     -------
     ndarray, shape of `second`
-        Variances; 0 where the moment is 0.
 
     Examples
     --------
@@ -76,32 +75,18 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
               \sum_k v_{ik} / e_k \le \tau \text{ for all } i\\
               &\quad =\; \max_{\nu} \frac1\tau \Bigl(\sum_k \sqrt{s_k (\nu^\top v)_k}\Bigr)^2 ,
 
-    the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people.
-
-    Statement ``prop-all-individuals`` (ours), chapter *pac/noise*. cvxpy with Clarabel.
+    the maximum over mixtures :math:`\nu\ge0`, :math:`\sum_i\nu_i=1` of people. By cvxpy with
+    Clarabel (a RuntimeError if it fails), scaled to keep every constraint; its multipliers make the
+    bound. `noise` has shape (p,). Statement ``prop-all-individuals`` (ours), chapter *pac/noise*.
 
     Parameters
     ----------
     second : array_like, shape (n, p)
         Second moments :math:`v_{ik}`, at least 0, a row a person.
-    snr : float
-        :math:`\tau`, above 0.
-    weights : array_like, shape (p,), optional
-        Prices :math:`s_k`, above 0; None is 1 each.
-
-    Returns
-    -------
-    JointNoise
-        Its `noise` has shape (p,); it is scaled so that every constraint holds, and the multipliers
-        of the solver make the lower bound.
-
-    Raises
-    ------
-    RuntimeError
-        If the solver fails.
+    snr, weights
+        As in `lagrange_variances`.
     """
     cp = extra("cvxpy")
-
     v = check.matrix(check.nonnegative(second, "second"), "second", "n", "p")
     tau = check.number(snr, "snr")
     s = _prices(weights, v.shape[1])
@@ -133,38 +118,29 @@ def joint_covariance(
 
     .. math:: &\min_\Sigma \operatorname{tr}(S\Sigma) \quad\text{subject to}\quad
               \operatorname{tr}(\Sigma^{-1}C_i) \le \tau \text{ for all } i\\
-              &\quad =\; \max_\nu \frac1\tau (\operatorname{tr} R_\nu)^2,\\
-              &R_\nu = \Bigl(S^{1/2} \sum_i \nu_i C_i\, S^{1/2}\Bigr)^{1/2} .
+              &\quad =\; \max_\nu \frac1\tau (\operatorname{tr} R_\nu)^2,\quad
+              R_\nu = \Bigl(S^{1/2} \sum_i \nu_i C_i\, S^{1/2}\Bigr)^{1/2} .
 
-    For a mixture the optimum is :math:`\frac{\operatorname{tr}R_\nu}{\tau}S^{-1/2}R_\nu S^{-1/2}`.
-    Weights of people are multiplied by how far their constraint is exceeded until no constraint
-    is exceeded by more than `tol`; that excess is the gap, and is then paid in noise.
-
-    Statements ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters *pac/printed* and
-    *pac/noise*.
+    For a mixture the optimum is :math:`\frac{\operatorname{tr}R_\nu}{\tau}S^{-1/2}R_\nu S^{-1/2}`,
+    shape (p, p). People's weights are multiplied by how far their constraint is exceeded until none
+    is by more than `tol`; that excess is the gap, and is paid in noise. Statements
+    ``prop-task-noise`` and ``prop-all-individuals`` (ours), chapters *pac/printed* and *pac/noise*.
 
     Parameters
     ----------
     matrices : array_like, shape (p, p) or (n, p, p)
         Second moments :math:`C_i` of the differences, positive semidefinite; one person or many.
     snr : float
-        :math:`\tau`, above 0.
+        :math:`\tau`, the allowed mean squared difference in units of the noise, above 0.
     task : array_like, shape (p, p), optional
-        Price S of noise, positive definite; None is the identity. With the second moments of the
-        rows (and the constant) the price is the extra squared error of a prediction.
+        Price S of noise, positive definite, such as `loss_task`; None is the identity.
     tol : float, default 1e-3
         Relative gap at which to stop.
 
-    Returns
-    -------
-    JointNoise
-        Its `noise` has shape (p, p).
-
     Examples
     --------
-    >>> joint_covariance([[4.0, 0.0], [0.0, 1.0]], 1.0).noise.round(6)
-    array([[6., 0.],
-           [0., 3.]])
+    >>> np.diag(joint_covariance([[4.0, 0.0], [0.0, 1.0]], 1.0).noise).round(6)
+    array([6., 3.])
     """
     C = np.asarray(_finite_matrices(matrices))
     tau = check.number(snr, "snr")

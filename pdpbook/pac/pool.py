@@ -1,8 +1,4 @@
-r"""A public pool and a linear model of its subsets: the weights, and what everybody does to them.
-
-One factorization of a subset serves everybody in the pool, inside it or outside. Averages over
-random subsets are in `differences`.
-"""
+"""A public pool and a linear model of its subsets: weights, and what everybody does to them."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ from pdpbook import Floats, check
 from pdpbook.noise.laws import keep
 
 Masks = NDArray[np.bool_]
-
 MODELS = ("ridge", "ols", "lasso")  #: whose weights are released
 LEVERAGE = 1 - 1e-6  # above it leaving is computed by a refit, and is refused without a penalty
 RANK = 1e-5  # of columns of one length: rounding, over its square, is the error of a difference
@@ -34,20 +29,17 @@ class Pool:
     r"""A public pool and the model that is trained on subsets of it.
 
     The weights are those of scikit-learn's ``LinearRegression``, ``Ridge(alpha)`` and
-    ``Lasso(alpha)``, coefficients first and the intercept, which is not penalized, last. The
-    model of nobody is zero. Checks its arguments; nothing here is private.
+    ``Lasso(alpha)``, coefficients first and the intercept, which is not penalized, last. The model
+    of nobody is zero. Nothing here is private.
 
     Parameters
     ----------
     X : ndarray, shape (n, d)
-        Features of everybody in the pool.
     y : ndarray, shape (n,)
-        Labels.
     model : {"ridge", "ols", "lasso"}, default "ridge"
         For ``"ols"`` every half needs full column rank, without any one person too.
     alpha : float, default 1.0
-        Penalty in the convention of scikit-learn: against the *sum* of squares for ridge, against
-        half the mean for lasso. Not used for ``"ols"``.
+        Penalty against the *sum* of squares for ridge, half the mean for lasso; none for ``"ols"``.
     fit_intercept : bool, default True
         Whether the weights end in an intercept.
     """
@@ -117,10 +109,7 @@ class Pool:
         return np.asarray(rng.random((size, len(self.y))) < sample_rate)
 
     def fits(self, members: ArrayLike) -> Floats:
-        """Weights of the models of subsets, shape (T, n) to (T, p).
-
-        Least squares of a subset that is short of rank is the shortest, as scikit-learn's.
-        """
+        """Weights of subsets, (T, n) to (T, p); short of rank the shortest, as scikit-learn."""
         masks = self._masks(members)
         if self.model == "lasso":
             return np.array([self.refit(mask) for mask in masks])
@@ -131,7 +120,13 @@ class Pool:
         return weights
 
     def differences(self, members: ArrayLike) -> tuple[Floats, Floats]:
-        r"""Weights of subsets, and what everybody does to them.
+        r"""Weights of subsets, and what everybody does to them, whether in the subset A or not.
+
+        Statement ``prop-rank-one`` (ours), chapter *pac/noise*. With :math:`z_i = (x_i, 1)`,
+        :math:`G = Z_A^\top Z_A + \alpha\,\mathrm{diag}(1,\dots,1,0)`, :math:`u_i = G^{-1}z_i`,
+        leverage :math:`h_i = z_i^\top u_i` and residual :math:`r_i`, a difference is
+        :math:`\frac{r_i}{1+h_i}u_i` for i outside A and :math:`\frac{r_i}{1-h_i}u_i` for i in A.
+        Lasso has no such formula and is refitted n + 1 times.
 
         Parameters
         ----------
@@ -143,24 +138,13 @@ class Pool:
         fits : ndarray, shape (T, p)
             F(A).
         differences : ndarray, shape (T, n, p)
-            F(A with i) - F(A without i), whether i is in A or not.
-
-        Notes
-        -----
-        Statement ``prop-rank-one`` (ours), chapter *pac/noise*. With :math:`z_i = (x_i, 1)`,
-        :math:`G = Z_A^\top Z_A + \alpha\,\mathrm{diag}(1,\dots,1,0)`, :math:`u_i = G^{-1}z_i`,
-        leverage :math:`h_i = z_i^\top u_i` and residual :math:`r_i`, a difference is
-        :math:`\frac{r_i}{1+h_i}u_i` for i outside A and :math:`\frac{r_i}{1-h_i}u_i` for i in A.
-        Lasso has no such formula and is refitted n + 1 times.
+            F(A with i) - F(A without i).
 
         Examples
         --------
         >>> pool = Pool([[0.0], [1.0], [2.0], [5.0]], [0.5, 1.2, 3.0, 4.1])
-        >>> pool.differences([[True, True, True, False]])[1].round(3)
-        array([[[ 0.233, -0.467],
-                [-0.   , -0.183],
-                [ 0.6  ,  0.   ],
-                [-0.16 ,  0.12 ]]])
+        >>> pool.differences([[True, True, True, False]])[1][0, 3].round(3)
+        array([-0.16,  0.12])
         """
         masks = self._masks(members)
         if self.model == "lasso":

@@ -1,8 +1,9 @@
 r"""Conversions between a ceiling on guessing membership and what noise is calibrated by.
 
-A ceiling is a success rate: how often the best adversary guesses right whether one person is in
-the data. `prior` is the success rate of a blind guess, the larger of q and 1 - q where each is in
-the data with probability q. Information is in nats. Moments of the data live elsewhere.
+A ceiling :math:`p_o` is a success rate: how often the best adversary guesses right whether one
+person is in the data. It is above the `prior` p, that of a blind guess, and below 1: the larger of
+q and 1 - q, at least 0.5, where each is in the data with probability q. Information is in nats.
+Numbers become floats and arrays keep their shape.
 """
 
 from __future__ import annotations
@@ -21,26 +22,21 @@ CALIBRATIONS = ("mi", "tv")  #: by mutual information, by total variation
 
 
 def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
-    r"""Mutual information that leaves every adversary at most this success rate.
+    r"""Mutual information, in nats, that leaves every adversary at most this success rate.
 
     .. math:: p_o \ln\frac{p_o}{p} + (1 - p_o) \ln\frac{1 - p_o}{1 - p}
 
-    with :math:`p_o` the ceiling and :math:`p` the prior.
-
-    Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*. Without
-    cancellation: relative error below 1e-13, also next to the prior.
+    with :math:`p_o` the ceiling, p the prior. Statement ``prop-success-rate``, Yang (2024), section
+    3.2, chapter *pac/membership*. Relative error below 1e-13, also next to the prior.
 
     Parameters
     ----------
-    success_rate : array_like
-        Ceilings, above `prior` and below 1; any shape.
-    prior : float, default 0.5
-        Success rate of a blind guess, at least 0.5 and below 1.
+    success_rate : array_like in (prior, 1)
+    prior : float in [0.5, 1), default 0.5
 
     Returns
     -------
     float or ndarray, shape of `success_rate`
-        In nats.
 
     Examples
     --------
@@ -57,25 +53,17 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
     .. math:: \max\Bigl\{p_o : p_o \ln\frac{p_o}{p} + (1 - p_o) \ln\frac{1 - p_o}{1 - p}
               \le \text{mi}\Bigr\}
 
-    Statement ``prop-success-rate``, chapter *pac/membership*.
+    Never below the root; 1 where the information reaches :math:`-\ln p`. Statement
+    ``prop-success-rate``, chapter *pac/membership*.
 
     Parameters
     ----------
-    mi : array_like
-        In nats, at least 0; any shape.
-    prior : float, default 0.5
-        Success rate of a blind guess, at least 0.5 and below 1.
+    mi : array_like, in nats, at least 0
+    prior : float in [0.5, 1), default 0.5
 
     Returns
     -------
     float or ndarray, shape of `mi`
-        A valid ceiling: the end of the last bracket that is not below the root; 1 where the
-        information reaches :math:`-\ln p`.
-
-    Examples
-    --------
-    >>> round(mi_to_success_rate(0.130812), 6)
-    0.75
     """
     prior = check_prior(prior)
     target = np.asarray(check.nonnegative(mi, "mi")) * (1 + GUARD)
@@ -85,29 +73,24 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
 
 
 def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float = 0.5) -> Any:
-    r"""Largest epsilon with which (epsilon, delta)-privacy keeps a ceiling.
+    r"""Largest epsilon, in nats, with which (epsilon, delta)-privacy keeps a ceiling.
 
     .. math:: \varepsilon = \ln\Bigl(\frac{1 - \delta}{1 - p_o} - 1\Bigr)
 
     Add-remove neighbors, and each person in the data *independently* of all others: with records
-    that come together the ceiling does not hold.
-
-    Statement ``prop-success-rate``, Yang (2024), section 3.2, chapter *pac/membership*.
+    that come together the ceiling does not hold. Statement ``prop-success-rate``, Yang (2024),
+    section 3.2, chapter *pac/membership*.
 
     Parameters
     ----------
-    success_rate : array_like
-        Ceilings, above `prior` and below 1; any shape.
+    success_rate : array_like in (prior, 1)
     delta : float
-        At least 0 and below 1; at most (success_rate - prior) / (1 - prior), since with chance
-        delta everything may be shown.
-    prior : float, default 0.5
-        Success rate of a blind guess, at least 0.5 and below 1.
+        From 0 to (success_rate - prior) / (1 - prior), since with chance delta all may be shown.
+    prior : float in [0.5, 1), default 0.5
 
     Returns
     -------
     float or ndarray, shape of `success_rate`
-        In nats, at least 0.
 
     Examples
     --------
@@ -131,26 +114,18 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
 
     .. math:: p_o \le \max\Bigl(1 - \frac{1 - \delta}{1 + e^\varepsilon},\ p + (1 - p)\delta\Bigr)
 
+    Under add-remove neighbors, each person in the data *independently* of all others; attained.
     Statement ``prop-success-rate``, chapter *pac/membership*.
 
     Parameters
     ----------
-    epsilon : array_like
-        In nats, at least 0; any shape. Against add-remove neighbors.
-    delta : float
-        At least 0 and below 1.
-    prior : float, default 0.5
-        Success rate of a blind guess, at least 0.5 and below 1.
+    epsilon : array_like, in nats, at least 0
+    delta : float in [0, 1)
+    prior : float in [0.5, 1), default 0.5
 
     Returns
     -------
     float or ndarray, shape of `epsilon`
-        Holds where each person is in the data independently of all others, and is attained.
-
-    Examples
-    --------
-    >>> round(epsilon_to_success_rate(1.098598, 1e-5), 6)
-    0.75
     """
     prior, delta = check_prior(prior), check.delta(delta, zero=True)
     shown = special.expit(np.asarray(check.nonnegative(epsilon, "epsilon")))
@@ -169,25 +144,20 @@ def success_rate_to_snr(
               \begin{cases} \mathrm{MI}(p_o) / (p (1 - p)) & \text{by mutual information} \\
               4\,\Phi^{-1}(p_o)^2 & \text{by total variation, } p = 1/2. \end{cases}
 
-    For another prior total variation gives the inverse of the least concave function above
-    :math:`u \mapsto` `gaussian_success_rate` :math:`(\sqrt u)`.
-
-    Statements ``lem-mutual-information``, Yang (2024), section 3.2, and ``prop-tv-calibration``
-    (ours), chapter *pac/membership*.
+    For another prior total variation gives the inverse of the least concave function above :math:`u
+    \mapsto` `gaussian_success_rate` :math:`(\sqrt u)`. Statements ``lem-mutual-information``, Yang
+    (2024), section 3.2, and ``prop-tv-calibration`` (ours), chapter *pac/membership*.
 
     Parameters
     ----------
-    success_rate : array_like
-        Ceilings, above `prior` and below 1; any shape.
+    success_rate : array_like in (prior, 1)
     calibration : {"mi", "tv"}, default "mi"
         By mutual information, or by total variation, which allows more.
-    prior : float, default 0.5
-        Success rate of a blind guess, at least 0.5 and below 1.
+    prior : float in [0.5, 1), default 0.5
 
     Returns
     -------
     float or ndarray, shape of `success_rate`
-        Above 0.
 
     Examples
     --------
@@ -209,29 +179,22 @@ def success_rate_to_snr(
 
 
 def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 0.5) -> Any:
-    r"""Ceiling on the success rate, from the mean squared distance in noise units.
+    r"""Valid ceiling on the success rate, from the mean squared distance in noise units.
 
     Inverse of `success_rate_to_snr`: with :math:`u = \operatorname{tr}(\Sigma^{-1} C)`, by total
-    variation and for prior 1/2 it is :math:`\Phi(\sqrt u / 2)`.
-
-    Statements ``prop-success-rate`` and ``prop-tv-calibration``, chapter *pac/membership*.
+    variation and for prior 1/2 it is :math:`\Phi(\sqrt u / 2)`. Statements ``prop-success-rate``
+    and ``prop-tv-calibration``, chapter *pac/membership*.
 
     Parameters
     ----------
     snr : array_like
-        Mean of the squared distance :math:`\|\Delta\|^2_{\Sigma^{-1}}`, at least 0; any shape.
+        Mean of the squared distance :math:`\|\Delta\|^2_{\Sigma^{-1}}`, at least 0.
     calibration, prior
         As in `success_rate_to_snr`; by total variation the ceiling is lower.
 
     Returns
     -------
     float or ndarray, shape of `snr`
-        A valid ceiling.
-
-    Examples
-    --------
-    >>> round(snr_to_success_rate(1.0, "mi"), 4), round(snr_to_success_rate(1.0, "tv"), 4)
-    (0.8379, 0.6915)
     """
     check.choice(calibration, "calibration", CALIBRATIONS)
     u, prior = np.asarray(check.nonnegative(snr, "snr")), check_prior(prior)

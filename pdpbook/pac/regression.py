@@ -1,8 +1,4 @@
-"""Linear models of a random half of a public pool, with noise that hides who was in the half.
-
-Everybody in the pool and every setting is public, and so is the calibration, which knows simulated
-halves only. The half is the secret, and nothing that depends on it stays without noise.
-"""
+"""Linear models of a random half of a public pool, with noise that hides who was in the half."""
 
 from __future__ import annotations
 
@@ -57,10 +53,9 @@ class CalibratedRelease:
         return self.region.clip(self.pool.fits(np.asarray(members)[None])[0])
 
     def draw(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
-        """Released weights, each of a fresh secret half that is then forgotten.
+        """Released weights, shape (p,) or (size, p), each of a fresh secret half, then forgotten.
 
-        Shape (p,), or (size, p). A half that is short of rank gets the shortest solution: an error
-        would be an output too.
+        A half short of rank gets the shortest solution: an error would be an output too.
         """
         check.rng(rng)
         count = 1 if size is None else check.count(size, "size", minimum=0)
@@ -89,32 +84,20 @@ def calibrate_release(
 
     Moments by `difference_moments`, a covariance by `allocate_noise`, a region by
     `public_ellipsoid`, and a bound for everybody by `certify_noise`, which then sets the level: the
-    covariance is multiplied by bound over target, up or down.
-
-    Algorithm ``alg-pac-noise``, Yang (2024), Algorithm 2, as it must read; chapter *pac/noise*.
-    Noise is independent in the coordinates of the pool: center it beforehand, as `PACRegression`
-    does.
+    covariance is multiplied by bound over target, up or down, so the certificate holds. Labels that
+    leave nothing to hide are a ValueError. Noise is independent in the coordinates of the pool:
+    center it beforehand, as `PACRegression` does. Algorithm ``alg-pac-noise``, Yang (2024),
+    Algorithm 2, as it must read; chapter *pac/noise*.
 
     Parameters
     ----------
     pool : Pool
-        Public pool and model.
     success_rate, calibration, basis, combine, task, sample_rate, tol, confidence
         As in `PACRegression`; `basis` may also be given as orthonormal columns.
     draws : int, default 20000
         Fresh halves for the certificate, and at most for the moments.
-    rng : numpy.random.Generator
+    rng : Generator
         Source of randomness of the simulation; it may be public.
-
-    Returns
-    -------
-    CalibratedRelease
-        With a certificate that holds.
-
-    Raises
-    ------
-    ValueError
-        Also if the labels leave nothing to hide.
     """
     check.rng(rng)
     check.choice(task, "task", TASKS)
@@ -143,35 +126,31 @@ def calibrate_release(
 class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[misc]
     r"""A linear model of a random half of a public pool, PAC private of who was in it.
 
-    Rows given to `fit` are the *pool*. Before the secret half A is drawn, halves are simulated:
-    they fix the covariance of the noise and, afresh, certify it. Then
+    Rows given to `fit` are the *pool*, public like every setting. Before the secret half A is
+    drawn, halves are simulated: they fix the covariance of the noise and, afresh, certify it. Then
 
     .. math:: \hat\theta = \Pi(F(A)) + N(0, \Sigma), \qquad
               \operatorname{tr}(\Sigma^{-1} C_i) \le \tau(p_i) \text{ for every person } i,
 
     where F are the weights, :math:`\Pi` clips them to a public ellipsoid that the simulated halves
-    hardly ever leave, and :math:`p_i` is the ceiling on the guess about person i. With an
-    intercept F is measured from the means of the pool, which are public, so origins of X and y
-    change nothing.
-
-    Algorithms ``alg-pac-noise`` and ``alg-pac-release``, Yang (2024), Algorithms 2 and 3, as they
-    must read; chapters *pac/noise* and *pac/printed*. A scaler fitted inside a pipeline sees the
-    pool, which is public, so it breaks nothing.
+    hardly ever leave, and :math:`p_i` is the ceiling on the guess about person i. With an intercept
+    F is measured from the means of the pool, so origins of X and y change nothing; nor does a
+    scaler fitted inside a pipeline break anything, which sees the public pool. Algorithms
+    ``alg-pac-noise`` and ``alg-pac-release``, Yang (2024), Algorithms 2 and 3, as they must read;
+    chapters *pac/noise* and *pac/printed*.
 
     Parameters
     ----------
     model : {"ridge", "ols", "lasso"}, default "ridge"
-        Whose weights. Least squares needs halves of full rank; lasso is refitted for everybody, so
-        lower `draws` for it.
+        Least squares needs halves of full rank; lasso is refitted for everybody: lower `draws`.
     success_rate : float or array_like, shape (n,), default 0.75
         Ceiling on how often an adversary who knows the pool guesses a membership, above that of a
-        blind guess and below 1; public, and one a person or one for all. It is unconditional: the
+        blind guess and below 1; public, one a person or one for all. It is unconditional: the
         chance that the simulation fails is counted.
     sample_rate : float, default 0.5
         Chance q of being in the secret half. A blind guess is right with max(q, 1 - q).
     calibration : {"mi", "tv"}, default "mi"
-        How the ceiling becomes noise: by mutual information, as the paper; or by total variation,
-        with less noise for the same ceiling.
+        How the ceiling becomes noise: by mutual information, or with less by total variation.
     alpha : float, default 1.0
         Penalty in scikit-learn's convention, above 0; not used for ``"ols"``.
     basis : {"difference", "svd", "unit"}, default "difference"
@@ -186,8 +165,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         Relative standard error at which the estimate of the moments stops.
     confidence : float, default 0.99
         That the bounds of `certificate_` hold, over the simulation. What is missing is charged to
-        the ceiling, which is refused where nothing is left (see `conditional_success_rate`): raise
-        it for a ceiling near 0.5.
+        the ceiling (see `conditional_success_rate`): raise it for a ceiling near 0.5.
     draws : int, default 20000
         Fresh halves for the certificate. Fewer are faster and cost noise, not privacy.
     random_state : None, int or Generator, default None
@@ -200,9 +178,9 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
     intercept_ : float
         Released intercept.
     covariance_ : ndarray, shape (p, p)
-        Of the noise, intercept last. It depends on the pool and on simulated halves only. Noise is
-        drawn around the pool's means; where these are 1e6 times a spread or more, a matrix in the
-        units of X as given cannot hold it to three digits.
+        Of the noise, intercept last; from the pool and simulated halves alone. Noise is drawn
+        around the pool's means; where these are 1e6 times a spread or more, a matrix in the units
+        of X as given cannot hold it to three digits.
     certificate_ : NoiseCertificate
         Everybody's bound, within the target.
     guarantee_ : PACPrivacy
@@ -214,7 +192,6 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> X = rng.standard_normal((100, 2))
     >>> y = X @ [0.5, -0.5] + 0.1 * rng.standard_normal(100)
@@ -247,13 +224,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         y : array_like, shape (n,), optional
             Labels.
         account : BudgetAccount, optional
-            Charged with the promise before anything is drawn; it refuses a fit that would
-            overspend.
-
-        Returns
-        -------
-        PACRegression
-            The fitted estimator.
+            Charged with the promise before a draw; it refuses a fit that would overspend.
         """
         in_memory(f"{type(self).__name__}.fit", X, y)
         self._check_settings()
@@ -278,22 +249,11 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         return predictions(self, X)
 
     def output_law(self, X: ArrayLike, y: ArrayLike, members: ArrayLike) -> Any:
-        """Law of the released weights given the half, for attacks and audits. Not private.
+        """Law of the released weights given the half, a frozen normal of scipy. Not private.
 
-        Parameters
-        ----------
-        X : array_like, shape (n, d)
-            Features of the pool.
-        y : array_like, shape (n,)
-            Labels.
-        members : array_like of bool, shape (n,)
-            Who is in the half.
-
-        Returns
-        -------
-        scipy.stats frozen multivariate_normal
-            With `random_state` given, exactly the law from which `fit` draws for this half; for an
-            audit center a pool whose means are 1e6 times its spread, see `covariance_`.
+        X and y are the pool, and `members`, booleans of shape (n,), say who is in the half. With
+        `random_state` given, exactly the law from which `fit` draws for this half, for attacks and
+        audits; for an audit center a pool whose means are 1e6 times its spread, see `covariance_`.
         """
         in_memory(f"{type(self).__name__}.output_law", X, y)
         self._check_settings()
