@@ -41,14 +41,15 @@ def split_budget(
     .. math:: \tfrac32\,\delta_d(e_i;\,a w_i) \le \delta \quad (a w_i \le 2e_i), \qquad
               2\,\delta_d(e_i;\,a w_i) + 2\,\delta_d(e_i;\,a w_i/2) \le \delta \quad (a w_i > 2e_i).
 
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. The equations
-    have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums of budgets
-    up to :math:`\kappa`, where hardly anything would be left for the tilt.
+    The equations have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums
+    of budgets up to :math:`\kappa`, where hardly anything would be left for the tilt. Of the
+    solution found in floating point, the rate keeps every promise. Statement
+    ``thm-objective-perturbation``
+    (ours), chapter *personalized/objective*.
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats.
+    epsilon : array_like, shape (n,), in nats
     curvature : float
         :math:`\kappa`: the squared norm bound of a row over the penalty, ``d / lam`` on the cube.
     delta : float, default 0.0
@@ -56,18 +57,11 @@ def split_budget(
     d : int, optional
         Dimension of the tilt; needed with a `delta` above 0.
 
-    Returns
-    -------
-    BudgetSplit
-        Of the solution found in floating point, the rate that keeps every promise.
-
     Examples
     --------
     >>> split = split_budget([1.0, 1.0, 2.0, 4.0], 2.0)
-    >>> split.tilt + split.volume
-    array([1., 1., 2., 4.])
-    >>> round(split.rate, 3)
-    6.461
+    >>> split.tilt + split.volume, round(split.rate, 3)
+    (array([1., 1., 2., 4.]), 6.461)
     """
     budgets = check.positive(epsilon, "epsilon")
     if np.ndim(budgets) != 1:

@@ -42,12 +42,19 @@ class ObjectivePerturbation(CubeRegressor):
 
     keeps and spends every budget. Against noise on the minimizer, the data pull the noise together
     where they have something to say; the price is that the budgets must sum to more than
-    :math:`R^2/\lambda`.
+    :math:`R^2/\lambda`. Statement ``thm-objective-perturbation`` (ours), chapter
+    *personalized/objective*. Kifer, Smith and Thakurta (2012) perturb objectives for one budget;
+    the square loss needs a bound on the norm there, because its gradient has none. How far from the
+    truth this ends, under a linear model: page *personalized/accuracy_bounds*.
+
+    The theorem speaks of the exact minimizer, and an inexact one is not post-processing: how far it
+    is off depends on the data. So a thousandth of the smallest budget is set aside. The solver
+    stops at a gradient norm g that the public settings fix, and noise of rate
+    :math:`\eta=\lambda\,10^{-3}\min_i\varepsilon_i/g` is added to the output
+    (``prop-solver-tolerance``). A solver that does not get there raises and releases nothing.
 
     Parameters
     ----------
-    lam : float, default 1.0
-        Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``.
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     huber_threshold : float, default 1.0
@@ -68,25 +75,10 @@ class ObjectivePerturbation(CubeRegressor):
         Rate of the second noise, on the output, which makes up for an inexact minimizer: it is no
         part of the theorem, and far below the tilt. Data-independent.
 
-    Notes
-    -----
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. Kifer, Smith
-    and Thakurta (2012) perturb objectives for one budget; the square loss needs a bound on the
-    norm there, because its gradient has none.
-    How far from the truth this ends, under a linear model: page *personalized/accuracy_bounds*.
-
-    The theorem speaks of the exact minimizer, and an inexact one is not post-processing: how far
-    it is off depends on the data. So a thousandth of the smallest budget is set aside. The solver
-    stops at a gradient norm g that the public settings fix, and noise of rate
-    :math:`\eta=\lambda\,10^{-3}\min_i\varepsilon_i/g` is added to the output
-    (``prop-solver-tolerance``). A solver that does not get there raises and releases nothing.
-
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = ObjectivePerturbation(lam=0.5).fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 71.8)
@@ -195,8 +187,8 @@ class ObjectivePerturbation(CubeRegressor):
         r"""An estimate, and a bound on the mean square length.
 
         The objective is :math:`2\lambda`-strongly convex, so a tilt b moves its minimizer by at
-        most :math:`\|b\|/(2\lambda)`; where all losses are curved, with S the second moments of
-        the rows, by :math:`(S+\lambda I)^{-1}b/2`. The small noise on the output comes on top.
+        most :math:`\|b\|/(2\lambda)`; where all losses are curved, with S the second moments of the
+        rows, by :math:`(S+\lambda I)^{-1}b/2`. The small noise on the output comes on top.
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, lam = frame.order, float(self.lam)

@@ -49,20 +49,18 @@ def error_bound(
 
     For :math:`y_i = x_i^\top\theta^* + \xi_i`, a weighted ridge fit and l2-Laplace noise of rate
     :math:`\eta`, with :math:`S = \sum_i w_i x_i x_i^\top`, :math:`H = S + \lambda I`,
-    :math:`M = H^{-1}X^\top W` and :math:`q` the quantile of Gamma(d, 1),
+    :math:`M = H^{-1}X^\top W` and :math:`q` the quantile of Gamma(d, 1), the sum of three terms,
 
     .. math::
-        \text{published:} \quad
-        & \frac{\|\theta^*\|}{1+\lambda_{\min}(S)/\lambda}
+        \text{published:} \quad & \frac{\|\theta^*\|}{1+\lambda_{\min}(S)/\lambda}
           + \frac1\eta\Bigl(d+\sqrt{2d/\delta}\Bigr)
           + \frac\sigma\lambda\sqrt{2d/\delta}\,\|w\| , \\
-        \text{sharp:} \quad
-        & \lambda\|H^{-1}\theta^*\| + \frac{q_{1-\delta/2}}\eta
+        \text{sharp:} \quad & \lambda\|H^{-1}\theta^*\| + \frac{q_{1-\delta/2}}\eta
           + \sigma\Bigl(\|M\|_F + \|M\|\sqrt{2\ln(2/\delta)}\Bigr) .
 
-    Statements ``thm-accuracy`` (Acharya et al. 2024, Theorem 2.5) and ``thm-sharp-accuracy``
-    (ours), chapter *personalized/accuracy*. The first two proofs hold for any uncorrelated label
-    noise of mean 0 and variance at most sigma squared, the last for Gaussian noise. NOT private.
+    The first two proofs hold for any uncorrelated label noise of mean 0 and variance at most sigma
+    squared, the last for Gaussian noise. NOT private. Statements ``thm-accuracy`` (Acharya et al.
+    2024, Theorem 2.5) and ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*.
 
     Parameters
     ----------
@@ -83,13 +81,8 @@ def error_bound(
         Probability in (0, 1) with which the bound may fail.
     proof : {"published", "eigenvalue", "sharp"}, default "published"
         ``"eigenvalue"`` is the published bound with :math:`1/(\lambda+\lambda_{\min})` for
-        :math:`1/\lambda` in its last term. For `delta` up to 0.2 no term of a later proof is
-        larger than that of an earlier one.
-
-    Returns
-    -------
-    ErrorTerms
-        The three terms; their `total` is the bound.
+        :math:`1/\lambda` in its last term. For `delta` up to 0.2 no term of a later proof is larger
+        than that of an earlier one.
 
     Examples
     --------
@@ -123,15 +116,14 @@ def mean_square_error(
     theta: ArrayLike,
     sigma: float = 0.0,
 ) -> ErrorTerms:
-    r"""Exact mean of the squared distance of a release from the true coefficients.
+    r"""Exact mean of the squared distance of a release from the true coefficients, in three terms.
 
     .. math:: \mathbb{E}\|\hat\theta-\theta^*\|^2 = \lambda^2\|H^{-1}\theta^*\|^2
               + \frac{d(d+1)}{\eta^2} + \sigma^2\|M\|_F^2 ,
 
-    with :math:`H` and :math:`M` as in `error_bound`, over label noise and privacy noise.
-
-    Statement ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*. Any uncorrelated
-    label noise of mean 0 and variance sigma squared will do. NOT private.
+    with :math:`H` and :math:`M` as in `error_bound`, over label noise, any that is uncorrelated
+    with mean 0 and variance sigma squared, and privacy noise. NOT private. Statement
+    ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*.
 
     Parameters
     ----------
@@ -141,11 +133,6 @@ def mean_square_error(
         The true coefficients themselves.
     sigma : float, default 0
         Standard deviation of the label noise.
-
-    Returns
-    -------
-    ErrorTerms
-        The three terms, squared lengths; their `total` is the mean square.
 
     Examples
     --------

@@ -29,9 +29,9 @@ def keep_probabilities(
 
     .. math:: \pi_i = \frac{u\,(e^{\varepsilon_i}-1)}{(u-1)(u+e^{\varepsilon_i})},\qquad u=e^{t/2}.
 
+    Any t above 0 is taken here; `SampledRidge` wants one within the range of the budgets.
     Statements ``alg-jorgensen`` (Acharya et al. 2024, section 3.2, after Jorgensen, Yu and Cormode
-    2015) and ``prop-sampling-replace`` (ours), chapter *personalized/sampling*. Any t above 0 is
-    taken here; `SampledRidge` wants one within the range of the budgets.
+    2015) and ``prop-sampling-replace`` (ours), chapter *personalized/sampling*.
 
     Parameters
     ----------
@@ -40,12 +40,10 @@ def keep_probabilities(
     threshold : float, "max" or "mean"
         The level t at which the sample is analyzed, or which number of the budgets it is.
     rule : {"jorgensen", "exact"}, default "jorgensen"
-        Which of the two formulas.
 
     Returns
     -------
     ndarray, shape (n,)
-        Probabilities in [0, 1]; they rise with the budget.
 
     Examples
     --------
@@ -81,21 +79,12 @@ class SampledLaw:
 
     .. math:: p(z) = \sum_S \Pr[S]\; p_{\eta_S}(z-\theta_S)
 
-    Statement ``alg-jorgensen``, chapter *personalized/sampling*. Not private: it holds the fits.
-
-    Parameters
-    ----------
-    log_weights : ndarray, shape (s,)
-        Logarithms of the probabilities of the kept sets.
-    centers : ndarray, shape (s, d)
-        Minimizer for each kept set; everybody kept comes last.
-    etas : ndarray, shape (s,)
-        Rate of the l2-Laplace noise for each kept set.
+    Not private: it holds the fits. Statement ``alg-jorgensen``, chapter *personalized/sampling*.
     """
 
-    log_weights: Floats
-    centers: Floats
-    etas: Floats
+    log_weights: Floats  #: logarithms of the probabilities of the kept sets, shape (s,)
+    centers: Floats  #: minimizer for each kept set, shape (s, d); everybody kept comes last
+    etas: Floats  #: rate of the l2-Laplace noise for each kept set, shape (s,)
 
     @property
     def center(self) -> Floats:

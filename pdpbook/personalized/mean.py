@@ -26,9 +26,8 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
               w_i = \frac{\varepsilon_i}{\sum_j\varepsilon_j} :
 
     person i moves the weighted mean by at most :math:`2w_i`. It is the line that a private
-    regression has to beat.
-
-    Statement ``thm-pdp-op`` with the mean for the minimizer; chapter *personalized/pdp_op*.
+    regression has to beat. Statement ``thm-pdp-op`` with the mean for the minimizer; chapter
+    *personalized/pdp_op*.
 
     Attributes
     ----------
@@ -39,7 +38,6 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
 
     Examples
     --------
-    >>> import numpy as np
     >>> y = np.linspace(0, 1, 1001)
     >>> model = PersonalizedMean(y_bounds=(0, 1), random_state=0).fit(y[:, None], y)
     >>> round(model.mean_, 2), model.noise_.rate

@@ -36,14 +36,24 @@ class PDPRidge(CubeRegressor):
               &Z \sim \text{density} \propto e^{-\eta\|z\|}, \quad
               \eta = \frac{\sum_j\varepsilon_j}{C},
 
-    with the square or the Huber loss for :math:`h` and :math:`C` from `sensitivity`. Replacing
-    the record of person i then changes the log-density of the release by at most
+    with the square or the Huber loss for :math:`h` and :math:`C` from `sensitivity`. Replacing the
+    record of person i then changes the log-density of the release by at most
     :math:`\eta w_i C=\varepsilon_i`, whatever the other records are.
 
-    With a `delta` above 0 the promise is :math:`(\varepsilon_i,\delta)`: every budget is traded
-    for the larger :math:`\varepsilon_0(\varepsilon_i,\delta,d)` whose exact profile passes through
-    that point, and these take the place of the budgets in weights and rate. The noise is smaller,
-    and the pure promise of :math:`\varepsilon_0(\varepsilon_i,\delta,d)` holds as well.
+    With a `delta` above 0 the promise is :math:`(\varepsilon_i,\delta)`: every budget is traded for
+    the larger :math:`\varepsilon_0(\varepsilon_i,\delta,d)` whose exact profile passes through that
+    point, and these take the place of the budgets in weights and rate. The noise is smaller, and
+    the pure promise of :math:`\varepsilon_0(\varepsilon_i,\delta,d)` holds as well.
+
+    The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
+    which is charged: :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less
+    unless a budget is tiny. A solver that does not get there raises and releases nothing.
+
+    Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
+    ``thm-joint-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
+    ``prop-solver-tolerance``, chapter *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours),
+    chapter *personalized/pdp_op_data*; ``thm-profile-calibration`` (ours) for `delta`, chapter
+    *personalized/steps*.
 
     Parameters
     ----------
@@ -77,24 +87,10 @@ class PDPRidge(CubeRegressor):
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
 
-    Notes
-    -----
-    Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
-    ``thm-joint-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
-    ``prop-solver-tolerance``, chapter *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours),
-    chapter *personalized/pdp_op_data*; ``thm-profile-calibration`` (ours) for `delta`, chapter
-    *personalized/steps*.
-
-    The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
-    which is charged: :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less
-    unless a budget is tiny. A solver that does not get there raises and releases nothing.
-
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = PDPRidge(lam=0.5).fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 63.3)

@@ -43,16 +43,24 @@ class SampledRidge(CubeRegressor):
     With ``normalizer="public"`` (the repair) :math:`N=\bar n=\sum_i\pi_i` and
     :math:`\eta=t\bar n/C'` are public and fixed, and every budget is kept. With
     ``normalizer="sampled"`` (as printed) :math:`N=|Q|` and :math:`\eta=t|Q|/C` depend on the
-    sample, and the budgets are **not** kept: that variant is here to be studied, and promises
-    each person the threshold only.
+    sample, and the budgets are **not** kept: that variant is here to be studied, and promises each
+    person the threshold only. Who was kept is not stored: told together with the release, it would
+    void the promise.
+
+    The weights :math:`1/\bar n` can add up to :math:`W=n/\bar n`, so :math:`C'` is the constant of
+    `sensitivity.ridge_constant` for the penalty :math:`\lambda/W`, divided by W. A person of the
+    public list of budgets who gives no record counts as a row :math:`x=0`, so the same promise
+    covers a record that comes or goes. Statements ``alg-jorgensen`` (Acharya et al. 2024, section
+    3.2), ``prop-sampling-replace``, ``prop-sampling-flaw``, ``prop-less-noise`` (ours), chapter
+    *personalized/sampling*.
 
     Parameters
     ----------
     lam : float, default 1.0
         Penalty against the weighted *mean* of losses, their sum over N; above 0.
     threshold : float, "max" or "mean", default "max"
-        The level t of the analysis, within the range of the budgets, or which number of the
-        budgets it is. Someone is then always kept, so the sample is never empty.
+        The level t of the analysis, within the range of the budgets, or which number of the budgets
+        it is. Someone is then always kept, so the sample is never empty.
     normalizer : {"public", "sampled"}, default "public"
         The repaired mechanism, or the printed one.
     rule : {"jorgensen", "exact"}, default "jorgensen"
@@ -75,29 +83,16 @@ class SampledRidge(CubeRegressor):
     Attributes
     ----------
     guarantee_ : PureDP
-        Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public
-        normalizer; t for everybody, which is above what the careful asked for, with the other.
+        Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public normalizer;
+        t for everybody, which is above what the careful asked for, with the other.
     noise_ : Noise
         What is public about the noise. With the sampled normalizer ``noise_.rate`` tells how many
         people were kept, which the promise of t can bear.
 
-    Notes
-    -----
-    Statements ``alg-jorgensen`` (Acharya et al. 2024, section 3.2), ``prop-sampling-replace``,
-    ``prop-sampling-flaw``, ``prop-less-noise`` (ours), chapter *personalized/sampling*. Who was
-    kept is not stored: told together with the release, it would void the promise.
-
-    The weights :math:`1/\bar n` can add up to :math:`W=n/\bar n`, so :math:`C'` is the constant of
-    `sensitivity.ridge_constant` for the penalty :math:`\lambda/W`, divided by W. A person of the
-    public list of budgets who gives no record counts as a row :math:`x=0`, so the same promise
-    covers a record that comes or goes.
-
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = SampledRidge(lam=0.5, threshold="max").fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 61.2)
@@ -147,8 +142,8 @@ class SampledRidge(CubeRegressor):
     def analysis(self, lam: float) -> PDPRidge:
         """Return the mechanism at level t, on the domain.
 
-        The rule "exact" needs that a departure costs at most half of t, and half of the joint
-        constant does not bound a departure.
+        With the rule "exact" a departure may cost half of t, which half of the joint constant does
+        not bound.
         """
         halved = self.rule == "exact" and self.proof == "joint"
         return PDPRidge(
@@ -193,8 +188,8 @@ class SampledRidge(CubeRegressor):
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
 
         Parameters are as in `fit`, which draws once from exactly this law. It has a part for every
-        set that can be kept, so at most 14 people may be left to chance; for more, take averages
-        of `conditional_law` over sets drawn with `keep_probabilities`.
+        set that can be kept, so at most 14 people may be left to chance; for more, take averages of
+        `conditional_law` over sets drawn with `keep_probabilities`.
         """
         law: Sampling = super().output_law(X, y, epsilon=epsilon)
         return law.mixture()
@@ -204,17 +199,14 @@ class SampledRidge(CubeRegressor):
     ) -> L2Laplace:
         """Law of the released parameters on the domain, given who was kept. NOT private.
 
+        With `ridge.loss_moments` its center and rate give moments without drawing.
+
         Parameters
         ----------
         X, y, epsilon
             As in `fit`.
         kept : array_like of bool, shape (n,)
             Who is in the sample; any set, also one that the sampling cannot draw.
-
-        Returns
-        -------
-        L2Laplace
-            Its center and its rate; with `ridge.loss_moments` they give moments without drawing.
         """
         budgets = self._refuse("conditional_law", X, y, epsilon)
         people = self._people(X, y, epsilon, budgets, self.design)

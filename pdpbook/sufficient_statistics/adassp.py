@@ -29,17 +29,10 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
 
     Parameters
     ----------
-    epsilon : float
-        Budget in nats, above 0.
-    delta : float
-        In (0, 1).
+    epsilon : float, in nats, above 0
+    delta : float, in (0, 1)
     calibration : {"exact", "published"}, default "exact"
         Gaussian composition of three sensitivities 1, or the constants of the paper.
-
-    Returns
-    -------
-    float
-        The standard deviation.
 
     Examples
     --------
@@ -56,7 +49,7 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
 def adassp_coefficients(
     release: ArrayLike, d: int, sigma: float, *, shift: float = 3.0, failure: float = 0.05
 ) -> Floats:
-    r"""Coefficients from the numbers AdaSSP releases, on the domain.
+    r"""Coefficients from the numbers AdaSSP releases, on the domain: no privacy is spent here.
 
     .. math:: &\tilde\theta = (\hat S+\lambda I)^{-1}\hat b,\\
               &\lambda = \max\{0, \sigma_0\sqrt{d\log(2d^2/\varrho)}-\tilde\lambda\},\qquad
@@ -80,7 +73,6 @@ def adassp_coefficients(
     Returns
     -------
     ndarray, shape (d,)
-        The coefficients: no privacy is spent here.
 
     Examples
     --------
@@ -116,11 +108,9 @@ class AdaSSP(BallRegressor):
     r"""Ridge regression from noisy sums with an adaptive penalty.
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is
-    :math:`\lambda_{\min}(X^\top X)`, the upper triangle of :math:`X^\top X` and
-    :math:`X^\top y`, each with Gaussian noise of the scale of `adassp_scale`; the coefficients
-    are those of `adassp_coefficients`.
-
-    Statement ``prop-adassp``, chapter *per_instance/adaops*.
+    :math:`\lambda_{\min}(X^\top X)`, the upper triangle of :math:`X^\top X` and :math:`X^\top y`,
+    each with Gaussian noise of the scale of `adassp_scale`; the coefficients are those of
+    `adassp_coefficients`. Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
     Parameters
     ----------
@@ -142,8 +132,7 @@ class AdaSSP(BallRegressor):
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> X = rng.uniform(-1, 1, (5000, 2))
+    >>> X = np.random.default_rng(1).uniform(-1, 1, (5000, 2))
     >>> model = AdaSSP(random_state=3).fit(X, X @ [0.4, -0.2])
     >>> model.release_.shape, round(model.noise_.scale, 2), round(float(model.guarantee_.mu), 3)
     ((6,), 7.32, 0.237)
@@ -180,9 +169,9 @@ class AdaSSP(BallRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate alone: :math:`\sigma_0^2(X^\top X+\lambda I)^{-2}`, the noise on the moment.
 
-        The penalty keeps the noisy matrix regular but for a chance of `failure`, which the
-        estimate leaves out: with it no mean square is finite. After a fit the released matrix
-        takes the place of the rows'.
+        The penalty keeps the noisy matrix regular but for a chance of `failure`, which the estimate
+        leaves out: with it no mean square is finite. After a fit the released matrix takes the
+        place of the rows'.
         """
         frame = ball_frame(self, crowd.d, self.row_norm)
         k, sigma = frame.order, self.scale(one_budget(crowd.epsilon))

@@ -33,8 +33,8 @@ def statistics_constant(
 
     .. math:: D_1 = \frac{d(d+1+s)^2}{2(d+1)}\ (s\le d+1), \qquad D_1 = 2sd\ (s\ge d+1),
 
-    and in the l2 norm, for Gaussian noise, where entries off the diagonal count
-    :math:`\sqrt2` times,
+    and in the l2 norm, for Gaussian noise, where entries off the diagonal count :math:`\sqrt2`
+    times,
 
     .. math:: D_2^2 = d^2+s^2d+\tfrac94 s^4\ (s^2\le\tfrac23 d), \qquad
               D_2^2 = 4s^2d\ (s^2\ge\tfrac23 d).
@@ -45,26 +45,19 @@ def statistics_constant(
 
     .. math:: D_1 = \tfrac18 d(d+1)+2sd, \qquad D_2^2 = \tfrac18 d^2 + 2s^2d .
 
-    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/sums*.
     Both :math:`D_1` are attained. :math:`D_2^2` is attained where :math:`\frac32s^2` is a whole
     number or at least d (centered: for even d), and is at most 1/4 (1/8) too large elsewhere.
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/sums*.
 
     Parameters
     ----------
     d : int
         Number of features, a constant one included.
     noise : {"laplace", "gaussian"}, default "laplace"
-        Which norm: l1 or l2.
     centered : bool, default False
-        Which statistic.
     scale : float, optional
         :math:`s`, above 0. None is ``max(1, d / 4)`` and ``sqrt(d / 3)``, centered
         ``max(1/2, d / 8)`` and ``sqrt(d / 8)``.
-
-    Returns
-    -------
-    float
-        :math:`D_1` or :math:`D_2`.
 
     Examples
     --------
@@ -111,22 +104,20 @@ class SufficientStatisticsRidge(CubeRegressor):
 
     with independent noise, and solves :math:`\hat\theta=(\hat S_++\lambda I)^{-1}\hat b`, where
     :math:`\hat S_+` has the negative eigenvalues of :math:`\hat S` set to 0. With
-    ``noise="laplace"`` the weights are :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j`, the noise
-    has scale :math:`\beta=D_1/\sum_j\varepsilon_j` on the upper triangle and :math:`\beta/s` on
-    the moment. With ``noise="gaussian"`` every budget :math:`(\varepsilon_i,\delta)` is turned
-    into the :math:`\mu_i` of Gaussian privacy whose exact profile passes through it,
-    :math:`w_i=\mu_i/\sum_j\mu_j`, and the standard deviations are
-    :math:`\sigma=D_2/\sum_j\mu_j` on the diagonal, :math:`\sigma/\sqrt2` off it and
-    :math:`\sigma/s` on the moment. The constants are those of `statistics_constant`.
-
-    Statements ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter
-    *personalized/sums*.
+    ``noise="laplace"`` the weights are :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j`, the noise has
+    scale :math:`\beta=D_1/\sum_j\varepsilon_j` on the upper triangle and :math:`\beta/s` on the
+    moment. With ``noise="gaussian"`` every budget :math:`(\varepsilon_i,\delta)` is turned into the
+    :math:`\mu_i` of Gaussian privacy whose exact profile passes through it,
+    :math:`w_i=\mu_i/\sum_j\mu_j`, and the standard deviations are :math:`\sigma=D_2/\sum_j\mu_j` on
+    the diagonal, :math:`\sigma/\sqrt2` off it and :math:`\sigma/s` on the moment. The constants are
+    those of `statistics_constant`. Statements ``thm-pssp-gaussian`` and ``thm-pssp-laplace``
+    (ours), chapter *personalized/sums*.
 
     Parameters
     ----------
     lam : float, default 1.0
-        Penalty against the weighted *mean* of squares, above 0; scikit-learn's ``alpha / n``. It
-        is applied after the release and no part of the promise: see `coef_path`.
+        Penalty against the weighted *mean* of squares, above 0; scikit-learn's ``alpha / n``. It is
+        applied after the release and no part of the promise: see `coef_path`.
     delta : float, default 0.0
         Failure probability of the budgets: needed, in (0, 1), with ``noise="gaussian"``; 0 with
         ``noise="laplace"``, which never fails.
@@ -148,8 +139,8 @@ class SufficientStatisticsRidge(CubeRegressor):
         :math:`\tilde xy` and :math:`y` in its place. With `fit_intercept` the sums over the
         constant alone are public and left out.
     gram_ : ndarray
-        :math:`\hat S` on the domain, as released; it may have negative eigenvalues. Of order d,
-        one more with `fit_intercept`.
+        :math:`\hat S` on the domain, as released; it may have negative eigenvalues. Of order d, one
+        more with `fit_intercept`.
     moment_ : ndarray
         :math:`\hat b` on the domain.
     noise_ : Noise
@@ -161,15 +152,11 @@ class SufficientStatisticsRidge(CubeRegressor):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = SufficientStatisticsRidge(lam=0.5).fit(X, y, epsilon=epsilon)
-    >>> model.gram_.shape, round(model.noise_.scale, 4)
-    ((2, 2), 0.013)
-    >>> model.coef_path([0.01, 0.1, 1.0]).coef.shape
-    (3, 2)
+    >>> model.gram_.shape, round(model.noise_.scale, 4), model.coef_path([0.01, 0.1]).coef.shape
+    ((2, 2), 0.013, (2, 2))
     """
 
     lam: float = setting(default=1.0, rule=check.scale, kw_only=False)
@@ -254,13 +241,7 @@ class SufficientStatisticsRidge(CubeRegressor):
 
         Parameters
         ----------
-        lams : array_like, shape (k,)
-            Penalties, each above 0.
-
-        Returns
-        -------
-        RidgePath
-            `coef`, shape (k, d), and `intercept`, shape (k,), in your units.
+        lams : array_like, shape (k,), each above 0
         """
         check_is_fitted(self, "gram_")
         penalties = np.atleast_1d(check.positive(lams, "lams"))

@@ -105,10 +105,9 @@ class WeightedMean(UserMean):
               \tau_l=\frac{\varepsilon_l}{\max_k\varepsilon_k} ,
 
     with :math:`\bar y_l` the mean of the :math:`s_l` labels of user l, and the h that makes the
-    variance smallest, for labels of variance `sigma2` around a common mean.
-
-    Statements ``alg-wa``, ``lem-wa-optimum`` and ``thm-personal-users``, chapter
-    *user_level/mean*; Epasto et al. (2020), Algorithm 1.
+    variance smallest, for labels of variance `sigma2` around a common mean. Statements ``alg-wa``,
+    ``lem-wa-optimum`` and ``thm-personal-users``, chapter *user_level/mean*; Epasto et al. (2020),
+    Algorithm 1.
 
     Attributes
     ----------
@@ -119,9 +118,7 @@ class WeightedMean(UserMean):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> users = np.repeat(["ann", "bo", "cy"], [1, 3, 996])
-    >>> y = np.linspace(0, 1, 1000)
+    >>> users, y = np.repeat(["ann", "bo", "cy"], [1, 3, 996]), np.linspace(0, 1, 1000)
     >>> model = WeightedMean(epsilon=5.0, y_bounds=(0, 1), random_state=0).fit(y, y, users=users)
     >>> round(model.h_, 2), model.weights_.round(3), model.exposure_.round(2)
     (1.55, array([0.244, 0.378, 0.378]), array([3.24, 5.  , 5.  ]))
@@ -144,8 +141,8 @@ class SampleLimitedMean(UserMean):
     .. math:: \frac1{n_h}\sum_{\text{kept}}y_i
               + \text{Laplace}\Bigl(\frac B{n_h}\max_l\frac{k_l}{\varepsilon_l}\Bigr) .
 
-    Statements ``claim-sample-limit``, chapter *user_level/mean_limits*, and
-    ``thm-personal-users``, chapter *user_level/mean*.
+    Statements ``claim-sample-limit``, chapter *user_level/mean_limits*, and ``thm-personal-users``,
+    chapter *user_level/mean*.
 
     Parameters
     ----------
@@ -164,9 +161,7 @@ class SampleLimitedMean(UserMean):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> users = np.repeat(["ann", "bo", "cy"], [1, 3, 996])
-    >>> y = np.linspace(0, 1, 1000)
+    >>> users, y = np.repeat(["ann", "bo", "cy"], [1, 3, 996]), np.linspace(0, 1, 1000)
     >>> model = SampleLimitedMean(epsilon=5.0, y_bounds=(0, 1), random_state=0)
     >>> model.fit(y, y, users=users).max_rows_
     3

@@ -50,10 +50,9 @@ def tradeoff_weights(
 
     which is :math:`w_l=\min(s_l,h\tau_l)/n_h`, :math:`n_h=\sum_l\min(s_l,h\tau_l)`, with the only
     root :math:`h` of :math:`h=A\sum_l\tau_l(1-h\tau_l/s_l)_+`. The root is the largest of m
-    fractions, so one sort and two cumulative sums find it.
-
-    Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and ``thm-personal-users``, chapter
-    *user_level/mean*. Time O(m log m), no iteration, relative error near machine precision.
+    fractions, so one sort and two cumulative sums find it: time O(m log m), no iteration, relative
+    error near machine precision. Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and
+    ``thm-personal-users``, chapter *user_level/mean*.
 
     Parameters
     ----------
@@ -62,15 +61,10 @@ def tradeoff_weights(
     tradeoff : float
         :math:`A\ge0`: the price of variance in units of noise. For a mean it is the variance of a
         label over :math:`2(B/\varepsilon)^2`. 0 is the limit of pure noise: ``weights``
-        proportional to `budgets` and ``h = 0``. ``inf`` is the plain mean over rows, with ``h``
-        the largest :math:`s_l/\tau_l` and ``value = inf``.
+        proportional to `budgets` and ``h = 0``. ``inf`` is the plain mean over rows, with ``h`` the
+        largest :math:`s_l/\tau_l` and ``value = inf``.
     budgets : float or array_like, shape (m,), optional
         :math:`\tau_l` above 0, how much each user may weigh beside others; None is 1 each.
-
-    Returns
-    -------
-    TradeoffWeights
-        With ``.weights``, ``.h``, ``.value`` and ``.row_weights``.
 
     Examples
     --------
@@ -95,23 +89,18 @@ def tradeoff_weights(
 def tradeoff_value(
     weights: ArrayLike, sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None = None
 ) -> float:
-    r"""Objective of `tradeoff_weights` at any weights of users.
+    r"""Objective of `tradeoff_weights` at any weights of users, shape (m,), one a user.
 
     .. math:: \Bigl(\max_l\frac{w_l}{\tau_l}\Bigr)^2 + A\sum_l\frac{w_l^2}{s_l}
 
-    Statement ``lem-wa-variance``, chapter *user_level/mean*.
+    Times :math:`2(B/\varepsilon)^2` it is the variance of a private mean. Statement
+    ``lem-wa-variance``, chapter *user_level/mean*.
 
     Parameters
     ----------
     weights : array_like, shape (m,)
-        One a user.
     sizes, tradeoff, budgets
         As in `tradeoff_weights`.
-
-    Returns
-    -------
-    float
-        Times :math:`2(B/\varepsilon)^2` it is the variance of a private mean.
 
     Examples
     --------
@@ -128,8 +117,8 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 
     .. math:: \frac{\min(h,s_{\max})^2}{n_h^2} + \frac A{n_h}, \qquad n_h=\sum_l\min(s_l,h)
 
-    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. O((m + k) log m) for k
-    thresholds.
+    It is in the units of `TradeoffWeights.value`. Statement ``claim-sample-limit``, chapter
+    *user_level/mean_limits*. O((m + k) log m) for k thresholds.
 
     Parameters
     ----------
@@ -141,7 +130,6 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
     Returns
     -------
     ndarray, shape of `thresholds`
-        In the units of `TradeoffWeights.value`.
 
     Examples
     --------
@@ -157,15 +145,14 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 
 
 def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> SampleLimit:
-    r"""Best threshold of sample limiting, exactly, by the sign of a derivative.
+    r"""Best threshold of sample limiting, the smaller of two, exactly, by the sign of a derivative.
 
     The objective :math:`v(h)` of `sample_limit_value` falls, then rises:
     :math:`v'(h)n_h^3=2h\,p(h)-A\,r(h)\,n_h` changes its sign once, with :math:`p(h)` the rows of
     users who keep all of theirs and :math:`r(h)` the number of users who lose some. The sign is
-    computed in whole numbers and fractions, so long plateaus mislead nobody.
-
-    Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*. The
-    ratio is at most 1.56493, and at most 25/16 for real thresholds. Time O(m log m).
+    computed in whole numbers and fractions, so long plateaus mislead nobody. The ratio is at most
+    1.56493, and at most 25/16 for real thresholds. Time O(m log m). Statements
+    ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*.
 
     Parameters
     ----------
@@ -174,11 +161,6 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
     integer : bool, default True
         Whether the threshold must be whole, as it must when rows are kept or not; otherwise the
         minimum over all real thresholds between the smallest and the largest size.
-
-    Returns
-    -------
-    SampleLimit
-        With ``.threshold``, ``.value`` and ``.ratio``; of two best thresholds the smaller one.
 
     Examples
     --------
@@ -223,12 +205,11 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
 
     Parameters
     ----------
-    codes : array_like, shape (n,)
-        The user of each row, as whole numbers.
-    threshold : int
-        At least 1.
+    codes : array_like of int, shape (n,)
+        The user of each row.
+    threshold : int, at least 1
     rng : Generator
-        Source of the choice; it needs no secrecy.
+        It needs no secrecy.
 
     Returns
     -------

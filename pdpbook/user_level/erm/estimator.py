@@ -68,20 +68,17 @@ class WeightedERM(UserEstimator):
               \qquad \|\theta\|\le R, \qquad w_l = \frac{\min(s_l, h\tau_l)}{n_h},
 
     with the loss :math:`\frac12(x^\top\theta-y)^2`, :math:`L=1+R`, or
-    :math:`\ln(1+e^{-yx^\top\theta})`, :math:`L=1`.
-
-    *Gradient*: T steps of projected descent from 0, the gradient of user l clipped to
-    :math:`Lw_l`; the average of start and iterates is released. With :math:`\tau_l=\sqrt{\rho_l}`
+    :math:`\ln(1+e^{-yx^\top\theta})`, :math:`L=1`. *Gradient*: T steps of projected descent from 0,
+    the gradient of user l clipped to :math:`Lw_l`; the average of start and iterates is released.
+    With :math:`\tau_l=\sqrt{\rho_l}`
 
     .. math:: \varsigma = Lt\sqrt{2T}, \qquad t=\max_l\frac{w_l}{\tau_l}, \qquad
               \eta = \frac R{\sqrt{(T+1)(L^2+d\varsigma^2)}} .
 
     *Output*: the minimizer of :math:`\hat L+\frac\lambda2\|\theta\|^2` on the ball, plus noise of
     density proportional to :math:`e^{-\|b\|/\beta}`, :math:`\beta=2Lt/\lambda` and
-    :math:`\tau_l=\varepsilon_l`.
-
-    Statements ``alg-weighted-erm``, ``thm-weighted-erm``, ``prop-logistic``, chapter
-    *user_level/erm*. Sizes and ownership of rows are public.
+    :math:`\tau_l=\varepsilon_l`. Statements ``alg-weighted-erm``, ``thm-weighted-erm``,
+    ``prop-logistic``, chapter *user_level/erm*. Sizes and ownership of rows are public.
 
     Parameters
     ----------
@@ -348,7 +345,7 @@ class WeightedERM(UserEstimator):
         r"""On the minimizer exact; of descent an estimate, and a bound on the mean square length.
 
         Two iterates are never further apart than the ball is wide, and a step of at most two over
-        the smoothness of the loss does not stretch their distance but for its own noise:
+        the smoothness of the loss stretches their distance by its own noise alone:
         :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps. The average of all iterates is
         moved by at most the mean of that. With a `clip_norm` only the ball counts.
         """

@@ -89,22 +89,17 @@ def ball_minimizer(
               \qquad \|\theta\|\le R
 
     with :math:`\ell=\frac12(s-y)^2` or :math:`\ln(1+e^{-ys})`. Newton's method; where the ball
-    binds, on the multiplier of its constraint.
-
-    Statement ``prop-logistic``, chapter *user_level/erm_bounds*.
+    binds, on the multiplier of its constraint. Statement ``prop-logistic``, chapter
+    *user_level/erm_bounds*.
 
     Parameters
     ----------
     X : array_like, shape (n, d)
-        Rows.
-    y : array_like, shape (n,)
-        Labels; -1 or 1 for the logistic loss.
-    lam : float
-        Penalty, above 0.
+    y : array_like, shape (n,), of -1 and 1 for the logistic loss
+    lam : float, above 0
     weights : array_like, shape (n,), optional
         :math:`c_i`, at least 0; used as given. None is 1/n each.
     loss : {"square", "logistic"}, default "square"
-        Which loss.
     radius : float, default 1.0
         :math:`R`.
     gradient_norm : float, default 1e-10
@@ -114,7 +109,6 @@ def ball_minimizer(
     Returns
     -------
     ndarray, shape (d,)
-        The minimizer.
 
     Raises
     ------
