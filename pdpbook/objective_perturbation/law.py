@@ -24,9 +24,8 @@ NEWTON_STEPS = 12  # for all tilts together; what is left is solved one by one
 class ObjectiveLaw:
     r"""Law of the minimizer of Huber losses, a penalty and a random linear term.
 
-    .. math:: \hat\theta = \arg\min_\theta\ \sum_i w_i h_c(y_i-x_i^\top\theta)
-              + \lambda\|\theta\|^2 + b^\top\theta, \qquad
-              b\sim\text{density}\propto e^{-\beta\|b\|}.
+    .. math:: \hat\theta = \arg\min_\theta\ \sum_i w_i h_c(y_i-x_i^\top\theta) + \lambda\|\theta\|^2
+              + b^\top\theta, \qquad b\sim\text{density}\propto e^{-\beta\|b\|}.
 
     One tilt leads to one minimizer and back,
     :math:`b(\theta)=2\sum_i w_i\psi_c(r_i)x_i-2\lambda\theta`, so almost everywhere

@@ -47,9 +47,10 @@ def error_bound(
 ) -> ErrorTerms:
     r"""Bound on the distance of a release from the true coefficients, with probability 1 - delta.
 
-    For :math:`y_i = x_i^\top\theta^* + \xi_i`, a weighted ridge fit and l2-Laplace noise of rate
-    :math:`\eta`, with :math:`S = \sum_i w_i x_i x_i^\top`, :math:`H = S + \lambda I`,
-    :math:`M = H^{-1}X^\top W` and :math:`q` the quantile of Gamma(d, 1), the sum of three terms,
+    For :math:`y_i = x_i^\top\theta^* + \xi_i` with label noise of standard deviation sigma, a ridge
+    fit with weights :math:`w_i` and the penalty lam against the weighted mean of squares, and
+    l2-Laplace noise of rate eta, with :math:`S = \sum_i w_i x_i x_i^\top`,
+    :math:`H = S + \lambda I`, :math:`M = H^{-1}X^\top W` and :math:`q` the quantile of Gamma(d, 1),
 
     .. math::
         \text{published:} \quad & \frac{\|\theta^*\|}{1+\lambda_{\min}(S)/\lambda}
@@ -66,19 +67,12 @@ def error_bound(
     ----------
     X : array_like, shape (n, d)
         The design on the domain, every entry in [0, 1]. The published bounds use that.
-    lam : float
-        Penalty, above 0, against the weighted mean of squares.
-    weights : array_like, shape (n,), or None
-        Weights of the fit; None is 1/n each.
-    eta : float
-        Rate of the noise radius.
+    weights : array_like, shape (n,), or None for 1/n each
+    lam, eta, sigma, delta : float
+        All above 0, but for sigma, which may be 0; delta in (0, 1).
     theta : float or array_like, shape (d,)
         The true coefficients, or a bound on their norm. With a bound the bias of every proof is
         that of the published one.
-    sigma : float
-        Standard deviation of the label noise, at least 0.
-    delta : float
-        Probability in (0, 1) with which the bound may fail.
     proof : {"published", "eigenvalue", "sharp"}, default "published"
         ``"eigenvalue"`` is the published bound with :math:`1/(\lambda+\lambda_{\min})` for
         :math:`1/\lambda` in its last term. For `delta` up to 0.2 no term of a later proof is larger
@@ -121,18 +115,16 @@ def mean_square_error(
     .. math:: \mathbb{E}\|\hat\theta-\theta^*\|^2 = \lambda^2\|H^{-1}\theta^*\|^2
               + \frac{d(d+1)}{\eta^2} + \sigma^2\|M\|_F^2 ,
 
-    with :math:`H` and :math:`M` as in `error_bound`, over label noise, any that is uncorrelated
-    with mean 0 and variance sigma squared, and privacy noise. NOT private. Statement
-    ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*.
+    with :math:`H` and :math:`M` as in `error_bound`, over privacy noise and any uncorrelated label
+    noise of mean 0 and standard deviation sigma. NOT private. Statement ``thm-sharp-accuracy``
+    (ours), chapter *personalized/accuracy*.
 
     Parameters
     ----------
     X, lam, weights, eta
         As in `error_bound`.
-    theta : array_like, shape (d,)
-        The true coefficients themselves.
+    theta : array_like, shape (d,), the coefficients themselves
     sigma : float, default 0
-        Standard deviation of the label noise.
 
     Examples
     --------

@@ -62,7 +62,6 @@ def keep_probabilities(
 
 
 def level(budgets: Any, threshold: Any) -> float:
-    """The threshold as a number."""
     if isinstance(threshold, str):
         if threshold not in ("max", "mean"):
             raise ValueError(

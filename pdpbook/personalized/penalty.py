@@ -41,16 +41,14 @@ def prediction_error_bound(
         + (d+1)\frac{R^2C^2}{(\sum_j\varepsilon_j)^2} + \frac{\sigma^2\tau}4 ,\\
         &\varphi_\lambda(s) = \max_{t\le s}\frac{t\lambda^2}{(t+\lambda)^2} .
 
-    The three terms are in squared label units. No record enters. Statement
-    ``prop-public-prediction-error`` (ours), page *personalized/penalty*.
+    The three terms are in squared label units. Statement ``prop-public-prediction-error`` (ours),
+    page *personalized/penalty*.
 
     Parameters
     ----------
-    lam : float
-        Penalty, above 0, against the weighted mean of squares.
+    lam : float, above 0, against the weighted mean of squares
     epsilon : array_like, shape (n,), in nats
-    d : int
-        Number of features, a constant one included.
+    d : int, a constant feature included
     theta_norm : float
         Bound :math:`r` on the norm of the true coefficients; with ``prior="isotropic"`` on the root
         of its mean square.
@@ -58,14 +56,9 @@ def prediction_error_bound(
         Bound on the standard deviation of the label noise, of any law with mean 0.
     prior : {"worst-case", "isotropic"}, default "worst-case"
         What is assumed of the coefficients: nothing but their norm, :math:`s = R^2`; or that no
-        direction is favored, :math:`\mathbb{E}\theta\theta^\top = (r^2/d)I`, and :math:`s = R^2/d`.
+        direction is favored, :math:`\mathbb{E}\theta\theta^\top = (r^2/d)I` and :math:`s = R^2/d`.
     proof, row_norm
         As in `ridge_constant`, which gives :math:`C`. Without `row_norm`, :math:`R = \sqrt d`.
-
-    Examples
-    --------
-    >>> prediction_error_bound(1.0, [1.0] * 1000, 2, theta_norm=1.0).total < 0.3
-    True
     """
     lam = check.number(lam, "lam")
     heaviest, total = float(pdp_weights(epsilon).max()), float(np.sum(check.epsilon(epsilon)))

@@ -1,7 +1,6 @@
 """Ridge regression on a random sample in which the careful appear less often; also as printed.
 
-The sampling rule is that of Jorgensen, Yu and Cormode. Noise on the fit to everybody, with weights
-in place of luck, is `PDPRidge`.
+The rule is that of Jorgensen, Yu and Cormode; with weights in place of luck there is `PDPRidge`.
 """
 
 from __future__ import annotations
@@ -67,8 +66,7 @@ class SampledRidge(CubeRegressor):
         Which `keep_probabilities`; "exact" only with the public normalizer.
     loss : {"square", "huber"}, default "square"
         Loss of a row. With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and
-        with the rule "exact" twice, because a record that comes or goes moves the minimizer by half
-        of C.
+        with the rule "exact" twice, because who comes or goes moves the minimizer by half of C.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets the constant for the square loss. With the rule "exact" the constant of
         "joint" is that of "tight": somebody who comes or goes may cost half of it.
@@ -119,7 +117,6 @@ class SampledRidge(CubeRegressor):
         return PureDP(kept, neighbors="replace-one")
 
     def level(self, epsilon: Floats) -> float:
-        """Return the threshold t of these budgets."""
         return min(level(epsilon, self.threshold), float(epsilon.max()))  # the mean is rounded
 
     def check(self) -> None:
@@ -241,7 +238,6 @@ class SampledRidge(CubeRegressor):
     def parts(
         self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float
     ) -> tuple[Floats, Floats]:
-        """Return center and rate for each of many kept sets."""
         laws = [self.given(X, y, row, shares, t) for row in kept]
         return np.array([law.center for law in laws]), np.array([law.eta for law in laws])
 
@@ -257,11 +253,9 @@ class Sampling:
     t: float
 
     def given(self, kept: Kept) -> L2Laplace:
-        """Law of the release, given who was kept."""
         return self.model.given(self.X, self.y, kept, self.shares, self.t)
 
     def mixture(self) -> SampledLaw:
-        """Law of the release, over all sets that can be kept."""
         shares, chance = self.shares, np.flatnonzero(self.shares < 1)
         if len(chance) > LARGEST:
             raise ValueError(

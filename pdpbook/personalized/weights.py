@@ -59,20 +59,20 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
     With :math:`\text{ratio} = A/V` the solution is :math:`w_i \propto \min(\varepsilon_i, m)`,
     where m is the root of
 
-    .. math:: \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = \text{ratio} .
+    .. math:: \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = \text{ratio} ,
 
-    Between two budgets the left side is linear in m: sorting and cumulative sums of positive terms
-    give the root exactly. Noise calibrated to ``max(weights / epsilon)`` keeps every budget, those
-    of capped people with something to spare. Statement ``prop-weight-cap`` (after Chaudhuri and
-    Courtade 2023), chapter *personalized/steps*.
+    found exactly by sorting, as the left side is linear in m between two budgets. Noise calibrated
+    to ``max(weights / epsilon)`` keeps every budget, those of capped people with something to
+    spare. Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
+    *personalized/steps*.
 
     Parameters
     ----------
     epsilon : array_like, shape (n,), in nats, at least 0
-    ratio : float
-        Cost of the privacy noise over that of the label noise, A / V, at least 0, in squared nats.
-        0 gives equal weights; everything from the root at the largest budget on gives
-        `pdp_weights`. It must be public: read from the data, it voids the promise.
+    ratio : float, at least 0, in squared nats
+        Cost of the privacy noise over that of the label noise: 0 gives equal weights, everything
+        from the root at the largest budget on gives `pdp_weights`. It must be public: read from the
+        data, it voids the promise.
 
     Returns
     -------
@@ -102,13 +102,13 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
     Whoever asks for more privacy than a threshold allows is left out, and everybody else is given
     the threshold as their budget:
 
-    .. math:: \tau\,[\varepsilon_i \ge \tau], \qquad
-              \tau \in \arg\max_t\, t\,\#\{j : \varepsilon_j \ge t\} .
+    .. math:: \tau\,[\varepsilon_i\ge\tau], \qquad \tau\in\arg\max_t\,t\,\#\{j:\varepsilon_j\ge t\}.
 
     Their sum is the largest that one level for all allows, so output perturbation needs the least
-    noise; of thresholds that tie, the smallest is taken, which leaves out the fewest people. Given
-    to any mechanism with personal budgets, they keep every promise: nobody is above their own.
-    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter *personalized/pdp_op*.
+    noise; of thresholds that tie, the smallest is taken, which leaves out the fewest people. Nobody
+    is above their own budget, so any mechanism with personal budgets keeps every promise with
+    these. Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
+    *personalized/pdp_op*.
 
     Parameters
     ----------
@@ -142,13 +142,12 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
 
 
 def threshold_weights(epsilon: ArrayLike) -> Floats:
-    r"""Weights of the best release that knows one privacy level only: equal, or 0.
+    r"""Weights of `pdp_weights` for `threshold_budgets`, which is what an estimator's `fit` takes.
 
     .. math:: w_i = \frac{[\varepsilon_i \ge \tau]}{m(\tau)}, \qquad
               m(t) = \#\{j : \varepsilon_j \ge t\}, \quad \tau \in \arg\max_t\, t\,m(t) .
 
-    They are those of `pdp_weights` for `threshold_budgets`, which is what an estimator's `fit`
-    takes. Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
+    Equal, or 0. Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
     *personalized/pdp_op*.
 
     Parameters
@@ -158,11 +157,6 @@ def threshold_weights(epsilon: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (n,)
-
-    Examples
-    --------
-    >>> threshold_weights([0.1, 0.2, 0.5, 0.5])
-    array([0. , 0. , 0.5, 0.5])
     """
     return pdp_weights(threshold_budgets(epsilon))
 

@@ -51,10 +51,13 @@ def adassp_coefficients(
 ) -> Floats:
     r"""Coefficients from the numbers AdaSSP releases, on the domain: no privacy is spent here.
 
+    For noise of standard deviation :math:`\sigma_0` on a matrix of order d and the other numbers,
+
     .. math:: &\tilde\theta = (\hat S+\lambda I)^{-1}\hat b,\\
               &\lambda = \max\{0, \sigma_0\sqrt{d\log(2d^2/\varrho)}-\tilde\lambda\},\qquad
               \tilde\lambda = \max\{\hat\lambda-c\sigma_0, 0\}
 
+    with c for `shift` and :math:`\varrho` for `failure`, how often the penalty may be too small.
     Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
     Parameters
@@ -62,13 +65,9 @@ def adassp_coefficients(
     release : array_like, shape (m,)
         Noisy smallest eigenvalue, upper triangle row by row, noisy moment.
     d : int
-        Order of the matrix.
-    sigma : float
-        Standard deviation of the noise, above 0.
-    shift : float, default 3.0
-        :math:`c`, above 0.
-    failure : float, default 0.05
-        :math:`\varrho`, in (0, 1): how often the penalty may be too small.
+    sigma : float, above 0
+    shift : float, above 0, default 3.0
+    failure : float, in (0, 1), default 0.05
 
     Returns
     -------
@@ -109,8 +108,9 @@ class AdaSSP(BallRegressor):
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is
     :math:`\lambda_{\min}(X^\top X)`, the upper triangle of :math:`X^\top X` and :math:`X^\top y`,
-    each with Gaussian noise of the scale of `adassp_scale`; the coefficients are those of
-    `adassp_coefficients`. Statement ``prop-adassp``, chapter *per_instance/adaops*.
+    each with Gaussian noise of the standard deviation of `adassp_scale`, ``noise_.scale``; the
+    coefficients are those of `adassp_coefficients`. Statement ``prop-adassp``, chapter
+    *per_instance/adaops*.
 
     Parameters
     ----------
@@ -122,10 +122,8 @@ class AdaSSP(BallRegressor):
 
     Attributes
     ----------
-    release_ : ndarray
+    release_ : ndarray, shape (m,)
         The released numbers: smallest eigenvalue, upper triangle row by row, moment.
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is its standard deviation on each number.
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
@@ -142,7 +140,6 @@ class AdaSSP(BallRegressor):
     calibration: str = setting(default="exact", rule=one_of(*CALIBRATIONS))
 
     def law(self, people: People) -> ProductLaw:
-        """Return the joint law of `release_`."""
         center = _numbers(*people.statistics)
         sigma = self.scale(self.level(people))
         return ProductLaw(center, np.full(len(center), sigma), "gaussian")
@@ -169,9 +166,8 @@ class AdaSSP(BallRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate alone: :math:`\sigma_0^2(X^\top X+\lambda I)^{-2}`, the noise on the moment.
 
-        The penalty keeps the noisy matrix regular but for a chance of `failure`, which the estimate
-        leaves out: with it no mean square is finite. After a fit the released matrix takes the
-        place of the rows'.
+        It leaves out the chance of `failure` that the noisy matrix is not regular: with it no mean
+        square is finite. After a fit the released matrix takes the place of the rows'.
         """
         frame = ball_frame(self, crowd.d, self.row_norm)
         k, sigma = frame.order, self.scale(one_budget(crowd.epsilon))

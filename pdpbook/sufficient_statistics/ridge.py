@@ -28,15 +28,13 @@ def statistics_constant(
 ) -> float:
     r"""Sensitivity of the scaled sums per unit weight: person i moves them by `w[i]` times it.
 
-    For records in :math:`[0,1]^d\times[-1,1]` the statistic of one person is
-    :math:`t=(xx^\top, s\,xy)`, the matrix by its upper triangle. In the l1 norm, for Laplace noise,
+    For records in :math:`[0,1]^d\times[-1,1]`, a constant feature included, the statistic of one
+    person is :math:`t=(xx^\top, s\,xy)`, the matrix by its upper triangle. In the l1 norm, for
+    Laplace noise, it is :math:`D_1`, in the l2 norm, for Gaussian noise, where entries off the
+    diagonal count :math:`\sqrt2` times, :math:`D_2`:
 
-    .. math:: D_1 = \frac{d(d+1+s)^2}{2(d+1)}\ (s\le d+1), \qquad D_1 = 2sd\ (s\ge d+1),
-
-    and in the l2 norm, for Gaussian noise, where entries off the diagonal count :math:`\sqrt2`
-    times,
-
-    .. math:: D_2^2 = d^2+s^2d+\tfrac94 s^4\ (s^2\le\tfrac23 d), \qquad
+    .. math:: &D_1 = \frac{d(d+1+s)^2}{2(d+1)}\ (s\le d+1), \qquad D_1 = 2sd\ (s\ge d+1),\\
+              &D_2^2 = d^2+s^2d+\tfrac94 s^4\ (s^2\le\tfrac23 d), \qquad
               D_2^2 = 4s^2d\ (s^2\ge\tfrac23 d).
 
     `centered` means rows :math:`\tilde x=x-\frac12\mathbf 1` and the statistic
@@ -52,17 +50,11 @@ def statistics_constant(
     Parameters
     ----------
     d : int
-        Number of features, a constant one included.
     noise : {"laplace", "gaussian"}, default "laplace"
     centered : bool, default False
     scale : float, optional
         :math:`s`, above 0. None is ``max(1, d / 4)`` and ``sqrt(d / 3)``, centered
         ``max(1/2, d / 8)`` and ``sqrt(d / 8)``.
-
-    Examples
-    --------
-    >>> statistics_constant(12), statistics_constant(12, noise="gaussian")
-    (118.15384615384616, 15.0996688705415)
     """
     d, s = check.count(d, "d"), label_scale(d, noise, centered, scale)
     if noise == "laplace":
@@ -109,9 +101,9 @@ class SufficientStatisticsRidge(CubeRegressor):
     moment. With ``noise="gaussian"`` every budget :math:`(\varepsilon_i,\delta)` is turned into the
     :math:`\mu_i` of Gaussian privacy whose exact profile passes through it,
     :math:`w_i=\mu_i/\sum_j\mu_j`, and the standard deviations are :math:`\sigma=D_2/\sum_j\mu_j` on
-    the diagonal, :math:`\sigma/\sqrt2` off it and :math:`\sigma/s` on the moment. The constants are
-    those of `statistics_constant`. Statements ``thm-pssp-gaussian`` and ``thm-pssp-laplace``
-    (ours), chapter *personalized/sums*.
+    the diagonal, :math:`\sigma/\sqrt2` off it and :math:`\sigma/s` on the moment. ``noise_.scale``
+    is :math:`\beta` or :math:`\sigma`; the constants are those of `statistics_constant`. Statements
+    ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter *personalized/sums*.
 
     Parameters
     ----------
@@ -124,9 +116,9 @@ class SufficientStatisticsRidge(CubeRegressor):
     noise : {"laplace", "gaussian"}, default "laplace"
         A pure promise, or a Gaussian one.
     centered : bool, default False
-        Release sums of :math:`\tilde x=x-\frac12\mathbf 1` instead, together with
-        :math:`\sum w\tilde x` and :math:`\sum wy`, and put :math:`\hat S` and :math:`\hat b`
-        together from them: shorter rows, hence less noise.
+        Release sums of :math:`\tilde x=x-\frac12\mathbf 1` instead, with :math:`\sum w\tilde x` and
+        :math:`\sum wy`, and put :math:`\hat S` and :math:`\hat b` together from them: shorter rows,
+        hence less noise.
     scale : float, optional
         :math:`s`, above 0: a large one is for the moment, a small one for the matrix. None is the
         default of `statistics_constant`. Public.
@@ -134,17 +126,14 @@ class SufficientStatisticsRidge(CubeRegressor):
     Attributes
     ----------
     release_ : ndarray, shape (m,)
-        The released numbers, all of them: everything else is computed from these. On the domain:
-        the upper triangle row by row, then the moment; centered, the sums of :math:`\tilde x`,
+        All released numbers, from which everything else is computed. On the domain: the upper
+        triangle row by row, then the moment; centered, the sums of :math:`\tilde x`,
         :math:`\tilde xy` and :math:`y` in its place. With `fit_intercept` the sums over the
         constant alone are public and left out.
-    gram_ : ndarray
-        :math:`\hat S` on the domain, as released; it may have negative eigenvalues. Of order d, one
-        more with `fit_intercept`.
-    moment_ : ndarray
+    gram_ : ndarray, shape (d, d), one more each with `fit_intercept`
+        :math:`\hat S` on the domain, as released; it may have negative eigenvalues.
+    moment_ : ndarray, shape (d,), one more with `fit_intercept`
         :math:`\hat b` on the domain.
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is :math:`\beta` or :math:`\sigma`.
     guarantee_ : PureDP or GaussianDP
         What each person was promised, under replace-one neighbors. The Gaussian promise is the
         stronger form of :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)``
@@ -224,7 +213,6 @@ class SufficientStatisticsRidge(CubeRegressor):
         return None
 
     def release(self, draw: Floats, law: ProductLaw, people: People) -> None:
-        """Store the release, the matrix and the moment it stands for, and the solution."""
         self.release_ = everything = draw
         if self.fit_intercept:
             known, values = public_sums(people.d, self.centered)
@@ -258,7 +246,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         With :math:`N, n` the noise on matrix and moment, the answer moves by
         :math:`(\hat S_++\lambda I)^{-1}(n-(\hat S_+-S)\theta)`. The positive part moves S by at
         most the Frobenius norm of N, and :math:`\|\theta\|\le1/(2\sqrt\lambda)`. The estimate is
-        for labels around the middle, :math:`\theta=0`, and takes the released matrix after a fit.
+        for :math:`\theta=0`, labels around the middle, and takes the released matrix after a fit.
         """
         frame = cube_frame(self, crowd.d)
         k, lam = frame.order, float(self.lam)

@@ -1,7 +1,7 @@
 """Private means when a person may own many rows: weighted users, or a limit on rows.
 
 Both protect all rows of a person at once and keep a budget of their own for everybody. Who owns
-which row is public. The weights come from `weights`, which has never seen a label.
+which row is public.
 """
 
 from __future__ import annotations
@@ -88,7 +88,6 @@ class UserMean(MeanOfLabels, UserRegressor):
         self.mean_ = float(people.origin + draw[0])
 
     def _noise(self, crowd: Crowd) -> Noise:
-        """Exact: the variance of Laplace noise."""
         scale = (crowd.plan or self.planned(crowd)).scale
         frame = mean_frame(1.0, self.width())
         return Noise.of(crowd, frame, 2 * scale**2, exact=True, scale=scale)
@@ -113,8 +112,7 @@ class WeightedMean(UserMean):
     ----------
     h_ : float
         The root of the equation for h: rows that count in full for a user of the largest budget.
-    weights_ : ndarray, shape (m,)
-        Weight of each user, data-independent.
+    weights_ : ndarray, shape (m,), of the users: data-independent
 
     Examples
     --------
@@ -156,8 +154,7 @@ class SampleLimitedMean(UserMean):
 
     Attributes
     ----------
-    max_rows_ : int
-        The largest number of rows that is kept of a user.
+    max_rows_ : int, the largest number of rows that is kept of a user
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """How much of a mean each user may be: weights that trade noise against what their rows tell.
 
-Nothing here looks at labels: sizes, budgets and the trade-off are public. The estimators that use
-the weights are in `mean`.
+Nothing here looks at labels: sizes, budgets and the trade-off are public.
 """
 
 from __future__ import annotations
@@ -49,10 +48,9 @@ def tradeoff_weights(
               \quad\text{over}\quad w\ge0,\ \sum_lw_l=1 ,
 
     which is :math:`w_l=\min(s_l,h\tau_l)/n_h`, :math:`n_h=\sum_l\min(s_l,h\tau_l)`, with the only
-    root :math:`h` of :math:`h=A\sum_l\tau_l(1-h\tau_l/s_l)_+`. The root is the largest of m
-    fractions, so one sort and two cumulative sums find it: time O(m log m), no iteration, relative
-    error near machine precision. Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and
-    ``thm-personal-users``, chapter *user_level/mean*.
+    root :math:`h` of :math:`h=A\sum_l\tau_l(1-h\tau_l/s_l)_+`. Time O(m log m), no iteration,
+    relative error near machine precision. Statements ``lem-wa-optimum``, ``prop-tradeoff-weights``
+    and ``thm-personal-users``, chapter *user_level/mean*.
 
     Parameters
     ----------
@@ -101,11 +99,6 @@ def tradeoff_value(
     weights : array_like, shape (m,)
     sizes, tradeoff, budgets
         As in `tradeoff_weights`.
-
-    Examples
-    --------
-    >>> tradeoff_value([0.5, 0.5], [1, 4], tradeoff=1.0)
-    0.5625
     """
     s, A, tau = _check(sizes, tradeoff, budgets)
     w = check.shape(check.finite(weights, "weights"), "weights", s.shape, "one a user")
@@ -117,24 +110,19 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 
     .. math:: \frac{\min(h,s_{\max})^2}{n_h^2} + \frac A{n_h}, \qquad n_h=\sum_l\min(s_l,h)
 
-    It is in the units of `TradeoffWeights.value`. Statement ``claim-sample-limit``, chapter
-    *user_level/mean_limits*. O((m + k) log m) for k thresholds.
+    It is in the units of `TradeoffWeights.value`, also for fractions of rows, which cannot be kept.
+    O((m + k) log m) for k thresholds. Statement ``claim-sample-limit``, chapter
+    *user_level/mean_limits*.
 
     Parameters
     ----------
-    thresholds : array_like, any shape
-        h above 0. A fraction of a row cannot be kept; the formula does not mind.
+    thresholds : array_like of any shape, above 0
     sizes, tradeoff
         As in `tradeoff_weights`.
 
     Returns
     -------
     ndarray, shape of `thresholds`
-
-    Examples
-    --------
-    >>> sample_limit_value([1, 2, 10], [1, 2, 10], tradeoff=1.0).round(4)
-    array([0.4444, 0.36  , 0.6686])
     """
     s, A, _ = _check(sizes, tradeoff, None)
     h = np.asarray(check.positive(thresholds, "thresholds"))
@@ -147,12 +135,10 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> SampleLimit:
     r"""Best threshold of sample limiting, the smaller of two, exactly, by the sign of a derivative.
 
-    The objective :math:`v(h)` of `sample_limit_value` falls, then rises:
-    :math:`v'(h)n_h^3=2h\,p(h)-A\,r(h)\,n_h` changes its sign once, with :math:`p(h)` the rows of
-    users who keep all of theirs and :math:`r(h)` the number of users who lose some. The sign is
-    computed in whole numbers and fractions, so long plateaus mislead nobody. The ratio is at most
-    1.56493, and at most 25/16 for real thresholds. Time O(m log m). Statements
-    ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*.
+    The objective of `sample_limit_value` falls, then rises; the sign of its slope is computed in
+    whole numbers and fractions, so long plateaus mislead nobody. The ratio is at most 1.56493, and
+    at most 25/16 for real thresholds. Time O(m log m). Statements ``claim-sample-limit`` and
+    ``thm-gap-upper``, chapter *user_level/mean_limits*.
 
     Parameters
     ----------
@@ -199,7 +185,7 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
 
 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Rows to keep, at most `threshold` of every user, chosen at random without the labels.
+    """Rows to keep: of every user ``min(size, threshold)``, chosen without the labels.
 
     Statement ``claim-sample-limit``, chapter *user_level/mean_limits*.
 
@@ -214,13 +200,6 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
     Returns
     -------
     ndarray of bool, shape (n,)
-        True for exactly ``min(size, threshold)`` rows of every user.
-
-    Examples
-    --------
-    >>> kept = limit_rows([0, 0, 0, 1], 2, rng=np.random.default_rng(0))
-    >>> int(kept[:3].sum()), bool(kept[3])
-    (2, True)
     """
     users = np.asarray(codes)
     most = check.count(threshold, "threshold")

@@ -13,10 +13,10 @@ from pdpbook.user_level.weights import tradeoff_weights
 
 
 def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
-    r"""Constant K of weighted uniform convergence.
+    r"""Constant K of weighted uniform convergence, for n rows and d parameters.
 
-    With row weights c of n independent rows, a loss that is L-Lipschitz in its d parameters on a
-    set of radius R, and :math:`\Phi` the centered difference of empirical and true risk,
+    With weights c of independent rows, a loss that is L-Lipschitz in its parameters on a set of
+    radius R, and :math:`\Phi` the centered difference of empirical and true risk,
 
     .. math:: \mathbb E\sup_\theta|\Phi(\theta)| \le LR\,\|c\|_2\,K, \qquad
               K = 2 + \sqrt{2d\ln(1+2\sqrt n) + 2\ln 2},
@@ -29,13 +29,8 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
     Parameters
     ----------
     n, d : int
-    gamma : float, optional
-        Failure probability in (0, 1); None is the constant of the expectation.
-
-    Examples
-    --------
-    >>> round(convergence_constant(1000, 4), 3)
-    7.89
+    gamma : float, in (0, 1), optional
+        None is the constant of the expectation.
     """
     rows, d = check.count(n, "n"), check.count(d, "d")
     fails = 1.0 if gamma is None else check.delta(gamma, "gamma")
@@ -45,14 +40,13 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
 def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     r"""Price A of variance in units of noise, for `tradeoff_weights`.
 
-    Noisy descent and uniform convergence together cost :math:`LR(2t\sqrt{d/\rho}+K\|c\|_2)`, with K
-    the `convergence_constant` of n rows and d parameters. The square is at most
-    :math:`8L^2R^2(d/\rho)(t^2+A\|c\|_2^2)` with
+    With K the `convergence_constant` of n rows and d parameters,
 
-    .. math:: A = \frac{K^2\rho}{4d} ,
+    .. math:: A = \frac{K^2\rho}{4d} .
 
-    and at the optimal weights that is :math:`2L^2R^2K^2/n_h`: the fit is as good as one of
-    :math:`n_h=\sum_l\min(s_l,h)` rows. Statement ``thm-weighted-erm``, chapter *user_level/erm*.
+    At the optimal weights the square of what descent and convergence cost is at most
+    :math:`2L^2R^2K^2/n_h`, as for :math:`n_h=\sum_l\min(s_l,h)` rows. Statement
+    ``thm-weighted-erm``, chapter *user_level/erm*.
 
     Parameters
     ----------
@@ -60,11 +54,6 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     rho : float, default 1.0
         Budget of every user for zero-concentrated privacy. Where budgets differ, leave it at 1 and
         pass :math:`\sqrt{\rho_l}` to `tradeoff_weights` as `budgets`.
-
-    Examples
-    --------
-    >>> round(erm_tradeoff(1000, 4, rho=0.1), 4)
-    0.389
     """
     rho = check.number(rho, "rho")
     return convergence_constant(n, d) ** 2 * rho / (4 * check.count(d, "d"))
@@ -87,11 +76,6 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
     Returns
     -------
     float or ndarray, shape of `epsilon`
-
-    Examples
-    --------
-    >>> round(calibrate_rho(1.0, 1e-6), 5)
-    0.01747
     """
     budgets = check.positive(epsilon, "epsilon")
     tail = -np.log(check.delta(delta))

@@ -77,17 +77,16 @@ class WeightedERM(UserEstimator):
 
     *Output*: the minimizer of :math:`\hat L+\frac\lambda2\|\theta\|^2` on the ball, plus noise of
     density proportional to :math:`e^{-\|b\|/\beta}`, :math:`\beta=2Lt/\lambda` and
-    :math:`\tau_l=\varepsilon_l`. Statements ``alg-weighted-erm``, ``thm-weighted-erm``,
-    ``prop-logistic``, chapter *user_level/erm*. Sizes and ownership of rows are public.
+    :math:`\tau_l=\varepsilon_l`. Sizes and ownership of rows are public. Statements
+    ``alg-weighted-erm``, ``thm-weighted-erm``, ``prop-logistic``, chapter *user_level/erm*.
 
     Parameters
     ----------
     loss : {"square", "logistic"}, default "square"
-        Loss of a row: the squared one makes a regressor, the logistic one a classifier for two
-        classes.
+        Loss of a row: that of a regressor, or of a classifier for two classes.
     delta : float, optional
-        Failure probability. Descent needs one in (0, 1), and None is 1e-6; output perturbation is
-        pure, and None is 0.
+        Failure probability: of descent in (0, 1), and None is 1e-6; output perturbation is pure,
+        and None is 0.
     optimizer : {"gradient", "output"}, default "gradient"
         Noise on every gradient, or once on the minimizer.
     accounting : {"zcdp", "gaussian"}, default "zcdp"
@@ -126,23 +125,19 @@ class WeightedERM(UserEstimator):
         Released coefficients in your units: of the prediction, or of the log-odds.
     intercept_ : float
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
-    classes_ : ndarray, shape (2,)
-        Of the logistic loss only.
+    classes_ : ndarray, shape (2,), of the logistic loss only
     guarantee_ : ZeroConcentratedDP, GaussianDP or PureDP
         What each user was promised, in the order of `users_`, against replacing all their rows;
         ``guarantee_.to_approximate(delta)`` is within the promise that was asked for.
     exposure_ : ndarray, shape (m,)
         What each user spends, in the unit of the promise (rho, mu or epsilon): less than
         `guarantee_` where a weight stays below its cap. Public.
-    weights_ : ndarray, shape (m,)
-        Weights of the users: public.
+    weights_ : ndarray, shape (m,), of the users: public
     noise_ : Noise
         What is public about the noise; ``noise_.scale`` is :math:`\varsigma`, or :math:`\beta` of
         the noise on the minimizer, whose rate is ``noise_.rate``.
-    steps_ : int
-        Number of noisy gradients; 0 for output perturbation.
-    n_features_in_ : int
-        Number of columns of X.
+    steps_ : int, number of noisy gradients; 0 for output perturbation
+    n_features_in_ : int, number of columns of X
 
     Examples
     --------

@@ -16,20 +16,14 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     .. math:: \lambda=\min_l\frac{\varepsilon_l}{\min(w_l,p)+\min(w_l,1-p)}
 
     is in nats, and the largest rate that keeps every budget for all data, if rows of a user can
-    weigh anything; for :math:`w_l\le\min(p,1-p)` it is :math:`\min_l\varepsilon_l/(2w_l)`.
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
+    weigh anything; for :math:`w_l\le\min(p,1-p)` it is :math:`\min_l\varepsilon_l/(2w_l)`. Users of
+    weight 0 do not count. Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
 
     Parameters
     ----------
-    user_weights : array_like, shape (m,)
-        :math:`w_l\ge0`, summing to 1; users of weight 0 do not count.
-    level : float, in (0, 1)
+    user_weights : array_like, shape (m,), at least 0, summing to 1
+    level : float, p in (0, 1)
     epsilon : float or array_like, shape (m,), in nats, above 0
-
-    Examples
-    --------
-    >>> quantile_rate([0.25, 0.75], 0.5, epsilon=1.0), quantile_rate([1.0], 0.1, epsilon=1.0)
-    (1.0, 1.0)
     """
     w = row_weights(user_weights)
     p = check.single(check.probability(level, "level"), "level")
@@ -47,14 +41,8 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
 
     Parameters
     ----------
-    weights : array_like, shape (n,)
-        Row weights, at least 0, divided by their sum.
+    weights : array_like, shape (n,), at least 0, divided by their sum
     gamma : float, in (0, 1)
-
-    Examples
-    --------
-    >>> round(weighted_dkw(np.ones(10_000), 0.05), 4)
-    0.0322
     """
     c = row_weights(weights)
     return float(np.linalg.norm(c) * (2 + math.sqrt(-math.log(check.delta(gamma, "gamma")) / 2)))
@@ -73,13 +61,8 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     ----------
     share : float, default 0.001
         :math:`\rho`: a *public* guess of the share of the range that is good enough.
-    gamma : float, default 0.05
-        Half of the failure probability of the bound, in (0, 1).
-
-    Examples
-    --------
-    >>> round(quantile_tradeoff(), 4)
-    0.0265
+    gamma : float, in (0, 1), default 0.05
+        Half of the failure probability of the bound.
     """
     gamma = check.delta(gamma, "gamma")
     ratio = weighted_dkw(np.ones(1), gamma) / (2 * math.log(check_share(share) * gamma))

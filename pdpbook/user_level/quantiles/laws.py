@@ -91,12 +91,6 @@ class GridLaw:
     """Law on finitely many public points. Not private.
 
     Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
-
-    Examples
-    --------
-    >>> law = GridLaw([0.0, 1.0], [0.0, 0.0])
-    >>> round(law.probability(0.5, 2.0), 6), round(law.expected_error(1.0), 6)
-    (0.5, 0.5)
     """
 
     points: Floats  #: shape (k,), strictly increasing

@@ -34,8 +34,7 @@ def quantile_law(
     With row weights :math:`c_i` that sum to 1, :math:`w_l=\sum_{i\in S_l}c_i` the weight of user l
     and :math:`\hat F(z)=\sum_ic_i1[y_i\le z]`,
 
-    .. math:: f(z)\propto e^{-\lambda u(z)},\qquad
-              u(z)=\max\bigl(0,\ p-\hat F(z),\ \hat F(z-)-p\bigr),
+    .. math:: f(z)\propto e^{-\lambda u(z)},\qquad u(z)=\max(0,\ p-\hat F(z),\ \hat F(z-)-p),
 
     with the rate :math:`\lambda` of `quantile_rate`. Between two rows :math:`u=|\hat F-p|`. The
     largest privacy loss of user l is at most
@@ -46,8 +45,7 @@ def quantile_law(
     ----------
     y : array_like, shape (n,), or Rows
         Values; with a `grid`, `Rows` with columns y, users and perhaps epsilon, read twice.
-    level : float
-        p in (0, 1): 0.5 is the median.
+    level : float, p in (0, 1)
     users : array_like, shape (n,), optional
         The user of each row, public; None makes every row a user of its own.
     epsilon : float, mapping from user, or array_like of shape (n,)
@@ -56,7 +54,7 @@ def quantile_law(
     bounds : pair of float
         Public ends of the range of `y`, in its units; never read from the data.
     weights : array_like, shape (n,), optional
-        Weight of each row, at least 0, divided by their sum; public. None takes `tradeoff_weights`
+        Public weight of each row, at least 0, divided by their sum. None takes `tradeoff_weights`
         with the trade-off of `quantile_tradeoff`.
     grid : array_like, shape (k,), optional
         Public candidates, increasing, between the bounds. For values with ties; None releases any
@@ -70,8 +68,7 @@ def quantile_law(
 
     Examples
     --------
-    >>> law = quantile_law([1.0, 2.0, 3.0], 0.5, epsilon=6.0, bounds=(0.0, 4.0))
-    >>> law.masses.round(3)
+    >>> quantile_law([1.0, 2.0, 3.0], 0.5, epsilon=6.0, bounds=(0.0, 4.0)).masses.round(3)
     array([0.024, 0.476, 0.476, 0.024])
     """
     p, (low, high) = check_level(level), check.bounds(bounds, "bounds")
