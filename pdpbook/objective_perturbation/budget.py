@@ -31,8 +31,7 @@ def split_budget(
 ) -> BudgetSplit:
     r"""Weights and noise rate with which objective perturbation spends every budget.
 
-    With :math:`\kappa=R^2/\lambda` for `curvature` (``d / lam`` on the cube) and a rate a, they
-    solve
+    With `curvature` :math:`\kappa=R^2/\lambda`, ``d / lam`` on the cube, and a rate a, they solve
 
     .. math:: a\,w_i + \ln(1 + \kappa w_i) = \varepsilon_i, \qquad \sum_i w_i = 1 .
 
@@ -43,8 +42,8 @@ def split_budget(
               2\,\delta_d(e_i;\,a w_i) + 2\,\delta_d(e_i;\,a w_i/2) \le \delta \quad (a w_i > 2e_i).
 
     The equations have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums
-    of budgets up to :math:`\kappa`, where hardly anything would be left for the tilt. Of a solution
-    in floating point, the rate keeps every promise. Statement ``thm-objective-perturbation``
+    of budgets up to :math:`\kappa`, where hardly anything would be left for the tilt. The rate
+    keeps every promise despite rounding. Statement ``thm-objective-perturbation``
     (ours), chapter *personalized/objective*.
 
     Parameters

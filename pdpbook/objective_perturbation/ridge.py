@@ -33,8 +33,8 @@ class ObjectivePerturbation(CubeRegressor):
               + b^\top\theta, \qquad b\sim\text{density}\propto e^{-\beta\|b\|},
 
     with the Huber loss :math:`h_c(r)=r^2` for :math:`|r|\le c` and :math:`2c|r|-c^2` beyond, and
-    :math:`\beta` in ``noise_.rate``. Replacing the record of person i changes the tilt b that leads
-    to a given output by at most :math:`4w_icR`, and the volume around it by a factor of at most
+    :math:`\beta` in ``noise_.rate``. Replacing record i changes the tilt b that leads to an output
+    by at most :math:`4w_icR`, and the volume around it by a factor of at most
     :math:`1+w_iR^2/\lambda`. So
 
     .. math:: 4\beta cR\,w_i + \ln(1+w_iR^2/\lambda) = \varepsilon_i, \qquad \sum_i w_i = 1
@@ -67,9 +67,7 @@ class ObjectivePerturbation(CubeRegressor):
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
-    eta_ : float
-        Rate of the second noise, on the output: no part of the theorem, and far below the tilt.
-        Data-independent.
+    eta_ : float, rate of the small second noise, on the output; data-independent
 
     Examples
     --------
@@ -181,9 +179,8 @@ class ObjectivePerturbation(CubeRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length, with the small noise on the output.
 
-        The objective is :math:`2\lambda`-strongly convex, so a tilt b moves its minimizer by at
-        most :math:`\|b\|/(2\lambda)`; where all losses are curved, with S the second moments of the
-        rows, by :math:`(S+\lambda I)^{-1}b/2`.
+        A tilt b moves the minimizer by at most :math:`\|b\|/(2\lambda)`; where all losses are
+        curved, with S the second moments of the rows, by :math:`(S+\lambda I)^{-1}b/2`.
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, lam = frame.order, float(self.lam)

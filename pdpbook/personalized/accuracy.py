@@ -1,8 +1,7 @@
-"""Distance of a release from the true coefficients, for noise on them.
+"""Distance of a release from the true coefficients, for noise on them: to plan and to check.
 
-These functions look at the design without noise, so they are NOT private: they are for planning on
-public or generated data, and for checks. What is known before any record is seen is in `penalty`;
-the moments of a test loss are `ridge.loss_moments`.
+NOT private: these functions look at the design without noise. What is known before any record is
+seen is in `penalty`; the moments of a test loss are `ridge.loss_moments`.
 """
 
 from __future__ import annotations
@@ -60,29 +59,21 @@ def error_bound(
           + \sigma\Bigl(\|M\|_F + \|M\|\sqrt{2\ln(2/\delta)}\Bigr) .
 
     The first two proofs hold for any uncorrelated label noise of mean 0 and variance at most sigma
-    squared, the last for Gaussian noise. NOT private. Statements ``thm-accuracy`` (Acharya et al.
-    2024, Theorem 2.5) and ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*.
+    squared, the last for Gaussian noise. The `total` of the terms is the bound. NOT private.
+    Statements ``thm-accuracy`` (Acharya et al. 2024, Theorem 2.5) and ``thm-sharp-accuracy``
+    (ours), chapter *personalized/accuracy*.
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        The design on the domain, every entry in [0, 1]. The published bounds use that.
+    X : array_like, shape (n, d), on the domain: every entry in [0, 1]
     weights : array_like, shape (n,), or None for 1/n each
-    lam, eta, sigma, delta : float
-        All above 0, but for sigma, which may be 0; delta in (0, 1).
+    lam, eta, sigma, delta : float, above 0; sigma may be 0, and delta is in (0, 1)
     theta : float or array_like, shape (d,)
-        The true coefficients, or a bound on their norm. With a bound the bias of every proof is
-        that of the published one.
+        The true coefficients, or a bound on their norm: then every bias is the published one.
     proof : {"published", "eigenvalue", "sharp"}, default "published"
         ``"eigenvalue"`` is the published bound with :math:`1/(\lambda+\lambda_{\min})` for
         :math:`1/\lambda` in its last term. For `delta` up to 0.2 no term of a later proof is larger
         than that of an earlier one.
-
-    Examples
-    --------
-    >>> terms = error_bound(np.eye(2), 1.0, None, 50.0, theta=1.0, sigma=0.0, delta=0.1)
-    >>> round(terms.bias, 3), round(terms.privacy_noise, 3)
-    (0.667, 0.166)
     """
     check.choice(proof, "proof", PROOFS)
     delta = check.delta(delta)

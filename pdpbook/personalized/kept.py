@@ -21,22 +21,20 @@ def keep_probabilities(
 ) -> Floats:
     r"""Chance of each person to be in the sample: the sampling rule, not the release.
 
-    .. math:: \pi_i = \frac{e^{\varepsilon_i}-1}{e^t-1}\quad(\varepsilon_i<t), \qquad
-              \pi_i = 1\quad(\varepsilon_i\ge t).
+    It is 1 for :math:`\varepsilon_i\ge t`, and below, with :math:`u=e^{t/2}`,
+
+    .. math:: \pi_i = \frac{e^{\varepsilon_i}-1}{e^t-1}\ \text{(jorgensen)}, \qquad
+              \pi_i = \frac{u\,(e^{\varepsilon_i}-1)}{(u-1)(u+e^{\varepsilon_i})}\ \text{(exact)}.
 
     The rule "exact" keeps people more often. It is for mechanisms whose loss is at most t when a
-    record is replaced and at most :math:`t/2` when one comes or goes:
-
-    .. math:: \pi_i = \frac{u\,(e^{\varepsilon_i}-1)}{(u-1)(u+e^{\varepsilon_i})},\qquad u=e^{t/2}.
-
-    Any t above 0 is taken here; `SampledRidge` wants one within the range of the budgets.
-    Statements ``alg-jorgensen`` (Acharya et al. 2024, section 3.2, after Jorgensen, Yu and Cormode
-    2015) and ``prop-sampling-replace`` (ours), chapter *personalized/sampling*.
+    record is replaced and at most :math:`t/2` when one comes or goes. Any t above 0 is taken here;
+    `SampledRidge` wants one within the range of the budgets. Statements ``alg-jorgensen`` (Acharya
+    et al. 2024, section 3.2, after Jorgensen, Yu and Cormode 2015) and ``prop-sampling-replace``
+    (ours), chapter *personalized/sampling*.
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats, finite and at least 0, above 0 for somebody.
+    epsilon : array_like, shape (n,), in nats, at least 0, above 0 for somebody
     threshold : float, "max" or "mean"
         The level t at which the sample is analyzed, or which number of the budgets it is.
     rule : {"jorgensen", "exact"}, default "jorgensen"

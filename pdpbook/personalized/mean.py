@@ -30,7 +30,7 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
 
     Attributes
     ----------
-    mean_ : float, released, in your units
+    mean_ : float, in your units
     guarantee_ : PureDP
         What each person was promised, under replace-one neighbors.
 

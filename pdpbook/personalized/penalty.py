@@ -105,8 +105,7 @@ def public_penalty(
     Parameters
     ----------
     epsilon, d, theta_norm, sigma, prior, proof, row_norm
-        As in `prediction_error_bound`; here the isotropic prior is the default, because the worst
-        direction is rarely the true one.
+        As in that bound, but isotropic by default: the worst direction is rarely the true one.
 
     Examples
     --------

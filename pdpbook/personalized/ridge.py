@@ -28,8 +28,7 @@ ULP = float(np.finfo(float).eps)
 class PDPRidge(CubeRegressor):
     r"""Ridge regression that keeps the budget of every person: PDP-OP.
 
-    On the domain :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` it releases :math:`\bar\theta+Z`,
-    where
+    On the domain :math:`[0,1]^d\times[-1,1]` it releases :math:`\bar\theta+Z`, where
 
     .. math:: &\bar\theta = \arg\min_\theta \sum_i w_i\,h(y_i - x_i^\top\theta)
               + \lambda\|\theta\|^2, \quad w_i = \frac{\varepsilon_i}{\sum_j\varepsilon_j},\\
@@ -45,13 +44,11 @@ class PDPRidge(CubeRegressor):
     of :math:`\varepsilon_0` holds as well. The Huber minimizer is iterative. It stops at a gradient
     norm g fixed by the public settings, which is charged:
     :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less unless a budget is
-    tiny. A solver that does not get there raises and releases nothing.
-
-    Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
-    ``thm-joint-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
-    ``prop-solver-tolerance``, chapter *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours),
-    chapter *personalized/pdp_op_data*; ``thm-profile-calibration`` (ours) for `delta`, chapter
-    *personalized/steps*.
+    tiny. A solver that does not get there raises and releases nothing. Statements ``thm-pdp-op``,
+    ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3), ``thm-joint-sensitivity``,
+    ``thm-huber-sensitivity``, ``prop-row-norm``, ``prop-solver-tolerance``, chapter
+    *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*;
+    ``thm-profile-calibration`` (ours) for `delta`, chapter *personalized/steps*.
 
     Parameters
     ----------

@@ -1,7 +1,4 @@
-"""Ridge regression on a random sample in which the careful appear less often; also as printed.
-
-The rule is that of Jorgensen, Yu and Cormode; with weights in place of luck there is `PDPRidge`.
-"""
+"""Ridge regression on a random sample in which the careful appear less often; also as printed."""
 
 from __future__ import annotations
 
@@ -43,8 +40,7 @@ class SampledRidge(CubeRegressor):
     :math:`\eta=t\bar n/C'` are public and fixed, and every budget is kept. With
     ``normalizer="sampled"`` (as printed) :math:`N=|Q|` and :math:`\eta=t|Q|/C` depend on the
     sample, and the budgets are **not** kept: that variant is here to be studied, and promises each
-    person the threshold only. Who was kept is not stored: told together with the release, it would
-    void the promise.
+    person the threshold only. Who was kept is not stored: telling it voids the promise.
 
     The weights :math:`1/\bar n` can add up to :math:`W=n/\bar n`, so :math:`C'` is the constant of
     `sensitivity.ridge_constant` for the penalty :math:`\lambda/W`, divided by W. A person of the
@@ -71,8 +67,7 @@ class SampledRidge(CubeRegressor):
         Which theorem sets the constant for the square loss. With the rule "exact" the constant of
         "joint" is that of "tight": somebody who comes or goes may cost half of it.
     bound : float, optional
-        A norm bound, known without the data, of the least-squares solution for *every subset* of
-        the people; square loss only.
+        A norm bound as in `PDPRidge`, of the solution for *every subset* of the people.
     row_norm : float, optional
         Public bound on the norm of a row on the domain, constant feature included; enforced.
     huber_threshold : float, default 1.0
@@ -137,11 +132,7 @@ class SampledRidge(CubeRegressor):
         return budgets
 
     def analysis(self, lam: float) -> PDPRidge:
-        """Return the mechanism at level t, on the domain.
-
-        With the rule "exact" a departure may cost half of t, which half of the joint constant does
-        not bound.
-        """
+        """Return the mechanism at level t; with "exact", half its constant bounds departures."""
         halved = self.rule == "exact" and self.proof == "joint"
         return PDPRidge(
             lam,
@@ -184,9 +175,8 @@ class SampledRidge(CubeRegressor):
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> SampledLaw:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
 
-        Parameters are as in `fit`, which draws once from exactly this law. It has a part for every
-        set that can be kept, so at most 14 people may be left to chance; for more, take averages of
-        `conditional_law` over sets drawn with `keep_probabilities`.
+        Called like `fit`. It has a part for every set that can be kept, so at most 14 people may be
+        left to chance; for more, average `conditional_law` over sets of `keep_probabilities`.
         """
         law: Sampling = super().output_law(X, y, epsilon=epsilon)
         return law.mixture()
@@ -196,14 +186,9 @@ class SampledRidge(CubeRegressor):
     ) -> L2Laplace:
         """Law of the released parameters on the domain, given who was kept. NOT private.
 
-        With `ridge.loss_moments` its center and rate give moments without drawing.
-
-        Parameters
-        ----------
-        X, y, epsilon
-            As in `fit`.
-        kept : array_like of bool, shape (n,)
-            Who is in the sample; any set, also one that the sampling cannot draw.
+        Called like `fit`, with `kept`, an array of bool of shape (n,): any set, also one that the
+        sampling cannot draw. Its center and rate give moments without drawing:
+        `ridge.loss_moments`.
         """
         budgets = self._refuse("conditional_law", X, y, epsilon)
         people = self._people(X, y, epsilon, budgets, self.design)
@@ -218,8 +203,8 @@ class SampledRidge(CubeRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact, given the sample: as in `PDPRidge`.
 
-        With ``normalizer="sampled"`` the rate is in proportion to how many are kept. Before a fit
-        that is not known: the estimate takes their mean number, the bound those kept for sure.
+        Before a fit with ``normalizer="sampled"`` it is not known how many are kept: the estimate
+        takes their mean number, the bound those kept for sure.
         """
         frame = cube_frame(self, crowd.d)
         k = frame.order

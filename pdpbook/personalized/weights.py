@@ -36,11 +36,6 @@ def pdp_weights(epsilon: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (n,)
-
-    Examples
-    --------
-    >>> pdp_weights([0.1, 0.1, 0.3])
-    array([0.2, 0.2, 0.6])
     """
     share = _shares(epsilon)
     share /= share.sum()
@@ -53,26 +48,21 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
     Privacy asks only that nobody's weight exceeds their budget times a common unit u, the size of
     the noise. Capping the largest weights evens them out, at the price of a larger u:
 
-    .. math:: \min_{u,\,w}\ A u^2 + V\|w\|^2 \quad\text{subject to}\quad
-              0 \le w_i \le \varepsilon_i u, \quad \sum_i w_i = 1 .
+    .. math:: &\min_{u,\,w}\ A u^2 + V\|w\|^2 \quad\text{subject to}\quad
+              0 \le w_i \le \varepsilon_i u, \quad \sum_i w_i = 1 ,\\
+              &w_i \propto \min(\varepsilon_i, m), \qquad
+              \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = A/V = \text{ratio} .
 
-    With :math:`\text{ratio} = A/V` the solution is :math:`w_i \propto \min(\varepsilon_i, m)`,
-    where m is the root of
-
-    .. math:: \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = \text{ratio} ,
-
-    found exactly by sorting, as the left side is linear in m between two budgets. Noise calibrated
-    to ``max(weights / epsilon)`` keeps every budget, those of capped people with something to
-    spare. Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
+    Noise calibrated to ``max(weights / epsilon)`` keeps every budget, those of capped people with
+    something to spare. Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
     *personalized/steps*.
 
     Parameters
     ----------
     epsilon : array_like, shape (n,), in nats, at least 0
     ratio : float, at least 0, in squared nats
-        Cost of the privacy noise over that of the label noise: 0 gives equal weights, everything
-        from the root at the largest budget on gives `pdp_weights`. It must be public: read from the
-        data, it voids the promise.
+        Cost of privacy noise over that of label noise, from 0, equal weights, to `pdp_weights` for
+        any large one. It must be public: read from the data, it voids the promise.
 
     Returns
     -------
@@ -99,16 +89,14 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
 def threshold_budgets(epsilon: ArrayLike) -> Floats:
     r"""Budgets of the best release that knows one privacy level only.
 
-    Whoever asks for more privacy than a threshold allows is left out, and everybody else is given
-    the threshold as their budget:
+    Whoever asks for more privacy than a threshold is left out, and everybody else is given it:
 
     .. math:: \tau\,[\varepsilon_i\ge\tau], \qquad \tau\in\arg\max_t\,t\,\#\{j:\varepsilon_j\ge t\}.
 
-    Their sum is the largest that one level for all allows, so output perturbation needs the least
-    noise; of thresholds that tie, the smallest is taken, which leaves out the fewest people. Nobody
-    is above their own budget, so any mechanism with personal budgets keeps every promise with
-    these. Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
-    *personalized/pdp_op*.
+    Their sum is the largest of one level for all, so output perturbation needs the least noise; of
+    thresholds that tie, the smallest is taken. Nobody is above their own budget, so any mechanism
+    with personal budgets keeps every promise with these. Statement ``prop-best-threshold`` (after
+    Cyffers and Ziani 2026), chapter *personalized/pdp_op*.
 
     Parameters
     ----------

@@ -62,8 +62,7 @@ def adassp_coefficients(
 
     Parameters
     ----------
-    release : array_like, shape (m,)
-        Noisy smallest eigenvalue, upper triangle row by row, noisy moment.
+    release : array_like, noisy smallest eigenvalue, upper triangle row by row, noisy moment
     d : int
     sigma : float, above 0
     shift : float, above 0, default 3.0
@@ -72,11 +71,6 @@ def adassp_coefficients(
     Returns
     -------
     ndarray, shape (d,)
-
-    Examples
-    --------
-    >>> adassp_coefficients([100.0, 100.0, 50.0], 1, 2.0)
-    array([0.5])
     """
     d, sigma = check.count(d, "d"), check.number(sigma, "sigma")
     shift, failure = check.number(shift, "shift"), check.delta(failure, "failure")
@@ -108,22 +102,19 @@ class AdaSSP(BallRegressor):
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is
     :math:`\lambda_{\min}(X^\top X)`, the upper triangle of :math:`X^\top X` and :math:`X^\top y`,
-    each with Gaussian noise of the standard deviation of `adassp_scale`, ``noise_.scale``; the
-    coefficients are those of `adassp_coefficients`. Statement ``prop-adassp``, chapter
-    *per_instance/adaops*.
+    each with Gaussian noise of standard deviation `adassp_scale` (``noise_.scale``); from it come
+    the `adassp_coefficients`. Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
     Parameters
     ----------
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
     calibration : {"exact", "published"}, default "exact"
-        How the budget becomes noise: exactly, or as published, with the published shift of the
-        eigenvalue.
+        How the budget becomes noise: exactly, or as published, with that shift of the eigenvalue.
 
     Attributes
     ----------
-    release_ : ndarray, shape (m,)
-        The released numbers: smallest eigenvalue, upper triangle row by row, moment.
+    release_ : ndarray, released smallest eigenvalue, upper triangle row by row, moment
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.

@@ -29,19 +29,16 @@ def statistics_constant(
     r"""Sensitivity of the scaled sums per unit weight: person i moves them by `w[i]` times it.
 
     For records in :math:`[0,1]^d\times[-1,1]`, a constant feature included, the statistic of one
-    person is :math:`t=(xx^\top, s\,xy)`, the matrix by its upper triangle. In the l1 norm, for
-    Laplace noise, it is :math:`D_1`, in the l2 norm, for Gaussian noise, where entries off the
-    diagonal count :math:`\sqrt2` times, :math:`D_2`:
+    person is :math:`t=(xx^\top, s\,xy)`, the matrix by its upper triangle; `centered` it is
+    :math:`(\tilde x\tilde x^\top, s\tilde x, s\tilde xy, gy)` with
+    :math:`\tilde x=x-\frac12\mathbf 1`. In the l1 norm, for Laplace noise, :math:`g=\frac12sd` and
+    the constant is :math:`D_1`; in the l2 norm, for Gaussian noise, :math:`g=\frac12 s\sqrt d`,
+    entries off the diagonal count :math:`\sqrt2` times, and the constant is :math:`D_2`:
 
     .. math:: &D_1 = \frac{d(d+1+s)^2}{2(d+1)}\ (s\le d+1), \qquad D_1 = 2sd\ (s\ge d+1),\\
               &D_2^2 = d^2+s^2d+\tfrac94 s^4\ (s^2\le\tfrac23 d), \qquad
-              D_2^2 = 4s^2d\ (s^2\ge\tfrac23 d).
-
-    `centered` means rows :math:`\tilde x=x-\frac12\mathbf 1` and the statistic
-    :math:`(\tilde x\tilde x^\top, s\tilde x, s\tilde xy, gy)`, with :math:`g=\frac12sd` and
-    :math:`g=\frac12 s\sqrt d`:
-
-    .. math:: D_1 = \tfrac18 d(d+1)+2sd, \qquad D_2^2 = \tfrac18 d^2 + 2s^2d .
+              D_2^2 = 4s^2d\ (s^2\ge\tfrac23 d),\\
+              &D_1 = \tfrac18 d(d+1)+2sd, \quad D_2^2 = \tfrac18 d^2 + 2s^2d \quad\text{(centered)}.
 
     Both :math:`D_1` are attained. :math:`D_2^2` is attained where :math:`\frac32s^2` is a whole
     number or at least d (centered: for even d), and is at most 1/4 (1/8) too large elsewhere.
@@ -111,17 +108,15 @@ class SufficientStatisticsRidge(CubeRegressor):
         Penalty against the weighted *mean* of squares, above 0; scikit-learn's ``alpha / n``. It is
         applied after the release and no part of the promise: see `coef_path`.
     delta : float, default 0.0
-        Failure probability of the budgets: needed, in (0, 1), with ``noise="gaussian"``; 0 with
-        ``noise="laplace"``, which never fails.
+        Failure probability: in (0, 1) for Gaussian noise, 0 for Laplace noise, which never fails.
     noise : {"laplace", "gaussian"}, default "laplace"
         A pure promise, or a Gaussian one.
     centered : bool, default False
         Release sums of :math:`\tilde x=x-\frac12\mathbf 1` instead, with :math:`\sum w\tilde x` and
-        :math:`\sum wy`, and put :math:`\hat S` and :math:`\hat b` together from them: shorter rows,
-        hence less noise.
+        :math:`\sum wy`, and compute :math:`\hat S` and :math:`\hat b` from them: less noise.
     scale : float, optional
-        :math:`s`, above 0: a large one is for the moment, a small one for the matrix. None is the
-        default of `statistics_constant`. Public.
+        Public :math:`s` of `statistics_constant`, with its default: a large one is for the moment,
+        a small one for the matrix.
 
     Attributes
     ----------
@@ -135,9 +130,8 @@ class SufficientStatisticsRidge(CubeRegressor):
     moment_ : ndarray, shape (d,), one more with `fit_intercept`
         :math:`\hat b` on the domain.
     guarantee_ : PureDP or GaussianDP
-        What each person was promised, under replace-one neighbors. The Gaussian promise is the
-        stronger form of :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)``
-        returns that one, for this delta or another.
+        What each person was promised, under replace-one neighbors. The Gaussian one is stronger
+        than :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)`` returns that.
 
     Examples
     --------
@@ -225,12 +219,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         return float(law.scale[0])  # the first entry is on the diagonal
 
     def coef_path(self, lams: ArrayLike) -> RidgePath:
-        """Coefficients for other penalties, from the one release: it costs no further privacy.
-
-        Parameters
-        ----------
-        lams : array_like, shape (k,), each above 0
-        """
+        """Coefficients for other penalties, shape (k,), above 0: no further privacy is spent."""
         check_is_fitted(self, "gram_")
         penalties = np.atleast_1d(check.positive(lams, "lams"))
         if penalties.ndim != 1:
@@ -243,10 +232,10 @@ class SufficientStatisticsRidge(CubeRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
-        With :math:`N, n` the noise on matrix and moment, the answer moves by
-        :math:`(\hat S_++\lambda I)^{-1}(n-(\hat S_+-S)\theta)`. The positive part moves S by at
-        most the Frobenius norm of N, and :math:`\|\theta\|\le1/(2\sqrt\lambda)`. The estimate is
-        for :math:`\theta=0`, labels around the middle, and takes the released matrix after a fit.
+        Noise :math:`N, n` on matrix and moment moves the answer by
+        :math:`(\hat S_++\lambda I)^{-1}(n-(\hat S_+-S)\theta)`, where
+        :math:`\|\hat S_+-S\|_F\le\|N\|_F` and :math:`\|\theta\|\le1/(2\sqrt\lambda)`; the estimate
+        has :math:`\theta=0`, labels around the middle.
         """
         frame = cube_frame(self, crowd.d)
         k, lam = frame.order, float(self.lam)

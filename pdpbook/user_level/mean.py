@@ -1,7 +1,6 @@
 """Private means when a person may own many rows: weighted users, or a limit on rows.
 
-Both protect all rows of a person at once and keep a budget of their own for everybody. Who owns
-which row is public.
+Both protect all rows of a person at once, with a budget each; who owns which row is public.
 """
 
 from __future__ import annotations
@@ -26,14 +25,11 @@ from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 
 @mechanism
 class UserMean(MeanOfLabels, UserRegressor):
-    """A weighted mean of all rows plus Laplace noise; subclasses say which weights.
-
-    Of X the number of rows counts, and nothing else.
+    """A weighted mean of all rows plus Laplace noise, whatever X is; subclasses say which weights.
 
     Attributes
     ----------
-    mean_ : float
-        The released mean, in your units: unbiased, so it may lie outside `y_bounds`.
+    mean_ : float, in your units: unbiased, so it may lie outside the bounds of y
     noise_ : Noise
         What is public about the noise; ``noise_.scale`` is that of Laplace noise in your units.
     guarantee_ : PureDP
@@ -103,15 +99,13 @@ class WeightedMean(UserMean):
               \qquad w_l = \frac{\min(s_l, h\tau_l)}{n_h},\quad
               \tau_l=\frac{\varepsilon_l}{\max_k\varepsilon_k} ,
 
-    with :math:`\bar y_l` the mean of the :math:`s_l` labels of user l, and the h that makes the
-    variance smallest, for labels of variance `sigma2` around a common mean. Statements ``alg-wa``,
-    ``lem-wa-optimum`` and ``thm-personal-users``, chapter *user_level/mean*; Epasto et al. (2020),
-    Algorithm 1.
+    with :math:`\bar y_l` the mean of the :math:`s_l` labels of user l, and the h of least variance,
+    for labels of variance `sigma2` around a common mean. Statements ``alg-wa``, ``lem-wa-optimum``
+    and ``thm-personal-users``, chapter *user_level/mean*; Epasto et al. (2020), Algorithm 1.
 
     Attributes
     ----------
-    h_ : float
-        The root of the equation for h: rows that count in full for a user of the largest budget.
+    h_ : float, root of the equation for h: rows that count in full at the largest budget
     weights_ : ndarray, shape (m,), of the users: data-independent
 
     Examples
@@ -139,18 +133,16 @@ class SampleLimitedMean(UserMean):
     .. math:: \frac1{n_h}\sum_{\text{kept}}y_i
               + \text{Laplace}\Bigl(\frac B{n_h}\max_l\frac{k_l}{\varepsilon_l}\Bigr) .
 
-    Statements ``claim-sample-limit``, chapter *user_level/mean_limits*, and ``thm-personal-users``,
-    chapter *user_level/mean*.
+    Statements ``claim-sample-limit`` and ``thm-personal-users``, chapters *user_level/mean_limits*,
+    *user_level/mean*.
 
     Parameters
     ----------
     max_rows : "best", "max" or int, default "best"
-        Most rows h that one user keeps: the whole number of smallest variance, as if everybody had
-        the smallest budget; the largest size, which keeps all; or a whole number of at least 1.
-        Labels play no part.
+        Most rows h that one user keeps: that of smallest variance, as if everybody had the smallest
+        budget; the largest size, which keeps all; or a number of at least 1. Labels play no part.
     selection_seed : int, default 0
-        Says which rows are kept: a random choice that is public, the same for `fit` and
-        `output_law`, and blind to X and y.
+        Says which rows are kept: a public random choice, blind to X and y; `output_law` repeats it.
 
     Attributes
     ----------

@@ -54,8 +54,7 @@ def tradeoff_weights(
 
     Parameters
     ----------
-    sizes : array_like, shape (m,)
-        Rows of each user: whole numbers, at least 1.
+    sizes : array_like of int, shape (m,), rows of each user, at least 1
     tradeoff : float
         :math:`A\ge0`: the price of variance in units of noise. For a mean it is the variance of a
         label over :math:`2(B/\varepsilon)^2`. 0 is the limit of pure noise: ``weights``
@@ -87,7 +86,7 @@ def tradeoff_weights(
 def tradeoff_value(
     weights: ArrayLike, sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None = None
 ) -> float:
-    r"""Objective of `tradeoff_weights` at any weights of users, shape (m,), one a user.
+    r"""Objective of `tradeoff_weights` at any weights of users.
 
     .. math:: \Bigl(\max_l\frac{w_l}{\tau_l}\Bigr)^2 + A\sum_l\frac{w_l^2}{s_l}
 
@@ -191,11 +190,9 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
 
     Parameters
     ----------
-    codes : array_like of int, shape (n,)
-        The user of each row.
+    codes : array_like of int, shape (n,), the user of each row
     threshold : int, at least 1
-    rng : Generator
-        It needs no secrecy.
+    rng : Generator, which needs no secrecy
 
     Returns
     -------

@@ -23,14 +23,13 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
 
     and with probability :math:`1-\gamma` the supremum itself is at most that with
     :math:`\ln(2/\gamma)` in place of :math:`\ln 2`. Statement ``thm-uniform-convergence``, chapter
-    *user_level/erm_bounds*; Epasto et al. (2020), Theorem 5, with a product of logarithms and no
+    *user_level/erm_bounds*; Epasto et al. (2020), Theorem 5 has a product of logarithms and no
     constant.
 
     Parameters
     ----------
     n, d : int
-    gamma : float, in (0, 1), optional
-        None is the constant of the expectation.
+    gamma : float in (0, 1), or None for the expectation, optional
     """
     rows, d = check.count(n, "n"), check.count(d, "d")
     fails = 1.0 if gamma is None else check.delta(gamma, "gamma")
@@ -44,9 +43,8 @@ def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
 
     .. math:: A = \frac{K^2\rho}{4d} .
 
-    At the optimal weights the square of what descent and convergence cost is at most
-    :math:`2L^2R^2K^2/n_h`, as for :math:`n_h=\sum_l\min(s_l,h)` rows. Statement
-    ``thm-weighted-erm``, chapter *user_level/erm*.
+    At the optimal weights the fit is as good as one of :math:`n_h=\sum_l\min(s_l,h)` rows.
+    Statement ``thm-weighted-erm``, chapter *user_level/erm*.
 
     Parameters
     ----------

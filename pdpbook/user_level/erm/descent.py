@@ -25,8 +25,8 @@ class GradientTranscript:
               + N(0,\varsigma^2I),\\
               &\theta_{k+1} = \Pi_R(\theta_k - \eta z_k), \qquad \theta_0=0 .
 
-    The iterates are functions of the gradients, so whoever sees these sees everything. Not private:
-    it holds the data. Made by `WeightedERM.output_law`. Statement ``alg-weighted-erm``, chapter
+    Iterates are functions of the gradients: who sees these sees all. Not private: it holds the
+    data. Made by `WeightedERM.output_law`. Statement ``alg-weighted-erm``, chapter
     *user_level/erm*.
     """
 

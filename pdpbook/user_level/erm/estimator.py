@@ -85,8 +85,7 @@ class WeightedERM(UserEstimator):
     loss : {"square", "logistic"}, default "square"
         Loss of a row: that of a regressor, or of a classifier for two classes.
     delta : float, optional
-        Failure probability: of descent in (0, 1), and None is 1e-6; output perturbation is pure,
-        and None is 0.
+        Failure probability: of descent in (0, 1), None is 1e-6; of output perturbation None or 0.
     optimizer : {"gradient", "output"}, default "gradient"
         Noise on every gradient, or once on the minimizer.
     accounting : {"zcdp", "gaussian"}, default "zcdp"
@@ -121,8 +120,7 @@ class WeightedERM(UserEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-        Released coefficients in your units: of the prediction, or of the log-odds.
+    coef_ : ndarray, shape (d,), in your units: of the prediction, or of the log-odds
     intercept_ : float
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
     classes_ : ndarray, shape (2,), of the logistic loss only
@@ -339,10 +337,9 @@ class WeightedERM(UserEstimator):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""On the minimizer exact; of descent an estimate, and a bound on the mean square length.
 
-        Two iterates are never further apart than the ball is wide, and a step of at most two over
-        the smoothness of the loss stretches their distance by its own noise alone:
-        :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps. The average of all iterates is
-        moved by at most the mean of that. With a `clip_norm` only the ball counts.
+        Small steps stretch the distance of two iterates by their noise alone, and it is at most the
+        width of the ball: :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps, and the mean of
+        that for the average. With a `clip_norm` only the ball counts.
         """
         frame = ball_frame(self, crowd.d, self.row_norm, log_odds=_logistic(self))
         d = frame.order

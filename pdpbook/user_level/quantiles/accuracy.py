@@ -61,8 +61,7 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     ----------
     share : float, default 0.001
         :math:`\rho`: a *public* guess of the share of the range that is good enough.
-    gamma : float, in (0, 1), default 0.05
-        Half of the failure probability of the bound.
+    gamma : float, half of the failure probability of the bound, in (0, 1), default 0.05
     """
     gamma = check.delta(gamma, "gamma")
     ratio = weighted_dkw(np.ones(1), gamma) / (2 * math.log(check_share(share) * gamma))

@@ -31,8 +31,8 @@ def quantile_law(
 ) -> Any:
     r"""Exact law of one release of `private_quantile`; not private.
 
-    With row weights :math:`c_i` that sum to 1, :math:`w_l=\sum_{i\in S_l}c_i` the weight of user l
-    and :math:`\hat F(z)=\sum_ic_i1[y_i\le z]`,
+    For row weights :math:`c_i`, those of users :math:`w_l=\sum_{i\in S_l}c_i`,
+    :math:`\hat F(z)=\sum_ic_i1[y_i\le z]`,
 
     .. math:: f(z)\propto e^{-\lambda u(z)},\qquad u(z)=\max(0,\ p-\hat F(z),\ \hat F(z-)-p),
 
@@ -51,14 +51,11 @@ def quantile_law(
     epsilon : float, mapping from user, or array_like of shape (n,)
         Budgets in nats, 0 for whoever takes no part; one value a row must be the same on all rows
         of a user. None with `Rows` that have them.
-    bounds : pair of float
-        Public ends of the range of `y`, in its units; never read from the data.
+    bounds : pair of float, public ends of the range of y in its units, never read from the data
     weights : array_like, shape (n,), optional
-        Public weight of each row, at least 0, divided by their sum. None takes `tradeoff_weights`
-        with the trade-off of `quantile_tradeoff`.
+        Public, at least 0, divided by their sum; None takes the optimal `tradeoff_weights`.
     grid : array_like, shape (k,), optional
-        Public candidates, increasing, between the bounds. For values with ties; None releases any
-        number between the bounds.
+        Public candidates, increasing, between the bounds, for values with ties; None allows all.
     clip : bool, default False
         Move values outside the bounds to the nearest end instead of raising.
 
