@@ -1,8 +1,7 @@
 """Regression with a privacy budget for every person, by noise inside the objective.
 
-A random linear term tilts the objective before it is minimized, so the data pull the noise
-together where they have something to say. The solver lives in `huber`, the noise in `noise`, and
-noise on the minimizer itself in `personalized`.
+A random linear term tilts the objective before it is minimized, so the data pull the noise together
+where they have something to say. `personalized` has noise on the minimizer itself.
 """
 
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget

@@ -31,7 +31,7 @@ def split_budget(
 ) -> BudgetSplit:
     r"""Weights and noise rate with which objective perturbation spends every budget.
 
-    With :math:`\kappa=R^2/\lambda` and a rate a, the weights solve
+    With `curvature` :math:`\kappa=R^2/\lambda`, ``d / lam`` on the cube, and a rate a, they solve
 
     .. math:: a\,w_i + \ln(1 + \kappa w_i) = \varepsilon_i, \qquad \sum_i w_i = 1 .
 
@@ -41,33 +41,24 @@ def split_budget(
     .. math:: \tfrac32\,\delta_d(e_i;\,a w_i) \le \delta \quad (a w_i \le 2e_i), \qquad
               2\,\delta_d(e_i;\,a w_i) + 2\,\delta_d(e_i;\,a w_i/2) \le \delta \quad (a w_i > 2e_i).
 
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. The equations
-    have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums of budgets
-    up to :math:`\kappa`, where hardly anything would be left for the tilt.
+    The equations have a solution down to :math:`\sum_j(e^{\varepsilon_j}-1)>\kappa`; we refuse sums
+    of budgets up to :math:`\kappa`, where hardly anything would be left for the tilt. The rate
+    keeps every promise despite rounding. Statement ``thm-objective-perturbation``
+    (ours), chapter *personalized/objective*.
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats.
-    curvature : float
-        :math:`\kappa`: the squared norm bound of a row over the penalty, ``d / lam`` on the cube.
-    delta : float, default 0.0
-        Failure probability in [0, 1).
+    epsilon : array_like, shape (n,), in nats
+    curvature : float, above 0
+    delta : float, in [0, 1), default 0.0
     d : int, optional
         Dimension of the tilt; needed with a `delta` above 0.
-
-    Returns
-    -------
-    BudgetSplit
-        Of the solution found in floating point, the rate that keeps every promise.
 
     Examples
     --------
     >>> split = split_budget([1.0, 1.0, 2.0, 4.0], 2.0)
-    >>> split.tilt + split.volume
-    array([1., 1., 2., 4.])
-    >>> round(split.rate, 3)
-    6.461
+    >>> split.tilt + split.volume, round(split.rate, 3)
+    (array([1., 1., 2., 4.]), 6.461)
     """
     budgets = check.positive(epsilon, "epsilon")
     if np.ndim(budgets) != 1:

@@ -24,9 +24,8 @@ NEWTON_STEPS = 12  # for all tilts together; what is left is solved one by one
 class ObjectiveLaw:
     r"""Law of the minimizer of Huber losses, a penalty and a random linear term.
 
-    .. math:: \hat\theta = \arg\min_\theta\ \sum_i w_i h_c(y_i-x_i^\top\theta)
-              + \lambda\|\theta\|^2 + b^\top\theta, \qquad
-              b\sim\text{density}\propto e^{-\beta\|b\|}.
+    .. math:: \hat\theta = \arg\min_\theta\ \sum_i w_i h_c(y_i-x_i^\top\theta) + \lambda\|\theta\|^2
+              + b^\top\theta, \qquad b\sim\text{density}\propto e^{-\beta\|b\|}.
 
     One tilt leads to one minimizer and back,
     :math:`b(\theta)=2\sum_i w_i\psi_c(r_i)x_i-2\lambda\theta`, so almost everywhere
@@ -34,35 +33,17 @@ class ObjectiveLaw:
     .. math:: p(\theta) = \nu_\beta(b(\theta))\ \det\Bigl(2\lambda I
               + 2\sum_i w_i 1[|r_i|\le c]\,x_ix_i^\top\Bigr).
 
-    Not private: it holds the data. Made by `ObjectivePerturbation.output_law`.
-
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*.
-
-    Parameters
-    ----------
-    X : ndarray, shape (n, d)
-        Rows on the domain.
-    y : ndarray, shape (n,)
-        Labels on the domain.
-    weights : ndarray, shape (n,)
-        They sum to 1.
-    lam : float
-        Penalty, above 0, against the weighted mean of losses.
-    threshold : float
-        Where the loss turns linear, :math:`c`.
-    beta : float
-        Rate of the tilt.
-    gradient_norm : float
-        What the solver must reach when it samples.
+    Not private: it holds the data. Made by `ObjectivePerturbation.output_law`. Statement
+    ``thm-objective-perturbation`` (ours), chapter *personalized/objective*.
     """
 
-    X: Floats
-    y: Floats
-    weights: Floats
-    lam: float
-    threshold: float
-    beta: float
-    gradient_norm: float
+    X: Floats  #: rows on the domain, shape (n, d)
+    y: Floats  #: labels on the domain, shape (n,)
+    weights: Floats  #: shape (n,), they sum to 1
+    lam: float  #: penalty, above 0, against the weighted mean of losses
+    threshold: float  #: where the loss turns linear, :math:`c`
+    beta: float  #: rate of the tilt
+    gradient_norm: float  #: what the solver must reach when it samples
 
     @cached_property
     def center(self) -> Floats:

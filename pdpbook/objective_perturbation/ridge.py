@@ -29,25 +29,30 @@ class ObjectivePerturbation(CubeRegressor):
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`\|x_i\|\le R`, :math:`y_i\in[-1,1]` it releases
 
-    .. math:: \hat\theta = \arg\min_\theta\ \sum_i w_i h_c(y_i-x_i^\top\theta)
-              + \lambda\|\theta\|^2 + b^\top\theta, \qquad
-              b\sim\text{density}\propto e^{-\beta\|b\|},
+    .. math:: \hat\theta = \arg\min_\theta\ \sum_i w_i h_c(y_i-x_i^\top\theta) + \lambda\|\theta\|^2
+              + b^\top\theta, \qquad b\sim\text{density}\propto e^{-\beta\|b\|},
 
-    with the Huber loss :math:`h_c(r)=r^2` for :math:`|r|\le c` and :math:`2c|r|-c^2` beyond.
-    Replacing the record of person i changes the tilt that leads to a given output by at most
-    :math:`4w_icR`, and the volume around it by a factor of at most :math:`1+w_iR^2/\lambda`. So
+    with the Huber loss :math:`h_c(r)=r^2` for :math:`|r|\le c` and :math:`2c|r|-c^2` beyond, and
+    :math:`\beta` in ``noise_.rate``. Replacing record i changes the tilt b that leads to an output
+    by at most :math:`4w_icR`, and the volume around it by a factor of at most
+    :math:`1+w_iR^2/\lambda`. So
 
-    .. math:: 4\beta cR\,w_i + \ln\Bigl(1+\frac{w_iR^2}{\lambda}\Bigr) = \varepsilon_i, \qquad
-              \sum_i w_i = 1
+    .. math:: 4\beta cR\,w_i + \ln(1+w_iR^2/\lambda) = \varepsilon_i, \qquad \sum_i w_i = 1
 
     keeps and spends every budget. Against noise on the minimizer, the data pull the noise together
     where they have something to say; the price is that the budgets must sum to more than
-    :math:`R^2/\lambda`.
+    :math:`R^2/\lambda`. Statement ``thm-objective-perturbation`` (ours), chapter
+    *personalized/objective*. Kifer, Smith and Thakurta (2012) perturb objectives for one budget;
+    the square loss needs a bound on the norm there, because its gradient has none. How far from the
+    truth this ends, under a linear model: page *personalized/accuracy_bounds*.
+
+    How far an inexact minimizer is off depends on the data, so a thousandth of the smallest budget
+    is set aside: the solver stops at a gradient norm g that the public settings fix, and noise of
+    rate :math:`\eta=\lambda\,10^{-3}\min_i\varepsilon_i/g` is added to the output
+    (``prop-solver-tolerance``). A solver that does not get there raises and releases nothing.
 
     Parameters
     ----------
-    lam : float, default 1.0
-        Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``.
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     huber_threshold : float, default 1.0
@@ -62,31 +67,12 @@ class ObjectivePerturbation(CubeRegressor):
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
-    noise_ : Noise
-        What is public about the noise; ``noise_.rate`` is that of the tilt on the domain.
-    eta_ : float
-        Rate of the second noise, on the output, which makes up for an inexact minimizer: it is no
-        part of the theorem, and far below the tilt. Data-independent.
-
-    Notes
-    -----
-    Statement ``thm-objective-perturbation`` (ours), chapter *personalized/objective*. Kifer, Smith
-    and Thakurta (2012) perturb objectives for one budget; the square loss needs a bound on the
-    norm there, because its gradient has none.
-    How far from the truth this ends, under a linear model: page *personalized/accuracy_bounds*.
-
-    The theorem speaks of the exact minimizer, and an inexact one is not post-processing: how far
-    it is off depends on the data. So a thousandth of the smallest budget is set aside. The solver
-    stops at a gradient norm g that the public settings fix, and noise of rate
-    :math:`\eta=\lambda\,10^{-3}\min_i\varepsilon_i/g` is added to the output
-    (``prop-solver-tolerance``). A solver that does not get there raises and releases nothing.
+    eta_ : float, rate of the small second noise, on the output; data-independent
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = ObjectivePerturbation(lam=0.5).fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 71.8)
@@ -168,7 +154,6 @@ class ObjectivePerturbation(CubeRegressor):
         return _split(left.tobytes(), curvature, self.spare_delta(budgets), d)
 
     def beta(self, split: BudgetSplit, d: int) -> float:
-        """Return the rate of the tilt."""
         return check.number(split.rate / (4 * self.huber_threshold * self.radius(d)), "eta")
 
     def left(self, budgets: Floats) -> Floats:
@@ -192,11 +177,10 @@ class ObjectivePerturbation(CubeRegressor):
         return SOLVER_SHARE * least / solver_excess(true_norm, self.lam)
 
     def _noise(self, crowd: Crowd) -> Noise:
-        r"""An estimate, and a bound on the mean square length.
+        r"""An estimate, and a bound on the mean square length, with the small noise on the output.
 
-        The objective is :math:`2\lambda`-strongly convex, so a tilt b moves its minimizer by at
-        most :math:`\|b\|/(2\lambda)`; where all losses are curved, with S the second moments of
-        the rows, by :math:`(S+\lambda I)^{-1}b/2`. The small noise on the output comes on top.
+        A tilt b moves the minimizer by at most :math:`\|b\|/(2\lambda)`; where all losses are
+        curved, with S the second moments of the rows, by :math:`(S+\lambda I)^{-1}b/2`.
         """
         frame = cube_frame(self, crowd.d, self.row_norm)
         k, lam = frame.order, float(self.lam)

@@ -1,8 +1,7 @@
 """Regression with a privacy budget for every person, by noise on the fitted coefficients.
 
 A budget buys weight: person i counts in proportion to `epsilon[i]`, and noise of one common size
-hides everybody, each to the extent they asked for. The constants live in `sensitivity`, the noise
-in `noise`; attempts to break the promises made here are in `audit`.
+hides everybody, each to the extent they asked for. The constants live in `sensitivity`.
 """
 
 from pdpbook.huber import HuberSolution, huber_ridge

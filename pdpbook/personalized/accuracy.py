@@ -1,8 +1,7 @@
-"""Distance of a release from the true coefficients, for noise on them.
+"""Distance of a release from the true coefficients, for noise on them: to plan and to check.
 
-These functions look at the design without noise, so they are NOT private: they are for planning on
-public or generated data, and for checks. What is known before any record is seen is in `penalty`;
-the moments of a test loss are `ridge.loss_moments`.
+NOT private: these functions look at the design without noise. What is known before any record is
+seen is in `penalty`; the moments of a test loss are `ridge.loss_moments`.
 """
 
 from __future__ import annotations
@@ -47,55 +46,34 @@ def error_bound(
 ) -> ErrorTerms:
     r"""Bound on the distance of a release from the true coefficients, with probability 1 - delta.
 
-    For :math:`y_i = x_i^\top\theta^* + \xi_i`, a weighted ridge fit and l2-Laplace noise of rate
-    :math:`\eta`, with :math:`S = \sum_i w_i x_i x_i^\top`, :math:`H = S + \lambda I`,
-    :math:`M = H^{-1}X^\top W` and :math:`q` the quantile of Gamma(d, 1),
+    For :math:`y_i = x_i^\top\theta^* + \xi_i` with label noise of standard deviation sigma, a ridge
+    fit with weights :math:`w_i` and the penalty lam against the weighted mean of squares, and
+    l2-Laplace noise of rate eta, with :math:`S = \sum_i w_i x_i x_i^\top`,
+    :math:`H = S + \lambda I`, :math:`M = H^{-1}X^\top W` and :math:`q` the quantile of Gamma(d, 1),
 
     .. math::
-        \text{published:} \quad
-        & \frac{\|\theta^*\|}{1+\lambda_{\min}(S)/\lambda}
+        \text{published:} \quad & \frac{\|\theta^*\|}{1+\lambda_{\min}(S)/\lambda}
           + \frac1\eta\Bigl(d+\sqrt{2d/\delta}\Bigr)
           + \frac\sigma\lambda\sqrt{2d/\delta}\,\|w\| , \\
-        \text{sharp:} \quad
-        & \lambda\|H^{-1}\theta^*\| + \frac{q_{1-\delta/2}}\eta
+        \text{sharp:} \quad & \lambda\|H^{-1}\theta^*\| + \frac{q_{1-\delta/2}}\eta
           + \sigma\Bigl(\|M\|_F + \|M\|\sqrt{2\ln(2/\delta)}\Bigr) .
 
+    The first two proofs hold for any uncorrelated label noise of mean 0 and variance at most sigma
+    squared, the last for Gaussian noise. The `total` of the terms is the bound. NOT private.
     Statements ``thm-accuracy`` (Acharya et al. 2024, Theorem 2.5) and ``thm-sharp-accuracy``
-    (ours), chapter *personalized/accuracy*. The first two proofs hold for any uncorrelated label
-    noise of mean 0 and variance at most sigma squared, the last for Gaussian noise. NOT private.
+    (ours), chapter *personalized/accuracy*.
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        The design on the domain, every entry in [0, 1]. The published bounds use that.
-    lam : float
-        Penalty, above 0, against the weighted mean of squares.
-    weights : array_like, shape (n,), or None
-        Weights of the fit; None is 1/n each.
-    eta : float
-        Rate of the noise radius.
+    X : array_like, shape (n, d), on the domain: every entry in [0, 1]
+    weights : array_like, shape (n,), or None for 1/n each
+    lam, eta, sigma, delta : float, above 0; sigma may be 0, and delta is in (0, 1)
     theta : float or array_like, shape (d,)
-        The true coefficients, or a bound on their norm. With a bound the bias of every proof is
-        that of the published one.
-    sigma : float
-        Standard deviation of the label noise, at least 0.
-    delta : float
-        Probability in (0, 1) with which the bound may fail.
+        The true coefficients, or a bound on their norm: then every bias is the published one.
     proof : {"published", "eigenvalue", "sharp"}, default "published"
         ``"eigenvalue"`` is the published bound with :math:`1/(\lambda+\lambda_{\min})` for
-        :math:`1/\lambda` in its last term. For `delta` up to 0.2 no term of a later proof is
-        larger than that of an earlier one.
-
-    Returns
-    -------
-    ErrorTerms
-        The three terms; their `total` is the bound.
-
-    Examples
-    --------
-    >>> terms = error_bound(np.eye(2), 1.0, None, 50.0, theta=1.0, sigma=0.0, delta=0.1)
-    >>> round(terms.bias, 3), round(terms.privacy_noise, 3)
-    (0.667, 0.166)
+        :math:`1/\lambda` in its last term. For `delta` up to 0.2 no term of a later proof is larger
+        than that of an earlier one.
     """
     check.choice(proof, "proof", PROOFS)
     delta = check.delta(delta)
@@ -123,29 +101,21 @@ def mean_square_error(
     theta: ArrayLike,
     sigma: float = 0.0,
 ) -> ErrorTerms:
-    r"""Exact mean of the squared distance of a release from the true coefficients.
+    r"""Exact mean of the squared distance of a release from the true coefficients, in three terms.
 
     .. math:: \mathbb{E}\|\hat\theta-\theta^*\|^2 = \lambda^2\|H^{-1}\theta^*\|^2
               + \frac{d(d+1)}{\eta^2} + \sigma^2\|M\|_F^2 ,
 
-    with :math:`H` and :math:`M` as in `error_bound`, over label noise and privacy noise.
-
-    Statement ``thm-sharp-accuracy`` (ours), chapter *personalized/accuracy*. Any uncorrelated
-    label noise of mean 0 and variance sigma squared will do. NOT private.
+    with :math:`H` and :math:`M` as in `error_bound`, over privacy noise and any uncorrelated label
+    noise of mean 0 and standard deviation sigma. NOT private. Statement ``thm-sharp-accuracy``
+    (ours), chapter *personalized/accuracy*.
 
     Parameters
     ----------
     X, lam, weights, eta
         As in `error_bound`.
-    theta : array_like, shape (d,)
-        The true coefficients themselves.
+    theta : array_like, shape (d,), the coefficients themselves
     sigma : float, default 0
-        Standard deviation of the label noise.
-
-    Returns
-    -------
-    ErrorTerms
-        The three terms, squared lengths; their `total` is the mean square.
 
     Examples
     --------

@@ -21,31 +21,27 @@ def keep_probabilities(
 ) -> Floats:
     r"""Chance of each person to be in the sample: the sampling rule, not the release.
 
-    .. math:: \pi_i = \frac{e^{\varepsilon_i}-1}{e^t-1}\quad(\varepsilon_i<t), \qquad
-              \pi_i = 1\quad(\varepsilon_i\ge t).
+    It is 1 for :math:`\varepsilon_i\ge t`, and below, with :math:`u=e^{t/2}`,
+
+    .. math:: \pi_i = \frac{e^{\varepsilon_i}-1}{e^t-1}\ \text{(jorgensen)}, \qquad
+              \pi_i = \frac{u\,(e^{\varepsilon_i}-1)}{(u-1)(u+e^{\varepsilon_i})}\ \text{(exact)}.
 
     The rule "exact" keeps people more often. It is for mechanisms whose loss is at most t when a
-    record is replaced and at most :math:`t/2` when one comes or goes:
-
-    .. math:: \pi_i = \frac{u\,(e^{\varepsilon_i}-1)}{(u-1)(u+e^{\varepsilon_i})},\qquad u=e^{t/2}.
-
-    Statements ``alg-jorgensen`` (Acharya et al. 2024, section 3.2, after Jorgensen, Yu and Cormode
-    2015) and ``prop-sampling-replace`` (ours), chapter *personalized/sampling*. Any t above 0 is
-    taken here; `SampledRidge` wants one within the range of the budgets.
+    record is replaced and at most :math:`t/2` when one comes or goes. Any t above 0 is taken here;
+    `SampledRidge` wants one within the range of the budgets. Statements ``alg-jorgensen`` (Acharya
+    et al. 2024, section 3.2, after Jorgensen, Yu and Cormode 2015) and ``prop-sampling-replace``
+    (ours), chapter *personalized/sampling*.
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats, finite and at least 0, above 0 for somebody.
+    epsilon : array_like, shape (n,), in nats, at least 0, above 0 for somebody
     threshold : float, "max" or "mean"
         The level t at which the sample is analyzed, or which number of the budgets it is.
     rule : {"jorgensen", "exact"}, default "jorgensen"
-        Which of the two formulas.
 
     Returns
     -------
     ndarray, shape (n,)
-        Probabilities in [0, 1]; they rise with the budget.
 
     Examples
     --------
@@ -64,7 +60,6 @@ def keep_probabilities(
 
 
 def level(budgets: Any, threshold: Any) -> float:
-    """The threshold as a number."""
     if isinstance(threshold, str):
         if threshold not in ("max", "mean"):
             raise ValueError(
@@ -81,21 +76,12 @@ class SampledLaw:
 
     .. math:: p(z) = \sum_S \Pr[S]\; p_{\eta_S}(z-\theta_S)
 
-    Statement ``alg-jorgensen``, chapter *personalized/sampling*. Not private: it holds the fits.
-
-    Parameters
-    ----------
-    log_weights : ndarray, shape (s,)
-        Logarithms of the probabilities of the kept sets.
-    centers : ndarray, shape (s, d)
-        Minimizer for each kept set; everybody kept comes last.
-    etas : ndarray, shape (s,)
-        Rate of the l2-Laplace noise for each kept set.
+    Not private: it holds the fits. Statement ``alg-jorgensen``, chapter *personalized/sampling*.
     """
 
-    log_weights: Floats
-    centers: Floats
-    etas: Floats
+    log_weights: Floats  #: logarithms of the probabilities of the kept sets, shape (s,)
+    centers: Floats  #: minimizer for each kept set, shape (s, d); everybody kept comes last
+    etas: Floats  #: rate of the l2-Laplace noise for each kept set, shape (s,)
 
     @property
     def center(self) -> Floats:

@@ -20,26 +20,22 @@ from pdpbook.reports.noise import Crowd, Noise
 class PersonalizedMean(MeanOfLabels, PrivateRegressor):
     r"""A mean that keeps the budget of every person, as a regressor that ignores X.
 
-    On labels in [-1, 1] it releases
+    It is the line that a private regression has to beat. On labels in [-1, 1] it releases
 
     .. math:: \sum_i w_i y_i + \text{Laplace}\Bigl(\frac2{\sum_j\varepsilon_j}\Bigr), \qquad
               w_i = \frac{\varepsilon_i}{\sum_j\varepsilon_j} :
 
-    person i moves the weighted mean by at most :math:`2w_i`. It is the line that a private
-    regression has to beat.
-
-    Statement ``thm-pdp-op`` with the mean for the minimizer; chapter *personalized/pdp_op*.
+    person i moves the weighted mean by at most :math:`2w_i`. Statement ``thm-pdp-op`` with the mean
+    for the minimizer; chapter *personalized/pdp_op*.
 
     Attributes
     ----------
-    mean_ : float
-        The released mean, in your units.
+    mean_ : float, in your units
     guarantee_ : PureDP
         What each person was promised, under replace-one neighbors.
 
     Examples
     --------
-    >>> import numpy as np
     >>> y = np.linspace(0, 1, 1001)
     >>> model = PersonalizedMean(y_bounds=(0, 1), random_state=0).fit(y[:, None], y)
     >>> round(model.mean_, 2), model.noise_.rate
@@ -74,7 +70,6 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
         return X, labels_to_domain(y, self.y_bounds, self.clip)
 
     def _noise(self, crowd: Crowd) -> Noise:
-        """Exact: the variance of Laplace noise."""
         width = width_of_labels(self)
         eta = crowd.loudness or self.rate(crowd.above, 1)
         return Noise.of(crowd, mean_frame(width / 2, width), 2 / eta**2, exact=True, rate=eta)

@@ -37,42 +37,28 @@ def prediction_error_bound(
 
     .. math::
         &\mathbb{E}\bigl(x_0^\top(\hat\theta-\theta^*)\bigr)^2 \le
-        r^2\min\bigl\{(1+2\tau)^2\varphi_\lambda(s),\, s\bigr\}\\
-        &\quad + (d+1)\frac{R^2C^2}{(\sum_j\varepsilon_j)^2} + \frac{\sigma^2\tau}4 ,\\
+        r^2\min\bigl\{(1+2\tau)^2\varphi_\lambda(s),\, s\bigr\}
+        + (d+1)\frac{R^2C^2}{(\sum_j\varepsilon_j)^2} + \frac{\sigma^2\tau}4 ,\\
         &\varphi_\lambda(s) = \max_{t\le s}\frac{t\lambda^2}{(t+\lambda)^2} .
 
-    Statement ``prop-public-prediction-error`` (ours), page *personalized/penalty*. No record
-    enters.
+    The three terms are in squared label units. Statement ``prop-public-prediction-error`` (ours),
+    page *personalized/penalty*.
 
     Parameters
     ----------
-    lam : float
-        Penalty, above 0, against the weighted mean of squares.
-    epsilon : array_like, shape (n,)
-        Budgets in nats, one a person.
-    d : int
-        Number of features, a constant one included.
+    lam : float, above 0, against the weighted mean of squares
+    epsilon : array_like, shape (n,), in nats
+    d : int, a constant feature included
     theta_norm : float
-        Bound :math:`r` on the norm of the true coefficients; with ``prior="isotropic"`` on the
-        root of its mean square.
+        Bound :math:`r` on the norm of the true coefficients; with ``prior="isotropic"`` on the root
+        of its mean square.
     sigma : float, default 0
         Bound on the standard deviation of the label noise, of any law with mean 0.
     prior : {"worst-case", "isotropic"}, default "worst-case"
         What is assumed of the coefficients: nothing but their norm, :math:`s = R^2`; or that no
-        direction is favored, :math:`\mathbb{E}\theta\theta^\top = (r^2/d)I`, and
-        :math:`s = R^2/d`.
+        direction is favored, :math:`\mathbb{E}\theta\theta^\top = (r^2/d)I` and :math:`s = R^2/d`.
     proof, row_norm
         As in `ridge_constant`, which gives :math:`C`. Without `row_norm`, :math:`R = \sqrt d`.
-
-    Returns
-    -------
-    ErrorTerms
-        Three terms of a squared label unit; their `total` is the bound.
-
-    Examples
-    --------
-    >>> prediction_error_bound(1.0, [1.0] * 1000, 2, theta_norm=1.0).total < 0.3
-    True
     """
     lam = check.number(lam, "lam")
     heaviest, total = float(pdp_weights(epsilon).max()), float(np.sum(check.epsilon(epsilon)))
@@ -112,20 +98,14 @@ def public_penalty(
 ) -> PublicPenalty:
     """Penalty that minimizes `prediction_error_bound`: chosen without looking at a record.
 
-    Statement ``prop-public-prediction-error`` (ours), page *personalized/penalty*. The choice
-    costs no budget: it is a function of public numbers.
+    The choice costs no budget: it is a function of public numbers. Where the bound only falls as
+    the penalty grows, `lam` is infinite and `bound` its limit, that of predicting 0. Statement
+    ``prop-public-prediction-error`` (ours), page *personalized/penalty*.
 
     Parameters
     ----------
     epsilon, d, theta_norm, sigma, prior, proof, row_norm
-        As in `prediction_error_bound`; here the isotropic prior is the default, because the worst
-        direction is rarely the true one.
-
-    Returns
-    -------
-    PublicPenalty
-        `lam` and the `bound` it guarantees. Where the bound only falls as the penalty grows, `lam`
-        is infinite and `bound` its limit, that of predicting 0.
+        As in that bound, but isotropic by default: the worst direction is rarely the true one.
 
     Examples
     --------

@@ -28,22 +28,27 @@ ULP = float(np.finfo(float).eps)
 class PDPRidge(CubeRegressor):
     r"""Ridge regression that keeps the budget of every person: PDP-OP.
 
-    On the domain :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` the estimator releases
-    :math:`\bar\theta+Z`, where
+    On the domain :math:`[0,1]^d\times[-1,1]` it releases :math:`\bar\theta+Z`, where
 
     .. math:: &\bar\theta = \arg\min_\theta \sum_i w_i\,h(y_i - x_i^\top\theta)
               + \lambda\|\theta\|^2, \quad w_i = \frac{\varepsilon_i}{\sum_j\varepsilon_j},\\
-              &Z \sim \text{density} \propto e^{-\eta\|z\|}, \quad
-              \eta = \frac{\sum_j\varepsilon_j}{C},
+              &Z\sim\text{density}\propto e^{-\eta\|z\|}, \quad \eta=\frac{\sum_j\varepsilon_j}C,
 
-    with the square or the Huber loss for :math:`h` and :math:`C` from `sensitivity`. Replacing
-    the record of person i then changes the log-density of the release by at most
+    with the square or the Huber loss for :math:`h` and :math:`C` from `sensitivity`. Replacing the
+    record of person i then changes the log-density of the release by at most
     :math:`\eta w_i C=\varepsilon_i`, whatever the other records are.
 
-    With a `delta` above 0 the promise is :math:`(\varepsilon_i,\delta)`: every budget is traded
-    for the larger :math:`\varepsilon_0(\varepsilon_i,\delta,d)` whose exact profile passes through
-    that point, and these take the place of the budgets in weights and rate. The noise is smaller,
-    and the pure promise of :math:`\varepsilon_0(\varepsilon_i,\delta,d)` holds as well.
+    With a `delta` above 0 the promise is :math:`(\varepsilon_i,\delta)`: every budget is traded for
+    the larger :math:`\varepsilon_0(\varepsilon_i,\delta,d)` whose exact profile passes through that
+    point, and which takes its place in weights and rate: the noise is smaller, and the pure promise
+    of :math:`\varepsilon_0` holds as well. The Huber minimizer is iterative. It stops at a gradient
+    norm g fixed by the public settings, which is charged:
+    :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less unless a budget is
+    tiny. A solver that does not get there raises and releases nothing. Statements ``thm-pdp-op``,
+    ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3), ``thm-joint-sensitivity``,
+    ``thm-huber-sensitivity``, ``prop-row-norm``, ``prop-solver-tolerance``, chapter
+    *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*;
+    ``thm-profile-calibration`` (ours) for `delta`, chapter *personalized/steps*.
 
     Parameters
     ----------
@@ -54,8 +59,7 @@ class PDPRidge(CubeRegressor):
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     loss : {"square", "huber"}, default "square"
-        Loss of a row. The Huber loss needs no bound on the minimizer, hence far less noise for
-        small `lam`.
+        Loss of a row. Huber's needs no bound on the minimizer: far less noise for small `lam`.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets :math:`C` for the square loss; all are valid, the last is the smallest.
     weights : {"proportional", "capped"}, default "proportional"
@@ -77,24 +81,10 @@ class PDPRidge(CubeRegressor):
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
 
-    Notes
-    -----
-    Statements ``thm-pdp-op``, ``thm-pdp-op-bounded`` (Acharya et al. 2024, Theorems 2.1, 2.3),
-    ``thm-joint-sensitivity``, ``thm-huber-sensitivity``, ``prop-row-norm``,
-    ``prop-solver-tolerance``, chapter *personalized/pdp_op*; ``prop-sensitivity-weights`` (ours),
-    chapter *personalized/pdp_op_data*; ``thm-profile-calibration`` (ours) for `delta`, chapter
-    *personalized/steps*.
-
-    The Huber minimizer is iterative. It stops at a gradient norm g fixed by the public settings,
-    which is charged: :math:`\eta=\min_i\varepsilon_i/(w_iC+g/\lambda)`, at most a millionth less
-    unless a budget is tiny. A solver that does not get there raises and releases nothing.
-
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = PDPRidge(lam=0.5).fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 63.3)

@@ -1,8 +1,4 @@
-"""Ridge regression on a random sample in which the careful appear less often; also as printed.
-
-The sampling rule is that of Jorgensen, Yu and Cormode. Noise on the fit to everybody, with weights
-in place of luck, is `PDPRidge`.
-"""
+"""Ridge regression on a random sample in which the careful appear less often; also as printed."""
 
 from __future__ import annotations
 
@@ -43,30 +39,35 @@ class SampledRidge(CubeRegressor):
     With ``normalizer="public"`` (the repair) :math:`N=\bar n=\sum_i\pi_i` and
     :math:`\eta=t\bar n/C'` are public and fixed, and every budget is kept. With
     ``normalizer="sampled"`` (as printed) :math:`N=|Q|` and :math:`\eta=t|Q|/C` depend on the
-    sample, and the budgets are **not** kept: that variant is here to be studied, and promises
-    each person the threshold only.
+    sample, and the budgets are **not** kept: that variant is here to be studied, and promises each
+    person the threshold only. Who was kept is not stored: telling it voids the promise.
+
+    The weights :math:`1/\bar n` can add up to :math:`W=n/\bar n`, so :math:`C'` is the constant of
+    `sensitivity.ridge_constant` for the penalty :math:`\lambda/W`, divided by W. A person of the
+    public list of budgets who gives no record counts as a row :math:`x=0`, so the same promise
+    covers a record that comes or goes. Statements ``alg-jorgensen`` (Acharya et al. 2024, section
+    3.2), ``prop-sampling-replace``, ``prop-sampling-flaw``, ``prop-less-noise`` (ours), chapter
+    *personalized/sampling*.
 
     Parameters
     ----------
     lam : float, default 1.0
         Penalty against the weighted *mean* of losses, their sum over N; above 0.
     threshold : float, "max" or "mean", default "max"
-        The level t of the analysis, within the range of the budgets, or which number of the
-        budgets it is. Someone is then always kept, so the sample is never empty.
+        The level t of the analysis, within the range of the budgets, or which number of the budgets
+        it is. Someone is then always kept, so the sample is never empty.
     normalizer : {"public", "sampled"}, default "public"
         The repaired mechanism, or the printed one.
     rule : {"jorgensen", "exact"}, default "jorgensen"
         Which `keep_probabilities`; "exact" only with the public normalizer.
     loss : {"square", "huber"}, default "square"
         Loss of a row. With the Huber loss :math:`C'=C`, plus what its solver may be off: once, and
-        with the rule "exact" twice, because a record that comes or goes moves the minimizer by half
-        of C.
+        with the rule "exact" twice, because who comes or goes moves the minimizer by half of C.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem sets the constant for the square loss. With the rule "exact" the constant of
         "joint" is that of "tight": somebody who comes or goes may cost half of it.
     bound : float, optional
-        A norm bound, known without the data, of the least-squares solution for *every subset* of
-        the people; square loss only.
+        A norm bound as in `PDPRidge`, of the solution for *every subset* of the people.
     row_norm : float, optional
         Public bound on the norm of a row on the domain, constant feature included; enforced.
     huber_threshold : float, default 1.0
@@ -75,29 +76,16 @@ class SampledRidge(CubeRegressor):
     Attributes
     ----------
     guarantee_ : PureDP
-        Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public
-        normalizer; t for everybody, which is above what the careful asked for, with the other.
+        Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public normalizer;
+        t for everybody, which is above what the careful asked for, with the other.
     noise_ : Noise
         What is public about the noise. With the sampled normalizer ``noise_.rate`` tells how many
         people were kept, which the promise of t can bear.
 
-    Notes
-    -----
-    Statements ``alg-jorgensen`` (Acharya et al. 2024, section 3.2), ``prop-sampling-replace``,
-    ``prop-sampling-flaw``, ``prop-less-noise`` (ours), chapter *personalized/sampling*. Who was
-    kept is not stored: told together with the release, it would void the promise.
-
-    The weights :math:`1/\bar n` can add up to :math:`W=n/\bar n`, so :math:`C'` is the constant of
-    `sensitivity.ridge_constant` for the penalty :math:`\lambda/W`, divided by W. A person of the
-    public list of budgets who gives no record counts as a row :math:`x=0`, so the same promise
-    covers a record that comes or goes.
-
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = SampledRidge(lam=0.5, threshold="max").fit(X, y, epsilon=epsilon)
     >>> model.coef_.shape, round(model.noise_.rate, 1)
     ((2,), 61.2)
@@ -124,7 +112,6 @@ class SampledRidge(CubeRegressor):
         return PureDP(kept, neighbors="replace-one")
 
     def level(self, epsilon: Floats) -> float:
-        """Return the threshold t of these budgets."""
         return min(level(epsilon, self.threshold), float(epsilon.max()))  # the mean is rounded
 
     def check(self) -> None:
@@ -145,11 +132,7 @@ class SampledRidge(CubeRegressor):
         return budgets
 
     def analysis(self, lam: float) -> PDPRidge:
-        """Return the mechanism at level t, on the domain.
-
-        The rule "exact" needs that a departure costs at most half of t, and half of the joint
-        constant does not bound a departure.
-        """
+        """Return the mechanism at level t; with "exact", half its constant bounds departures."""
         halved = self.rule == "exact" and self.proof == "joint"
         return PDPRidge(
             lam,
@@ -192,9 +175,8 @@ class SampledRidge(CubeRegressor):
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> SampledLaw:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
 
-        Parameters are as in `fit`, which draws once from exactly this law. It has a part for every
-        set that can be kept, so at most 14 people may be left to chance; for more, take averages
-        of `conditional_law` over sets drawn with `keep_probabilities`.
+        Called like `fit`. It has a part for every set that can be kept, so at most 14 people may be
+        left to chance; for more, average `conditional_law` over sets of `keep_probabilities`.
         """
         law: Sampling = super().output_law(X, y, epsilon=epsilon)
         return law.mixture()
@@ -204,17 +186,9 @@ class SampledRidge(CubeRegressor):
     ) -> L2Laplace:
         """Law of the released parameters on the domain, given who was kept. NOT private.
 
-        Parameters
-        ----------
-        X, y, epsilon
-            As in `fit`.
-        kept : array_like of bool, shape (n,)
-            Who is in the sample; any set, also one that the sampling cannot draw.
-
-        Returns
-        -------
-        L2Laplace
-            Its center and its rate; with `ridge.loss_moments` they give moments without drawing.
+        Called like `fit`, with `kept`, an array of bool of shape (n,): any set, also one that the
+        sampling cannot draw. Its center and rate give moments without drawing:
+        `ridge.loss_moments`.
         """
         budgets = self._refuse("conditional_law", X, y, epsilon)
         people = self._people(X, y, epsilon, budgets, self.design)
@@ -229,8 +203,8 @@ class SampledRidge(CubeRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact, given the sample: as in `PDPRidge`.
 
-        With ``normalizer="sampled"`` the rate is in proportion to how many are kept. Before a fit
-        that is not known: the estimate takes their mean number, the bound those kept for sure.
+        Before a fit with ``normalizer="sampled"`` it is not known how many are kept: the estimate
+        takes their mean number, the bound those kept for sure.
         """
         frame = cube_frame(self, crowd.d)
         k = frame.order
@@ -249,7 +223,6 @@ class SampledRidge(CubeRegressor):
     def parts(
         self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float
     ) -> tuple[Floats, Floats]:
-        """Return center and rate for each of many kept sets."""
         laws = [self.given(X, y, row, shares, t) for row in kept]
         return np.array([law.center for law in laws]), np.array([law.eta for law in laws])
 
@@ -265,11 +238,9 @@ class Sampling:
     t: float
 
     def given(self, kept: Kept) -> L2Laplace:
-        """Law of the release, given who was kept."""
         return self.model.given(self.X, self.y, kept, self.shares, self.t)
 
     def mixture(self) -> SampledLaw:
-        """Law of the release, over all sets that can be kept."""
         shares, chance = self.shares, np.flatnonzero(self.shares < 1)
         if len(chance) > LARGEST:
             raise ValueError(

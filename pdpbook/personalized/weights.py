@@ -1,4 +1,7 @@
-"""Weights that turn budgets into influence: in proportion, capped, or all that a bound allows."""
+"""Weights that turn budgets into influence: in proportion, capped, or all that a bound allows.
+
+Budgets `epsilon` are finite and at least 0, above 0 for somebody; weights sum to 1.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +31,11 @@ def pdp_weights(epsilon: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats, finite and at least 0, above 0 for somebody.
+    epsilon : array_like, shape (n,), in nats, at least 0
 
     Returns
     -------
     ndarray, shape (n,)
-        The weights; they sum to 1.
-
-    Examples
-    --------
-    >>> pdp_weights([0.1, 0.1, 0.3])
-    array([0.2, 0.2, 0.6])
     """
     share = _shares(epsilon)
     share /= share.sum()
@@ -52,32 +48,25 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
     Privacy asks only that nobody's weight exceeds their budget times a common unit u, the size of
     the noise. Capping the largest weights evens them out, at the price of a larger u:
 
-    .. math:: \min_{u,\,w}\ A u^2 + V\|w\|^2 \quad\text{subject to}\quad
-              0 \le w_i \le \varepsilon_i u, \quad \sum_i w_i = 1 .
+    .. math:: &\min_{u,\,w}\ A u^2 + V\|w\|^2 \quad\text{subject to}\quad
+              0 \le w_i \le \varepsilon_i u, \quad \sum_i w_i = 1 ,\\
+              &w_i \propto \min(\varepsilon_i, m), \qquad
+              \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = A/V = \text{ratio} .
 
-    With :math:`\text{ratio} = A/V` the solution is :math:`w_i \propto \min(\varepsilon_i, m)`,
-    where m is the root of
-
-    .. math:: \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = \text{ratio} .
-
-    Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
-    *personalized/steps*. Between two budgets the left side is linear in m: sorting and cumulative
-    sums of positive terms give the root exactly.
+    Noise calibrated to ``max(weights / epsilon)`` keeps every budget, those of capped people with
+    something to spare. Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
+    *personalized/steps*.
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats, finite and at least 0, above 0 for somebody.
-    ratio : float
-        Cost of the privacy noise over that of the label noise, A / V, at least 0, in squared nats.
-        0 gives equal weights; everything from the root at the largest budget on gives
-        `pdp_weights`. It must be public: read from the data, it voids the promise.
+    epsilon : array_like, shape (n,), in nats, at least 0
+    ratio : float, at least 0, in squared nats
+        Cost of privacy noise over that of label noise, from 0, equal weights, to `pdp_weights` for
+        any large one. It must be public: read from the data, it voids the promise.
 
     Returns
     -------
     ndarray, shape (n,)
-        The weights; they sum to 1. Noise calibrated to ``max(weights / epsilon)`` keeps every
-        budget, those of capped people with something to spare.
 
     Examples
     --------
@@ -100,29 +89,24 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
 def threshold_budgets(epsilon: ArrayLike) -> Floats:
     r"""Budgets of the best release that knows one privacy level only.
 
-    Whoever asks for more privacy than a threshold allows is left out, and everybody else is given
-    the threshold as their budget:
+    Whoever asks for more privacy than a threshold is left out, and everybody else is given it:
 
-    .. math:: \tau\,[\varepsilon_i \ge \tau], \qquad
-              \tau \in \arg\max_t\, t\,\#\{j : \varepsilon_j \ge t\} .
+    .. math:: \tau\,[\varepsilon_i\ge\tau], \qquad \tau\in\arg\max_t\,t\,\#\{j:\varepsilon_j\ge t\}.
 
-    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
-    *personalized/pdp_op*. Their sum is the largest that one level for all allows, so output
-    perturbation needs the least noise; of thresholds that tie, the smallest is taken, which
-    leaves out the fewest people.
+    Their sum is the largest of one level for all, so output perturbation needs the least noise; of
+    thresholds that tie, the smallest is taken. Nobody is above their own budget, so any mechanism
+    with personal budgets keeps every promise with these. Statement ``prop-best-threshold`` (after
+    Cyffers and Ziani 2026), chapter *personalized/pdp_op*.
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats, finite and at least 0, above 0 for somebody. Public: where they are not,
-        neither is the threshold. Under add-remove neighbors fix a threshold beforehand instead:
-        this one moves with whoever comes or leaves.
+    epsilon : array_like, shape (n,), in nats, at least 0
+        Public: where budgets are not, neither is the threshold. Under add-remove neighbors fix a
+        threshold beforehand instead: this one moves with whoever comes or leaves.
 
     Returns
     -------
     ndarray, shape (n,)
-        The threshold, for everybody whose budget reaches it, and 0 for the others. Given to any
-        mechanism with personal budgets, they keep every promise: nobody is above their own.
 
     Examples
     --------
@@ -146,29 +130,21 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
 
 
 def threshold_weights(epsilon: ArrayLike) -> Floats:
-    r"""Weights of the best release that knows one privacy level only: equal, or 0.
+    r"""Weights of `pdp_weights` for `threshold_budgets`, which is what an estimator's `fit` takes.
 
     .. math:: w_i = \frac{[\varepsilon_i \ge \tau]}{m(\tau)}, \qquad
               m(t) = \#\{j : \varepsilon_j \ge t\}, \quad \tau \in \arg\max_t\, t\,m(t) .
 
-    Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
+    Equal, or 0. Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
     *personalized/pdp_op*.
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats, finite and at least 0, above 0 for somebody.
+    epsilon : array_like, shape (n,), in nats, at least 0
 
     Returns
     -------
     ndarray, shape (n,)
-        The weights; they sum to 1. They are those of `pdp_weights` for `threshold_budgets`, which
-        is what an estimator's `fit` takes.
-
-    Examples
-    --------
-    >>> threshold_weights([0.1, 0.2, 0.5, 0.5])
-    array([0. , 0. , 0.5, 0.5])
     """
     return pdp_weights(threshold_budgets(epsilon))
 
@@ -196,24 +172,21 @@ def sensitivity_weights(
 
     with :math:`\Delta` from `capped_sensitivity`. Where the cap :math:`2B_\star` is reached, more
     weight costs nothing: if :math:`\eta = \max_i\varepsilon_i/(2B_\star)` leaves some of the total
-    weight, those with the largest budget share it.
-
-    Statement ``prop-sensitivity-weights`` (ours), chapter *personalized/pdp_op_data*. For many
-    people they are those of `pdp_weights`; `capped_weights` is something else, a cap on budgets
-    that trades noise for label noise.
+    weight, those with the largest budget share it. A rate of
+    ``min(epsilon / capped_sensitivity(weights, lam, d))`` keeps every budget, and spends it all up
+    to rounding. For many people they are those of `pdp_weights`; `capped_weights` is something
+    else, a cap on budgets that trades noise for label noise. Statement ``prop-sensitivity-weights``
+    (ours), chapter *personalized/pdp_op_data*.
 
     Parameters
     ----------
-    epsilon : array_like, shape (n,)
-        Budgets in nats, finite and at least 0, above 0 for somebody.
+    epsilon : array_like, shape (n,), in nats, at least 0
     lam, d, row_norm
         As in `capped_sensitivity`.
 
     Returns
     -------
     ndarray, shape (n,)
-        The weights; they sum to 1. A rate of ``min(epsilon / capped_sensitivity(weights, lam, d))``
-        keeps every budget, and spends it all up to rounding.
 
     Examples
     --------
@@ -300,11 +273,7 @@ class CappedPlan(NamedTuple):
 
 @lru_cache(maxsize=16)
 def capped_plan(budgets: bytes, lam: float, d: int, row_norm: float | None) -> CappedPlan:
-    """Weights, and the largest rate with which the bound of nobody exceeds their budget.
-
-    The rate is read off the bound at the weights as they are, so that the promise does not depend
-    on how well the equation was solved.
-    """
+    """Weights, and the rate read off the bound at them, however well the equation was solved."""
     epsilon = np.frombuffer(budgets)
     weights = sensitivity_weights(epsilon, lam, d, row_norm)
     weights.flags.writeable = False

@@ -1,7 +1,6 @@
 """Ridge regression from noisy sums: the Gram matrix and the moments are released, once.
 
-A penalty only enters afterwards, so one release serves every penalty. Noise on the coefficients
-lives in `personalized`.
+A penalty only enters afterwards: one release serves all. `personalized` has noise on coefficients.
 """
 
 from pdpbook.sufficient_statistics.adassp import AdaSSP, adassp_coefficients, adassp_scale

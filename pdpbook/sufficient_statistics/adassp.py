@@ -29,17 +29,10 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
 
     Parameters
     ----------
-    epsilon : float
-        Budget in nats, above 0.
-    delta : float
-        In (0, 1).
+    epsilon : float, in nats, above 0
+    delta : float, in (0, 1)
     calibration : {"exact", "published"}, default "exact"
         Gaussian composition of three sensitivities 1, or the constants of the paper.
-
-    Returns
-    -------
-    float
-        The standard deviation.
 
     Examples
     --------
@@ -56,36 +49,28 @@ def adassp_scale(epsilon: float, delta: float, calibration: str = "exact") -> fl
 def adassp_coefficients(
     release: ArrayLike, d: int, sigma: float, *, shift: float = 3.0, failure: float = 0.05
 ) -> Floats:
-    r"""Coefficients from the numbers AdaSSP releases, on the domain.
+    r"""Coefficients from the numbers AdaSSP releases, on the domain: no privacy is spent here.
+
+    For noise of standard deviation :math:`\sigma_0` on a matrix of order d and the other numbers,
 
     .. math:: &\tilde\theta = (\hat S+\lambda I)^{-1}\hat b,\\
               &\lambda = \max\{0, \sigma_0\sqrt{d\log(2d^2/\varrho)}-\tilde\lambda\},\qquad
               \tilde\lambda = \max\{\hat\lambda-c\sigma_0, 0\}
 
+    with c for `shift` and :math:`\varrho` for `failure`, how often the penalty may be too small.
     Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
     Parameters
     ----------
-    release : array_like, shape (m,)
-        Noisy smallest eigenvalue, upper triangle row by row, noisy moment.
+    release : array_like, noisy smallest eigenvalue, upper triangle row by row, noisy moment
     d : int
-        Order of the matrix.
-    sigma : float
-        Standard deviation of the noise, above 0.
-    shift : float, default 3.0
-        :math:`c`, above 0.
-    failure : float, default 0.05
-        :math:`\varrho`, in (0, 1): how often the penalty may be too small.
+    sigma : float, above 0
+    shift : float, above 0, default 3.0
+    failure : float, in (0, 1), default 0.05
 
     Returns
     -------
     ndarray, shape (d,)
-        The coefficients: no privacy is spent here.
-
-    Examples
-    --------
-    >>> adassp_coefficients([100.0, 100.0, 50.0], 1, 2.0)
-    array([0.5])
     """
     d, sigma = check.count(d, "d"), check.number(sigma, "sigma")
     shift, failure = check.number(shift, "shift"), check.delta(failure, "failure")
@@ -116,34 +101,27 @@ class AdaSSP(BallRegressor):
     r"""Ridge regression from noisy sums with an adaptive penalty.
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is
-    :math:`\lambda_{\min}(X^\top X)`, the upper triangle of :math:`X^\top X` and
-    :math:`X^\top y`, each with Gaussian noise of the scale of `adassp_scale`; the coefficients
-    are those of `adassp_coefficients`.
-
-    Statement ``prop-adassp``, chapter *per_instance/adaops*.
+    :math:`\lambda_{\min}(X^\top X)`, the upper triangle of :math:`X^\top X` and :math:`X^\top y`,
+    each with Gaussian noise of standard deviation `adassp_scale` (``noise_.scale``); from it come
+    the `adassp_coefficients`. Statement ``prop-adassp``, chapter *per_instance/adaops*.
 
     Parameters
     ----------
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
     calibration : {"exact", "published"}, default "exact"
-        How the budget becomes noise: exactly, or as published, with the published shift of the
-        eigenvalue.
+        How the budget becomes noise: exactly, or as published, with that shift of the eigenvalue.
 
     Attributes
     ----------
-    release_ : ndarray
-        The released numbers: smallest eigenvalue, upper triangle row by row, moment.
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is its standard deviation on each number.
+    release_ : ndarray, released smallest eigenvalue, upper triangle row by row, moment
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> X = rng.uniform(-1, 1, (5000, 2))
+    >>> X = np.random.default_rng(1).uniform(-1, 1, (5000, 2))
     >>> model = AdaSSP(random_state=3).fit(X, X @ [0.4, -0.2])
     >>> model.release_.shape, round(model.noise_.scale, 2), round(float(model.guarantee_.mu), 3)
     ((6,), 7.32, 0.237)
@@ -153,7 +131,6 @@ class AdaSSP(BallRegressor):
     calibration: str = setting(default="exact", rule=one_of(*CALIBRATIONS))
 
     def law(self, people: People) -> ProductLaw:
-        """Return the joint law of `release_`."""
         center = _numbers(*people.statistics)
         sigma = self.scale(self.level(people))
         return ProductLaw(center, np.full(len(center), sigma), "gaussian")
@@ -180,9 +157,8 @@ class AdaSSP(BallRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate alone: :math:`\sigma_0^2(X^\top X+\lambda I)^{-2}`, the noise on the moment.
 
-        The penalty keeps the noisy matrix regular but for a chance of `failure`, which the
-        estimate leaves out: with it no mean square is finite. After a fit the released matrix
-        takes the place of the rows'.
+        It leaves out the chance of `failure` that the noisy matrix is not regular: with it no mean
+        square is finite. After a fit the released matrix takes the place of the rows'.
         """
         frame = ball_frame(self, crowd.d, self.row_norm)
         k, sigma = frame.order, self.scale(one_budget(crowd.epsilon))

@@ -28,48 +28,30 @@ def statistics_constant(
 ) -> float:
     r"""Sensitivity of the scaled sums per unit weight: person i moves them by `w[i]` times it.
 
-    For records in :math:`[0,1]^d\times[-1,1]` the statistic of one person is
-    :math:`t=(xx^\top, s\,xy)`, the matrix by its upper triangle. In the l1 norm, for Laplace noise,
+    For records in :math:`[0,1]^d\times[-1,1]`, a constant feature included, the statistic of one
+    person is :math:`t=(xx^\top, s\,xy)`, the matrix by its upper triangle; `centered` it is
+    :math:`(\tilde x\tilde x^\top, s\tilde x, s\tilde xy, gy)` with
+    :math:`\tilde x=x-\frac12\mathbf 1`. In the l1 norm, for Laplace noise, :math:`g=\frac12sd` and
+    the constant is :math:`D_1`; in the l2 norm, for Gaussian noise, :math:`g=\frac12 s\sqrt d`,
+    entries off the diagonal count :math:`\sqrt2` times, and the constant is :math:`D_2`:
 
-    .. math:: D_1 = \frac{d(d+1+s)^2}{2(d+1)}\ (s\le d+1), \qquad D_1 = 2sd\ (s\ge d+1),
+    .. math:: &D_1 = \frac{d(d+1+s)^2}{2(d+1)}\ (s\le d+1), \qquad D_1 = 2sd\ (s\ge d+1),\\
+              &D_2^2 = d^2+s^2d+\tfrac94 s^4\ (s^2\le\tfrac23 d), \qquad
+              D_2^2 = 4s^2d\ (s^2\ge\tfrac23 d),\\
+              &D_1 = \tfrac18 d(d+1)+2sd, \quad D_2^2 = \tfrac18 d^2 + 2s^2d \quad\text{(centered)}.
 
-    and in the l2 norm, for Gaussian noise, where entries off the diagonal count
-    :math:`\sqrt2` times,
-
-    .. math:: D_2^2 = d^2+s^2d+\tfrac94 s^4\ (s^2\le\tfrac23 d), \qquad
-              D_2^2 = 4s^2d\ (s^2\ge\tfrac23 d).
-
-    `centered` means rows :math:`\tilde x=x-\frac12\mathbf 1` and the statistic
-    :math:`(\tilde x\tilde x^\top, s\tilde x, s\tilde xy, gy)`, with :math:`g=\frac12sd` and
-    :math:`g=\frac12 s\sqrt d`:
-
-    .. math:: D_1 = \tfrac18 d(d+1)+2sd, \qquad D_2^2 = \tfrac18 d^2 + 2s^2d .
-
-    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/sums*.
     Both :math:`D_1` are attained. :math:`D_2^2` is attained where :math:`\frac32s^2` is a whole
     number or at least d (centered: for even d), and is at most 1/4 (1/8) too large elsewhere.
+    Statements ``thm-pssp-laplace`` and ``thm-pssp-gaussian`` (ours), chapter *personalized/sums*.
 
     Parameters
     ----------
     d : int
-        Number of features, a constant one included.
     noise : {"laplace", "gaussian"}, default "laplace"
-        Which norm: l1 or l2.
     centered : bool, default False
-        Which statistic.
     scale : float, optional
         :math:`s`, above 0. None is ``max(1, d / 4)`` and ``sqrt(d / 3)``, centered
         ``max(1/2, d / 8)`` and ``sqrt(d / 8)``.
-
-    Returns
-    -------
-    float
-        :math:`D_1` or :math:`D_2`.
-
-    Examples
-    --------
-    >>> statistics_constant(12), statistics_constant(12, noise="gaussian")
-    (118.15384615384616, 15.0996688705415)
     """
     d, s = check.count(d, "d"), label_scale(d, noise, centered, scale)
     if noise == "laplace":
@@ -111,65 +93,53 @@ class SufficientStatisticsRidge(CubeRegressor):
 
     with independent noise, and solves :math:`\hat\theta=(\hat S_++\lambda I)^{-1}\hat b`, where
     :math:`\hat S_+` has the negative eigenvalues of :math:`\hat S` set to 0. With
-    ``noise="laplace"`` the weights are :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j`, the noise
-    has scale :math:`\beta=D_1/\sum_j\varepsilon_j` on the upper triangle and :math:`\beta/s` on
-    the moment. With ``noise="gaussian"`` every budget :math:`(\varepsilon_i,\delta)` is turned
-    into the :math:`\mu_i` of Gaussian privacy whose exact profile passes through it,
-    :math:`w_i=\mu_i/\sum_j\mu_j`, and the standard deviations are
-    :math:`\sigma=D_2/\sum_j\mu_j` on the diagonal, :math:`\sigma/\sqrt2` off it and
-    :math:`\sigma/s` on the moment. The constants are those of `statistics_constant`.
-
-    Statements ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter
-    *personalized/sums*.
+    ``noise="laplace"`` the weights are :math:`w_i=\varepsilon_i/\sum_j\varepsilon_j`, the noise has
+    scale :math:`\beta=D_1/\sum_j\varepsilon_j` on the upper triangle and :math:`\beta/s` on the
+    moment. With ``noise="gaussian"`` every budget :math:`(\varepsilon_i,\delta)` is turned into the
+    :math:`\mu_i` of Gaussian privacy whose exact profile passes through it,
+    :math:`w_i=\mu_i/\sum_j\mu_j`, and the standard deviations are :math:`\sigma=D_2/\sum_j\mu_j` on
+    the diagonal, :math:`\sigma/\sqrt2` off it and :math:`\sigma/s` on the moment. ``noise_.scale``
+    is :math:`\beta` or :math:`\sigma`; the constants are those of `statistics_constant`. Statements
+    ``thm-pssp-gaussian`` and ``thm-pssp-laplace`` (ours), chapter *personalized/sums*.
 
     Parameters
     ----------
     lam : float, default 1.0
-        Penalty against the weighted *mean* of squares, above 0; scikit-learn's ``alpha / n``. It
-        is applied after the release and no part of the promise: see `coef_path`.
+        Penalty against the weighted *mean* of squares, above 0; scikit-learn's ``alpha / n``. It is
+        applied after the release and no part of the promise: see `coef_path`.
     delta : float, default 0.0
-        Failure probability of the budgets: needed, in (0, 1), with ``noise="gaussian"``; 0 with
-        ``noise="laplace"``, which never fails.
+        Failure probability: in (0, 1) for Gaussian noise, 0 for Laplace noise, which never fails.
     noise : {"laplace", "gaussian"}, default "laplace"
         A pure promise, or a Gaussian one.
     centered : bool, default False
-        Release sums of :math:`\tilde x=x-\frac12\mathbf 1` instead, together with
-        :math:`\sum w\tilde x` and :math:`\sum wy`, and put :math:`\hat S` and :math:`\hat b`
-        together from them: shorter rows, hence less noise.
+        Release sums of :math:`\tilde x=x-\frac12\mathbf 1` instead, with :math:`\sum w\tilde x` and
+        :math:`\sum wy`, and compute :math:`\hat S` and :math:`\hat b` from them: less noise.
     scale : float, optional
-        :math:`s`, above 0: a large one is for the moment, a small one for the matrix. None is the
-        default of `statistics_constant`. Public.
+        Public :math:`s` of `statistics_constant`, with its default: a large one is for the moment,
+        a small one for the matrix.
 
     Attributes
     ----------
     release_ : ndarray, shape (m,)
-        The released numbers, all of them: everything else is computed from these. On the domain:
-        the upper triangle row by row, then the moment; centered, the sums of :math:`\tilde x`,
+        All released numbers, from which everything else is computed. On the domain: the upper
+        triangle row by row, then the moment; centered, the sums of :math:`\tilde x`,
         :math:`\tilde xy` and :math:`y` in its place. With `fit_intercept` the sums over the
         constant alone are public and left out.
-    gram_ : ndarray
-        :math:`\hat S` on the domain, as released; it may have negative eigenvalues. Of order d,
-        one more with `fit_intercept`.
-    moment_ : ndarray
+    gram_ : ndarray, shape (d, d), one more each with `fit_intercept`
+        :math:`\hat S` on the domain, as released; it may have negative eigenvalues.
+    moment_ : ndarray, shape (d,), one more with `fit_intercept`
         :math:`\hat b` on the domain.
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is :math:`\beta` or :math:`\sigma`.
     guarantee_ : PureDP or GaussianDP
-        What each person was promised, under replace-one neighbors. The Gaussian promise is the
-        stronger form of :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)``
-        returns that one, for this delta or another.
+        What each person was promised, under replace-one neighbors. The Gaussian one is stronger
+        than :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)`` returns that.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(1)
-    >>> X, y = rng.random((500, 2)), rng.random(500)
-    >>> epsilon = np.where(np.arange(500) < 100, 0.1, 1.0)
+    >>> X, y, epsilon = rng.random((500, 2)), rng.random(500), np.repeat([0.1, 1.0], [100, 400])
     >>> model = SufficientStatisticsRidge(lam=0.5).fit(X, y, epsilon=epsilon)
-    >>> model.gram_.shape, round(model.noise_.scale, 4)
-    ((2, 2), 0.013)
-    >>> model.coef_path([0.01, 0.1, 1.0]).coef.shape
-    (3, 2)
+    >>> model.gram_.shape, round(model.noise_.scale, 4), model.coef_path([0.01, 0.1]).coef.shape
+    ((2, 2), 0.013, (2, 2))
     """
 
     lam: float = setting(default=1.0, rule=check.scale, kw_only=False)
@@ -237,7 +207,6 @@ class SufficientStatisticsRidge(CubeRegressor):
         return None
 
     def release(self, draw: Floats, law: ProductLaw, people: People) -> None:
-        """Store the release, the matrix and the moment it stands for, and the solution."""
         self.release_ = everything = draw
         if self.fit_intercept:
             known, values = public_sums(people.d, self.centered)
@@ -250,18 +219,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         return float(law.scale[0])  # the first entry is on the diagonal
 
     def coef_path(self, lams: ArrayLike) -> RidgePath:
-        """Coefficients for other penalties, from the one release: it costs no further privacy.
-
-        Parameters
-        ----------
-        lams : array_like, shape (k,)
-            Penalties, each above 0.
-
-        Returns
-        -------
-        RidgePath
-            `coef`, shape (k, d), and `intercept`, shape (k,), in your units.
-        """
+        """Coefficients for other penalties, shape (k,), above 0: no further privacy is spent."""
         check_is_fitted(self, "gram_")
         penalties = np.atleast_1d(check.positive(lams, "lams"))
         if penalties.ndim != 1:
@@ -274,10 +232,10 @@ class SufficientStatisticsRidge(CubeRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""An estimate, and a bound on the mean square length.
 
-        With :math:`N, n` the noise on matrix and moment, the answer moves by
-        :math:`(\hat S_++\lambda I)^{-1}(n-(\hat S_+-S)\theta)`. The positive part moves S by at
-        most the Frobenius norm of N, and :math:`\|\theta\|\le1/(2\sqrt\lambda)`. The estimate is
-        for labels around the middle, :math:`\theta=0`, and takes the released matrix after a fit.
+        Noise :math:`N, n` on matrix and moment moves the answer by
+        :math:`(\hat S_++\lambda I)^{-1}(n-(\hat S_+-S)\theta)`, where
+        :math:`\|\hat S_+-S\|_F\le\|N\|_F` and :math:`\|\theta\|\le1/(2\sqrt\lambda)`; the estimate
+        has :math:`\theta=0`, labels around the middle.
         """
         frame = cube_frame(self, crowd.d)
         k, lam = frame.order, float(self.lam)

@@ -1,7 +1,6 @@
 """Private means when a person may own many rows: weighted users, or a limit on rows.
 
-Both protect all rows of a person at once and keep a budget of their own for everybody. Who owns
-which row is public. The weights come from `weights`, which has never seen a label.
+Both protect all rows of a person at once, with a budget each; who owns which row is public.
 """
 
 from __future__ import annotations
@@ -26,14 +25,11 @@ from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 
 @mechanism
 class UserMean(MeanOfLabels, UserRegressor):
-    """A weighted mean of all rows plus Laplace noise; subclasses say which weights.
-
-    Of X the number of rows counts, and nothing else.
+    """A weighted mean of all rows plus Laplace noise, whatever X is; subclasses say which weights.
 
     Attributes
     ----------
-    mean_ : float
-        The released mean, in your units: unbiased, so it may lie outside `y_bounds`.
+    mean_ : float, in your units: unbiased, so it may lie outside the bounds of y
     noise_ : Noise
         What is public about the noise; ``noise_.scale`` is that of Laplace noise in your units.
     guarantee_ : PureDP
@@ -88,7 +84,6 @@ class UserMean(MeanOfLabels, UserRegressor):
         self.mean_ = float(people.origin + draw[0])
 
     def _noise(self, crowd: Crowd) -> Noise:
-        """Exact: the variance of Laplace noise."""
         scale = (crowd.plan or self.planned(crowd)).scale
         frame = mean_frame(1.0, self.width())
         return Noise.of(crowd, frame, 2 * scale**2, exact=True, scale=scale)
@@ -104,24 +99,18 @@ class WeightedMean(UserMean):
               \qquad w_l = \frac{\min(s_l, h\tau_l)}{n_h},\quad
               \tau_l=\frac{\varepsilon_l}{\max_k\varepsilon_k} ,
 
-    with :math:`\bar y_l` the mean of the :math:`s_l` labels of user l, and the h that makes the
-    variance smallest, for labels of variance `sigma2` around a common mean.
-
-    Statements ``alg-wa``, ``lem-wa-optimum`` and ``thm-personal-users``, chapter
-    *user_level/mean*; Epasto et al. (2020), Algorithm 1.
+    with :math:`\bar y_l` the mean of the :math:`s_l` labels of user l, and the h of least variance,
+    for labels of variance `sigma2` around a common mean. Statements ``alg-wa``, ``lem-wa-optimum``
+    and ``thm-personal-users``, chapter *user_level/mean*; Epasto et al. (2020), Algorithm 1.
 
     Attributes
     ----------
-    h_ : float
-        The root of the equation for h: rows that count in full for a user of the largest budget.
-    weights_ : ndarray, shape (m,)
-        Weight of each user, data-independent.
+    h_ : float, root of the equation for h: rows that count in full at the largest budget
+    weights_ : ndarray, shape (m,), of the users: data-independent
 
     Examples
     --------
-    >>> import numpy as np
-    >>> users = np.repeat(["ann", "bo", "cy"], [1, 3, 996])
-    >>> y = np.linspace(0, 1, 1000)
+    >>> users, y = np.repeat(["ann", "bo", "cy"], [1, 3, 996]), np.linspace(0, 1, 1000)
     >>> model = WeightedMean(epsilon=5.0, y_bounds=(0, 1), random_state=0).fit(y, y, users=users)
     >>> round(model.h_, 2), model.weights_.round(3), model.exposure_.round(2)
     (1.55, array([0.244, 0.378, 0.378]), array([3.24, 5.  , 5.  ]))
@@ -144,29 +133,24 @@ class SampleLimitedMean(UserMean):
     .. math:: \frac1{n_h}\sum_{\text{kept}}y_i
               + \text{Laplace}\Bigl(\frac B{n_h}\max_l\frac{k_l}{\varepsilon_l}\Bigr) .
 
-    Statements ``claim-sample-limit``, chapter *user_level/mean_limits*, and
-    ``thm-personal-users``, chapter *user_level/mean*.
+    Statements ``claim-sample-limit`` and ``thm-personal-users``, chapters *user_level/mean_limits*,
+    *user_level/mean*.
 
     Parameters
     ----------
     max_rows : "best", "max" or int, default "best"
-        Most rows h that one user keeps: the whole number of smallest variance, as if everybody had
-        the smallest budget; the largest size, which keeps all; or a whole number of at least 1.
-        Labels play no part.
+        Most rows h that one user keeps: that of smallest variance, as if everybody had the smallest
+        budget; the largest size, which keeps all; or a number of at least 1. Labels play no part.
     selection_seed : int, default 0
-        Says which rows are kept: a random choice that is public, the same for `fit` and
-        `output_law`, and blind to X and y.
+        Says which rows are kept: a public random choice, blind to X and y; `output_law` repeats it.
 
     Attributes
     ----------
-    max_rows_ : int
-        The largest number of rows that is kept of a user.
+    max_rows_ : int, the largest number of rows that is kept of a user
 
     Examples
     --------
-    >>> import numpy as np
-    >>> users = np.repeat(["ann", "bo", "cy"], [1, 3, 996])
-    >>> y = np.linspace(0, 1, 1000)
+    >>> users, y = np.repeat(["ann", "bo", "cy"], [1, 3, 996]), np.linspace(0, 1, 1000)
     >>> model = SampleLimitedMean(epsilon=5.0, y_bounds=(0, 1), random_state=0)
     >>> model.fit(y, y, users=users).max_rows_
     3

@@ -1,7 +1,6 @@
 """How much of a mean each user may be: weights that trade noise against what their rows tell.
 
-Nothing here looks at labels: sizes, budgets and the trade-off are public. The estimators that use
-the weights are in `mean`.
+Nothing here looks at labels: sizes, budgets and the trade-off are public.
 """
 
 from __future__ import annotations
@@ -49,28 +48,20 @@ def tradeoff_weights(
               \quad\text{over}\quad w\ge0,\ \sum_lw_l=1 ,
 
     which is :math:`w_l=\min(s_l,h\tau_l)/n_h`, :math:`n_h=\sum_l\min(s_l,h\tau_l)`, with the only
-    root :math:`h` of :math:`h=A\sum_l\tau_l(1-h\tau_l/s_l)_+`. The root is the largest of m
-    fractions, so one sort and two cumulative sums find it.
-
-    Statements ``lem-wa-optimum``, ``prop-tradeoff-weights`` and ``thm-personal-users``, chapter
-    *user_level/mean*. Time O(m log m), no iteration, relative error near machine precision.
+    root :math:`h` of :math:`h=A\sum_l\tau_l(1-h\tau_l/s_l)_+`. Time O(m log m), no iteration,
+    relative error near machine precision. Statements ``lem-wa-optimum``, ``prop-tradeoff-weights``
+    and ``thm-personal-users``, chapter *user_level/mean*.
 
     Parameters
     ----------
-    sizes : array_like, shape (m,)
-        Rows of each user: whole numbers, at least 1.
+    sizes : array_like of int, shape (m,), rows of each user, at least 1
     tradeoff : float
         :math:`A\ge0`: the price of variance in units of noise. For a mean it is the variance of a
         label over :math:`2(B/\varepsilon)^2`. 0 is the limit of pure noise: ``weights``
-        proportional to `budgets` and ``h = 0``. ``inf`` is the plain mean over rows, with ``h``
-        the largest :math:`s_l/\tau_l` and ``value = inf``.
+        proportional to `budgets` and ``h = 0``. ``inf`` is the plain mean over rows, with ``h`` the
+        largest :math:`s_l/\tau_l` and ``value = inf``.
     budgets : float or array_like, shape (m,), optional
         :math:`\tau_l` above 0, how much each user may weigh beside others; None is 1 each.
-
-    Returns
-    -------
-    TradeoffWeights
-        With ``.weights``, ``.h``, ``.value`` and ``.row_weights``.
 
     Examples
     --------
@@ -99,24 +90,14 @@ def tradeoff_value(
 
     .. math:: \Bigl(\max_l\frac{w_l}{\tau_l}\Bigr)^2 + A\sum_l\frac{w_l^2}{s_l}
 
-    Statement ``lem-wa-variance``, chapter *user_level/mean*.
+    Times :math:`2(B/\varepsilon)^2` it is the variance of a private mean. Statement
+    ``lem-wa-variance``, chapter *user_level/mean*.
 
     Parameters
     ----------
     weights : array_like, shape (m,)
-        One a user.
     sizes, tradeoff, budgets
         As in `tradeoff_weights`.
-
-    Returns
-    -------
-    float
-        Times :math:`2(B/\varepsilon)^2` it is the variance of a private mean.
-
-    Examples
-    --------
-    >>> tradeoff_value([0.5, 0.5], [1, 4], tradeoff=1.0)
-    0.5625
     """
     s, A, tau = _check(sizes, tradeoff, budgets)
     w = check.shape(check.finite(weights, "weights"), "weights", s.shape, "one a user")
@@ -128,25 +109,19 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 
     .. math:: \frac{\min(h,s_{\max})^2}{n_h^2} + \frac A{n_h}, \qquad n_h=\sum_l\min(s_l,h)
 
-    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. O((m + k) log m) for k
-    thresholds.
+    It is in the units of `TradeoffWeights.value`, also for fractions of rows, which cannot be kept.
+    O((m + k) log m) for k thresholds. Statement ``claim-sample-limit``, chapter
+    *user_level/mean_limits*.
 
     Parameters
     ----------
-    thresholds : array_like, any shape
-        h above 0. A fraction of a row cannot be kept; the formula does not mind.
+    thresholds : array_like of any shape, above 0
     sizes, tradeoff
         As in `tradeoff_weights`.
 
     Returns
     -------
     ndarray, shape of `thresholds`
-        In the units of `TradeoffWeights.value`.
-
-    Examples
-    --------
-    >>> sample_limit_value([1, 2, 10], [1, 2, 10], tradeoff=1.0).round(4)
-    array([0.4444, 0.36  , 0.6686])
     """
     s, A, _ = _check(sizes, tradeoff, None)
     h = np.asarray(check.positive(thresholds, "thresholds"))
@@ -157,15 +132,12 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 
 
 def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> SampleLimit:
-    r"""Best threshold of sample limiting, exactly, by the sign of a derivative.
+    r"""Best threshold of sample limiting, the smaller of two, exactly, by the sign of a derivative.
 
-    The objective :math:`v(h)` of `sample_limit_value` falls, then rises:
-    :math:`v'(h)n_h^3=2h\,p(h)-A\,r(h)\,n_h` changes its sign once, with :math:`p(h)` the rows of
-    users who keep all of theirs and :math:`r(h)` the number of users who lose some. The sign is
-    computed in whole numbers and fractions, so long plateaus mislead nobody.
-
-    Statements ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*. The
-    ratio is at most 1.56493, and at most 25/16 for real thresholds. Time O(m log m).
+    The objective of `sample_limit_value` falls, then rises; the sign of its slope is computed in
+    whole numbers and fractions, so long plateaus mislead nobody. The ratio is at most 1.56493, and
+    at most 25/16 for real thresholds. Time O(m log m). Statements ``claim-sample-limit`` and
+    ``thm-gap-upper``, chapter *user_level/mean_limits*.
 
     Parameters
     ----------
@@ -174,11 +146,6 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
     integer : bool, default True
         Whether the threshold must be whole, as it must when rows are kept or not; otherwise the
         minimum over all real thresholds between the smallest and the largest size.
-
-    Returns
-    -------
-    SampleLimit
-        With ``.threshold``, ``.value`` and ``.ratio``; of two best thresholds the smaller one.
 
     Examples
     --------
@@ -217,29 +184,19 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
 
 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Rows to keep, at most `threshold` of every user, chosen at random without the labels.
+    """Rows to keep: of every user ``min(size, threshold)``, chosen without the labels.
 
     Statement ``claim-sample-limit``, chapter *user_level/mean_limits*.
 
     Parameters
     ----------
-    codes : array_like, shape (n,)
-        The user of each row, as whole numbers.
-    threshold : int
-        At least 1.
-    rng : Generator
-        Source of the choice; it needs no secrecy.
+    codes : array_like of int, shape (n,), the user of each row
+    threshold : int, at least 1
+    rng : Generator, which needs no secrecy
 
     Returns
     -------
     ndarray of bool, shape (n,)
-        True for exactly ``min(size, threshold)`` rows of every user.
-
-    Examples
-    --------
-    >>> kept = limit_rows([0, 0, 0, 1], 2, rng=np.random.default_rng(0))
-    >>> int(kept[:3].sum()), bool(kept[3])
-    (2, True)
     """
     users = np.asarray(codes)
     most = check.count(threshold, "threshold")

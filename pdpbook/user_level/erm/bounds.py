@@ -1,7 +1,4 @@
-"""Constants of weighted empirical risk minimization, all explicit and all public.
-
-Then what they fix before the data are seen: weights, noise, and a price of noise on minimizers.
-"""
+"""Public constants of weighted empirical risk minimization, and what they fix before any data."""
 
 from __future__ import annotations
 
@@ -16,36 +13,23 @@ from pdpbook.user_level.weights import tradeoff_weights
 
 
 def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
-    r"""Constant K of weighted uniform convergence.
+    r"""Constant K of weighted uniform convergence, for n rows and d parameters.
 
-    With row weights c of n independent rows, a loss that is L-Lipschitz in its d parameters on a
-    set of radius R, and :math:`\Phi` the centered difference of empirical and true risk,
+    With weights c of independent rows, a loss that is L-Lipschitz in its parameters on a set of
+    radius R, and :math:`\Phi` the centered difference of empirical and true risk,
 
     .. math:: \mathbb E\sup_\theta|\Phi(\theta)| \le LR\,\|c\|_2\,K, \qquad
               K = 2 + \sqrt{2d\ln(1+2\sqrt n) + 2\ln 2},
 
     and with probability :math:`1-\gamma` the supremum itself is at most that with
-    :math:`\ln(2/\gamma)` in place of :math:`\ln 2`.
-
-    Statement ``thm-uniform-convergence``, chapter *user_level/erm_bounds*; Epasto et al. (2020),
-    Theorem 5, with a product of logarithms and no constant.
+    :math:`\ln(2/\gamma)` in place of :math:`\ln 2`. Statement ``thm-uniform-convergence``, chapter
+    *user_level/erm_bounds*; Epasto et al. (2020), Theorem 5 has a product of logarithms and no
+    constant.
 
     Parameters
     ----------
     n, d : int
-        Number of rows and of parameters.
-    gamma : float, optional
-        Failure probability in (0, 1); None is the constant of the expectation.
-
-    Returns
-    -------
-    float
-        :math:`K`.
-
-    Examples
-    --------
-    >>> round(convergence_constant(1000, 4), 3)
-    7.89
+    gamma : float in (0, 1), or None for the expectation, optional
     """
     rows, d = check.count(n, "n"), check.count(d, "d")
     fails = 1.0 if gamma is None else check.delta(gamma, "gamma")
@@ -55,34 +39,19 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
 def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
     r"""Price A of variance in units of noise, for `tradeoff_weights`.
 
-    Noisy descent and uniform convergence together cost
-    :math:`LR(2t\sqrt{d/\rho}+K\|c\|_2)`. The square is at most
-    :math:`8L^2R^2(d/\rho)(t^2+A\|c\|_2^2)` with
+    With K the `convergence_constant` of n rows and d parameters,
 
-    .. math:: A = \frac{K^2\rho}{4d} ,
+    .. math:: A = \frac{K^2\rho}{4d} .
 
-    and at the optimal weights that is :math:`2L^2R^2K^2/n_h`: the fit is as good as one of
-    :math:`n_h=\sum_l\min(s_l,h)` rows.
-
+    At the optimal weights the fit is as good as one of :math:`n_h=\sum_l\min(s_l,h)` rows.
     Statement ``thm-weighted-erm``, chapter *user_level/erm*.
 
     Parameters
     ----------
     n, d : int
-        Number of rows and of parameters.
     rho : float, default 1.0
-        Budget of every user for zero-concentrated privacy. Where budgets differ, leave it at 1
-        and pass :math:`\sqrt{\rho_l}` to `tradeoff_weights` as `budgets`.
-
-    Returns
-    -------
-    float
-        :math:`A`.
-
-    Examples
-    --------
-    >>> round(erm_tradeoff(1000, 4, rho=0.1), 4)
-    0.389
+        Budget of every user for zero-concentrated privacy. Where budgets differ, leave it at 1 and
+        pass :math:`\sqrt{\rho_l}` to `tradeoff_weights` as `budgets`.
     """
     rho = check.number(rho, "rho")
     return convergence_constant(n, d) ** 2 * rho / (4 * check.count(d, "d"))
@@ -93,25 +62,18 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
 
     .. math:: \sqrt\rho = \sqrt{\varepsilon+\ln(1/\delta)} - \sqrt{\ln(1/\delta)}
 
-    Statement ``alg-weighted-erm``, chapter *user_level/erm*; Bun and Steinke (2016).
+    is the root of :math:`\rho+2\sqrt{\rho\ln(1/\delta)}=\varepsilon`. Statement
+    ``alg-weighted-erm``, chapter *user_level/erm*; Bun and Steinke (2016).
     `ZeroConcentratedDP.to_approximate` converts back with a sharper theorem, to a smaller epsilon.
 
     Parameters
     ----------
-    epsilon : float or array_like
-        In nats, above 0; any shape.
-    delta : float
-        Failure probability in (0, 1).
+    epsilon : float or array_like of any shape, in nats, above 0
+    delta : float, in (0, 1)
 
     Returns
     -------
     float or ndarray, shape of `epsilon`
-        The root of :math:`\rho+2\sqrt{\rho\ln(1/\delta)}=\varepsilon`.
-
-    Examples
-    --------
-    >>> round(calibrate_rho(1.0, 1e-6), 5)
-    0.01747
     """
     budgets = check.positive(epsilon, "epsilon")
     tail = -np.log(check.delta(delta))

@@ -25,44 +25,21 @@ class GradientTranscript:
               + N(0,\varsigma^2I),\\
               &\theta_{k+1} = \Pi_R(\theta_k - \eta z_k), \qquad \theta_0=0 .
 
-    The iterates are functions of the gradients, so whoever sees these sees everything; and given
-    those before, each gradient is Gaussian, so the density is a product. Not private: it holds
-    the data. Made by `WeightedERM.output_law`.
-
-    Statement ``alg-weighted-erm``, chapter *user_level/erm*.
-
-    Parameters
-    ----------
-    X : ndarray, shape (n, d)
-        Rows on the domain, all rows of a user together.
-    y : ndarray, shape (n,)
-        Labels on the domain.
-    row_weights : ndarray, shape (n,)
-        :math:`c_i`; they sum to 1.
-    starts : ndarray of int, shape (m,)
-        The first row of each user.
-    clips : ndarray, shape (m,)
-        Longest gradient of each user, :math:`b_l`.
-    loss : {"square", "logistic"}
-        Which loss.
-    radius, step_size : float
-        R and :math:`\eta`.
-    steps : int
-        Number of noisy gradients, T.
-    sigma : float
-        Standard deviation of the noise on each coordinate of a gradient.
+    Iterates are functions of the gradients: who sees these sees all. Not private: it holds the
+    data. Made by `WeightedERM.output_law`. Statement ``alg-weighted-erm``, chapter
+    *user_level/erm*.
     """
 
-    X: Floats
-    y: Floats
-    row_weights: Floats
-    starts: NDArray[np.intp]
-    clips: Floats
-    loss: str
-    radius: float
-    step_size: float
-    steps: int
-    sigma: float
+    X: Floats  #: rows on the domain, shape (n, d); all rows of a user together
+    y: Floats  #: labels on the domain, shape (n,)
+    row_weights: Floats  #: :math:`c_i`, shape (n,); they sum to 1
+    starts: NDArray[np.intp]  #: the first row of each user, shape (m,)
+    clips: Floats  #: longest gradient of each user, :math:`b_l`, shape (m,)
+    loss: str  #: "square" or "logistic"
+    radius: float  #: R
+    step_size: float  #: :math:`\eta`
+    steps: int  #: number of noisy gradients
+    sigma: float  #: :math:`\varsigma`, standard deviation of the noise on each coordinate
 
     @property
     def center(self) -> Floats:

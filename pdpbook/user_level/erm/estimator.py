@@ -68,29 +68,24 @@ class WeightedERM(UserEstimator):
               \qquad \|\theta\|\le R, \qquad w_l = \frac{\min(s_l, h\tau_l)}{n_h},
 
     with the loss :math:`\frac12(x^\top\theta-y)^2`, :math:`L=1+R`, or
-    :math:`\ln(1+e^{-yx^\top\theta})`, :math:`L=1`.
-
-    *Gradient*: T steps of projected descent from 0, the gradient of user l clipped to
-    :math:`Lw_l`; the average of start and iterates is released. With :math:`\tau_l=\sqrt{\rho_l}`
+    :math:`\ln(1+e^{-yx^\top\theta})`, :math:`L=1`. *Gradient*: T steps of projected descent from 0,
+    the gradient of user l clipped to :math:`Lw_l`; the average of start and iterates is released.
+    With :math:`\tau_l=\sqrt{\rho_l}`
 
     .. math:: \varsigma = Lt\sqrt{2T}, \qquad t=\max_l\frac{w_l}{\tau_l}, \qquad
               \eta = \frac R{\sqrt{(T+1)(L^2+d\varsigma^2)}} .
 
     *Output*: the minimizer of :math:`\hat L+\frac\lambda2\|\theta\|^2` on the ball, plus noise of
     density proportional to :math:`e^{-\|b\|/\beta}`, :math:`\beta=2Lt/\lambda` and
-    :math:`\tau_l=\varepsilon_l`.
-
-    Statements ``alg-weighted-erm``, ``thm-weighted-erm``, ``prop-logistic``, chapter
-    *user_level/erm*. Sizes and ownership of rows are public.
+    :math:`\tau_l=\varepsilon_l`. Sizes and ownership of rows are public. Statements
+    ``alg-weighted-erm``, ``thm-weighted-erm``, ``prop-logistic``, chapter *user_level/erm*.
 
     Parameters
     ----------
     loss : {"square", "logistic"}, default "square"
-        Loss of a row: the squared one makes a regressor, the logistic one a classifier for two
-        classes.
+        Loss of a row: that of a regressor, or of a classifier for two classes.
     delta : float, optional
-        Failure probability. Descent needs one in (0, 1), and None is 1e-6; output perturbation is
-        pure, and None is 0.
+        Failure probability: of descent in (0, 1), None is 1e-6; of output perturbation None or 0.
     optimizer : {"gradient", "output"}, default "gradient"
         Noise on every gradient, or once on the minimizer.
     accounting : {"zcdp", "gaussian"}, default "zcdp"
@@ -125,27 +120,22 @@ class WeightedERM(UserEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-        Released coefficients in your units: of the prediction, or of the log-odds.
+    coef_ : ndarray, shape (d,), in your units: of the prediction, or of the log-odds
     intercept_ : float
         Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
-    classes_ : ndarray, shape (2,)
-        Of the logistic loss only.
+    classes_ : ndarray, shape (2,), of the logistic loss only
     guarantee_ : ZeroConcentratedDP, GaussianDP or PureDP
         What each user was promised, in the order of `users_`, against replacing all their rows;
         ``guarantee_.to_approximate(delta)`` is within the promise that was asked for.
     exposure_ : ndarray, shape (m,)
         What each user spends, in the unit of the promise (rho, mu or epsilon): less than
         `guarantee_` where a weight stays below its cap. Public.
-    weights_ : ndarray, shape (m,)
-        Weights of the users: public.
+    weights_ : ndarray, shape (m,), of the users: public
     noise_ : Noise
         What is public about the noise; ``noise_.scale`` is :math:`\varsigma`, or :math:`\beta` of
         the noise on the minimizer, whose rate is ``noise_.rate``.
-    steps_ : int
-        Number of noisy gradients; 0 for output perturbation.
-    n_features_in_ : int
-        Number of columns of X.
+    steps_ : int, number of noisy gradients; 0 for output perturbation
+    n_features_in_ : int, number of columns of X
 
     Examples
     --------
@@ -347,10 +337,9 @@ class WeightedERM(UserEstimator):
     def _noise(self, crowd: Crowd) -> Noise:
         r"""On the minimizer exact; of descent an estimate, and a bound on the mean square length.
 
-        Two iterates are never further apart than the ball is wide, and a step of at most two over
-        the smoothness of the loss does not stretch their distance but for its own noise:
-        :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps. The average of all iterates is
-        moved by at most the mean of that. With a `clip_norm` only the ball counts.
+        Small steps stretch the distance of two iterates by their noise alone, and it is at most the
+        width of the ball: :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps, and the mean of
+        that for the average. With a `clip_norm` only the ball counts.
         """
         frame = ball_frame(self, crowd.d, self.row_norm, log_odds=_logistic(self))
         d = frame.order

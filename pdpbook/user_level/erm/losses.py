@@ -88,25 +88,18 @@ def ball_minimizer(
     .. math:: J(\theta) = \sum_i c_i\,\ell(x_i^\top\theta, y_i) + \frac\lambda2\|\theta\|^2,
               \qquad \|\theta\|\le R
 
-    with :math:`\ell=\frac12(s-y)^2` or :math:`\ln(1+e^{-ys})`. Newton's method; where the ball
-    binds, on the multiplier of its constraint.
-
-    Statement ``prop-logistic``, chapter *user_level/erm_bounds*.
+    with :math:`\ell=\frac12(s-y)^2` or :math:`\ln(1+e^{-ys})`, by Newton's method. Statement
+    ``prop-logistic``, chapter *user_level/erm_bounds*.
 
     Parameters
     ----------
     X : array_like, shape (n, d)
-        Rows.
-    y : array_like, shape (n,)
-        Labels; -1 or 1 for the logistic loss.
-    lam : float
-        Penalty, above 0.
-    weights : array_like, shape (n,), optional
-        :math:`c_i`, at least 0; used as given. None is 1/n each.
+    y : array_like, shape (n,), of -1 and 1 for the logistic loss
+    lam : float, above 0
+    weights : array_like, shape (n,), at least 0, optional
+        Used as given; None is 1/n each.
     loss : {"square", "logistic"}, default "square"
-        Which loss.
     radius : float, default 1.0
-        :math:`R`.
     gradient_norm : float, default 1e-10
         The gradient of J, plus a multiple of theta on the sphere, is no longer than this at the
         answer, which is then within ``gradient_norm / lam`` of the exact minimizer.
@@ -114,7 +107,6 @@ def ball_minimizer(
     Returns
     -------
     ndarray, shape (d,)
-        The minimizer.
 
     Raises
     ------
@@ -123,10 +115,8 @@ def ball_minimizer(
 
     Examples
     --------
-    >>> ball_minimizer([[1.0], [1.0]], [1.0, 1.0], lam=0.25).round(12)
-    array([0.8])
-    >>> ball_minimizer([[1.0], [1.0]], [1.0, 1.0], lam=0.25, radius=0.5)
-    array([0.5])
+    >>> [ball_minimizer([[1.0]], [1.0], 0.25, radius=R).round(12) for R in (1.0, 0.5)]
+    [array([0.8]), array([0.5])]
     """
     X, y = check.design(X, y)
     lam, R = check.number(lam, "lam"), check.number(radius, "radius")

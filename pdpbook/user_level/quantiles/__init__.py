@@ -1,4 +1,1 @@
-"""Quantiles that protect a user with all of their rows: weighted, with a budget for every user.
-
-A release is one number from a law that is known exactly.
-"""
+"""Quantiles that protect a user with all of their rows: one number from an exactly known law."""

@@ -11,33 +11,19 @@ from pdpbook import Floats, check
 
 
 def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> float:
-    r"""Rate of the exponential mechanism for a quantile.
+    r"""Rate of the exponential mechanism for a quantile, per unit of the weighted distribution.
 
     .. math:: \lambda=\min_l\frac{\varepsilon_l}{\min(w_l,p)+\min(w_l,1-p)}
 
-    It is the largest one that keeps every budget for all data, if rows of a user can weigh
-    anything; for :math:`w_l\le\min(p,1-p)` it is :math:`\min_l\varepsilon_l/(2w_l)`.
-
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
+    is in nats, and the largest rate that keeps every budget for all data, if rows of a user can
+    weigh anything; for :math:`w_l\le\min(p,1-p)` it is :math:`\min_l\varepsilon_l/(2w_l)`. Users of
+    weight 0 do not count. Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
 
     Parameters
     ----------
-    user_weights : array_like, shape (m,)
-        :math:`w_l\ge0`, summing to 1; users of weight 0 do not count.
-    level : float
-        p in (0, 1).
-    epsilon : float or array_like, shape (m,)
-        Budgets in nats, above 0.
-
-    Returns
-    -------
-    float
-        :math:`\lambda`, in nats per unit of the weighted distribution function.
-
-    Examples
-    --------
-    >>> quantile_rate([0.25, 0.75], 0.5, epsilon=1.0), quantile_rate([1.0], 0.1, epsilon=1.0)
-    (1.0, 1.0)
+    user_weights : array_like, shape (m,), at least 0, summing to 1
+    level : float, p in (0, 1)
+    epsilon : float or array_like, shape (m,), in nats, above 0
     """
     w = row_weights(user_weights)
     p = check.single(check.probability(level, "level"), "level")
@@ -50,26 +36,13 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
 
     .. math:: \sup_z|\hat F(z)-F(z)|\le\|c\|_2\Bigl(2+\sqrt{\tfrac12\ln\tfrac1\gamma}\Bigr)
 
-    with probability at least :math:`1-\gamma`, for independent rows with one distribution F.
-
-    Part of statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
+    with probability at least :math:`1-\gamma`, for independent rows with one distribution F; above
+    1 it says nothing. Part of statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
 
     Parameters
     ----------
-    weights : array_like, shape (n,)
-        Row weights, at least 0, divided by their sum.
-    gamma : float
-        Failure probability in (0, 1).
-
-    Returns
-    -------
-    float
-        The bound; above 1 it says nothing.
-
-    Examples
-    --------
-    >>> round(weighted_dkw(np.ones(10_000), 0.05), 4)
-    0.0322
+    weights : array_like, shape (n,), at least 0, divided by their sum
+    gamma : float, in (0, 1)
     """
     c = row_weights(weights)
     return float(np.linalg.norm(c) * (2 + math.sqrt(-math.log(check.delta(gamma, "gamma")) / 2)))
@@ -80,27 +53,15 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
 
     .. math:: A=\frac{\bigl(2+\sqrt{\frac12\ln\frac1\gamma}\bigr)^2}{4\ln^2\frac1{\rho\gamma}}
 
-    With budgets passed to `tradeoff_weights`, its objective times
-    :math:`8\ln^2\frac1{\rho\gamma}` is at least the square of the bound.
-
-    Remark after ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
+    is in units where every budget is 1. With budgets passed to `tradeoff_weights`, its objective
+    times :math:`8\ln^2\frac1{\rho\gamma}` is at least the square of the bound. Remark after
+    ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
 
     Parameters
     ----------
     share : float, default 0.001
         :math:`\rho`: a *public* guess of the share of the range that is good enough.
-    gamma : float, default 0.05
-        Half of the failure probability of the bound, in (0, 1).
-
-    Returns
-    -------
-    float
-        A, in units where every budget is 1.
-
-    Examples
-    --------
-    >>> round(quantile_tradeoff(), 4)
-    0.0265
+    gamma : float, half of the failure probability of the bound, in (0, 1), default 0.05
     """
     gamma = check.delta(gamma, "gamma")
     ratio = weighted_dkw(np.ones(1), gamma) / (2 * math.log(check_share(share) * gamma))

@@ -15,19 +15,11 @@ from pdpbook.noise.laws import check_size, keep
 
 @dataclass(frozen=True, eq=False)
 class QuantileLaw:
-    r"""Law with a density that is constant between neighboring edges.
+    r"""Law with a density that is constant between neighboring edges. Not private: these are data.
 
     .. math:: f(z)=f_k\quad\text{for}\ e_k\le z<e_{k+1}
 
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private: the edges
-    are data. For audits and for planning.
-
-    Parameters
-    ----------
-    edges : array_like, shape (k + 1,)
-        Strictly increasing; the last piece includes its right end.
-    log_density : array_like, shape (k,)
-        Up to a common constant, which is subtracted: the law always has mass 1.
+    For audits and planning. Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
 
     Examples
     --------
@@ -36,8 +28,8 @@ class QuantileLaw:
     (0.5, 1.5)
     """
 
-    edges: Floats
-    log_density: Floats
+    edges: Floats  #: shape (k + 1,), strictly increasing; the last piece includes its right end
+    log_density: Floats  #: shape (k,), up to a common constant; the law always has mass 1
 
     def __post_init__(self) -> None:
         edges = check_grid(self.edges, "edges")
@@ -96,26 +88,13 @@ class QuantileLaw:
 
 @dataclass(frozen=True, eq=False)
 class GridLaw:
-    """Law on finitely many public points.
+    """Law on finitely many public points. Not private.
 
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. Not private.
-
-    Parameters
-    ----------
-    points : array_like, shape (k,)
-        Strictly increasing.
-    log_probability : array_like, shape (k,)
-        Up to a common constant, which is subtracted.
-
-    Examples
-    --------
-    >>> law = GridLaw([0.0, 1.0], [0.0, 0.0])
-    >>> round(law.probability(0.5, 2.0), 6), round(law.expected_error(1.0), 6)
-    (0.5, 0.5)
+    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
     """
 
-    points: Floats
-    log_probability: Floats
+    points: Floats  #: shape (k,), strictly increasing
+    log_probability: Floats  #: shape (k,), up to a common constant, which is subtracted
 
     def __post_init__(self) -> None:
         points = check_grid(self.points, "points")

@@ -1,7 +1,4 @@
-"""A private quantile of rows that belong to users, by one draw.
-
-Nothing here releases several quantiles at once: their budgets add up.
-"""
+"""A private quantile of users' rows, by one draw; budgets of several quantiles add up."""
 
 from __future__ import annotations
 
@@ -32,51 +29,43 @@ def quantile_law(
     grid: ArrayLike | None = None,
     clip: bool = False,
 ) -> Any:
-    r"""Exact law of `private_quantile`; not private.
+    r"""Exact law of one release of `private_quantile`; not private.
 
-    With row weights :math:`c_i` that sum to 1, :math:`w_l=\sum_{i\in S_l}c_i` the weight of user
-    l and :math:`\hat F(z)=\sum_ic_i1[y_i\le z]`,
+    For row weights :math:`c_i`, those of users :math:`w_l=\sum_{i\in S_l}c_i`,
+    :math:`\hat F(z)=\sum_ic_i1[y_i\le z]`,
 
-    .. math:: f(z)\propto e^{-\lambda u(z)},\qquad
-              u(z)=\max\bigl(0,\ p-\hat F(z),\ \hat F(z-)-p\bigr),
+    .. math:: f(z)\propto e^{-\lambda u(z)},\qquad u(z)=\max(0,\ p-\hat F(z),\ \hat F(z-)-p),
 
     with the rate :math:`\lambda` of `quantile_rate`. Between two rows :math:`u=|\hat F-p|`. The
     largest privacy loss of user l is at most
-    :math:`\lambda(\min(w_l,p)+\min(w_l,1-p))\le\varepsilon_l`.
-
-    Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*. O(n log n).
+    :math:`\lambda(\min(w_l,p)+\min(w_l,1-p))\le\varepsilon_l`. O(n log n). Statement
+    ``prop-quantile-privacy``, chapter *user_level/quantiles*.
 
     Parameters
     ----------
     y : array_like, shape (n,), or Rows
         Values; with a `grid`, `Rows` with columns y, users and perhaps epsilon, read twice.
-    level : float
-        p in (0, 1): 0.5 is the median.
+    level : float, p in (0, 1)
     users : array_like, shape (n,), optional
         The user of each row, public; None makes every row a user of its own.
     epsilon : float, mapping from user, or array_like of shape (n,)
         Budgets in nats, 0 for whoever takes no part; one value a row must be the same on all rows
         of a user. None with `Rows` that have them.
-    bounds : pair of float
-        Public ends of the range of `y`, in its units; never read from the data.
+    bounds : pair of float, public ends of the range of y in its units, never read from the data
     weights : array_like, shape (n,), optional
-        Weight of each row, at least 0, divided by their sum; public. None takes
-        `tradeoff_weights` with the trade-off of `quantile_tradeoff`.
+        Public, at least 0, divided by their sum; None takes the optimal `tradeoff_weights`.
     grid : array_like, shape (k,), optional
-        Public candidates, increasing, between the bounds. For values with ties; None releases
-        any number between the bounds.
+        Public candidates, increasing, between the bounds, for values with ties; None allows all.
     clip : bool, default False
         Move values outside the bounds to the nearest end instead of raising.
 
     Returns
     -------
     QuantileLaw, or GridLaw with `grid`
-        The law of one release.
 
     Examples
     --------
-    >>> law = quantile_law([1.0, 2.0, 3.0], 0.5, epsilon=6.0, bounds=(0.0, 4.0))
-    >>> law.masses.round(3)
+    >>> quantile_law([1.0, 2.0, 3.0], 0.5, epsilon=6.0, bounds=(0.0, 4.0)).masses.round(3)
     array([0.024, 0.476, 0.476, 0.024])
     """
     p, (low, high) = check_level(level), check.bounds(bounds, "bounds")
@@ -123,27 +112,19 @@ def private_quantile(
     clip: bool = False,
     rng: np.random.Generator,
 ) -> float:
-    r"""Private quantile of rows that belong to users, by the weighted exponential mechanism.
+    r"""Private quantile of rows that belong to users, in the units of the rows.
 
-    One draw from the density proportional to :math:`e^{-\lambda|\hat F(z)-p|}` between the
-    bounds; see `quantile_law` for the symbols. It keeps :math:`\varepsilon_l` for every user l
-    when all rows of the user are replaced.
-
-    Statements ``prop-quantile-privacy`` and ``thm-quantile-accuracy``, chapter
-    *user_level/quantiles*; after Epasto et al. (2020). Each further quantile costs its epsilon
-    again.
+    One draw by the weighted exponential mechanism, from the density proportional to
+    :math:`e^{-\lambda|\hat F(z)-p|}` between the bounds; see `quantile_law` for the symbols. It
+    keeps :math:`\varepsilon_l` for every user l when all rows of the user are replaced; a further
+    quantile costs its epsilon again. Statements ``prop-quantile-privacy`` and
+    ``thm-quantile-accuracy``, chapter *user_level/quantiles*; after Epasto et al. (2020).
 
     Parameters
     ----------
     y, level, users, epsilon, bounds, weights, grid, clip
         As in `quantile_law`.
     rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    float
-        In the units of `y`.
 
     Examples
     --------
