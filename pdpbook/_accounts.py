@@ -42,10 +42,7 @@ def charge(
     *,
     pure: PureDP | None = None,
 ) -> None:
-    """Spend what is about to be promised to the people of X, or to users; or raise.
-
-    `pure` is a pure promise that holds as well.
-    """
+    """Spend what is promised to the people of X, or to users; `pure` holds as well. Or raise."""
     if account is None:
         return
     if account.kind is PureDP and pure is not None and promise is not pure:

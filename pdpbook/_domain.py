@@ -16,7 +16,6 @@ from pdpbook.blocks import Rows, in_blocks, in_memory
 
 __all__: list[str] = []  # for the estimators of the package
 
-
 ULP = float(np.finfo(float).eps)
 FEW = 10  # people of whom the extremes say nothing about where bounds came from
 NOT_FINITE = "NaN and inf have no place between public bounds"
@@ -44,10 +43,7 @@ def table_of(estimator: Any, X: Any, **checks: Any) -> Floats:
 
 
 def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
-    """Rows and labels that `fit` was given in memory, of matching shapes; not yet looked at.
-
-    Arrays of floats need nothing of what scikit-learn does for tables, names and conversions.
-    """
+    """Rows and labels that `fit` was given in memory, of matching shapes; not yet looked at."""
     plain = check.is_plain(X) and check.is_plain(y)
     if plain and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
         refuse_few(len(X))
@@ -120,8 +116,8 @@ def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: 
 def _advise_on_bounds(values: Floats, low: Any, high: Any, bounds_name: str) -> None:
     """Say where bounds end at the least and the largest value, as if they were read from them.
 
-    Grades, ages and shares may well reach public bounds, but then many do: the extremes of a
-    measured quantity belong to one row each.
+    Grades, ages and shares may reach public bounds, but then many do: the extremes of a measured
+    quantity belong to one row each.
     """
     if len(values) < FEW:
         return

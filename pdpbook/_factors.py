@@ -1,7 +1,7 @@
 """How much more than a flipped label one person moves weighted ridge: two factors and their peaks.
 
 Both are maxima over one number, and both multiply noise: what is returned is the upper end of a
-bracket, never below the maximum.
+bracket, never below the maximum, and above it by less than one part in 10^14.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ def tight_factor(kappa: ArrayLike) -> Any:
               \\ &1\le K(\kappa)\le\min\Bigl\{1+\frac\kappa4,\
               1+\frac{3\sqrt3}{16}\sqrt\kappa\Bigr\} .
 
-    The published factor is :math:`1+\min(\kappa,\sqrt\kappa)`.
-
-    Statement ``thm-tight-sensitivity`` (ours), chapter *personalized/constants*. With
-    :math:`\tau=\cos^2\phi` the maximum is where :math:`\sqrt\kappa\cos3\phi=2\sin\phi`.
+    The published factor is :math:`1+\min(\kappa,\sqrt\kappa)`. Statement ``thm-tight-sensitivity``
+    (ours), chapter *personalized/constants*: with :math:`\tau=\cos^2\phi` the maximum is where
+    :math:`\sqrt\kappa\cos3\phi=2\sin\phi`.
 
     Parameters
     ----------
-    kappa : float or array_like
-        :math:`R^2/\lambda`, at least 0, any shape; :math:`d/\lambda` on the whole domain.
+    kappa : float or array_like, any shape
+        :math:`R^2/\lambda`, at least 0; :math:`d/\lambda` on the whole domain.
 
     Returns
     -------
@@ -62,15 +61,13 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
 
     On the whole domain a is 1; a row norm R below :math:`\sqrt d` makes it :math:`d/R^2`, and the
     factor larger. From :math:`a=2` on the cube no longer helps, and the factor is
-    :math:`\max_{\phi\le\pi/4}\cos\phi\,(1+\frac{\sqrt\kappa}2\sin\phi)`.
-
-    Statements ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter
-    *personalized/constants*.
+    :math:`\max_{\phi\le\pi/4}\cos\phi\,(1+\frac{\sqrt\kappa}2\sin\phi)`. Statements
+    ``thm-joint-sensitivity`` and ``prop-row-norm`` (ours), chapter *personalized/constants*.
 
     Parameters
     ----------
-    kappa : float or array_like
-        :math:`R^2/\lambda`, at least 0, any shape.
+    kappa : float or array_like, any shape
+        :math:`R^2/\lambda`, at least 0.
     ratio : float, default 1.0
         :math:`a=d/R^2`, at least 1.
 

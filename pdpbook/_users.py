@@ -23,8 +23,7 @@ __all__: list[str] = []  # for the estimators of the package
 class Users(NamedTuple):
     """Users of n rows: `labels` in sorted order; `codes[i]` is the place of row i's user in it.
 
-    In blocks nobody holds a number for every row: there `codes` is empty, and `values` of users
-    stand for those of their rows.
+    In blocks `codes` is empty, and `values` of users stand for those of their rows.
     """
 
     codes: NDArray[np.intp]
@@ -40,9 +39,8 @@ class Users(NamedTuple):
     def places(self, seed: int) -> NDArray[np.intp]:
         """Place 0, 1, ... of each row among those of its user, in a random order.
 
-        The order is that of keys: row number i, of those who take part, has the i-th number that
-        the seed draws. So a choice of rows is one of their numbers and owners, however the table
-        is cut.
+        Row number i, of those who take part, has the i-th number that the seed draws as its key: a
+        choice of rows is one of their numbers and owners, however the table is cut.
         """
         return places(self.codes, row_keys(seed, 0, len(self.codes)))
 
@@ -62,8 +60,7 @@ def places(codes: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.intp]:
 def check_users(users: Any, n: int, **rows: Any) -> Users:
     """Users of `n` rows from one label a row; None makes every row a user of its own.
 
-    `rows` are the arguments that have the same rows, such as X and y: a Series of labels must
-    have the index of the first of them that has one.
+    Of `rows`, the arguments such as X and y, the first with an index says that of the labels.
     """
     refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     if users is None:

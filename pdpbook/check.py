@@ -78,8 +78,7 @@ def refuse_lost_penalty(lam: float, n: int, d: int, row_norm: float | None) -> N
     """Refuse a penalty that rounding may lose, judged from public numbers alone.
 
     Rows of norm at most R with weights that sum to 1, on top of sqrt(lam) I, have singular values
-    from sqrt(lam) to sqrt(R^2 + lam). At this ratio the solver of `ridge` finds them all, whatever
-    the data are.
+    from sqrt(lam) to sqrt(R^2 + lam): at this ratio the solver of `ridge` finds them all.
     """
     longest = radius(d, row_norm)
     least = (6 * (n + d) * np.finfo(float).eps * longest) ** 2

@@ -35,7 +35,8 @@ def check(
     """Assert one relation between a measured value and a bound, and print it.
 
     Values are printed with at most three significant digits, and as ``<`` a thousandth of an
-    upper bound when they are below it, so that the line is the same on another machine.
+    upper bound when they are below it, so that the line is the same on another machine. A line
+    wider than 77 characters is refused.
 
     Parameters
     ----------
@@ -44,9 +45,9 @@ def check(
     what : str
         What was measured, in a few words.
     value : float
-        The measured value; NaN satisfies no relation.
+        NaN satisfies no relation.
     at_most, at_least, equals : float, optional
-        The bound; exactly one of the three.
+        The bound, finite; exactly one of the three.
     rtol : float, default 1e-9
         Slack, relative to the bound. Anything larger is printed.
 
@@ -54,10 +55,6 @@ def check(
     ------
     CheckFailed
         If the relation does not hold.
-    TypeError
-        If not exactly one of the bounds is given.
-    ValueError
-        If the bound is infinite, or the line would be wider than 77 characters.
     """
     given = {"<=": at_most, ">=": at_least, "=": equals}
     chosen = [(sign, bound) for sign, bound in given.items() if bound is not None]
@@ -84,7 +81,7 @@ def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
     """Run `attempt`, in which a check of `label` must fail, and print by how much it did.
 
     Only a failed check of the same label counts: a crash is a bug of the page, not evidence, and
-    neither is a value that is not a number.
+    neither is a value that is not a number. A failed check of another label passes through.
 
     Parameters
     ----------
@@ -98,7 +95,7 @@ def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
     Raises
     ------
     AssertionError
-        If no check of `label` failed. A failed check of another label passes through as it is.
+        If no check of `label` failed.
     """
     try:
         with contextlib.redirect_stdout(io.StringIO()):

@@ -1,7 +1,4 @@
-"""Real tables by name, and the designs made from them: features, labels, public bounds.
-
-Where the tables are from stands in ``data/README.md``.
-"""
+"""Real tables (``data/README.md`` says where from): features, labels and public bounds."""
 
 from __future__ import annotations
 
@@ -17,11 +14,11 @@ NAMES = (*PACKAGED, "diabetes")
 
 
 def load(name: str) -> pd.DataFrame:
-    """Real table by name.
+    """Real table by name, in the order of the original.
 
-    The first four are part of the package; ``README.md`` beside them in ``pdpbook/datasets/data``
-    says who made each, under which license it is passed on, and what was changed. ``diabetes``
-    comes with scikit-learn.
+    All but ``diabetes``, which comes with scikit-learn, are part of the package; ``README.md``
+    beside them in ``pdpbook/datasets/data`` says who made each, under which license it is passed
+    on, and what was changed. Whole numbers, floats and strings; NaN where a value is missing.
 
     Parameters
     ----------
@@ -32,13 +29,6 @@ def load(name: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Rows in the order of the original; whole numbers, floats and strings, NaN where a value is
-        missing.
-
-    Raises
-    ------
-    ValueError
-        If `name` is unknown.
 
     Examples
     --------
@@ -68,10 +58,7 @@ DIABETES_BOUNDS = {
     "s5": (2.5, 7.5),  # log of triglycerides, 12 to 1800 mg/dl
     "s6": (40.0, 400.0),  # glucose
 }
-
-
 DIABETES_LABEL_BOUNDS = (0.0, 400.0)
-
 
 LEVELS = [("sex", "female"), ("sex", "male"), ("smoker", "no"), ("smoker", "yes")]
 LEVELS += [("region", f"{side}{end}") for side in ("north", "south") for end in ("east", "west")]
@@ -92,7 +79,6 @@ def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     Returns
     -------
     X : pandas.DataFrame, shape (n, 12)
-        Every entry in [0, 1].
     y : pandas.Series, shape (n,)
         Scaled charges.
     """
@@ -127,7 +113,6 @@ def diabetes_design(
     bounds : ndarray, shape (10, 2)
         Lowest and highest value of each column of `X`.
     y_bounds : (float, float)
-        Lowest and highest label.
     """
     bounds = np.array(list(DIABETES_BOUNDS.values()))
     return frame[list(DIABETES_BOUNDS)], frame["target"], bounds, DIABETES_LABEL_BOUNDS

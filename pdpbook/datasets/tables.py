@@ -41,17 +41,14 @@ class PublicSchema:
 
     Raises
     ------
-    TypeError
-        If `columns` is not a mapping, or a rule is neither a pair of numbers nor a list of words.
     ValueError
-        If bounds are not finite with low < high, categories repeat or are fewer than two, the
-        label is unknown or not a number, or nothing is left to predict from.
+        If categories repeat or are fewer than two, the label is unknown or not a number, or
+        nothing is left to predict from.
 
     Examples
     --------
     >>> schema = PublicSchema({"age": (18, 100), "smoker": ["no", "yes"]})
-    >>> frame = pd.DataFrame({"smoker": ["yes", "no"], "age": [30, 41]})
-    >>> X, bounds, *_ = schema.encode(frame)
+    >>> X, bounds, *_ = schema.encode(pd.DataFrame({"smoker": ["yes", "no"], "age": [30, 41]}))
     >>> X
         age  smoker=yes
     0  30.0         1.0
@@ -91,6 +88,9 @@ class PublicSchema:
     def encode(self, frame: pd.DataFrame, *, clip: bool = False) -> EncodedTable:
         """Turn a table into a design with public bounds, or refuse it.
 
+        Categories are one-hot without the first of their list. The error names the column, the row
+        and the rule: it is for the holder of the data alone.
+
         Parameters
         ----------
         frame : pandas.DataFrame
@@ -99,19 +99,11 @@ class PublicSchema:
             Clip numbers to their public bounds instead of raising. Missing values and unseen
             categories raise all the same: replace them by a public rule, the same for everybody.
 
-        Returns
-        -------
-        EncodedTable
-            ``X, bounds, y, y_bounds``; categories are one-hot without the first of their list.
-
         Raises
         ------
-        TypeError
-            If `frame` is not a DataFrame, or a column of numbers holds something else.
         ValueError
             If a column is missing, extra or twice there, there are no rows, or a value is missing,
-            not finite, outside its public bounds or an unseen category. The error names the
-            column, the row and the rule: it is for the holder of the data alone.
+            not finite, outside its public bounds or an unseen category.
         """
         if not isinstance(frame, pd.DataFrame):
             raise TypeError(f"frame must be a pandas.DataFrame; got {type(frame).__name__}")

@@ -32,33 +32,20 @@ class Property:
 
     A test that has several may yield them one by one: what is shown to students are the calls
     since the last one that was met.
-    `draws` marks a demand that a right answer may fail by chance, at most once in a million.
     """
 
     name: str  #: what tests and wrong answers call it
     sentence: str  #: what it demands, for students
     test: Test  #: takes the answer and a generator, returns whether the demand is met
-    draws: bool = False  #: whether chance has a part in it
+    draws: bool = False  #: whether a right answer may fail by chance, at most once in a million
     weight: int = 1  #: how many times the points of another property it has
 
     def fault(self, answer: Answer, seed: int, name: str = "") -> str:
-        """What is wrong with an answer; empty if nothing is.
+        """What is wrong with an answer, a function of a student; empty if nothing is.
 
-        Parameters
-        ----------
-        answer : callable
-            The function that a student wrote.
-        seed : int
-            Changes what the property draws.
-        name : str, default ""
-            What the answer is called.
-
-        Returns
-        -------
-        str
-            The sentence of the property. With a name, below it the smallest calls found that fail
-            it in the same way, and what came back. Without, in the same line the error that the
-            answer raised, if it did.
+        The sentence of the property. With a `name` for the answer, below it the smallest calls
+        found that fail it in the same way, and what came back. Without, in the same line the error
+        that the answer raised, if it did. The seed changes what the property draws.
         """
         seeds = [seed, zlib.crc32(self.name.encode())]
         failure = self._failure(answer, Draws(seeds))
@@ -102,22 +89,7 @@ class Exercise:
     unseen: int = 0  #: how many hidden ones there are, whether or not they are loaded
 
     def faults(self, answer: Answer, part: str, seed: int) -> list[str]:
-        """The demands of a part that an answer does not meet.
-
-        Parameters
-        ----------
-        answer : callable
-            The function that a student wrote.
-        part : {"visible", "hidden"}
-            Which properties.
-        seed : int
-            Changes what the properties draw.
-
-        Returns
-        -------
-        list of str
-            One line a fault, none twice.
-        """
+        """The "visible" or "hidden" demands that are not met: a line each, none twice."""
         found = [one.fault(answer, seed) for one in getattr(self, part)]
         return list(dict.fromkeys(line for line in found if line))
 
@@ -157,22 +129,12 @@ class Assignment:
 
 
 def assignment(name: str) -> Assignment:
-    """An assignment of the book by name.
+    """An assignment of the book by name: its exercises, with their visible properties.
 
     Parameters
     ----------
     name : str
         One of `ASSIGNMENTS`.
-
-    Returns
-    -------
-    Assignment
-        Its exercises, by name of their functions, with their visible properties.
-
-    Raises
-    ------
-    ValueError
-        If there is no such assignment.
     """
     if name not in ASSIGNMENTS:
         raise ValueError(f"assignment must be one of {', '.join(ASSIGNMENTS)}; got {name!r}")
@@ -207,10 +169,6 @@ def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
     AssertionError
         If a property fails; the message names each such property and, of a visible one, shows a
         small call with what came back, or the error and the line of yours that raised it.
-    ValueError
-        If there is no such exercise, or the seed is no whole number.
-    TypeError
-        If the answer is not a function.
     """
     name, _, function = exercise.partition("/")
     exercises = assignment(name).exercises
