@@ -23,9 +23,8 @@ ONE_SIDED = 3 * math.sqrt(3) / 4 - 1  # what a difference of rank one adds in th
 def tight_factor(kappa: ArrayLike) -> Any:
     r"""The factor of the tight constant, as a function of the ratio of dimension to penalty.
 
-    .. math:: &K(\kappa) = \max_{0\le\tau\le1}\ \tau\bigl(1+\sqrt{\kappa\,\tau(1-\tau)}\bigr),
-              \\ &1\le K(\kappa)\le\min\Bigl\{1+\frac\kappa4,\
-              1+\frac{3\sqrt3}{16}\sqrt\kappa\Bigr\} .
+    .. math:: &K(\kappa) = \max_{0\le\tau\le1}\ \tau\bigl(1+\sqrt{\kappa\,\tau(1-\tau)}\bigr), \\
+              &1\le K(\kappa)\le\min\Bigl\{1+\frac\kappa4,\ 1+\frac{3\sqrt3}{16}\sqrt\kappa\Bigr\} .
 
     The published factor is :math:`1+\min(\kappa,\sqrt\kappa)`. Statement ``thm-tight-sensitivity``
     (ours), chapter *personalized/constants*: with :math:`\tau=\cos^2\phi` the maximum is where
@@ -40,11 +39,6 @@ def tight_factor(kappa: ArrayLike) -> Any:
     -------
     float or ndarray, shape of `kappa`
         Never below the maximum, and above it by less than one part in :math:`10^{14}`.
-
-    Examples
-    --------
-    >>> tight_factor([0.0, 3.0, 12.0, 1000.0]).round(3)
-    array([ 1.   ,  1.377,  1.911, 11.024])
     """
     clean = check.nonnegative(kappa, "kappa")
     k = np.asarray(clean)
@@ -78,8 +72,8 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
 
     Examples
     --------
-    >>> joint_factor([0.0, 3.0, 12.0, 1000.0]).round(3)
-    array([1.   , 1.114, 1.347, 6.079])
+    >>> joint_factor([0.0, 3.0, 12.0, 1000.0]).round(3), round(tight_factor(12.0), 3)
+    (array([1.   , 1.114, 1.347, 6.079]), 1.911)
     """
     clean = check.nonnegative(kappa, "kappa")
     a = check.number(ratio, "ratio")

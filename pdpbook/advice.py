@@ -50,7 +50,6 @@ def advise(message: str, category: type[Advice]) -> None:
     Parameters
     ----------
     message : str
-        What was noticed, and what would do better.
     category : type
         `PublicNumbersWarning` or `CuratorWarning`.
     """

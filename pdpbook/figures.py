@@ -31,10 +31,7 @@ WIDTH = 4.2  # inches; 11 points are 12 px where it is as wide as a phone of 390
 
 
 def use() -> None:
-    """Set the book's plot style; a notebook calls it once, in its set-up cell.
-
-    Pages fit toys on purpose, so it also turns the package's advice off: ``advice.silence()``.
-    """
+    """Set the book's plot style, once a notebook, and silence advice: pages fit toys on purpose."""
     advice.silence()
     extra("matplotlib.style").use("pdpbook.book")
     # SVG for pages and JupyterLab, PDF for LaTeX: MyST-NB takes the best that a builder can show.
@@ -94,18 +91,11 @@ class Explorable:
     A cell displays it after the figure's own. The script ``_static/explore/<script>.js`` then
     takes the place of the still picture; elsewhere (JupyterLab, PDF, no JavaScript) the picture
     stays, and one sentence says where it moves.
-
-    Raises
-    ------
-    ValueError
-        If a name has another form, or a number is NaN or infinite.
-    TypeError
-        If `data` holds anything that JSON cannot.
     """
 
     script: str  #: name of the script, lower-case letters
     figure: str  #: name of the figure, ``fig-...``
-    data: dict[str, Any]  #: what it computes from: finite numbers, strings, lists and arrays
+    data: dict[str, Any]  #: finite numbers, strings, lists and arrays that it computes from
     root: str = "../../"  #: from the page to the root of the site; from a chapter two folders up
 
     def __post_init__(self) -> None:

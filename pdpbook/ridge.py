@@ -29,8 +29,7 @@ def weighted_ridge(
 ) -> Floats:
     r"""Minimizer of weighted squares with a penalty on the squared norm.
 
-    .. math:: \hat\theta = \arg\min_\theta \sum_i w_i (y_i - x_i^\top\theta)^2
-              + \lambda\|\theta\|^2
+    .. math:: \hat\theta = \arg\min_\theta \sum_i w_i (y_i - x_i^\top\theta)^2 + \lambda\|\theta\|^2
               = \Bigl(\sum_i w_i x_i x_i^\top + \lambda I\Bigr)^{-1} \sum_i w_i x_i y_i .
 
     Chapter *foundations/ridge*. Cholesky of the Gram matrix; QR of the stacked design where that
@@ -43,19 +42,14 @@ def weighted_ridge(
     y : array_like, shape (n,)
     lam : float
         Penalty, at least 0, against the weighted *mean* of squares. With ``weights=None`` it is
-        scikit-learn's ``alpha / n``; with weights it is ``alpha`` next to ``sample_weight``.
+        scikit-learn's ``alpha / n``; with weights it is ``alpha`` next to ``sample_weight``. At 0
+        rows of positive weight must span all d directions, or ValueError: no unique minimizer.
     weights : array_like, shape (n,), optional
         At least 0, not all 0; used as given, never renormalized. None is 1/n each.
 
     Returns
     -------
     ndarray, shape (d,)
-
-    Raises
-    ------
-    ValueError
-        If ``lam=0`` and the rows of positive weight do not span all d directions, so that the
-        minimizer is not unique.
 
     Examples
     --------
@@ -97,11 +91,10 @@ def leave_one_out(
 
     are `leverage`, `leverage_in`, `residual` and `move`. The others keep their weights: removing
     person i means :math:`w_i = 0`, not a new average. Where the fit without a person is not unique
-    (only possible with ``lam=0``) their `leverage`, `residual` and `move` are infinite.
-
-    Statement ``lem-leave-one-out`` (ours), chapter *foundations/ridge*. Cost O(n d^2). The few
-    people (at most about d) whose `leverage_in` is within 1e-4 of 1 are refitted, because
-    :math:`1 - h_i` has lost its digits there.
+    (only possible with ``lam=0``) their `leverage`, `residual` and `move` are infinite. Statement
+    ``lem-leave-one-out`` (ours), chapter *foundations/ridge*. Cost O(n d^2). The few people (at
+    most about d) whose `leverage_in` is within 1e-4 of 1 are refitted, because :math:`1 - h_i` has
+    lost its digits there.
 
     Parameters
     ----------
@@ -223,11 +216,8 @@ def ridge_of_factors(factors: Iterable[tuple[Floats, int]], lam: float) -> Float
 
 
 def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats, int]:
-    """R with R'R = X'X + lam I, R^{-T} X'y and n, by QR of each block's factor under the last one.
-
-    A block's factor is [X y] or the triangle of its QR, with the number of its rows. The error does
-    not grow with the square of the condition number.
-    """
+    """R with R'R = X'X + lam I, R^{-T} X'y and n, by QR of each block's factor under the last one:
+    [X y] or its triangle, with its number of rows. No condition number is squared."""
     stacked: Floats | None = None
     n = 0
     for part, count in factors:

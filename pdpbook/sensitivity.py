@@ -33,9 +33,9 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     .. math:: B_\star = \frac1{2\sqrt\lambda}\ (\lambda\le R^2), \qquad
               B_\star = \frac{R}{\lambda+R^2}\ (\lambda>R^2).
 
-    Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
-    chapter *personalized/sensitivity*; ``lem-exact-norm`` and ``prop-row-norm`` (ours), on the
-    page below it, *personalized/constants*.
+    Statements ``lem-norm-sqrt``, ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2), chapter
+    *personalized/sensitivity*; ``lem-exact-norm``, ``prop-row-norm`` (ours), on the page below it,
+    *personalized/constants*.
 
     Parameters
     ----------
@@ -78,10 +78,8 @@ def ridge_constant(
               C = \frac{2R}{\lambda}K\ \text{(tight, joint)},
 
     with :math:`K` the `tight_factor` of :math:`R^2/\lambda`, or its `joint_factor` for the ratio
-    :math:`d/R^2`. Neighbors are replace-one: same weights, which sum to at most 1, one record
-    changed.
-
-    Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
+    :math:`d/R^2`. Neighbors are replace-one: one record changed, and the same weights, which sum to
+    at most 1. Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
     *personalized/sensitivity*; ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` and
     ``prop-row-norm`` (ours), on the page below it, *personalized/constants*.
 
@@ -93,10 +91,9 @@ def ridge_constant(
         Which theorem. Each is valid; a later one is never larger. For a person who comes or goes,
         half of each but the last is valid, too.
     bound : float, optional
-        A norm bound known without looking at the data: that of the weighted least-squares
-        solution (Assumption 2.2), or of the minimizer itself. It replaces `norm_bound` where it is
-        smaller, and a later constant where that makes it smaller. Read from the data it voids
-        the promise.
+        A norm bound known without looking at the data: that of the weighted least-squares solution
+        (Assumption 2.2), or of the minimizer itself. It replaces `norm_bound` where it is smaller,
+        and a later constant where that makes it smaller. Read from the data it voids the promise.
 
     Examples
     --------
@@ -123,10 +120,8 @@ def huber_constant(
               h_c(r) = r^2\ (|r|\le c), \quad 2c|r|-c^2\ (|r|>c),
 
     for the minimizer of :math:`\sum_j w_j h_c(y_j-x_j^\top\theta)+\lambda\|\theta\|^2`, with
-    :math:`R=\min(\sqrt d,` `row_norm` :math:`)`. The labels may be anything.
-
-    Statement ``thm-huber-sensitivity`` (after Chaudhuri et al. 2011), chapter
-    *personalized/constants*.
+    :math:`R=\min(\sqrt d,` `row_norm` :math:`)`. The labels may be anything. Statement
+    ``thm-huber-sensitivity`` (after Chaudhuri et al. 2011), chapter *personalized/constants*.
 
     Parameters
     ----------
@@ -135,11 +130,6 @@ def huber_constant(
     threshold : float, default 1.0
         Where the loss turns linear, :math:`c>0`. From :math:`1+RB_\star` on it is plain ridge, and
         `ridge_constant` is smaller.
-
-    Examples
-    --------
-    >>> round(huber_constant(1.0, 12), 2)
-    6.93
     """
     lam, radius = check.penalty(lam), check.radius(d, row_norm)
     return _finite(2 * radius * check.scale(threshold, "threshold") / lam, lam)
@@ -233,16 +223,10 @@ def solver_excess(gradient_norm: float, lam: float) -> float:
     Parameters
     ----------
     gradient_norm : float
-        Norm :math:`g` of the gradient of the whole objective (a weighted mean of losses plus
-        :math:`\lambda\|\theta\|^2`) that the solver reaches on every data set, at least 0. A
-        solver that does not reach it must raise.
+        Norm :math:`g`, at least 0, of the gradient of the whole objective (a weighted mean of
+        losses plus :math:`\lambda\|\theta\|^2`); a solver that does not reach it must raise.
     lam : float
         Ridge penalty, above 0.
-
-    Examples
-    --------
-    >>> solver_excess(1e-6, 0.5)
-    2e-06
     """
     norm = check.single(check.nonnegative(gradient_norm, "gradient_norm"), "gradient_norm")
     return _finite(norm / check.penalty(lam), lam)

@@ -11,6 +11,21 @@ from pdpbook._pandas import pd
 
 PACKAGED = ("medical-cost", "lenses", "concrete-slump", "automobile")  # data/<name>.csv
 NAMES = (*PACKAGED, "diabetes")
+DIABETES_BOUNDS = {
+    "age": (18.0, 100.0),
+    "sex": (1.0, 2.0),
+    "bmi": (12.0, 60.0),
+    "bp": (40.0, 160.0),
+    "s1": (50.0, 500.0),  # total cholesterol
+    "s2": (10.0, 400.0),  # low density
+    "s3": (10.0, 150.0),  # high density
+    "s4": (1.0, 15.0),  # total over high density
+    "s5": (2.5, 7.5),  # log of triglycerides, 12 to 1800 mg/dl
+    "s6": (40.0, 400.0),  # glucose
+}
+DIABETES_LABEL_BOUNDS = (0.0, 400.0)
+LEVELS = [("sex", "female"), ("sex", "male"), ("smoker", "no"), ("smoker", "yes")]
+LEVELS += [("region", f"{side}{end}") for side in ("north", "south") for end in ("east", "west")]
 
 
 def load(name: str) -> pd.DataFrame:
@@ -29,11 +44,6 @@ def load(name: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-
-    Examples
-    --------
-    >>> load("medical-cost").shape
-    (1338, 7)
     """
     check.choice(name, "name", NAMES)
     if name == "diabetes":
@@ -46,26 +56,8 @@ def load(name: str) -> pd.DataFrame:
         return pd.read_csv(lines, keep_default_na=False, na_values=[""])
 
 
-DIABETES_BOUNDS = {
-    "age": (18.0, 100.0),
-    "sex": (1.0, 2.0),
-    "bmi": (12.0, 60.0),
-    "bp": (40.0, 160.0),
-    "s1": (50.0, 500.0),  # total cholesterol
-    "s2": (10.0, 400.0),  # low density
-    "s3": (10.0, 150.0),  # high density
-    "s4": (1.0, 15.0),  # total over high density
-    "s5": (2.5, 7.5),  # log of triglycerides, 12 to 1800 mg/dl
-    "s6": (40.0, 400.0),  # glucose
-}
-DIABETES_LABEL_BOUNDS = (0.0, 400.0)
-
-LEVELS = [("sex", "female"), ("sex", "male"), ("smoker", "no"), ("smoker", "yes")]
-LEVELS += [("region", f"{side}{end}") for side in ("north", "south") for end in ("east", "west")]
-
-
 def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """Design and label of the medical cost experiments of Acharya et al. (2024).
+    """Design and label, the charges, of the medical cost experiments of Acharya et al. (2024).
 
     Age, bmi, children and charges are mapped to [0, 1] by their smallest and largest value in the
     whole table, which is what the paper does and is *not private*: bounds belong to the public.
@@ -73,14 +65,12 @@ def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        As ``load("medical-cost")`` returns it.
+    frame : pandas.DataFrame, from ``load("medical-cost")``
 
     Returns
     -------
     X : pandas.DataFrame, shape (n, 12)
     y : pandas.Series, shape (n,)
-        Scaled charges.
     """
     scaled = {c: _min_max(frame[c]) for c in ("age", "bmi", "children")}
     levels = {f"{c}_{level}": (frame[c] == level).astype(float) for c, level in LEVELS}
@@ -99,8 +89,7 @@ def diabetes_design(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        As ``load("diabetes")`` returns it.
+    frame : pandas.DataFrame, from ``load("diabetes")``
 
     Returns
     -------

@@ -11,9 +11,16 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment("capstone", by_hand={"notice_for_participants": 4, "when_to_refuse": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
-
 BOUNDS = np.array([[18.0, 100.0], [-40.0, 60.0], [1e3, 5e3]])
 Y_BOUNDS = (20.0, 340.0)
+PEOPLE = 10
+rows = np.zeros((PEOPLE, 1))
+ones = np.r_[1.0, np.zeros(PEOPLE - 1)]
+#: two tables in which one label is replaced, by the other end of its range
+PAIR = (rows, ones), (rows, -ones)
+#: the mean of labels from -1 to 1 at 1 nat; half-lines attain the promise
+sound = as_written("lambda X, y, rng: np.array([np.mean(y) + rng.laplace(0, 2 / len(y))])")
+bare, silent = map(as_written, ("lambda X, y, rng: y[:1].copy()", "lambda X, y, rng: np.zeros(1)"))
 
 
 def table(rng: Generator, n: int = 20) -> Any:
@@ -114,16 +121,6 @@ def quieter_noise_shows_more(answer: Answer, rng: Draws) -> Demands:
     once, twice = (answer(here, *case, eta, [0, 3]) for eta in (2.0, 4.0))
     yield bool(once != 0 and np.isclose(twice, 2 * once, atol=0))
     yield bool(answer(here, *case, 2.0, [0, 3]) != answer(there, *case, 2.0, [0, 3]))
-
-
-PEOPLE = 10
-rows = np.zeros((PEOPLE, 1))
-ones = np.r_[1.0, np.zeros(PEOPLE - 1)]
-#: two tables in which one label is replaced, by the other end of its range
-PAIR = (rows, ones), (rows, -ones)
-#: the mean of labels from -1 to 1 at 1 nat; half-lines attain the promise
-sound = as_written("lambda X, y, rng: np.array([np.mean(y) + rng.laplace(0, 2 / len(y))])")
-bare, silent = map(as_written, ("lambda X, y, rng: y[:1].copy()", "lambda X, y, rng: np.zeros(1)"))
 
 
 @visible("is_refuted", unseen=10)

@@ -1,7 +1,5 @@
-"""A notebook run from its top as Jupyter runs it, and the functions that it then holds.
-
-The grader runs submissions with `run`; `graded` shows students what it will find in theirs.
-"""
+"""A notebook run from its top as Jupyter runs it, and the functions that it then holds: for the
+grader by `run`, for students by `graded`."""
 
 import inspect
 import json
@@ -46,11 +44,9 @@ def run(
 
     Commands for a shell and cells such as `%%bash` are not run, `check` does nothing, and pictures
     are not shown. Cells, as `code_of` returns them, count from 0; those of `skip` are not run. The
-    limit of `seconds` for a cell is without effect on Windows. `begin` is called with the number of
-    each cell before it is run.
-
-    Returns for each of `names` the last callable that it stood for at the end of a cell, with that
-    cell; and for each cell that raised, what it raised.
+    limit of `seconds` for a cell is without effect on Windows; `begin` is called with the number of
+    each before it is run. Returns, for each of `names`, the last callable that it stood for at the
+    end of a cell, with that cell; and, for each cell that raised, what it raised.
     """
     shell, found, faults = _shell(), Found(), dict[int, str]()
     vars(exercises).update(dict.fromkeys(("check", "graded"), lambda *args, **named: None))

@@ -16,8 +16,7 @@ from pdpbook.exercises.examples import Calls, account
 
 #: the assignments of the book, in its order
 ASSIGNMENTS = ("foundations", "personalized", "per_instance", "user_level", "pac", "capstone")
-#: the environment variable with which an instructor changes what the properties draw
-SEED = "PDPBOOK_EXERCISE_SEED"
+SEED = "PDPBOOK_EXERCISE_SEED"  #: variable of an instructor, changes what the properties draw
 #: what a failure is tried on again: what the seed gets in addition, and the largest size
 SMALLER = (*(([k], most) for k, most in enumerate((1, 1, 2, 2, 2, 3, 3, 3, 5, 5, 99))), ([], 0))
 
@@ -30,8 +29,7 @@ Mark = Callable[[Test], Test]
 class Property:
     """One demand on an answer.
 
-    A test that has several may yield them one by one: what is shown to students are the calls
-    since the last one that was met.
+    A test of several may yield them one by one: students see the calls since the last that was met.
     """
 
     name: str  #: what tests and wrong answers call it
@@ -44,7 +42,7 @@ class Property:
         """What is wrong with an answer, a function of a student; empty if nothing is.
 
         The sentence of the property. With a `name` for the answer, below it the smallest calls
-        found that fail it in the same way, and what came back. Without, in the same line the error
+        found that fail it in the same way, and what came back; without, in the same line the error
         that the answer raised, if it did. The seed changes what the property draws.
         """
         seeds = [seed, zlib.crc32(self.name.encode())]
@@ -95,9 +93,7 @@ class Exercise:
 
 
 class Assignment:
-    """Exercises that belong together; its methods decorate properties.
-
-    The first line of a property's docstring is the sentence that students read.
+    """Exercises that belong together; of what its methods decorate students read the first line.
 
     Parameters
     ----------
@@ -152,23 +148,19 @@ def seed_of(seed: int | None) -> int:
 
 
 def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
-    """Hold an answer against the properties of an exercise, and say which it lacks.
+    """Hold your answer against the properties of an exercise, and say which it lacks.
+
+    The AssertionError names each property that fails and, of a visible one, shows a small call with
+    what came back, or the error and the line of yours that raised it.
 
     Parameters
     ----------
     exercise : str
         Assignment and function, such as ``"foundations/laplace_error"``.
     answer : callable
-        The function you wrote.
     seed : int, optional
-        Changes what the properties draw; without it, the environment variable
+        Changes what the properties draw; by default the environment variable
         ``PDPBOOK_EXERCISE_SEED``, else 0.
-
-    Raises
-    ------
-    AssertionError
-        If a property fails; the message names each such property and, of a visible one, shows a
-        small call with what came back, or the error and the line of yours that raised it.
     """
     name, _, function = exercise.partition("/")
     exercises = assignment(name).exercises
@@ -177,9 +169,8 @@ def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
     if not callable(answer):
         raise TypeError(f"answer must be a function; got {type(answer).__name__}")
     one, told = exercises[function], dict[str, str]()
-    for fault in filter(
-        None, [each.fault(answer, seed_of(seed), function) for each in one.visible]
-    ):
+    faults = [each.fault(answer, seed_of(seed), function) for each in one.visible]
+    for fault in filter(None, faults):
         told.setdefault(fault.rpartition("\n# it raised")[2], fault)  # the same error once
     if told:
         lines = "".join("\n- " + fault.replace("\n", "\n    ") for fault in told.values())
