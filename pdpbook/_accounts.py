@@ -42,7 +42,7 @@ def charge(
     *,
     pure: PureDP | None = None,
 ) -> None:
-    """Spend what is promised to the people of X, or to users; `pure` holds as well. Or raise."""
+    """Spend what is promised to the people of X or to users, or raise; `pure` is promised, too."""
     if account is None:
         return
     if account.kind is PureDP and pure is not None and promise is not pure:
@@ -70,7 +70,7 @@ def charge(
 
 
 def left_out(account: BudgetAccount | None, promise: Promise, X: Any, read: Any) -> Any:
-    """Return budgets, by public numbers 0 for whoever has too little left; None if nobody leaves,
+    """Return budgets, 0 for whoever has too little left, by public numbers; None if nobody leaves,
     or all would, or the promise is one number for all: then `charge` refuses."""
     if account is None or not account.leave_out or promise.n is None:
         return None

@@ -33,8 +33,8 @@ class Users(NamedTuple):
         return values[self.codes] if len(self.codes) else values
 
     def places(self, seed: int) -> NDArray[np.intp]:
-        """Place 0, 1, ... of each row among those of its user, in a random order that goes by their
-        numbers and owners, however the table is cut: row i has the i-th number of the seed."""
+        """Place 0, 1, ... of each row among those of its user, by random numbers that do not depend
+        on how the table is cut: row i, of those who take part, has the i-th that the seed draws."""
         return places(self.codes, row_keys(seed, 0, len(self.codes)))
 
 
@@ -51,8 +51,8 @@ def places(codes: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def check_users(users: Any, n: int, **rows: Any) -> Users:
-    """Users of `n` rows from one label a row, with the index of the first of `rows` (X, y) that has
-    one; None makes every row a user of its own."""
+    """Users of `n` rows from one label a row; None makes every row a user of its own. A Series of
+    labels must have the index of the first of `rows`, such as X and y, that has one."""
     refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     if users is None:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)

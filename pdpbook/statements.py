@@ -73,8 +73,8 @@ def check(
 def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
     """Run `attempt`, in which a check of `label` must fail, and print by how much it did.
 
-    Where no check fails, AssertionError. Only one of that label counts, by a number: a crash is a
-    bug of the page, not evidence, and passes through, as does a failed check of another label.
+    If none fails, AssertionError. A crash is a bug of the page, not evidence: it passes through,
+    and so does a failed check of another label, or of a value that is not a number.
 
     Parameters
     ----------

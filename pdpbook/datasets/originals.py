@@ -31,9 +31,9 @@ LEVELS += [("region", f"{side}{end}") for side in ("north", "south") for end in 
 def load(name: str) -> pd.DataFrame:
     """Real table by name, in the order of the original.
 
-    All but ``diabetes``, which comes with scikit-learn, are part of the package; ``README.md``
-    beside them in ``pdpbook/datasets/data`` says who made each, under which license it is passed
-    on, and what was changed. Whole numbers, floats and strings; NaN where a value is missing.
+    All but ``diabetes``, which comes with scikit-learn, are part of the package: ``README.md`` in
+    ``pdpbook/datasets/data`` says who made each, under which license it is passed on, and what was
+    changed. Whole numbers, floats and strings; NaN where a value is missing.
 
     Parameters
     ----------

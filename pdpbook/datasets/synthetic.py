@@ -88,7 +88,7 @@ def sample_zipf_users(
     alpha : float
         Exponent, above 1.
     largest : int, optional
-        Cap on the size of a user; by default n // 5, at least 1 (ours: one draw can exceed n).
+        Cap on the size of a user; by default n // 5, at least 1, as one draw can exceed n.
     rng : numpy.random.Generator
 
     Returns

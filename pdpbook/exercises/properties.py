@@ -16,7 +16,7 @@ from pdpbook.exercises.examples import Calls, account
 
 #: the assignments of the book, in its order
 ASSIGNMENTS = ("foundations", "personalized", "per_instance", "user_level", "pac", "capstone")
-SEED = "PDPBOOK_EXERCISE_SEED"  #: variable of an instructor, changes what the properties draw
+SEED = "PDPBOOK_EXERCISE_SEED"  #: environment variable that changes what they draw
 #: what a failure is tried on again: what the seed gets in addition, and the largest size
 SMALLER = (*(([k], most) for k, most in enumerate((1, 1, 2, 2, 2, 3, 3, 3, 5, 5, 99))), ([], 0))
 
@@ -93,7 +93,7 @@ class Exercise:
 
 
 class Assignment:
-    """Exercises that belong together; of what its methods decorate students read the first line.
+    """Exercises of a notebook; a decorated property's docstring begins with what students read.
 
     Parameters
     ----------
