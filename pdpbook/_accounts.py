@@ -42,10 +42,7 @@ def charge(
     *,
     pure: PureDP | None = None,
 ) -> None:
-    """Spend what is about to be promised to the people of X, or to users; or raise.
-
-    `pure` is a pure promise that holds as well.
-    """
+    """Spend what is promised to the people of X or to users, or raise; `pure` is promised, too."""
     if account is None:
         return
     if account.kind is PureDP and pure is not None and promise is not pure:
@@ -73,11 +70,8 @@ def charge(
 
 
 def left_out(account: BudgetAccount | None, promise: Promise, X: Any, read: Any) -> Any:
-    """Return budgets, 0 for whoever has too little left for the promise; None if nobody leaves.
-
-    By public numbers alone. None, too, where all would leave, or the promise is one number for
-    all: then `charge` refuses.
-    """
+    """Return budgets, 0 for whoever has too little left, by public numbers; None if nobody leaves,
+    or all would, or the promise is one number for all: then `charge` refuses."""
     if account is None or not account.leave_out or promise.n is None:
         return None
     people = _people(account, X, read.users)
@@ -92,26 +86,20 @@ def left_out(account: BudgetAccount | None, promise: Promise, X: Any, read: Any)
 
 def _people(account: BudgetAccount, X: Any, users: Users | None) -> Any:
     """Return the names of those in the data, where the account goes by name."""
-    by_label = users is not None and users.named
+    labels = users.labels if users is not None and users.named else None
     if account.people is not None:
-        return _labels(X, users if by_label else None)
-    if (n := account.budget.n) is not None and by_label:
+        if labels is not None or of_pandas(X, "DataFrame", "Series"):
+            return X.index if labels is None else labels
+        raise ValueError(
+            "account says who its people are, and X does not: pass X as a DataFrame with that "
+            "index, or open the account with an array, to go by position"
+        )
+    if (n := account.budget.n) is not None and labels is not None:
         raise ValueError(
             "account must name its users where the data do: BudgetAccount({user: budget, ...}); "
             f"got budgets of {n} people in some order"
         )
     return None
-
-
-def _labels(X: Any, users: Users | None) -> Any:
-    if users is not None:
-        return users.labels
-    if of_pandas(X, "DataFrame", "Series"):
-        return X.index
-    raise ValueError(
-        "account says who its people are, and X does not: pass X as a DataFrame with that index, "
-        "or open the account with an array, to go by position"
-    )
 
 
 def _within(packages: tuple[str, ...]) -> bool:

@@ -1,15 +1,10 @@
 """Who takes part: whoever has a budget above 0, and does not spoil the answer for all the others.
 
-A budget of 0 means weight 0. A solver that stops early is charged to the smallest budget, so that
-a tiny one would cost everybody else far more than it brings: that person gets weight 0, too, and
-is promised 0.
-
-A mechanism with one promise under add-remove neighbors refuses budgets that differ. The smallest of
-several would change with whoever is the most careful, and the noise would tell whether they are
-there.
+A budget of 0 means weight 0. A solver that stops early is charged to the smallest budget: one so
+tiny that it would cost all others far more than it brings gets weight 0, too, and is promised 0.
+A mechanism with one promise under add-remove neighbors refuses budgets that differ: the smallest
+would change with whoever is the most careful, and the noise would tell whether they are there.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
@@ -20,17 +15,12 @@ from pdpbook import Floats
 
 __all__: list[str] = []  # for the estimators of the package
 
-
-A_PERCENT = 1.01
-A_THOUSANDTH = 1e-3
+A_PERCENT, A_THOUSANDTH = 1.01, 1e-3
 LEVELS = 64  # smallest budgets that are tried at a time
 
 
 def one_budget(budgets: Any, name: str = "epsilon") -> float:
-    """The one budget of all who take part; budgets above 0 that differ are refused.
-
-    A budget of 0 is no other budget: the release is that of the same data without the person.
-    """
+    """The one budget above 0 of all who take part; those that differ are refused."""
     own = np.atleast_1d(budgets)
     above = own[own > 0]
     if not above.size:
@@ -78,9 +68,8 @@ def where_above_zero(function: Callable[[Floats], Any], budgets: Any) -> Any:
 def worth_taking(budgets: Floats, noise: Callable[[Floats], float], free: float) -> Floats:
     """Budgets with 0 for the tiny ones that would make the noise for all over a percent larger.
 
-    `noise` is the size of the noise, public, with the solver charged to these budgets, and `free`
-    its size if nobody were charged. As few as possible are left out, the smallest first, so that
-    the noise is within a percent of the least.
+    `noise` is its size, public, with the solver charged to these budgets, `free` with nobody
+    charged. As few as possible are left out, the smallest first, to within a percent of the least.
     """
     above = budgets[budgets > 0]
     if noise(above) <= A_PERCENT * free:

@@ -1,7 +1,5 @@
 """From the user's units to the domain of the theorems and back: shapes, public bounds, settings."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -15,7 +13,6 @@ from pdpbook.advice import CuratorWarning, advise
 from pdpbook.blocks import Rows, in_blocks, in_memory
 
 __all__: list[str] = []  # for the estimators of the package
-
 
 ULP = float(np.finfo(float).eps)
 FEW = 10  # people of whom the extremes say nothing about where bounds came from
@@ -39,15 +36,11 @@ def table_of(estimator: Any, X: Any, **checks: Any) -> Floats:
     check.refuse_masked(X, "X")
     refuse_few(row_count(X))
     checks = {"ensure_all_finite": False} | checks
-    rows = validate_data(estimator, X, dtype=float, **checks)
-    return np.asarray(rows)
+    return np.asarray(validate_data(estimator, X, dtype=float, **checks))
 
 
 def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
-    """Rows and labels that `fit` was given in memory, of matching shapes; not yet looked at.
-
-    Arrays of floats need nothing of what scikit-learn does for tables, names and conversions.
-    """
+    """Rows and labels that `fit` was given in memory, of matching shapes; not yet looked at."""
     plain = check.is_plain(X) and check.is_plain(y)
     if plain and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
         refuse_few(len(X))
@@ -118,11 +111,7 @@ def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: 
 
 
 def _advise_on_bounds(values: Floats, low: Any, high: Any, bounds_name: str) -> None:
-    """Say where bounds end at the least and the largest value, as if they were read from them.
-
-    Grades, ages and shares may well reach public bounds, but then many do: the extremes of a
-    measured quantity belong to one row each.
-    """
+    """Say where bounds end at the least and the largest value, one row each, as if read there."""
     if len(values) < FEW:
         return
     columns = values.reshape(len(values), -1)

@@ -1,7 +1,4 @@
-"""How a plot of `figures` is laid out: `figures.use` names `arrange` as a hook of matplotlib.
-
-Apart from `figures`, which is imported without matplotlib.
-"""
+"""How a plot of `figures`, imported without matplotlib, is laid out: its hook is `arrange`."""
 
 import textwrap
 from typing import Any

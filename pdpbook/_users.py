@@ -5,8 +5,6 @@ position. A mapping, or a Series of another length whose index is exactly the se
 value a user. What can be read in two ways that differ is refused.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -21,11 +19,8 @@ __all__: list[str] = []  # for the estimators of the package
 
 
 class Users(NamedTuple):
-    """Users of n rows: `labels` in sorted order; `codes[i]` is the place of row i's user in it.
-
-    In blocks nobody holds a number for every row: there `codes` is empty, and `values` of users
-    stand for those of their rows.
-    """
+    """Users of n rows: `labels` in sorted order; `codes[i]` is the place of row i's user in it, or
+    `codes` is empty in blocks, where `values` of users stand for those of their rows."""
 
     codes: NDArray[np.intp]
     labels: NDArray[Any]
@@ -38,12 +33,8 @@ class Users(NamedTuple):
         return values[self.codes] if len(self.codes) else values
 
     def places(self, seed: int) -> NDArray[np.intp]:
-        """Place 0, 1, ... of each row among those of its user, in a random order.
-
-        The order is that of keys: row number i, of those who take part, has the i-th number that
-        the seed draws. So a choice of rows is one of their numbers and owners, however the table
-        is cut.
-        """
+        """Place 0, 1, ... of each row among those of its user, by random numbers that do not depend
+        on how the table is cut: row i, of those who take part, has the i-th that the seed draws."""
         return places(self.codes, row_keys(seed, 0, len(self.codes)))
 
 
@@ -60,11 +51,8 @@ def places(codes: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def check_users(users: Any, n: int, **rows: Any) -> Users:
-    """Users of `n` rows from one label a row; None makes every row a user of its own.
-
-    `rows` are the arguments that have the same rows, such as X and y: a Series of labels must
-    have the index of the first of them that has one.
-    """
+    """Users of `n` rows from one label a row; None makes every row a user of its own. A Series of
+    labels must have the index of the first of `rows`, such as X and y, that has one."""
     refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     if users is None:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
@@ -141,11 +129,9 @@ def check_budgets_of_users(epsilon: Any, name: str = "epsilon") -> None:
 
 
 def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Floats:
-    """Budgets of shape (m,), in the order of `users.labels`; above 0 for somebody.
-
-    `epsilon` is a number for everybody; a mapping from label to budget, or a Series by label; or
-    one value a row, the same on all rows of a user, as pipelines and cross-validation hand it on.
-    """
+    """Budgets of shape (m,), in the order of `users.labels`, above 0 for somebody: of a number for
+    everybody, a mapping or a Series by label, or one value a row, the same on all rows of a user,
+    as pipelines and cross-validation hand it on."""
     m = len(users.labels)
     if of_pandas(epsilon, "Series"):
         epsilon = _by_row_or_by_user(epsilon, users, name)

@@ -32,15 +32,7 @@ class CuratorWarning(Advice):
 
 
 def silence() -> None:
-    """Show no advice from here on; inside ``warnings.catch_warnings()``, until its end.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     silence()
-    ...     advise("nobody reads this", PublicNumbersWarning)
-    """
+    """Show no advice from here on; inside ``warnings.catch_warnings()``, until its end."""
     warnings.filterwarnings("ignore", category=Advice)
 
 
@@ -52,19 +44,14 @@ def _not_the_caller(frame: Any) -> bool:
 def advise(message: str, category: type[Advice]) -> None:
     """Warn at the line that called the package, however deep inside of it this is.
 
-    Once a line: scikit-learn sets and resets filters, and Python would then say it again.
+    Once a line, and of messages that differ in numbers alone the first: scikit-learn sets and
+    resets filters, and Python would then say it again.
 
     Parameters
     ----------
     message : str
-        What was noticed, and what would do better.
     category : type
         `PublicNumbersWarning` or `CuratorWarning`.
-
-    Warns
-    -----
-    Advice
-        Of that category; of messages that differ in numbers alone, the first.
     """
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and _not_the_caller(frame):

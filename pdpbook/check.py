@@ -77,9 +77,8 @@ def penalty(value: Any, name: str = "lam") -> float:
 def refuse_lost_penalty(lam: float, n: int, d: int, row_norm: float | None) -> None:
     """Refuse a penalty that rounding may lose, judged from public numbers alone.
 
-    Rows of norm at most R with weights that sum to 1, on top of sqrt(lam) I, have singular values
-    from sqrt(lam) to sqrt(R^2 + lam). At this ratio the solver of `ridge` finds them all, whatever
-    the data are.
+    Rows of norm at most R, of weights that sum to 1, on top of sqrt(lam) I have singular values in
+    [sqrt(lam), sqrt(R^2 + lam)]: at this ratio the solver of `ridge` finds them all.
     """
     longest = radius(d, row_norm)
     least = (6 * (n + d) * np.finfo(float).eps * longest) ** 2
@@ -123,11 +122,9 @@ def count(value: Any, name: str, *, minimum: int = 1) -> int:
 
 def delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) -> float:
     """Return a failure probability as a float in (0, 1), or in [0, 1) when `zero` is allowed."""
-    if not zero:
-        return single(probability(value, name), name)
-    return single(
-        _numbers(value, name, lambda v: (v >= 0) & (v < 1), "at least 0 and below 1"), name
-    )
+    if zero:
+        value = _numbers(value, name, lambda v: (v >= 0) & (v < 1), "at least 0 and below 1")
+    return single(value if zero else probability(value, name), name)
 
 
 def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:

@@ -2,8 +2,8 @@
 
 A figure is drawn once, as SVG, in the named colors below. `book/_ext/pdp_svg.py` puts it into the
 page and writes the variables of THEME in their place, so that the button for the theme switches it.
-Elsewhere (JupyterLab, a file, the PDF) it shows these colors on white. Every color reaches 4.5:1
-on white, so it can color words, too. Nothing is computed here.
+Elsewhere (JupyterLab, a file, the PDF) it shows these colors on white, on which each reaches 4.5:1,
+so that it can color words, too. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ WIDTH = 4.2  # inches; 11 points are 12 px where it is as wide as a phone of 390
 
 
 def use() -> None:
-    """Set the book's plot style; a notebook calls it once, in its set-up cell.
-
-    Pages fit toys on purpose, so it also turns the package's advice off: ``advice.silence()``.
-    """
+    """Set the book's plot style, once a notebook, and silence advice: pages fit toys on purpose."""
     advice.silence()
     extra("matplotlib.style").use("pdpbook.book")
     # SVG for pages and JupyterLab, PDF for LaTeX: MyST-NB takes the best that a builder can show.
@@ -48,42 +45,29 @@ def label(ax: Axes, x: float, y: float, words: str, color: str = INK, **more: An
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to write.
     x, y : float
         Where the words begin, at half of their height, in units of the axes.
     words : str
-        The name.
     color : str, default INK
         One of the colors of this module.
     more : dict
         Other properties of the text: ``ha="right"`` ends it there.
-
-    Returns
-    -------
-    matplotlib.text.Text
-        The words.
     """
     return ax.text(x, y, words, **{"color": color, "ha": "left", "va": "center", **more})
 
 
 def reference_line(ax: Axes, height: float, text: str, *, color: str = GRAY) -> Axes:
-    """Draw a dashed level across `ax` with its name above the right end.
+    """Draw a dashed level across `ax` with its name above the right end; `ax` comes back.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw.
     height : float
         The level, in units of the vertical axis.
     text : str
         Its name.
     color : str, default GRAY
         Color of line and name.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax` itself.
     """
     ax.axhline(height, color=color, linestyle="--", linewidth=1.5)
     ax.annotate(
@@ -107,30 +91,12 @@ class Explorable:
     A cell displays it after the figure's own. The script ``_static/explore/<script>.js`` then
     takes the place of the still picture; elsewhere (JupyterLab, PDF, no JavaScript) the picture
     stays, and one sentence says where it moves.
-
-    Attributes
-    ----------
-    script : str
-        Name of the script: lower-case letters.
-    figure : str
-        Name of the figure, ``fig-...``.
-    data : dict
-        What the script computes from: numbers, strings, lists and arrays, all finite.
-    root : str, default "../../"
-        From the page to the root of the site: two folders up from a chapter, book/<part>/<chapter>.
-
-    Raises
-    ------
-    ValueError
-        If a name has another form, or a number is NaN or infinite.
-    TypeError
-        If `data` holds anything that JSON cannot.
     """
 
-    script: str
-    figure: str
-    data: dict[str, Any]
-    root: str = "../../"
+    script: str  #: name of the script, lower-case letters
+    figure: str  #: name of the figure, ``fig-...``
+    data: dict[str, Any]  #: finite numbers, strings, lists and arrays that it computes from
+    root: str = "../../"  #: from the page to the root of the site; from a chapter two folders up
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z]+", self.script):

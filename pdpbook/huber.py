@@ -12,7 +12,6 @@ from pdpbook.ridge import weighted_ridge
 
 __all__ = ["HuberSolution", "huber_ridge"]
 
-
 NEWTON_STEPS = 500
 ULP = float(np.finfo(float).eps)
 
@@ -35,44 +34,28 @@ def huber_ridge(
     gradient_norm: float = 1e-10,
     linear: ArrayLike | None = None,
 ) -> HuberSolution:
-    r"""Minimizer of weighted Huber losses with a penalty on the squared norm.
+    r"""Minimizer of weighted Huber losses with a penalty on the squared norm, and how exact it is.
 
-    .. math:: &J(\theta) = \sum_i w_i h_c(y_i - x_i^\top\theta) + \lambda\|\theta\|^2
-              + b^\top\theta,\\
+    .. math:: &J(\theta) = \sum_i w_i h_c(y_i-x_i^\top\theta) + \lambda\|\theta\|^2+b^\top\theta,\\
               &h_c(r) = r^2\ (|r|\le c), \quad 2c|r|-c^2\ (|r|>c) .
 
     Not private. Newton's method: where it runs, J is a quadratic, so it ends after a few steps.
-
     Statements ``thm-huber-sensitivity`` and ``prop-solver-tolerance`` (ours), chapter
     *personalized/constants*.
 
     Parameters
     ----------
-    X : array_like, shape (n, d)
-        One row a person.
-    y : array_like, shape (n,)
-        Labels.
+    X, y, weights
+        As in `pdpbook.ridge.weighted_ridge`; weights of None are 1/n each.
     lam : float
         Penalty, above 0, against the weighted *mean* of losses.
-    weights : array_like, shape (n,), optional
-        At least 0, not all 0; used as given. None is 1/n each.
     threshold : float, default 1.0
         Where the loss turns linear, :math:`c`.
     gradient_norm : float, default 1e-10
-        Stop where the gradient of J is no longer than this. The solution is then within
-        ``gradient_norm / (2 * lam)`` of the exact one.
+        Stop where the gradient of J is no longer than this, within ``gradient_norm / (2 * lam)`` of
+        the exact solution. Where that fails, RuntimeError: then nothing may be released.
     linear : array_like, shape (d,), optional
         Coefficients of a linear term, :math:`b`; None is 0. Objective perturbation draws them.
-
-    Returns
-    -------
-    HuberSolution
-        The minimizer and the gradient norm it reached.
-
-    Raises
-    ------
-    RuntimeError
-        If the gradient norm is not reached: then nothing may be released.
 
     Examples
     --------
@@ -85,8 +68,7 @@ def huber_ridge(
     d = X.shape[1]
     tilt = np.zeros(d)
     if linear is not None:
-        tilt = check.finite(linear, "linear")
-        tilt = check.shape(tilt, "linear", (d,), "one for each feature")
+        tilt = check.shape(check.finite(linear, "linear"), "linear", (d,), "one for each feature")
 
     def objective(theta: Floats) -> float:
         r = np.abs(y - X @ theta)

@@ -19,7 +19,6 @@ from pdpbook.blocks import in_memory
 
 __all__ = ["LeaveOneOut", "LossMoments", "leave_one_out", "loss_moments", "weighted_ridge"]
 
-
 WELL_CONDITIONED = 1e-10  # reciprocal condition of the Gram matrix under which QR takes over
 CACHED = 1 << 16  # numbers of X that are scaled at once
 NEARLY_ONE = 1e-4  # 1 - leverage_in loses digits below this: those few people are refitted
@@ -30,8 +29,7 @@ def weighted_ridge(
 ) -> Floats:
     r"""Minimizer of weighted squares with a penalty on the squared norm.
 
-    .. math:: \hat\theta = \arg\min_\theta \sum_i w_i (y_i - x_i^\top\theta)^2
-              + \lambda\|\theta\|^2
+    .. math:: \hat\theta = \arg\min_\theta \sum_i w_i (y_i - x_i^\top\theta)^2 + \lambda\|\theta\|^2
               = \Bigl(\sum_i w_i x_i x_i^\top + \lambda I\Bigr)^{-1} \sum_i w_i x_i y_i .
 
     Chapter *foundations/ridge*. Cholesky of the Gram matrix; QR of the stacked design where that
@@ -42,23 +40,16 @@ def weighted_ridge(
     X : array_like, shape (n, d)
         One row a person. No intercept is added: append a constant column if you want one.
     y : array_like, shape (n,)
-        Labels.
     lam : float
         Penalty, at least 0, against the weighted *mean* of squares. With ``weights=None`` it is
-        scikit-learn's ``alpha / n``; with weights it is ``alpha`` next to ``sample_weight``.
+        scikit-learn's ``alpha / n``; with weights it is ``alpha`` next to ``sample_weight``. At 0
+        rows of positive weight must span all d directions, or ValueError: no unique minimizer.
     weights : array_like, shape (n,), optional
         At least 0, not all 0; used as given, never renormalized. None is 1/n each.
 
     Returns
     -------
     ndarray, shape (d,)
-        The minimizer.
-
-    Raises
-    ------
-    ValueError
-        If ``lam=0`` and the rows of positive weight do not span all d directions, so that the
-        minimizer is not unique.
 
     Examples
     --------
@@ -96,25 +87,19 @@ def leave_one_out(
         \ell_i &= w_i x_i^\top A_i^{-1} x_i , \qquad
         h_i = w_i x_i^\top H^{-1} x_i = \ell_i / (1 + \ell_i) , \\
         r_i &= y_i - x_i^\top \hat\theta_{-i} = (y_i - x_i^\top \hat\theta) / (1 - h_i) , \qquad
-        \hat\theta - \hat\theta_{-i} = w_i r_i H^{-1} x_i .
+        \hat\theta - \hat\theta_{-i} = w_i r_i H^{-1} x_i
 
-    The others keep their weights: removing person i means :math:`w_i = 0`, not a new average.
-
-    Statement ``lem-leave-one-out`` (ours), chapter *foundations/ridge*. Cost O(n d^2). The few
-    people (at most about d) whose `leverage_in` is within 1e-4 of 1 are refitted, because
-    :math:`1 - h_i` has lost its digits there.
+    are `leverage`, `leverage_in`, `residual` and `move`. The others keep their weights: removing
+    person i means :math:`w_i = 0`, not a new average. Where the fit without a person is not unique
+    (only possible with ``lam=0``) their `leverage`, `residual` and `move` are infinite. Statement
+    ``lem-leave-one-out`` (ours), chapter *foundations/ridge*. Cost O(n d^2). The few people (at
+    most about d) whose `leverage_in` is within 1e-4 of 1 are refitted, because :math:`1 - h_i` has
+    lost its digits there.
 
     Parameters
     ----------
     X, y, lam, weights
         As in `weighted_ridge`.
-
-    Returns
-    -------
-    LeaveOneOut
-        `theta`, `leverage` (:math:`\ell_i`), `leverage_in` (:math:`h_i`), `residual`
-        (:math:`r_i`), `residual_in` and `move`. Where the fit without a person is not unique
-        (only possible with ``lam=0``) their `leverage`, `residual` and `move` are infinite.
 
     Examples
     --------
@@ -168,8 +153,8 @@ def loss_moments(
     The release is :math:`\theta + Z`, where :math:`Z` in d dimensions has density proportional to
     :math:`e^{-\eta\|z\|}`; its loss is
     :math:`L = \frac1N \sum_i (y_i - x_i^\top(\theta+Z))^2 + \lambda\|\theta+Z\|^2`. With
-    :math:`S = X^\top X/N + \lambda I`,
-    :math:`g = X^\top (y - X\theta)/N - \lambda\theta` and :math:`L_0` the loss at :math:`\theta`,
+    :math:`S = X^\top X/N + \lambda I`, :math:`g = X^\top (y - X\theta)/N - \lambda\theta` and
+    :math:`L_0` the loss at :math:`\theta`,
 
     .. math::
         \mathbb{E} L &= L_0 + \frac{d+1}{\eta^2} \operatorname{tr} S , \\
@@ -181,20 +166,13 @@ def loss_moments(
     Parameters
     ----------
     X_test : array_like, shape (N, d)
-        Test rows.
     y_test : array_like, shape (N,)
-        Test labels.
     theta : array_like, shape (d,)
         Center of the release.
     eta : float
         Rate of the noise radius, above 0 (numpy's Gamma takes ``scale=1/eta``).
     lam : float, default 0
         Penalty on the released parameters, against the test *mean*; 0 is plain squared error.
-
-    Returns
-    -------
-    LossMoments
-        `mean` and `variance` over the noise.
 
     Examples
     --------
@@ -238,11 +216,8 @@ def ridge_of_factors(factors: Iterable[tuple[Floats, int]], lam: float) -> Float
 
 
 def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats, int]:
-    """R with R'R = X'X + lam I, R^{-T} X'y and n, by QR of each block's factor under the last one.
-
-    A block's factor is its columns X and y side by side, or the triangle of their QR, and comes
-    with its number of rows. The error does not grow with the square of the condition number.
-    """
+    """R with R'R = X'X + lam I, R^{-T} X'y and n, by QR of each block's factor under the last one:
+    [X y] or its triangle, with its number of rows. No condition number is squared."""
     stacked: Floats | None = None
     n = 0
     for part, count in factors:

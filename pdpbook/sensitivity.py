@@ -4,7 +4,7 @@ The data are :math:`x_j\in[0,1]^d`, :math:`y_j\in[-1,1]`, the weights :math:`w_j
 
 .. math:: \bar\theta = \arg\min_\theta \sum_j w_j (y_j - x_j^\top\theta)^2 + \lambda\|\theta\|^2 .
 
-A constant :math:`C` here means: replacing the record of person :math:`i` moves
+A constant :math:`C` means: replacing the record of person :math:`i`, whose weight stays, moves
 :math:`\bar\theta` by at most :math:`w_i C`. How far a person moves one given fit is
 `ridge.leave_one_out`; the noise that hides the move is in `noise`.
 """
@@ -25,7 +25,7 @@ PROOFS = ("published", "exact-norm", "tight", "joint")
 
 
 def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None = None) -> float:
-    r"""Largest norm of the weighted ridge minimizer, over all data sets.
+    r"""Largest norm of the weighted ridge minimizer over all data sets, in labels per feature unit.
 
     With :math:`R=\min(\sqrt d,` `row_norm` :math:`)` the published bound is
     :math:`\min(1/\sqrt\lambda,\ R/\lambda)`; the exact supremum is
@@ -33,9 +33,9 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     .. math:: B_\star = \frac1{2\sqrt\lambda}\ (\lambda\le R^2), \qquad
               B_\star = \frac{R}{\lambda+R^2}\ (\lambda>R^2).
 
-    Statements ``lem-norm-sqrt`` and ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2),
-    chapter *personalized/sensitivity*; ``lem-exact-norm`` and ``prop-row-norm`` (ours), on the
-    page below it, *personalized/constants*.
+    Statements ``lem-norm-sqrt``, ``lem-norm-dim`` (Acharya et al. 2024, Lemmas C.1, C.2), chapter
+    *personalized/sensitivity*; ``lem-exact-norm``, ``prop-row-norm`` (ours), on the page below it,
+    *personalized/constants*.
 
     Parameters
     ----------
@@ -46,13 +46,7 @@ def norm_bound(lam: float, d: int, proof: str = "joint", row_norm: float | None 
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Whose bound; all but the first give the exact supremum.
     row_norm : float, optional
-        Public and enforced bound on the norm of a row of X. Above :math:`\sqrt d` it says nothing
-        that the domain does not say, and :math:`\sqrt d` is used.
-
-    Returns
-    -------
-    float
-        The bound, in label units per feature unit.
+        Public and enforced bound on the norm of a row of X; above :math:`\sqrt d` without effect.
 
     Examples
     --------
@@ -84,33 +78,22 @@ def ridge_constant(
               C = \frac{2R}{\lambda}K\ \text{(tight, joint)},
 
     with :math:`K` the `tight_factor` of :math:`R^2/\lambda`, or its `joint_factor` for the ratio
-    :math:`d/R^2`. Neighbors are replace-one: same weights, one record changed.
-
-    Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
+    :math:`d/R^2`. Neighbors are replace-one: one record changed, and the same weights, which sum to
+    at most 1. Statement ``thm-sensitivity`` (Acharya et al. 2024, Theorem C.4), chapter
     *personalized/sensitivity*; ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` and
     ``prop-row-norm`` (ours), on the page below it, *personalized/constants*.
 
     Parameters
     ----------
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of squares.
-    d : int
-        Number of features, a constant one included.
+    lam, d, row_norm
+        As in `norm_bound`.
     proof : {"published", "exact-norm", "tight", "joint"}, default "joint"
         Which theorem. Each is valid; a later one is never larger. For a person who comes or goes,
         half of each but the last is valid, too.
     bound : float, optional
-        A norm bound known without looking at the data: that of the weighted least-squares
-        solution (Assumption 2.2), or of the minimizer itself. It replaces `norm_bound` where it is
-        smaller, and a later constant where that makes it smaller. Read from the data it voids
-        the promise.
-    row_norm : float, optional
-        Public and enforced bound on the norm of a row of X, see `norm_bound`.
-
-    Returns
-    -------
-    float
-        The constant :math:`C`. It assumes that the weights sum to at most 1.
+        A norm bound known without looking at the data: that of the weighted least-squares solution
+        (Assumption 2.2), or of the minimizer itself. It replaces `norm_bound` where it is smaller,
+        and a later constant where that makes it smaller. Read from the data it voids the promise.
 
     Examples
     --------
@@ -137,30 +120,16 @@ def huber_constant(
               h_c(r) = r^2\ (|r|\le c), \quad 2c|r|-c^2\ (|r|>c),
 
     for the minimizer of :math:`\sum_j w_j h_c(y_j-x_j^\top\theta)+\lambda\|\theta\|^2`, with
-    :math:`R=\min(\sqrt d,` `row_norm` :math:`)`. The labels may be anything.
-
-    Statement ``thm-huber-sensitivity`` (after Chaudhuri et al. 2011), chapter
-    *personalized/constants*.
+    :math:`R=\min(\sqrt d,` `row_norm` :math:`)`. The labels may be anything. Statement
+    ``thm-huber-sensitivity`` (after Chaudhuri et al. 2011), chapter *personalized/constants*.
 
     Parameters
     ----------
-    lam, d
+    lam, d, row_norm
         As in `norm_bound`, the penalty against the weighted mean of losses.
     threshold : float, default 1.0
         Where the loss turns linear, :math:`c>0`. From :math:`1+RB_\star` on it is plain ridge, and
         `ridge_constant` is smaller.
-    row_norm : float, optional
-        Public and enforced bound on the norm of a row of X, see `norm_bound`.
-
-    Returns
-    -------
-    float
-        The constant :math:`C_H`.
-
-    Examples
-    --------
-    >>> round(huber_constant(1.0, 12), 2)
-    6.93
     """
     lam, radius = check.penalty(lam), check.radius(d, row_norm)
     return _finite(2 * radius * check.scale(threshold, "threshold") / lam, lam)
@@ -170,25 +139,21 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
     r"""Exact sensitivity of weighted ridge where only the label of a person may change.
 
     .. math:: \Delta_i = \frac{2w_iR}{\lambda+w_iR^2}\ (w_iR^2\le\lambda), \qquad
-              \Delta_i = \sqrt{w_i/\lambda}\ (w_iR^2>\lambda).
+              \Delta_i = \sqrt{w_i/\lambda}\ (w_iR^2>\lambda),
 
-    Statement ``thm-label-sensitivity`` (ours), chapter *personalized/constants*.
+    the largest move over all data sets and both labels, with R as in `norm_bound`. Statement
+    ``thm-label-sensitivity`` (ours), chapter *personalized/constants*.
 
     Parameters
     ----------
-    weights : float or array_like
-        Weight of a person, at least 0; of each person, in any shape.
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of squares.
-    d : int
-        Number of features, a constant one included.
-    row_norm : float, optional
-        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+    weights : float or array_like, any shape
+        Weight of a person, or of each person, at least 0.
+    lam, d, row_norm
+        As in `norm_bound`.
 
     Returns
     -------
     float or ndarray, shape of `weights`
-        Largest move of the minimizer over all data sets and both labels.
 
     Examples
     --------
@@ -216,27 +181,20 @@ def capped_sensitivity(
               K_2\bigl((1-w)\kappa\bigr),\ \frac{2wR}{\lambda}\max_{0\le\tau\le1}
               \frac{\tau(1+\sqrt{(1-w)\kappa\tau(1-\tau)})}{1+w\kappa\tau^2}\Bigr\} .
 
-    It is not proportional to the weight: weights that spend every budget are those of
-    `pdpbook.personalized.sensitivity_weights`.
-
-    Statements ``thm-tight-sensitivity`` and ``thm-joint-sensitivity`` (ours), chapter
-    *personalized/constants*.
+    It is at most ``weights * ridge_constant(lam, d)`` and not proportional to the weight: weights
+    that spend every budget are those of `pdpbook.personalized.sensitivity_weights`. Statements
+    ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` (ours), chapter *personalized/constants*.
 
     Parameters
     ----------
-    weights : float or array_like
-        Weight of a person, in [0, 1], out of a total of 1; of each person, in any shape.
-    lam : float
-        Ridge penalty, above 0, against the weighted mean of squares.
-    d : int
-        Number of features, a constant one included.
-    row_norm : float, optional
-        Public and enforced bound on the norm of a row of X, see `norm_bound`.
+    weights : float or array_like, any shape
+        Weight of a person, or of each person, in [0, 1] out of a total of 1.
+    lam, d, row_norm
+        As in `norm_bound`.
 
     Returns
     -------
     float or ndarray, shape of `weights`
-        At most ``weights * ridge_constant(lam, d)``.
 
     Examples
     --------
@@ -259,26 +217,16 @@ def capped_sensitivity(
 def solver_excess(gradient_norm: float, lam: float) -> float:
     r"""What an inexact minimizer adds to every sensitivity, whatever the weight: :math:`g/\lambda`.
 
-    Statement ``prop-solver-tolerance`` (ours), chapter *personalized/constants*. A single
-    minimizer is off by at most half of it; two neighbors make the whole.
+    Add it to `w_i * constant`. A single minimizer is off by at most half of it; two neighbors make
+    the whole. Statement ``prop-solver-tolerance`` (ours), chapter *personalized/constants*.
 
     Parameters
     ----------
     gradient_norm : float
-        Norm :math:`g` of the gradient of the whole objective (a weighted mean of losses plus
-        :math:`\lambda\|\theta\|^2`) that the solver reaches on every data set, at least 0.
+        Norm :math:`g`, at least 0, of the gradient of the whole objective (a weighted mean of
+        losses plus :math:`\lambda\|\theta\|^2`); a solver that does not reach it must raise.
     lam : float
         Ridge penalty, above 0.
-
-    Returns
-    -------
-    float
-        Add it to `w_i * constant`. A solver that does not reach `gradient_norm` must raise.
-
-    Examples
-    --------
-    >>> solver_excess(1e-6, 0.5)
-    2e-06
     """
     norm = check.single(check.nonnegative(gradient_norm, "gradient_norm"), "gradient_norm")
     return _finite(norm / check.penalty(lam), lam)

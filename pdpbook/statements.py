@@ -1,7 +1,6 @@
 """Asserted statements: what a page claims, measured on the page.
 
-`check` prints one line and raises when a labelled statement does not hold; `falsify` runs an
-attempt that must make such a check fail. The ledger of the book is read off these lines.
+The ledger of the book is read off the lines that `check` and `falsify` print.
 """
 
 import contextlib
@@ -32,32 +31,23 @@ def check(
     equals: float | None = None,
     rtol: float = 1e-9,
 ) -> None:
-    """Assert one relation between a measured value and a bound, and print it.
+    """Assert one relation between a measured value and a bound: print it, or raise `CheckFailed`.
 
-    Values are printed with at most three significant digits, and as ``<`` a thousandth of an
-    upper bound when they are below it, so that the line is the same on another machine.
+    Values are printed with at most three significant digits, and as ``<`` a thousandth of an upper
+    bound when they are below it, so that the line is the same on another machine.
 
     Parameters
     ----------
     label : str
         Label of the statement in ``statements.csv``, such as ``"thm-pdp-op"``.
     what : str
-        What was measured, in a few words.
+        What was measured, in a few words: a line of more than 77 characters is refused.
     value : float
-        The measured value; NaN satisfies no relation.
+        NaN satisfies no relation.
     at_most, at_least, equals : float, optional
-        The bound; exactly one of the three.
+        The bound, finite; exactly one of the three.
     rtol : float, default 1e-9
         Slack, relative to the bound. Anything larger is printed.
-
-    Raises
-    ------
-    CheckFailed
-        If the relation does not hold.
-    TypeError
-        If not exactly one of the bounds is given.
-    ValueError
-        If the bound is infinite, or the line would be wider than 77 characters.
     """
     given = {"<=": at_most, ">=": at_least, "=": equals}
     chosen = [(sign, bound) for sign, bound in given.items() if bound is not None]
@@ -83,8 +73,8 @@ def check(
 def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
     """Run `attempt`, in which a check of `label` must fail, and print by how much it did.
 
-    Only a failed check of the same label counts: a crash is a bug of the page, not evidence, and
-    neither is a value that is not a number.
+    If none fails, AssertionError. A crash is a bug of the page, not evidence: it passes through,
+    and so does a failed check of another label, or of a value that is not a number.
 
     Parameters
     ----------
@@ -94,11 +84,6 @@ def falsify(label: str, what: str, attempt: Callable[[], object]) -> None:
         The assumption that was dropped, or the name of the planted bug.
     attempt : callable
         Takes no argument and calls `check`.
-
-    Raises
-    ------
-    AssertionError
-        If no check of `label` failed. A failed check of another label passes through as it is.
     """
     try:
         with contextlib.redirect_stdout(io.StringIO()):

@@ -1,7 +1,4 @@
-"""Real tables by name, and the designs made from them: features, labels, public bounds.
-
-Where the tables are from stands in ``data/README.md``.
-"""
+"""Real tables (``data/README.md`` says where from): features, labels and public bounds."""
 
 from __future__ import annotations
 
@@ -14,48 +11,6 @@ from pdpbook._pandas import pd
 
 PACKAGED = ("medical-cost", "lenses", "concrete-slump", "automobile")  # data/<name>.csv
 NAMES = (*PACKAGED, "diabetes")
-
-
-def load(name: str) -> pd.DataFrame:
-    """Real table by name.
-
-    The first four are part of the package; ``README.md`` beside them in ``pdpbook/datasets/data``
-    says who made each, under which license it is passed on, and what was changed. ``diabetes``
-    comes with scikit-learn.
-
-    Parameters
-    ----------
-    name : str
-        ``medical-cost`` (1338 simulated insurance records), ``lenses`` (24), ``concrete-slump``
-        (103), ``automobile`` (205, several a `make`) or ``diabetes`` (442 patients).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows in the order of the original; whole numbers, floats and strings, NaN where a value is
-        missing.
-
-    Raises
-    ------
-    ValueError
-        If `name` is unknown.
-
-    Examples
-    --------
-    >>> load("medical-cost").shape
-    (1338, 7)
-    """
-    check.choice(name, "name", NAMES)
-    if name == "diabetes":
-        from sklearn.datasets import load_diabetes  # heavy
-
-        return load_diabetes(as_frame=True, scaled=False).frame.astype(np.float64)
-    file = resources.files("pdpbook.datasets").joinpath("data", f"{name}.csv")
-    with file.open(encoding="utf-8") as lines:
-        # no word is a missing value, only an empty cell is
-        return pd.read_csv(lines, keep_default_na=False, na_values=[""])
-
-
 DIABETES_BOUNDS = {
     "age": (18.0, 100.0),
     "sex": (1.0, 2.0),
@@ -68,17 +23,41 @@ DIABETES_BOUNDS = {
     "s5": (2.5, 7.5),  # log of triglycerides, 12 to 1800 mg/dl
     "s6": (40.0, 400.0),  # glucose
 }
-
-
 DIABETES_LABEL_BOUNDS = (0.0, 400.0)
-
-
 LEVELS = [("sex", "female"), ("sex", "male"), ("smoker", "no"), ("smoker", "yes")]
 LEVELS += [("region", f"{side}{end}") for side in ("north", "south") for end in ("east", "west")]
 
 
+def load(name: str) -> pd.DataFrame:
+    """Real table by name, in the order of the original.
+
+    All but ``diabetes``, which comes with scikit-learn, are part of the package: ``README.md`` in
+    ``pdpbook/datasets/data`` says who made each, under which license it is passed on, and what was
+    changed. Whole numbers, floats and strings; NaN where a value is missing.
+
+    Parameters
+    ----------
+    name : str
+        ``medical-cost`` (1338 simulated insurance records), ``lenses`` (24), ``concrete-slump``
+        (103), ``automobile`` (205, several a `make`) or ``diabetes`` (442 patients).
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    check.choice(name, "name", NAMES)
+    if name == "diabetes":
+        from sklearn.datasets import load_diabetes  # heavy
+
+        return load_diabetes(as_frame=True, scaled=False).frame.astype(np.float64)
+    file = resources.files("pdpbook.datasets").joinpath("data", f"{name}.csv")
+    with file.open(encoding="utf-8") as lines:
+        # no word is a missing value, only an empty cell is
+        return pd.read_csv(lines, keep_default_na=False, na_values=[""])
+
+
 def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """Design and label of the medical cost experiments of Acharya et al. (2024).
+    """Design and label, the charges, of the medical cost experiments of Acharya et al. (2024).
 
     Age, bmi, children and charges are mapped to [0, 1] by their smallest and largest value in the
     whole table, which is what the paper does and is *not private*: bounds belong to the public.
@@ -86,15 +65,12 @@ def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        As ``load("medical-cost")`` returns it.
+    frame : pandas.DataFrame, from ``load("medical-cost")``
 
     Returns
     -------
     X : pandas.DataFrame, shape (n, 12)
-        Every entry in [0, 1].
     y : pandas.Series, shape (n,)
-        Scaled charges.
     """
     scaled = {c: _min_max(frame[c]) for c in ("age", "bmi", "children")}
     levels = {f"{c}_{level}": (frame[c] == level).astype(float) for c, level in LEVELS}
@@ -113,8 +89,7 @@ def diabetes_design(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        As ``load("diabetes")`` returns it.
+    frame : pandas.DataFrame, from ``load("diabetes")``
 
     Returns
     -------
@@ -127,7 +102,6 @@ def diabetes_design(
     bounds : ndarray, shape (10, 2)
         Lowest and highest value of each column of `X`.
     y_bounds : (float, float)
-        Lowest and highest label.
     """
     bounds = np.array(list(DIABETES_BOUNDS.values()))
     return frame[list(DIABETES_BOUNDS)], frame["target"], bounds, DIABETES_LABEL_BOUNDS

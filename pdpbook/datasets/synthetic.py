@@ -9,18 +9,15 @@ from pdpbook import Floats, check
 
 
 def make_ridge_data(n: int, d: int, *, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    r"""Synthetic regression without label noise, inside the domain of the theorems.
+    r"""Synthetic regression of n people without label noise, inside the domain of the theorems.
 
-    Rows are uniform on :math:`[0,1]^d` and :math:`y = X\theta` exactly, where
-    :math:`\theta` is uniform on the sphere of radius :math:`1/\sqrt d`, so that
-    :math:`|y_i| \le 1`.
-
-    Synthetic data of Acharya et al. (2024): their unit vector is sqrt(d) times our theta.
+    Rows are uniform on :math:`[0,1]^d` and :math:`y = X\theta` exactly, where :math:`\theta` is
+    uniform on the sphere of radius :math:`1/\sqrt d`, so that :math:`|y_i| \le 1`. Synthetic data
+    of Acharya et al. (2024): their unit vector is sqrt(d) times our theta.
 
     Parameters
     ----------
     n, d : int
-        Numbers of people and of features.
     rng : numpy.random.Generator
         Draws X first, then theta.
 
@@ -29,7 +26,6 @@ def make_ridge_data(n: int, d: int, *, rng: np.random.Generator) -> tuple[Floats
     X : ndarray, shape (n, d)
     y : ndarray, shape (n,)
     theta : ndarray, shape (d,)
-        The true coefficients, of norm 1/sqrt(d).
     """
     n, d, rng = check.count(n, "n"), check.count(d, "d"), check.rng(rng)
     X = rng.uniform(size=(n, d))
@@ -45,29 +41,25 @@ def sample_budgets(
     levels: ArrayLike = (0.01, 0.2, 1.0),
     rng: np.random.Generator,
 ) -> Floats:
-    """Budgets of a mixed crowd: conservative, medium and liberal people, in this order.
+    """Budgets, in nats, of a mixed crowd: conservative, medium and liberal people, in this order.
 
-    The first floor(f_c n) people draw uniformly between the first two levels, the next
-    floor(f_m n) between the last two, and all others have the last level exactly.
-
-    Protocol of Acharya et al. (2024). A product within 1e-9 of the next whole number counts as
-    that number: 0.29 of 100 is 29 people, although the floats say 28.999999999999996.
+    The first floor(f_c n) people draw uniformly between the first two levels, the next floor(f_m n)
+    between the last two, and all others have the last level exactly. Protocol of Acharya et al.
+    (2024). A product within 1e-9 of the next whole number counts as that: 0.29 of 100 people is 29.
+    Shuffle the people, not the budgets, if their order means anything.
 
     Parameters
     ----------
     n : int
-        Number of people.
     fractions : array_like, shape (3,), default (0.34, 0.43, 0.23)
         Shares of the three groups, at least 0, summing to 1.
     levels : array_like, shape (3,), default (0.01, 0.2, 1.0)
-        Budgets in nats, above 0, not decreasing.
+        In nats, above 0, not decreasing.
     rng : numpy.random.Generator
-        Source of randomness.
 
     Returns
     -------
     ndarray, shape (n,)
-        Budgets in nats. Shuffle the people, not the budgets, if their order means anything.
     """
     n, rng = check.count(n, "n"), check.rng(rng)
     shares, edges = check.nonnegative(fractions, "fractions"), check.positive(levels, "levels")
@@ -85,24 +77,19 @@ def sample_budgets(
 def sample_zipf_users(
     n: int, alpha: float, *, largest: int | None = None, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """User of every row, with numbers of rows a user drawn from Zipf's law.
+    """User of each of n rows, with numbers of rows a user drawn from Zipf's law.
 
-    Sizes are drawn one after the other until they sum to n; the last is truncated. A lower
-    exponent is more uneven.
-
-    Synthetic users of Epasto et al. (2020), read as i.i.d. sizes.
+    Sizes are drawn one after the other until they sum to n; the last is truncated. A lower exponent
+    is more uneven. Synthetic users of Epasto et al. (2020), read as i.i.d. sizes.
 
     Parameters
     ----------
     n : int
-        Number of rows.
     alpha : float
         Exponent, above 1.
     largest : int, optional
-        Cap on the size of a user; by default n // 5, and at least 1 (a choice of ours, because
-        one draw can exceed n).
+        Cap on the size of a user; by default n // 5, at least 1, as one draw can exceed n.
     rng : numpy.random.Generator
-        Source of randomness.
 
     Returns
     -------

@@ -34,24 +34,15 @@ class PublicSchema:
     Parameters
     ----------
     columns : mapping of str to (low, high) or list of str
-        For a column of numbers the public bounds, as a pair of numbers in its units; for a column
-        of categories the public list of at least two. The order is that of the design.
+        For a column of numbers the public bounds, as a pair of numbers in its units; for one of
+        categories the public list, two or more, none twice. The order is that of the design.
     label : str, optional
         The column of numbers that is to be predicted; it is no part of the design.
-
-    Raises
-    ------
-    TypeError
-        If `columns` is not a mapping, or a rule is neither a pair of numbers nor a list of words.
-    ValueError
-        If bounds are not finite with low < high, categories repeat or are fewer than two, the
-        label is unknown or not a number, or nothing is left to predict from.
 
     Examples
     --------
     >>> schema = PublicSchema({"age": (18, 100), "smoker": ["no", "yes"]})
-    >>> frame = pd.DataFrame({"smoker": ["yes", "no"], "age": [30, 41]})
-    >>> X, bounds, *_ = schema.encode(frame)
+    >>> X, bounds, *_ = schema.encode(pd.DataFrame({"smoker": ["yes", "no"], "age": [30, 41]}))
     >>> X
         age  smoker=yes
     0  30.0         1.0
@@ -91,27 +82,17 @@ class PublicSchema:
     def encode(self, frame: pd.DataFrame, *, clip: bool = False) -> EncodedTable:
         """Turn a table into a design with public bounds, or refuse it.
 
+        Categories are one-hot without the first of their list. What is missing, not finite, outside
+        its public bounds or an unseen category raises ValueError, which names the column, the row
+        and the rule: it is for the holder of the data alone.
+
         Parameters
         ----------
         frame : pandas.DataFrame
-            Exactly the columns of the schema, in any order; one row a person.
+            Exactly the columns of the schema, in any order; one row a person, at least one.
         clip : bool, default False
             Clip numbers to their public bounds instead of raising. Missing values and unseen
             categories raise all the same: replace them by a public rule, the same for everybody.
-
-        Returns
-        -------
-        EncodedTable
-            ``X, bounds, y, y_bounds``; categories are one-hot without the first of their list.
-
-        Raises
-        ------
-        TypeError
-            If `frame` is not a DataFrame, or a column of numbers holds something else.
-        ValueError
-            If a column is missing, extra or twice there, there are no rows, or a value is missing,
-            not finite, outside its public bounds or an unseen category. The error names the
-            column, the row and the rule: it is for the holder of the data alone.
         """
         if not isinstance(frame, pd.DataFrame):
             raise TypeError(f"frame must be a pandas.DataFrame; got {type(frame).__name__}")

@@ -11,10 +11,16 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment("capstone", by_hand={"notice_for_participants": 4, "when_to_refuse": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
-
-# --- rows_on_domain -------------------------------------------------------------------------------
-
 BOUNDS = np.array([[18.0, 100.0], [-40.0, 60.0], [1e3, 5e3]])
+Y_BOUNDS = (20.0, 340.0)
+PEOPLE = 10
+rows = np.zeros((PEOPLE, 1))
+ones = np.r_[1.0, np.zeros(PEOPLE - 1)]
+#: two tables in which one label is replaced, by the other end of its range
+PAIR = (rows, ones), (rows, -ones)
+#: the mean of labels from -1 to 1 at 1 nat; half-lines attain the promise
+sound = as_written("lambda X, y, rng: np.array([np.mean(y) + rng.laplace(0, 2 / len(y))])")
+bare, silent = map(as_written, ("lambda X, y, rng: y[:1].copy()", "lambda X, y, rng: np.zeros(1)"))
 
 
 def table(rng: Generator, n: int = 20) -> Any:
@@ -33,11 +39,6 @@ def bounds_are_the_ends(answer: Answer, rng: Draws) -> bool:
     return bool(np.allclose(answer(BOUNDS.T.copy(), BOUNDS), [[0, 0, 0], [1, 1, 1]]))
 
 
-# --- coefficients_in_units ------------------------------------------------------------------------
-
-Y_BOUNDS = (20.0, 340.0)
-
-
 @visible("coefficients_in_units", unseen=5)
 def a_slope_a_column_and_an_intercept(answer: Answer, rng: Draws) -> bool:
     """The result is a slope for each column, and one number."""
@@ -50,9 +51,6 @@ def slopes_keep_their_signs(answer: Answer, rng: Draws) -> bool:
     """No slope changes its sign."""
     theta = rng.normal(size=3)
     return bool(np.array_equal(np.sign(answer(theta, BOUNDS, Y_BOUNDS)[0]), np.sign(theta)))
-
-
-# --- granted_releases -----------------------------------------------------------------------------
 
 
 def verdicts(answer: Answer, budgets: Any, owner: Any, requests: Any) -> list[bool]:
@@ -71,9 +69,6 @@ def the_first_that_overspends_is_refused(answer: Answer, rng: Draws) -> bool:
     """Half a budget is granted twice, and not a third time."""
     halves = np.tile([0.5, 1.0], (3, 1))
     return verdicts(answer, [1.0, 2.0], [0, 1], halves) == [True, True, False]
-
-
-# --- errors_of_plans ------------------------------------------------------------------------------
 
 
 @visible("errors_of_plans", unseen=6)
@@ -98,17 +93,11 @@ def whoever_moves_it_further_costs_more(answer: Answer, rng: Draws) -> bool:
     return bool(np.all(near < far))
 
 
-# --- noise_half_width -----------------------------------------------------------------------------
-
-
 @visible("noise_half_width", unseen=6)
 def more_certainty_is_wider(answer: Answer, rng: Draws) -> Demands:
     """The width is above 0, grows with the level and falls with the rate of the noise."""
     yield from rises(lambda level: answer(np.array([0.5, 1.0, 0.2]), 3.0, level), (0.5, 0.8, 0.95))
     yield from rises(lambda eta: answer(np.array([0.5, 1.0, 0.2]), eta, 0.8), (9.0, 3.0, 1.0))
-
-
-# --- evidence_of_release --------------------------------------------------------------------------
 
 
 def town(rng: Generator, n: int = 12, d: int = 2) -> tuple[Any, Any, Any]:
@@ -132,20 +121,6 @@ def quieter_noise_shows_more(answer: Answer, rng: Draws) -> Demands:
     once, twice = (answer(here, *case, eta, [0, 3]) for eta in (2.0, 4.0))
     yield bool(once != 0 and np.isclose(twice, 2 * once, atol=0))
     yield bool(answer(here, *case, 2.0, [0, 3]) != answer(there, *case, 2.0, [0, 3]))
-
-
-# --- is_refuted -----------------------------------------------------------------------------------
-
-PEOPLE = 10
-rows = np.zeros((PEOPLE, 1))
-ones = np.r_[1.0, np.zeros(PEOPLE - 1)]
-#: two tables in which one label is replaced, by the other end of its range
-PAIR = (rows, ones), (rows, -ones)
-
-
-#: the mean of labels from -1 to 1 at 1 nat; half-lines attain the promise
-sound = as_written("lambda X, y, rng: np.array([np.mean(y) + rng.laplace(0, 2 / len(y))])")
-bare, silent = map(as_written, ("lambda X, y, rng: y[:1].copy()", "lambda X, y, rng: np.zeros(1)"))
 
 
 @visible("is_refuted", unseen=10)

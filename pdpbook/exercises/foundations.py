@@ -11,8 +11,6 @@ from pdpbook.exercises.properties import Answer, Assignment
 PROPERTIES = Assignment("foundations", by_hand={"what_an_audit_says": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
-# --- truth_probability ----------------------------------------------------------------------------
-
 
 @visible("truth_probability", unseen=4)
 def truth_is_a_probability(answer: Answer, rng: Draws) -> bool:
@@ -30,9 +28,6 @@ def no_budget_no_news(answer: Answer, rng: Draws) -> bool:
 def a_larger_budget_tells_more(answer: Answer, rng: Draws) -> bool:
     """The larger the budget, the likelier the truth."""
     return bool(np.all(np.diff(answer(np.linspace(0, 5, 1 + rng.few(19)))) > 0))
-
-
-# --- sample_l2_laplace ----------------------------------------------------------------------------
 
 
 @visible("sample_l2_laplace", unseen=7)
@@ -54,17 +49,11 @@ def a_higher_rate_is_shorter_noise(answer: Answer, rng: Draws) -> bool:
     return bool(10 * short < long)
 
 
-# --- squared_error_of_noise -----------------------------------------------------------------------
-
-
 @visible("squared_error_of_noise", unseen=3)
 def error_is_positive_and_grows(answer: Answer, rng: Draws) -> Demands:
     """The error is a number above 0 that grows with the dimension and falls with the rate."""
     yield from rises(lambda d: answer(d, 1.0), (1, 2, 3, 10))
     yield from rises(lambda eta: answer(3, eta), (2.0, 0.5))
-
-
-# --- weighted_ridge -------------------------------------------------------------------------------
 
 
 def people(rng: Generator, n: int = 30, d: int = 4) -> tuple[Any, Any, Any]:
@@ -95,9 +84,6 @@ def a_line_without_scatter_is_found(answer: Answer, rng: Draws) -> bool:
     return bool(np.allclose(answer(X, X @ line, weights, 1e-9), line, atol=1e-6))
 
 
-# --- privacy_profile ------------------------------------------------------------------------------
-
-
 def laws(rng: Generator, m: int = 6) -> tuple[Any, Any]:
     return rng.dirichlet(np.ones(m)), rng.dirichlet(np.ones(m))
 
@@ -117,9 +103,6 @@ def delta_falls_as_epsilon_grows(answer: Answer, rng: Draws) -> bool:
     return np.array_equal(p, q) or bool(answer(p, q, 0.0) > answer(p, q, 1.0) + 1e-12)
 
 
-# --- worst_event ----------------------------------------------------------------------------------
-
-
 @visible("worst_event", unseen=5)
 def an_event_is_a_choice_of_outputs(answer: Answer, rng: Draws) -> bool:
     """There is one truth value for each output."""
@@ -133,9 +116,6 @@ def the_event_speaks_for_the_first_law(answer: Answer, rng: Draws) -> Demands:
     event = np.asarray(answer(p, q, 0.0))
     yield np.array_equal(p, q) or bool(p[event].sum() > q[event].sum() + 1e-12)
     yield not np.any(answer(p, p, 0.0))
-
-
-# --- epsilon_lower_bound --------------------------------------------------------------------------
 
 
 @visible("epsilon_lower_bound", unseen=8)

@@ -1,7 +1,5 @@
-"""A notebook run from its top as Jupyter runs it, and the functions that it then holds.
-
-The grader runs submissions with `run`; `graded` shows students what it will find in theirs.
-"""
+"""A notebook run from its top as Jupyter runs it, and the functions that it then holds: for the
+grader by `run`, for students by `graded`."""
 
 import inspect
 import json
@@ -45,27 +43,10 @@ def run(
     """Run the cells in their order: one that raises costs itself, one that hangs is interrupted.
 
     Commands for a shell and cells such as `%%bash` are not run, `check` does nothing, and pictures
-    are not shown.
-
-    Parameters
-    ----------
-    cells : list of str
-        As `code_of` returns them; numbers of cells count from 0.
-    names : sequence of str
-        The functions that are wanted.
-    seconds : float, default 20.0
-        Limit for a cell; without effect on Windows.
-    skip : collection of int, default ()
-        Cells that are not run.
-    begin : callable, optional
-        Called with the number of each cell before it is run.
-
-    Returns
-    -------
-    found : dict
-        For each name the last callable that it stood for at the end of a cell, and that cell.
-    faults : dict
-        For each cell that raised, what it raised.
+    are not shown. Cells, as `code_of` returns them, count from 0; those of `skip` are not run. The
+    limit of `seconds` for a cell is without effect on Windows; `begin` is called with the number of
+    each before it is run. Returns, for each of `names`, the last callable that it stood for at the
+    end of a cell, with that cell; and, for each cell that raised, what it raised.
     """
     shell, found, faults = _shell(), Found(), dict[int, str]()
     vars(exercises).update(dict.fromkeys(("check", "graded"), lambda *args, **named: None))

@@ -13,8 +13,6 @@ from pdpbook.exercises.properties import Answer, Assignment
 PROPERTIES = Assignment("pac", by_hand={"what_each_promises": 4, "whose_error": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
-# --- half_covariance ------------------------------------------------------------------------------
-
 
 def shrunken_mean(X: Any) -> Callable[[Any], Any]:
     """A function of who takes part, whose name is what it does."""
@@ -43,9 +41,6 @@ def halves_repeat_with_their_generator(answer: Answer, rng: Draws) -> Demands:
     return repeats(lambda own: answer(output, n, 30, own), rng)
 
 
-# --- gaussian_information -------------------------------------------------------------------------
-
-
 def covariance(rng: Generator, d: int) -> Any:
     """Correlated, and with axes of different lengths."""
     root = rng.normal(size=(d, d)) * np.geomspace(0.3, 2, d)
@@ -66,9 +61,6 @@ def noise_of_equal_variance_leaves_half_a_bit(answer: Answer, rng: Draws) -> boo
     return bool(np.isclose(answer(np.ones((1, 1)), np.ones((1, 1))), np.log(2) / 2))
 
 
-# --- cheapest_noise -------------------------------------------------------------------------------
-
-
 @visible("cheapest_noise", unseen=5)
 def noise_is_a_covariance(answer: Answer, rng: Draws) -> bool:
     """The result is a covariance of the shape of S: symmetric, with no negative variance."""
@@ -82,9 +74,6 @@ def less_may_be_told_more_is_needed(answer: Answer, rng: Draws) -> bool:
     """The less information is allowed, the more noise there is."""
     S = covariance(rng, rng.few(3))
     return bool(np.trace(answer(S, 0.1)) > np.trace(answer(S, 0.3)) > 0)
-
-
-# --- success_bound --------------------------------------------------------------------------------
 
 
 @visible("success_bound", unseen=4)
@@ -103,9 +92,6 @@ def a_whole_bit_tells_a_coin(answer: Answer, rng: Draws) -> Demands:
     yield bool(answer(0.9 * np.log(2), 0.5) < 1)
 
 
-# --- best_guess_rate ------------------------------------------------------------------------------
-
-
 def with_one_moved(rng: Generator, noise: Any) -> Any:
     """What a person does to an output, neither lost in the noise nor far above it."""
     unit = rng.choice([-1.0, 1.0], len(noise)) * rng.uniform(0.1, 1, len(noise))
@@ -118,9 +104,6 @@ def a_guess_is_no_worse_than_a_coin(answer: Answer, rng: Draws) -> Demands:
     noise = covariance(rng, d := rng.few(3))
     yield bool(np.isclose(answer(np.zeros(d), noise), 0.5))
     yield bool(0.5 < answer(with_one_moved(rng, noise), noise) <= 1)
-
-
-# --- guess_members --------------------------------------------------------------------------------
 
 
 def rotation(rng: Generator, d: int) -> Any:
@@ -159,9 +142,6 @@ def in_the_middle_the_prior_decides(answer: Answer, rng: Draws) -> Demands:
     for prior in (0.4, 0.6):
         found = answer(np.array([(outside + inside) / 2]), outside, inside, noise, prior)
         yield bool(found[0]) == (prior > 0.5)
-
-
-# --- clipped_step ---------------------------------------------------------------------------------
 
 
 @visible("clipped_step", unseen=7)

@@ -13,8 +13,6 @@ from pdpbook.exercises.properties import Answer, Assignment
 PROPERTIES = Assignment("per_instance", by_hand={"may_losses_be_published": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 
-# --- leverages ------------------------------------------------------------------------------------
-
 
 def people(rng: Generator, n: int = 25, d: int = 3) -> tuple[Any, Any]:
     """Rows of very different lengths, and labels that roughly follow a line."""
@@ -44,9 +42,6 @@ def farther_out_is_more_leverage(answer: Answer, rng: Draws) -> bool:
     return bool(h[-1] > h[0])
 
 
-# --- fits_without_each ----------------------------------------------------------------------------
-
-
 @visible("fits_without_each", unseen=4)
 def a_row_of_coefficients_a_person(answer: Answer, rng: Draws) -> bool:
     """The result has a row for each person and a column for each feature."""
@@ -71,9 +66,6 @@ def who_has_no_row_is_not_missed(answer: Answer, rng: Draws) -> bool:
 def two_people_fit_each_other(answer: Answer, rng: Draws) -> bool:
     """It is right for two people whose one feature is 1, a case that is soon solved by hand."""
     return bool(np.allclose(answer(np.ones((2, 1)), np.array([1.0, 0.0]), 1.0), [[0.0], [0.5]]))
-
-
-# --- loss_at_release ------------------------------------------------------------------------------
 
 
 @visible("loss_at_release", unseen=5)
@@ -103,9 +95,6 @@ def a_good_fit_and_a_bad_one_differ(answer: Answer, rng: Draws) -> bool:
     return bool(good < 0 < bad)
 
 
-# --- delta_both_ways ------------------------------------------------------------------------------
-
-
 @visible("delta_both_ways", unseen=4)
 def both_deltas_are_probabilities(answer: Answer, rng: Draws) -> bool:
     """There are two numbers, both from 0 to 1."""
@@ -125,9 +114,6 @@ def more_leverage_and_residual_show_more(answer: Answer, rng: Draws) -> bool:
     """Both deltas are larger for somebody with more leverage and a larger residual."""
     little, much = (np.asarray(answer(0.1, *person)) for person in ((0.1, 0.2), (0.5, 2.0)))
     return bool(np.all(little < much))
-
-
-# --- most_exposed_people --------------------------------------------------------------------------
 
 
 @visible("most_exposed_people", unseen=6)
@@ -154,9 +140,6 @@ def who_has_no_row_is_not_exposed(answer: Answer, rng: Draws) -> bool:
     return bool(answer(X, y, 1.0, 0.5, 1e-3, 1)[0] != 0)
 
 
-# --- private_eigenvalue_bound ---------------------------------------------------------------------
-
-
 @visible("private_eigenvalue_bound", unseen=6)
 def the_bound_is_not_negative(answer: Answer, rng: Draws) -> Demands:
     """The bound is a number, at least 0, also where one direction is empty."""
@@ -169,9 +152,6 @@ def the_bound_repeats_with_its_generator(answer: Answer, rng: Draws) -> Demands:
     """The same state of the generator gives the same bound, and the next call another one."""
     X = np.repeat(np.eye(2), 9 + rng.few(51), axis=0)
     return repeats(lambda rng: answer(X, 1.0, 0.1, rng), rng)
-
-
-# --- accuse ---------------------------------------------------------------------------------------
 
 
 def posterior_law(X: Any, y: Any, lam: float, gamma: float) -> Any:

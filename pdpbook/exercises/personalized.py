@@ -11,8 +11,7 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment("personalized", by_hand={"who_pays": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
-
-# --- budget_shares --------------------------------------------------------------------------------
+SHORT = 1e-5  # relative; how far a maximizer may stay below a maximum
 
 
 @visible("budget_shares", unseen=5)
@@ -28,9 +27,6 @@ def who_allows_more_weighs_more(answer: Answer, rng: Draws) -> bool:
     return bool(np.all(np.diff(answer(np.linspace(0.2, 1, 1 + rng.few(11)))) > 0))
 
 
-# --- rate_that_spends_all -------------------------------------------------------------------------
-
-
 @visible("rate_that_spends_all", unseen=4)
 def a_larger_constant_needs_longer_noise(answer: Answer, rng: Draws) -> Demands:
     """The rate is a number above 0, smaller where people can move the fit further."""
@@ -43,9 +39,6 @@ def twice_the_people_double_it(answer: Answer, rng: Draws) -> bool:
     """Where as many people with the same budgets come in addition, the rate doubles."""
     once, twice = (answer(np.array([0.3, 0.6] * times), 3.0) for times in (1, 2))
     return bool(np.isclose(twice, 2 * once))
-
-
-# --- promise_to_each ------------------------------------------------------------------------------
 
 
 def random_weights(rng: Generator, n: int = 6) -> Any:
@@ -64,9 +57,6 @@ def shorter_noise_promises_less(answer: Answer, rng: Draws) -> bool:
     weights = random_weights(rng, rng.few(6))
     low, high = (np.asarray(answer(weights, eta, 3.0)) for eta in (0.5, 0.8))
     return bool(np.all(low < high) and np.allclose(low / weights, low[0] / weights[0]))
-
-
-# --- furthest_move --------------------------------------------------------------------------------
 
 
 @visible("furthest_move", unseen=5)
@@ -103,9 +93,6 @@ def two_known_moves_stay_below(answer: Answer, rng: Draws) -> Demands:
         yield bool(answer(w, lam, 4)[0] * (1 + SHORT) >= np.linalg.norm(one - two))
 
 
-# --- worst_neighbor -------------------------------------------------------------------------------
-
-
 def in_domain(record: Any, d: int) -> bool:
     """Whether a record is in the domain, up to the rounding of an optimizer."""
     x, y = np.asarray(record[0], dtype=float), np.asarray(record[1], dtype=float)
@@ -139,9 +126,6 @@ def distance(X: Any, y: Any, weights: Any, i: int, lam: float, record: Any) -> f
     return float(np.linalg.norm(move))
 
 
-SHORT = 1e-5  # relative; how far a maximizer may stay below a maximum
-
-
 @visible("worst_neighbor")
 def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Draws) -> Demands:
     """No row of zeros, and no row of ones, moves the fit further with either label."""
@@ -151,9 +135,6 @@ def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Draws) -> Demands:
         rivals = itertools.product((np.zeros(d), np.ones(d)), (-1.0, 1.0))
         best = max(distance(X, labels, weights, n // 2, 0.5, rival) for rival in rivals)
         yield distance(X, labels, weights, n // 2, 0.5, record) >= (1 - SHORT) * best
-
-
-# --- chance_to_be_kept ----------------------------------------------------------------------------
 
 
 @visible("chance_to_be_kept", unseen=6)
@@ -168,9 +149,6 @@ def who_allows_less_is_kept_less_often(answer: Answer, rng: Draws) -> bool:
     return bool(np.all(np.diff(answer(np.linspace(0.2, 1.4, 1 + rng.few(11)), 1.5)) > 0))
 
 
-# --- noise_reach ----------------------------------------------------------------------------------
-
-
 @visible("noise_reach", unseen=5)
 def rarer_is_farther(answer: Answer, rng: Draws) -> Demands:
     """The radius is a number above 0, larger where it may be exceeded less often."""
@@ -182,9 +160,6 @@ def more_dimensions_reach_farther(answer: Answer, rng: Draws) -> Demands:
     """It is farther in more dimensions; in one, noise of rate 2 exceeds 3 with a chance of e^-6."""
     yield from rises(lambda d: answer(0.4, d, 0.1), (1, 2, 5))
     yield bool(np.isclose(answer(2.0, 1, np.exp(-6)), 3))
-
-
-# --- worst_pair -----------------------------------------------------------------------------------
 
 
 @visible("worst_pair", unseen=4)

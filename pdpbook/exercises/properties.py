@@ -16,8 +16,7 @@ from pdpbook.exercises.examples import Calls, account
 
 #: the assignments of the book, in its order
 ASSIGNMENTS = ("foundations", "personalized", "per_instance", "user_level", "pac", "capstone")
-#: the environment variable with which an instructor changes what the properties draw
-SEED = "PDPBOOK_EXERCISE_SEED"
+SEED = "PDPBOOK_EXERCISE_SEED"  #: environment variable that changes what they draw
 #: what a failure is tried on again: what the seed gets in addition, and the largest size
 SMALLER = (*(([k], most) for k, most in enumerate((1, 1, 2, 2, 2, 3, 3, 3, 5, 5, 99))), ([], 0))
 
@@ -30,35 +29,21 @@ Mark = Callable[[Test], Test]
 class Property:
     """One demand on an answer.
 
-    A test that has several may yield them one by one: what is shown to students are the calls
-    since the last one that was met.
-    `draws` marks a demand that a right answer may fail by chance, at most once in a million.
+    A test of several may yield them one by one: students see the calls since the last that was met.
     """
 
     name: str  #: what tests and wrong answers call it
     sentence: str  #: what it demands, for students
     test: Test  #: takes the answer and a generator, returns whether the demand is met
-    draws: bool = False  #: whether chance has a part in it
+    draws: bool = False  #: whether a right answer may fail by chance, at most once in a million
     weight: int = 1  #: how many times the points of another property it has
 
     def fault(self, answer: Answer, seed: int, name: str = "") -> str:
-        """What is wrong with an answer; empty if nothing is.
+        """What is wrong with an answer, a function of a student; empty if nothing is.
 
-        Parameters
-        ----------
-        answer : callable
-            The function that a student wrote.
-        seed : int
-            Changes what the property draws.
-        name : str, default ""
-            What the answer is called.
-
-        Returns
-        -------
-        str
-            The sentence of the property. With a name, below it the smallest calls found that fail
-            it in the same way, and what came back. Without, in the same line the error that the
-            answer raised, if it did.
+        The sentence of the property. With a `name` for the answer, below it the smallest calls
+        found that fail it in the same way, and what came back; without, in the same line the error
+        that the answer raised, if it did. The seed changes what the property draws.
         """
         seeds = [seed, zlib.crc32(self.name.encode())]
         failure = self._failure(answer, Draws(seeds))
@@ -102,30 +87,13 @@ class Exercise:
     unseen: int = 0  #: how many hidden ones there are, whether or not they are loaded
 
     def faults(self, answer: Answer, part: str, seed: int) -> list[str]:
-        """The demands of a part that an answer does not meet.
-
-        Parameters
-        ----------
-        answer : callable
-            The function that a student wrote.
-        part : {"visible", "hidden"}
-            Which properties.
-        seed : int
-            Changes what the properties draw.
-
-        Returns
-        -------
-        list of str
-            One line a fault, none twice.
-        """
+        """The "visible" or "hidden" demands that are not met: a line each, none twice."""
         found = [one.fault(answer, seed) for one in getattr(self, part)]
         return list(dict.fromkeys(line for line in found if line))
 
 
 class Assignment:
-    """Exercises that belong together; its methods decorate properties.
-
-    The first line of a property's docstring is the sentence that students read.
+    """Exercises of a notebook; a decorated property's docstring begins with what students read.
 
     Parameters
     ----------
@@ -157,22 +125,12 @@ class Assignment:
 
 
 def assignment(name: str) -> Assignment:
-    """An assignment of the book by name.
+    """An assignment of the book by name: its exercises, with their visible properties.
 
     Parameters
     ----------
     name : str
         One of `ASSIGNMENTS`.
-
-    Returns
-    -------
-    Assignment
-        Its exercises, by name of their functions, with their visible properties.
-
-    Raises
-    ------
-    ValueError
-        If there is no such assignment.
     """
     if name not in ASSIGNMENTS:
         raise ValueError(f"assignment must be one of {', '.join(ASSIGNMENTS)}; got {name!r}")
@@ -190,27 +148,19 @@ def seed_of(seed: int | None) -> int:
 
 
 def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
-    """Hold an answer against the properties of an exercise, and say which it lacks.
+    """Hold your answer against the properties of an exercise, and say which it lacks.
+
+    The AssertionError names each property that fails and, of a visible one, shows a small call with
+    what came back, or the error and the line of yours that raised it.
 
     Parameters
     ----------
     exercise : str
         Assignment and function, such as ``"foundations/laplace_error"``.
     answer : callable
-        The function you wrote.
     seed : int, optional
-        Changes what the properties draw; without it, the environment variable
+        Changes what the properties draw; by default the environment variable
         ``PDPBOOK_EXERCISE_SEED``, else 0.
-
-    Raises
-    ------
-    AssertionError
-        If a property fails; the message names each such property and, of a visible one, shows a
-        small call with what came back, or the error and the line of yours that raised it.
-    ValueError
-        If there is no such exercise, or the seed is no whole number.
-    TypeError
-        If the answer is not a function.
     """
     name, _, function = exercise.partition("/")
     exercises = assignment(name).exercises
@@ -219,9 +169,8 @@ def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
     if not callable(answer):
         raise TypeError(f"answer must be a function; got {type(answer).__name__}")
     one, told = exercises[function], dict[str, str]()
-    for fault in filter(
-        None, [each.fault(answer, seed_of(seed), function) for each in one.visible]
-    ):
+    faults = [each.fault(answer, seed_of(seed), function) for each in one.visible]
+    for fault in filter(None, faults):
         told.setdefault(fault.rpartition("\n# it raised")[2], fault)  # the same error once
     if told:
         lines = "".join("\n- " + fault.replace("\n", "\n    ") for fault in told.values())

@@ -11,8 +11,7 @@ from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment("user_level", by_hand={"half_of_all_records": 4})
 visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
-
-# --- noise_scale_for_users ------------------------------------------------------------------------
+PROMISES = ((1.0, 1e-5), (0.3, 1e-6), (3.0, 1e-4))
 
 
 def rows(rng: Generator, m: int = 6) -> tuple[Any, Any, Any]:
@@ -43,9 +42,6 @@ def who_has_all_the_weight_decides(answer: Answer, rng: Draws) -> bool:
     """Where one user has all the weight, the scale is the width over that user's budget."""
     c, users = np.array([0.4, 0.0, 0.6]), np.array([0, 1, 0])
     return bool(np.isclose(answer(c, users, 3.0, np.array([0.5, 0.1])), 6))
-
-
-# --- best_user_weights ----------------------------------------------------------------------------
 
 
 def objective(w: Any, sizes: Any, A: float) -> float:
@@ -83,9 +79,6 @@ def more_rows_may_weigh_more(answer: Answer, rng: Draws) -> bool:
     return bool(w[1] > w[0] > 0)
 
 
-# --- rows_that_count ------------------------------------------------------------------------------
-
-
 @visible("rows_that_count", unseen=5)
 def h_is_a_number_of_rows(answer: Answer, rng: Draws) -> Demands:
     """It is one number above 0 and below the largest size."""
@@ -99,9 +92,6 @@ def a_higher_price_counts_more_rows(answer: Answer, rng: Draws) -> Demands:
     """It grows with what the variance of labels costs beside noise, and with everybody's rows."""
     yield from rises(lambda A: answer(np.array([1, 2, 3, 10, 50]), A), (0.1, 1.0, 10.0, 100.0))
     yield from rises(lambda more: answer(np.array([1, 5, 50]) * more, 2.0), (1, 2, 6))
-
-
-# --- gwa_problem ----------------------------------------------------------------------------------
 
 
 def design(rng: Generator, m: int = 5) -> tuple[Any, Any, Any]:
@@ -140,9 +130,6 @@ def louder_labels_cost_more(answer: Answer, rng: Draws) -> bool:
     return loud > 1.01 * quiet > 0
 
 
-# --- cap_contributions ----------------------------------------------------------------------------
-
-
 def owners(rng: Generator, m: int = 8) -> Any:
     return rng.permutation(np.repeat(np.arange(m), [1, 1, 2, 3, 4, 7, 20, 50][:m]))
 
@@ -161,9 +148,6 @@ def small_users_stay_whole(answer: Answer, rng: Draws) -> bool:
     users = owners(rng, rng.few(8))
     kept = np.asarray(answer(users, 4, rng.fresh()))
     return bool(np.all(kept[users <= 4]))
-
-
-# --- median_law -----------------------------------------------------------------------------------
 
 
 def values(rng: Generator, m: int = 5) -> tuple[Any, Any, Any]:
@@ -185,11 +169,6 @@ def agreement_is_most_likely(answer: Answer, rng: Draws) -> bool:
     """Where all values are equal, their value is most likely."""
     _, users, grid = values(rng, rng.few(5))
     return bool(np.argmax(answer(np.full(len(users), 4.0), users, grid, 1.0)) == 6)
-
-
-# --- user_epsilon ---------------------------------------------------------------------------------
-
-PROMISES = ((1.0, 1e-5), (0.3, 1e-6), (3.0, 1e-4))
 
 
 @visible("user_epsilon", unseen=4)
