@@ -33,7 +33,7 @@ def weighted_ridge(
               = \Bigl(\sum_i w_i x_i x_i^\top + \lambda I\Bigr)^{-1} \sum_i w_i x_i y_i .
 
     Chapter *foundations/ridge*. Cholesky of the Gram matrix; QR of the stacked design where that
-    matrix is nearly singular and for ``lam=0``.
+    matrix is nearly singular and for ``lam=0``. Returns an array of shape (d,).
 
     Parameters
     ----------
@@ -46,10 +46,6 @@ def weighted_ridge(
         rows of positive weight must span all d directions, or ValueError: no unique minimizer.
     weights : array_like, shape (n,), optional
         At least 0, not all 0; used as given, never renormalized. None is 1/n each.
-
-    Returns
-    -------
-    ndarray, shape (d,)
 
     Examples
     --------

@@ -142,7 +142,8 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
               \Delta_i = \sqrt{w_i/\lambda}\ (w_iR^2>\lambda),
 
     the largest move over all data sets and both labels, with R as in `norm_bound`. Statement
-    ``thm-label-sensitivity`` (ours), chapter *personalized/constants*.
+    ``thm-label-sensitivity`` (ours), chapter *personalized/constants*. Elementwise, in the shape of
+    `weights`.
 
     Parameters
     ----------
@@ -150,10 +151,6 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
         Weight of a person, or of each person, at least 0.
     lam, d, row_norm
         As in `norm_bound`.
-
-    Returns
-    -------
-    float or ndarray, shape of `weights`
 
     Examples
     --------
@@ -184,6 +181,7 @@ def capped_sensitivity(
     It is at most ``weights * ridge_constant(lam, d)`` and not proportional to the weight: weights
     that spend every budget are those of `pdpbook.personalized.sensitivity_weights`. Statements
     ``thm-tight-sensitivity``, ``thm-joint-sensitivity`` (ours), chapter *personalized/constants*.
+    Elementwise, in the shape of `weights`.
 
     Parameters
     ----------
@@ -191,10 +189,6 @@ def capped_sensitivity(
         Weight of a person, or of each person, in [0, 1] out of a total of 1.
     lam, d, row_norm
         As in `norm_bound`.
-
-    Returns
-    -------
-    float or ndarray, shape of `weights`
 
     Examples
     --------

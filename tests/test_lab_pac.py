@@ -309,13 +309,25 @@ def test_committed_rows_of_pac_are_repeated():
 KEY = ["model", "basis", "read_as", "trained_on", "evaluation"]
 
 
+def apart(rows, fresh):
+    """Where two means of 20 runs differ by over five of their standard errors.
+
+    Runs on processors that round otherwise part: a loop stops a look earlier, and all draws after
+    it are others. The range of 20 normal runs is 3.73 standard deviations on average.
+    """
+    error = np.sqrt(2 / 20) * (rows.high - rows.low) / 3.73
+    return (rows["mean"] - fresh["mean"]).abs() > 5 * error
+
+
 def test_committed_readings_are_repeated():
     frame = committed("pac-readings")
     fresh = runs.sweep_readings("lenses", models=("ols",), rng=rng(experiments.SEED)).set_index(KEY)
     rows = frame[(frame.data == "lenses") & (frame.model == "ols") & ~frame.raw].set_index(KEY)
     assert len(rows) == len(fresh) == 12
-    for column in ("low", "mean", "high"):
-        assert_allclose(rows[column], fresh.loc[rows.index, column], rtol=2e-3)
+    fresh = fresh.loc[rows.index]
+    assert not apart(rows, fresh).any()
+    other = fresh.rename({"deviation": "variance", "variance": "deviation"}).loc[rows.index]
+    assert apart(rows, other).sum() >= 10  # the two svd rows of the pool are alike
 
 
 def test_committed_readings_are_whole():

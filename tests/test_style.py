@@ -202,7 +202,7 @@ def test_planted_loose_code_is_noticed(source):
 
 
 LONGEST = 400  # lines of a module; `minimal` is made from the pages, and grows with them
-CODE, ALL = 11_300, 22_708  # lines of the package today; the aim is 11,300
+CODE, ALL = 11_300, 20_000  # lines of the package at most
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 SHEETS = sorted((ROOT / "course").rglob("*.py"))
 
@@ -443,7 +443,9 @@ def undocumented(thing):
     takes = [n for n, p in signature.parameters.items() if n != "self" and n[0] != "_"]
     wrong += [f"says nothing of the parameter {name}" for name in takes if name not in said]
     if not inspect.isclass(thing) and "Returns" not in parts:
-        wrong += ["has no section Returns"] if many(signature.return_annotation) else []
+        said = re.search("Returns|Elementwise|shape", parts[""])
+        if many(signature.return_annotation) and not said:
+            wrong.append("has no section Returns")
     found = [name for name in parts if name]
     wrong += [f"has a section {name!r} of no known kind" for name in found if name not in ORDER]
     wrong += [f"has an empty section {name}" for name, text in parts.items() if not text.strip()]

@@ -56,7 +56,7 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
     is good for small means; the empirical Bernstein bound of Maurer and Pontil, :math:`\hat m -
     \sqrt{2\hat v\ln(4/\alpha)/n} - 7\ln(4/\alpha)/(3(n-1))`, for small variances. Each gets half of
     the false alarms. Statement ``lem-certificate-of-mean`` (Hoeffding, 1963), chapter
-    *foundations/bugs*.
+    *foundations/bugs*. Returns an array of shape (...).
 
     Parameters
     ----------
@@ -64,10 +64,6 @@ def delta_lower_bound(gains: ArrayLike, false_alarm: float) -> Floats:
         Independent draws in [0, 1], n at least 2.
     false_alarm : float
         Chance :math:`\alpha` at most that the bound is above the mean.
-
-    Returns
-    -------
-    ndarray, shape (...)
 
     Examples
     --------

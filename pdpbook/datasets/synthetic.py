@@ -46,7 +46,8 @@ def sample_budgets(
     The first floor(f_c n) people draw uniformly between the first two levels, the next floor(f_m n)
     between the last two, and all others have the last level exactly. Protocol of Acharya et al.
     (2024). A product within 1e-9 of the next whole number counts as that: 0.29 of 100 people is 29.
-    Shuffle the people, not the budgets, if their order means anything.
+    Shuffle the people, not the budgets, if their order means anything. Returns an array of shape
+    (n,).
 
     Parameters
     ----------
@@ -56,10 +57,6 @@ def sample_budgets(
     levels : array_like, shape (3,), default (0.01, 0.2, 1.0)
         In nats, above 0, not decreasing.
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray, shape (n,)
     """
     n, rng = check.count(n, "n"), check.rng(rng)
     shares, edges = check.nonnegative(fractions, "fractions"), check.positive(levels, "levels")

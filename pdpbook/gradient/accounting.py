@@ -37,7 +37,8 @@ def dpsgd_profile(
 
     Under add-remove neighbors. The distribution of losses is rounded up onto a grid, so the value
     is never below the exact one; the excess is below 0.1 percent where the loss of one step
-    deviates by at least 0.003. Statement ``prop-dpsgd``, chapter *pac/dpsgd*.
+    deviates by at least 0.003. Statement ``prop-dpsgd``, chapter *pac/dpsgd*. Elementwise, in the
+    shape of `epsilon`.
 
     Parameters
     ----------
@@ -49,10 +50,6 @@ def dpsgd_profile(
         Probability with which a person is in a batch.
     steps : int
         All of which may be seen.
-
-    Returns
-    -------
-    ndarray, shape of `epsilon`
 
     Examples
     --------
@@ -266,16 +263,12 @@ def subsampled_gaussian_profile(
               \quad e^{\varepsilon_-} = \frac{q\,e^\varepsilon}{1-e^\varepsilon(1-q)} ,
 
     the first for who leaves, the second for who joins. Statement ``prop-dpsgd``, chapter
-    *pac/dpsgd*.
+    *pac/dpsgd*. Elementwise, in the shape of `epsilon`.
 
     Parameters
     ----------
     epsilon, noise_multiplier, sample_rate
         As in `dpsgd_profile`; the multiplier is :math:`\sigma`, the rate q, and none is too small.
-
-    Returns
-    -------
-    ndarray, shape of `epsilon`
 
     Examples
     --------

@@ -35,7 +35,8 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
     which a person's account is at most e, (e, `delta`) holds against the data with a gradient of 0
     in place of theirs. It is a report and no promise: it differs from path to path, and tells the
     record. It reads the person's record and the path alone, so whoever sees the path can compute
-    their own. Statement ``thm-path-account``, chapter *pac/dpsgd_people*.
+    their own. Statement ``thm-path-account``, chapter *pac/dpsgd_people*. Returns an array of shape
+    (n,).
 
     Parameters
     ----------
@@ -44,10 +45,6 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
     path : array_like, shape (steps * d,)
         All iterates of one run, on the domain, as ``law.sample`` draws them.
     delta : float in (0, 1)
-
-    Returns
-    -------
-    ndarray, shape (n,)
 
     Examples
     --------

@@ -113,17 +113,13 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
 
     Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*. For promises about
     adding, removing or zeroing out a record: a replaced one is one that leaves and one that comes
-    (``fact-group``, chapter *per_instance/definitions*).
+    (``fact-group``, chapter *per_instance/definitions*). Returns both, in the shape of `epsilon`.
 
     Parameters
     ----------
     epsilon : array_like, in nats, of any shape
         Budgets against replacing a record.
     delta : float in [0, 1), default 0.0
-
-    Returns
-    -------
-    epsilon, delta : floats or ndarrays, shape of `epsilon`
     """
     half = np.asarray(check.positive(epsilon, "epsilon")) / 2
     return half[()], (check.delta(delta, zero=True) / (1 + np.exp(half)))[()]
@@ -135,15 +131,11 @@ def success_rate(promise: Promise) -> Any:
     .. math:: \tfrac12(1 + \delta(0))
 
     That of PAC privacy is its own, an average over halves of a pool. Statement ``prop-even-odds``,
-    part 1, chapter *synthesis/one_dataset*.
+    part 1, chapter *synthesis/one_dataset*. Returns a number or array, one a person.
 
     Parameters
     ----------
     promise : Promise
-
-    Returns
-    -------
-    float or ndarray, one a person
 
     Examples
     --------

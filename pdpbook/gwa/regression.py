@@ -140,15 +140,12 @@ def prediction_root(X: ArrayLike) -> Floats:
 
     .. math:: A = (X^\top X/n)^{1/2}, \qquad \frac1n\|X v\|^2 = \|A v\|^2
 
-    Statement ``prop-prediction-gwa`` (ours), chapter *user_level/gwa_variants*.
+    Statement ``prop-prediction-gwa`` (ours), chapter *user_level/gwa_variants*. Returns an array of
+    shape (d, d).
 
     Parameters
     ----------
     X : array_like, shape (n, d)
-
-    Returns
-    -------
-    ndarray, shape (d, d)
     """
     rows = np.asarray(X, dtype=float)
     values, vectors = np.linalg.eigh(rows.T @ rows / len(rows))

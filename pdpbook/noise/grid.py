@@ -30,7 +30,8 @@ def sample_discrete_laplace(
 
     Every draw is made of uniform choices among whole numbers and of comparisons of whole numbers:
     no probability is ever rounded (Canonne, Kamath and Steinke, 2020, algorithms 1 and 2). Page
-    *synthesis/grid*. Draws are cut off at :math:`\pm 2^{53}`.
+    *synthesis/grid*. Draws are cut off at :math:`\pm 2^{53}`. Returns an integer or array of int64,
+    shape (size,).
 
     Parameters
     ----------
@@ -39,10 +40,6 @@ def sample_discrete_laplace(
     size : int, optional
     rng : numpy.random.Generator or random.SystemRandom
         A ``SystemRandom`` takes every bit from the operating system.
-
-    Returns
-    -------
-    int or ndarray of int64, shape (size,)
     """
     exact = _rate(rate, "rate")
     rng = rng if isinstance(rng, random.SystemRandom) else check.rng(rng)
@@ -99,7 +96,7 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
 
     Rounding is to the nearest multiple, ties upward: to even would move :math:`\tfrac12` and
     :math:`\tfrac32` two steps for one. Statement ``prop-grid-noise``, chapter
-    *synthesis/in_practice*.
+    *synthesis/in_practice*. Returns an integer or array of int64, shape (n,), at least 1.
 
     Parameters
     ----------
@@ -110,10 +107,6 @@ def grid_steps(sensitivity: ArrayLike, step: float, d: int = 1, *, error: float 
     d : int, default 1
     error : float, default 0.0
         :math:`e`, public bound on the error with which one of d coordinates is computed.
-
-    Returns
-    -------
-    int or ndarray of int64, shape (n,), at least 1
 
     Examples
     --------

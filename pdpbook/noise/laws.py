@@ -22,7 +22,7 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
     The radius is Gamma with shape `d` and rate `eta`, the direction is uniform on the sphere, and
     the two are independent. Statement ``lem-gamma-radius``, Acharya et al. (2024), Remark .1;
     chapter *foundations/noise*. The output is a float, so its set of possible values depends on
-    what it is added to: see `round_to_grid`.
+    what it is added to: see `round_to_grid`. The shape is (d,), (size, d) or ``(*size, d)``.
 
     Parameters
     ----------
@@ -31,10 +31,6 @@ def sample_l2_laplace(d: int, eta: float, size: Size = None, *, rng: np.random.G
         Rate of the radius: epsilon over sensitivity. The mean length of the noise is ``d / eta``.
     size : int or tuple of int, optional
     rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray, shape (d,), (size, d) or (*size, d)
     """
     d, eta, rng = check.count(d, "d"), check.rate(eta), check.rng(rng)
     shape = check_size(size)
@@ -106,6 +102,7 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
     Chapter *foundations/noise*, when it does not help: the floats that noise can produce depend on
     what it is added to (Mironov, 2012). Rounding hides that pattern; it is a mitigation, not a
     proof. For a release with a proof see `grid_laplace`, chapter *synthesis/in_practice*.
+    Elementwise, in the shape of `values`.
 
     Parameters
     ----------
@@ -113,10 +110,6 @@ def round_to_grid(values: ArrayLike, step: float) -> Floats:
         What is to be released, noise included.
     step : float
         A public power of two, far above the spacing of the floats and far below the noise.
-
-    Returns
-    -------
-    ndarray, shape of `values`
     """
     released = check.finite(values, "values")
     step = float(check_step(step))

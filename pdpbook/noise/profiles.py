@@ -107,16 +107,13 @@ def l2_laplace_eps0(epsilon: ArrayLike, delta: ArrayLike, d: int) -> Floats:
 
     Statements ``thm-l2-laplace-profile`` and ``lem-largest-shift`` (ours), chapter
     *foundations/profiles*. Of the last bracket, the end whose computed delta is not above `delta`.
-    The noise then needs the rate ``eps0 / sensitivity``.
+    The noise then needs the rate ``eps0 / sensitivity``. Elementwise, in the common shape of
+    `epsilon` and `delta`, at least `epsilon`.
 
     Parameters
     ----------
     epsilon, delta : array_like, in nats, at least 0, and in (0, 1)
     d : int
-
-    Returns
-    -------
-    ndarray, common shape of `epsilon` and `delta`, at least `epsilon`
 
     Examples
     --------
@@ -137,17 +134,14 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     .. math:: \delta(\varepsilon) = \Phi(a) - e^\varepsilon\,\Phi(a-\mu),\ a=\mu/2-\varepsilon/\mu
 
     Statement ``lem-gaussian-mechanism``, Wang (2019), Lemma 4, and Balle and Wang (2018), Theorem
-    8; chapter *foundations/noise*. Absolute error below 1e-15; relative, below 1e-12 / mu.
+    8; chapter *foundations/noise*. Absolute error below 1e-15; relative, below 1e-12 / mu. Returns
+    an array in [0, 1], common shape of `epsilon` and `mu`.
 
     Parameters
     ----------
     epsilon : array_like, in nats, at least 0
     mu : array_like
         Sensitivity over standard deviation, above 0.
-
-    Returns
-    -------
-    ndarray in [0, 1], common shape of `epsilon` and `mu`
 
     Examples
     --------
@@ -173,15 +167,12 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
 
     Of the last bracket, the end whose computed delta is not above `delta`; 0 where the total
     variation is at most that. Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*.
+    Returns an array, in nats, common shape of `delta` and `mu`.
 
     Parameters
     ----------
     delta, mu : array_like
         In (0, 1); and sensitivity over standard deviation, above 0.
-
-    Returns
-    -------
-    ndarray, in nats, common shape of `delta` and `mu`
 
     Examples
     --------
@@ -207,15 +198,11 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
 
     Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
     whose computed delta is not above `delta`. The noise then needs the standard deviation
-    ``sensitivity / mu``.
+    ``sensitivity / mu``. Elementwise, in the common shape of `epsilon` and `delta`.
 
     Parameters
     ----------
     epsilon, delta : array_like, in nats, at least 0, and in (0, 1)
-
-    Returns
-    -------
-    ndarray, common shape of `epsilon` and `delta`
 
     Examples
     --------

@@ -87,7 +87,7 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
               \text{mutual information} \le q(1-q)\operatorname{tr}(\Sigma^{-1} C_i) .
 
     Infinite where somebody moves a direction without noise. Statement ``prop-back-projection``,
-    chapter *pac/printed*.
+    chapter *pac/printed*. Returns an array of shape (n,) or ().
 
     Parameters
     ----------
@@ -95,10 +95,6 @@ def exposure(covariance: ArrayLike, matrices: ArrayLike) -> Floats:
         Of the noise; it may leave directions without noise.
     matrices : array_like, shape (n, p, p) or (p, p)
         Second moments :math:`C_i` of the differences.
-
-    Returns
-    -------
-    ndarray, shape (n,) or ()
 
     Examples
     --------
@@ -155,6 +151,7 @@ def loss_task(X: ArrayLike, *, fit_intercept: bool = True) -> Floats:
 
     Noise of covariance :math:`\Sigma` raises the expected mean squared error on these rows by
     :math:`\operatorname{tr}(S\Sigma)`. Statement ``prop-task-noise`` (ours), chapter *pac/printed*.
+    Returns an array of shape (p, p).
 
     Parameters
     ----------
@@ -162,10 +159,6 @@ def loss_task(X: ArrayLike, *, fit_intercept: bool = True) -> Floats:
         Rows to be predicted; the public pool, or other public rows of its kind.
     fit_intercept : bool, default True
         Whether the weights end in an intercept.
-
-    Returns
-    -------
-    ndarray, shape (p, p)
     """
     rows = check.matrix(X, "X")
     Z = np.column_stack([rows, np.ones((len(rows), int(fit_intercept)))])

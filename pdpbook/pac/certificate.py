@@ -88,6 +88,7 @@ def empirical_bernstein(
     .. math:: \bar q + \sqrt{\frac{2\hat V\ln(2/\beta)}{T}} + \frac{7 Q \ln(2/\beta)}{3(T-1)}
 
     Maurer and Pontil (2009), Theorem 4. Used in ``alg-pac-noise``, chapter *pac/noise*.
+    Elementwise; arguments broadcast.
 
     Parameters
     ----------
@@ -98,10 +99,6 @@ def empirical_bernstein(
         Q; every possible value lies in [0, Q], not only those seen.
     failure : float in (0, 1)
         :math:`\beta`, the chance that the bound is below the mean.
-
-    Returns
-    -------
-    float or ndarray
     """
     T, log = check.count(draws, "draws", minimum=2), np.log(2 / check.delta(failure, "failure"))
     Q = check.number(largest, "largest")

@@ -24,6 +24,7 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
 
     for prior 1/2 that is :math:`\Phi(s/2)`. Its mean over the others in the data is the rate of an
     adversary who knows them. Statement ``prop-tv-calibration``, chapter *pac/membership*.
+    Elementwise, in the shape of `distance`.
 
     Parameters
     ----------
@@ -31,10 +32,6 @@ def gaussian_success_rate(distance: ArrayLike, prior: float = 0.5) -> Any:
         :math:`s = \|\Delta\|_{\Sigma^{-1}}`, at least 0.
     prior : float in [0.5, 1), default 0.5
         Probability p of the likelier law.
-
-    Returns
-    -------
-    float or ndarray, shape of `distance`
 
     Examples
     --------
@@ -54,7 +51,8 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
 
     with q the prior; the same for 1 - q. It is below :math:`q(1 - q)s^2` and the entropy of the
     coin, and for prior 1/2 below :math:`s^2/8`. By trapezoids, to an absolute error of about 1e-15.
-    What ``lem-mutual-information`` bounds, chapter *pac/membership*.
+    What ``lem-mutual-information`` bounds, chapter *pac/membership*. Elementwise, in the shape of
+    `distance`.
 
     Parameters
     ----------
@@ -62,10 +60,6 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
         s, in standard deviations of the noise, at least 0.
     prior : float in [0.5, 1), default 0.5
         Probability of the likelier side of the coin.
-
-    Returns
-    -------
-    float or ndarray, shape of `distance`
     """
     s, q = np.asarray(check.nonnegative(distance, "distance")), check_prior(prior)
     loss = s[..., None] ** 2 / 2 + s[..., None] * NODES

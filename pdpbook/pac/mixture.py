@@ -42,7 +42,7 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
               \qquad e_k = \frac1\tau \sqrt{\frac{v_k}{s_k}} \sum_j \sqrt{v_j s_j} .
 
     Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, and ``prop-task-noise`` (ours),
-    chapters *pac/noise* and *pac/printed*.
+    chapters *pac/noise* and *pac/printed*. Elementwise, in the shape of `second`.
 
     Parameters
     ----------
@@ -52,10 +52,6 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
         :math:`\tau`, the allowed mean squared difference in units of the noise, above 0.
     weights : array_like, shape (p,), optional
         Price :math:`s_k` of variance on a coordinate, above 0; None is 1 each.
-
-    Returns
-    -------
-    ndarray, shape of `second`
 
     Examples
     --------

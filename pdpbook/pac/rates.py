@@ -27,16 +27,13 @@ def success_rate_to_mi(success_rate: ArrayLike, prior: float = 0.5) -> Any:
     .. math:: p_o \ln\frac{p_o}{p} + (1 - p_o) \ln\frac{1 - p_o}{1 - p}
 
     with :math:`p_o` the ceiling, p the prior. Statement ``prop-success-rate``, Yang (2024), section
-    3.2, chapter *pac/membership*. Relative error below 1e-13, also next to the prior.
+    3.2, chapter *pac/membership*. Relative error below 1e-13, also next to the prior. Elementwise,
+    in the shape of `success_rate`.
 
     Parameters
     ----------
     success_rate : array_like in (prior, 1)
     prior : float in [0.5, 1), default 0.5
-
-    Returns
-    -------
-    float or ndarray, shape of `success_rate`
 
     Examples
     --------
@@ -54,16 +51,12 @@ def mi_to_success_rate(mi: ArrayLike, prior: float = 0.5) -> Any:
               \le \text{mi}\Bigr\}
 
     Never below the root; 1 where the information reaches :math:`-\ln p`. Statement
-    ``prop-success-rate``, chapter *pac/membership*.
+    ``prop-success-rate``, chapter *pac/membership*. Elementwise, in the shape of `mi`.
 
     Parameters
     ----------
     mi : array_like, in nats, at least 0
     prior : float in [0.5, 1), default 0.5
-
-    Returns
-    -------
-    float or ndarray, shape of `mi`
     """
     prior = check_prior(prior)
     target = np.asarray(check.nonnegative(mi, "mi")) * (1 + GUARD)
@@ -79,7 +72,7 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
 
     Add-remove neighbors, and each person in the data *independently* of all others: with records
     that come together the ceiling does not hold. Statement ``prop-success-rate``, Yang (2024),
-    section 3.2, chapter *pac/membership*.
+    section 3.2, chapter *pac/membership*. Elementwise, in the shape of `success_rate`.
 
     Parameters
     ----------
@@ -87,10 +80,6 @@ def success_rate_to_epsilon(success_rate: ArrayLike, delta: float, prior: float 
     delta : float
         From 0 to (success_rate - prior) / (1 - prior), since with chance delta all may be shown.
     prior : float in [0.5, 1), default 0.5
-
-    Returns
-    -------
-    float or ndarray, shape of `success_rate`
 
     Examples
     --------
@@ -115,17 +104,14 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
     .. math:: p_o \le \max\Bigl(1 - \frac{1 - \delta}{1 + e^\varepsilon},\ p + (1 - p)\delta\Bigr)
 
     Under add-remove neighbors, each person in the data *independently* of all others; attained.
-    Statement ``prop-success-rate``, chapter *pac/membership*.
+    Statement ``prop-success-rate``, chapter *pac/membership*. Elementwise, in the shape of
+    `epsilon`.
 
     Parameters
     ----------
     epsilon : array_like, in nats, at least 0
     delta : float in [0, 1)
     prior : float in [0.5, 1), default 0.5
-
-    Returns
-    -------
-    float or ndarray, shape of `epsilon`
     """
     prior, delta = check_prior(prior), check.delta(delta, zero=True)
     shown = special.expit(np.asarray(check.nonnegative(epsilon, "epsilon")))
@@ -146,7 +132,8 @@ def success_rate_to_snr(
 
     For another prior total variation gives the inverse of the least concave function above :math:`u
     \mapsto` `gaussian_success_rate` :math:`(\sqrt u)`. Statements ``lem-mutual-information``, Yang
-    (2024), section 3.2, and ``prop-tv-calibration`` (ours), chapter *pac/membership*.
+    (2024), section 3.2, and ``prop-tv-calibration`` (ours), chapter *pac/membership*. Elementwise,
+    in the shape of `success_rate`.
 
     Parameters
     ----------
@@ -154,10 +141,6 @@ def success_rate_to_snr(
     calibration : {"mi", "tv"}, default "mi"
         By mutual information, or by total variation, which allows more.
     prior : float in [0.5, 1), default 0.5
-
-    Returns
-    -------
-    float or ndarray, shape of `success_rate`
 
     Examples
     --------
@@ -183,7 +166,7 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
 
     Inverse of `success_rate_to_snr`: with :math:`u = \operatorname{tr}(\Sigma^{-1} C)`, by total
     variation and for prior 1/2 it is :math:`\Phi(\sqrt u / 2)`. Statements ``prop-success-rate``
-    and ``prop-tv-calibration``, chapter *pac/membership*.
+    and ``prop-tv-calibration``, chapter *pac/membership*. Elementwise, in the shape of `snr`.
 
     Parameters
     ----------
@@ -191,10 +174,6 @@ def snr_to_success_rate(snr: ArrayLike, calibration: str = "mi", prior: float = 
         Mean of the squared distance :math:`\|\Delta\|^2_{\Sigma^{-1}}`, at least 0.
     calibration, prior
         As in `success_rate_to_snr`; by total variation the ceiling is lower.
-
-    Returns
-    -------
-    float or ndarray, shape of `snr`
     """
     check.choice(calibration, "calibration", CALIBRATIONS)
     u, prior = np.asarray(check.nonnegative(snr, "snr")), check_prior(prior)

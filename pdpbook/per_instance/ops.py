@@ -76,16 +76,12 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it. A root of
     the logarithm of the profile between 0 and `ops_bound`, rounded up: ``ops_profile`` was
     evaluated there and never exceeds `delta`. It depends on the data: a report of the curator, not
-    a promise that may be published.
+    a promise that may be published. Elementwise; arguments broadcast.
 
     Parameters
     ----------
     delta, leverage, scaled_residual : array_like
         Failure probability, in (0, 1), and as in `ops_profile`. The three broadcast.
-
-    Returns
-    -------
-    float or ndarray
 
     Examples
     --------
@@ -120,6 +116,7 @@ def ops_bound(
                   + \rho'\sqrt{c\mu'\ell} .
 
     Statement ``thm-ops``, chapter *per_instance/ops*; Wang (2019), Theorem 14, constants ours.
+    Elementwise; arguments broadcast.
 
     Parameters
     ----------
@@ -132,10 +129,6 @@ def ops_bound(
         hold in both directions, since `add` is the larger one.
     constant : float, default 2
         :math:`c`. The bounds hold for 2; other values are for experiments, and 1 fails.
-
-    Returns
-    -------
-    float or ndarray
 
     Examples
     --------

@@ -30,7 +30,7 @@ def keep_probabilities(
     record is replaced and at most :math:`t/2` when one comes or goes. Any t above 0 is taken here;
     `SampledRidge` wants one within the range of the budgets. Statements ``alg-jorgensen`` (Acharya
     et al. 2024, section 3.2, after Jorgensen, Yu and Cormode 2015) and ``prop-sampling-replace``
-    (ours), chapter *personalized/sampling*.
+    (ours), chapter *personalized/sampling*. Returns an array of shape (n,).
 
     Parameters
     ----------
@@ -38,10 +38,6 @@ def keep_probabilities(
     threshold : float, "max" or "mean"
         The level t at which the sample is analyzed, or which number of the budgets it is.
     rule : {"jorgensen", "exact"}, default "jorgensen"
-
-    Returns
-    -------
-    ndarray, shape (n,)
 
     Examples
     --------

@@ -28,14 +28,11 @@ def pdp_weights(epsilon: ArrayLike) -> Floats:
     .. math:: w_i = \varepsilon_i \Big/ \sum_j \varepsilon_j .
 
     Statement ``thm-pdp-op`` (Acharya et al. 2024, Theorem 2.1), chapter *personalized/pdp_op*.
+    Returns an array of shape (n,).
 
     Parameters
     ----------
     epsilon : array_like, shape (n,), in nats, at least 0
-
-    Returns
-    -------
-    ndarray, shape (n,)
     """
     share = _shares(epsilon)
     share /= share.sum()
@@ -55,7 +52,7 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
 
     Noise calibrated to ``max(weights / epsilon)`` keeps every budget, those of capped people with
     something to spare. Statement ``prop-weight-cap`` (after Chaudhuri and Courtade 2023), chapter
-    *personalized/steps*.
+    *personalized/steps*. Returns an array of shape (n,).
 
     Parameters
     ----------
@@ -63,10 +60,6 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
     ratio : float, at least 0, in squared nats
         Cost of privacy noise over that of label noise, from 0, equal weights, to `pdp_weights` for
         any large one. It must be public: read from the data, it voids the promise.
-
-    Returns
-    -------
-    ndarray, shape (n,)
 
     Examples
     --------
@@ -96,17 +89,13 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
     Their sum is the largest of one level for all, so output perturbation needs the least noise; of
     thresholds that tie, the smallest is taken. Nobody is above their own budget, so any mechanism
     with personal budgets keeps every promise with these. Statement ``prop-best-threshold`` (after
-    Cyffers and Ziani 2026), chapter *personalized/pdp_op*.
+    Cyffers and Ziani 2026), chapter *personalized/pdp_op*. Returns an array of shape (n,).
 
     Parameters
     ----------
     epsilon : array_like, shape (n,), in nats, at least 0
         Public: where budgets are not, neither is the threshold. Under add-remove neighbors fix a
         threshold beforehand instead: this one moves with whoever comes or leaves.
-
-    Returns
-    -------
-    ndarray, shape (n,)
 
     Examples
     --------
@@ -136,15 +125,11 @@ def threshold_weights(epsilon: ArrayLike) -> Floats:
               m(t) = \#\{j : \varepsilon_j \ge t\}, \quad \tau \in \arg\max_t\, t\,m(t) .
 
     Equal, or 0. Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
-    *personalized/pdp_op*.
+    *personalized/pdp_op*. Returns an array of shape (n,).
 
     Parameters
     ----------
     epsilon : array_like, shape (n,), in nats, at least 0
-
-    Returns
-    -------
-    ndarray, shape (n,)
     """
     return pdp_weights(threshold_budgets(epsilon))
 
@@ -176,17 +161,13 @@ def sensitivity_weights(
     ``min(epsilon / capped_sensitivity(weights, lam, d))`` keeps every budget, and spends it all up
     to rounding. For many people they are those of `pdp_weights`; `capped_weights` is something
     else, a cap on budgets that trades noise for label noise. Statement ``prop-sensitivity-weights``
-    (ours), chapter *personalized/pdp_op_data*.
+    (ours), chapter *personalized/pdp_op_data*. Returns an array of shape (n,).
 
     Parameters
     ----------
     epsilon : array_like, shape (n,), in nats, at least 0
     lam, d, row_norm
         As in `capped_sensitivity`.
-
-    Returns
-    -------
-    ndarray, shape (n,)
 
     Examples
     --------

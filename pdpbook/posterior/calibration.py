@@ -35,6 +35,7 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
 
     Both profiles are nondecreasing in the residual: the end of a bisection that keeps the budget;
     NaN where no residual does, not even 0. Statement ``alg-adaops``, chapter *per_instance/adaops*.
+    Elementwise, in the shape of `leverage`.
 
     Parameters
     ----------
@@ -42,10 +43,6 @@ def largest_scaled_residual(epsilon: float, delta: float, leverage: ArrayLike) -
         Budget: epsilon in nats, above 0, and delta in (0, 1).
     leverage : array_like
         Out-of-sample leverages, above 0; any shape.
-
-    Returns
-    -------
-    ndarray, shape of `leverage`
 
     Examples
     --------
@@ -69,7 +66,8 @@ def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
     .. math:: \bar L = 1 + \sqrt{N(\mu_0-\lambda\mu_0^2)} \le 1 + \sqrt{N/h} , \qquad
               \mu_0 = \min\{1/h,\ 1/(2\lambda)\}
 
-    Statement ``lem-ridge-operator``, chapter *per_instance/adaops_proofs*.
+    Statement ``lem-ridge-operator``, chapter *per_instance/adaops_proofs*. Elementwise; arguments
+    broadcast.
 
     Parameters
     ----------
@@ -78,10 +76,6 @@ def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
         penalty against the *sum* of squares, at least 0. They broadcast.
     n_max : int
         Public bound N on the number of rows.
-
-    Returns
-    -------
-    ndarray
 
     Examples
     --------

@@ -153,7 +153,8 @@ def adaptive_profile(
               \delta_{P\|Q}\bigl(\varepsilon-\log\tfrac{f_P(z)}{f_Q(z)};\mu_z,\rho_z\bigr)\,dz .
 
     Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Gauss-Legendre quadrature in
-    each released number, over 9 standard deviations around both means.
+    each released number, over 9 standard deviations around both means. Returns both, in the shape
+    of `epsilon`.
 
     Parameters
     ----------
@@ -162,10 +163,6 @@ def adaptive_profile(
         Laws for the data without and with the person, of one plan; else ValueError.
     x, y : array_like of shape (d,), and float
         The person's row and label on the domain.
-
-    Returns
-    -------
-    add, remove : ndarray, shape of `epsilon`
 
     Examples
     --------

@@ -44,7 +44,7 @@ def release_gram_bound(
               - \frac{\sqrt2}\mu\bigl(\sqrt d+\sqrt{\ln(1/\varrho)}\bigr) I .
 
     Statement ``prop-published-losses``, chapter *per_instance/published_losses*. It may be
-    published, and need not be positive.
+    published, and need not be positive. Returns an array of shape (d, d), symmetric.
 
     Parameters
     ----------
@@ -56,10 +56,6 @@ def release_gram_bound(
         :math:`\varrho`, in (0, 1): probability that the matrix is not below :math:`X^\top X`.
     rng : Generator
         Fresh for every release.
-
-    Returns
-    -------
-    ndarray, shape (d, d), symmetric
 
     Examples
     --------

@@ -58,7 +58,7 @@ def adassp_coefficients(
               \tilde\lambda = \max\{\hat\lambda-c\sigma_0, 0\}
 
     with c for `shift` and :math:`\varrho` for `failure`, how often the penalty may be too small.
-    Statement ``prop-adassp``, chapter *per_instance/adaops*.
+    Statement ``prop-adassp``, chapter *per_instance/adaops*. Returns an array of shape (d,).
 
     Parameters
     ----------
@@ -67,10 +67,6 @@ def adassp_coefficients(
     sigma : float, above 0
     shift : float, above 0, default 3.0
     failure : float, in (0, 1), default 0.05
-
-    Returns
-    -------
-    ndarray, shape (d,)
     """
     d, sigma = check.count(d, "d"), check.number(sigma, "sigma")
     shift, failure = check.number(shift, "shift"), check.delta(failure, "failure")

@@ -111,17 +111,13 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
 
     It is in the units of `TradeoffWeights.value`, also for fractions of rows, which cannot be kept.
     O((m + k) log m) for k thresholds. Statement ``claim-sample-limit``, chapter
-    *user_level/mean_limits*.
+    *user_level/mean_limits*. Elementwise, in the shape of `thresholds`.
 
     Parameters
     ----------
     thresholds : array_like of any shape, above 0
     sizes, tradeoff
         As in `tradeoff_weights`.
-
-    Returns
-    -------
-    ndarray, shape of `thresholds`
     """
     s, A, _ = _check(sizes, tradeoff, None)
     h = np.asarray(check.positive(thresholds, "thresholds"))
@@ -186,17 +182,14 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Rows to keep: of every user ``min(size, threshold)``, chosen without the labels.
 
-    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*.
+    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. Returns an array of bool of
+    shape (n,).
 
     Parameters
     ----------
     codes : array_like of int, shape (n,), the user of each row
     threshold : int, at least 1
     rng : Generator, which needs no secrecy
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
     """
     users = np.asarray(codes)
     most = check.count(threshold, "threshold")

@@ -65,15 +65,12 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
     is the root of :math:`\rho+2\sqrt{\rho\ln(1/\delta)}=\varepsilon`. Statement
     ``alg-weighted-erm``, chapter *user_level/erm*; Bun and Steinke (2016).
     `ZeroConcentratedDP.to_approximate` converts back with a sharper theorem, to a smaller epsilon.
+    Elementwise, in the shape of `epsilon`.
 
     Parameters
     ----------
     epsilon : float or array_like of any shape, in nats, above 0
     delta : float, in (0, 1)
-
-    Returns
-    -------
-    float or ndarray, shape of `epsilon`
     """
     budgets = check.positive(epsilon, "epsilon")
     tail = -np.log(check.delta(delta))

@@ -89,7 +89,7 @@ def ball_minimizer(
               \qquad \|\theta\|\le R
 
     with :math:`\ell=\frac12(s-y)^2` or :math:`\ln(1+e^{-ys})`, by Newton's method. Statement
-    ``prop-logistic``, chapter *user_level/erm_bounds*.
+    ``prop-logistic``, chapter *user_level/erm_bounds*. Returns an array of shape (d,).
 
     Parameters
     ----------
@@ -103,10 +103,6 @@ def ball_minimizer(
     gradient_norm : float, default 1e-10
         The gradient of J, plus a multiple of theta on the sphere, is no longer than this at the
         answer, which is then within ``gradient_norm / lam`` of the exact minimizer.
-
-    Returns
-    -------
-    ndarray, shape (d,)
 
     Raises
     ------
