@@ -95,7 +95,8 @@ class Explorable:
 
     script: str  #: name of the script, lower-case letters
     figure: str  #: name of the figure, ``fig-...``
-    data: dict[str, Any]  #: finite numbers, strings, lists and arrays that it computes from
+    #: finite numbers to ten digits, which all machines agree on, strings, lists and arrays
+    data: dict[str, Any]
     root: str = "../../"  #: from the page to the root of the site; from a chapter two folders up
 
     def __post_init__(self) -> None:
@@ -106,7 +107,9 @@ class Explorable:
         self._json()
 
     def _json(self) -> str:
-        text = json.dumps(self.data, allow_nan=False, default=_listed, separators=(",", ":"))
+        exact = json.dumps(self.data, allow_nan=False, default=_listed)
+        rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.10g}"))
+        text = json.dumps(rounded, separators=(",", ":"))
         return text.replace("<", "\\u003c")  # or the text could end the script that holds it
 
     def __repr__(self) -> str:
