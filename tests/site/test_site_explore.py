@@ -391,7 +391,8 @@ def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record)
     data = data_of("replace")
     constant = ridge_constant(data["lam"], 1, "published")
     assert data["published"] == pytest.approx(constant / data["people"], rel=EXACT)
-    assert data["smallest"] == capped_sensitivity(1 / data["people"], data["lam"], 1)
+    smallest = capped_sensitivity(1 / data["people"], data["lam"], 1)
+    assert data["smallest"] == pytest.approx(smallest, rel=EXACT)
     kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
     x, y = kinds
     x = [x, 0 * x, 0 * x + 1][crowd]
