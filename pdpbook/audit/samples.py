@@ -86,7 +86,7 @@ def audit_samples(
     TypeError
         If the promise is of a kind that neighbors cannot refute, or none at all.
     ValueError
-        If the shapes differ, `person` is nobody, or so few releases could refute nothing.
+        If shapes differ, the promise has no such `person`, or draws are too few to refute anything.
 
     Examples
     --------

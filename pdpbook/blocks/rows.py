@@ -24,7 +24,7 @@ class Rows:
     Parameters
     ----------
     X : array, memory map, or Dask array, shape (n, d)
-        Arrays and maps are cut into views of at most 65,536 rows, Dask arrays where they are.
+        Arrays and maps are cut into views of at most 65,536 rows; Dask arrays keep their chunks.
     y : likewise, shape (n,), optional
     columns : likewise, n rows each
         By name, what else each person has: ``epsilon``, ``users``, ``weights``. If one column is a
@@ -169,7 +169,7 @@ class Rows:
         return rows
 
     def twice(self, reader: str) -> Rows:
-        """Return self, or refuse blocks that can be read only once: `reader` does so twice."""
+        """Return self; TypeError if blocks can be read only once: `reader` needs two passes."""
         if isinstance(self._source, Pieces) and self._source.once:
             raise TypeError(
                 f"{reader} reads blocks twice, and an iterator can be read once: pass a list, or "

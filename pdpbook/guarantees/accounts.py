@@ -130,7 +130,7 @@ def success_rate(promise: Promise) -> Any:
 
     .. math:: \tfrac12(1 + \delta(0))
 
-    That of PAC privacy is its own, an average over halves of a pool. Statement ``prop-even-odds``,
+    PAC privacy has its own ceiling, an average over halves of a pool. Statement ``prop-even-odds``,
     part 1, chapter *synthesis/one_dataset*. Returns a number or array, one a person.
 
     Parameters

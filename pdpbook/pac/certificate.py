@@ -216,7 +216,7 @@ def certify_noise(
     success_rate, calibration, sample_rate
         As in `PACRegression`; the ceiling holds on average over these draws too.
     region : PublicEllipsoid, optional
-        Into which weights are clipped before noise; without it there is only `student`.
+        Clips weights before noise; without it only Student's approximation, `student`, is left.
     confidence : float, default 0.99
         That all bounds hold; the rest is charged to the ceiling, see `conditional_success_rate`.
     draws : int, default 10000

@@ -165,7 +165,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         Relative standard error at which the estimate of the moments stops.
     confidence : float, default 0.99
         That the bounds of `certificate_` hold, over the simulation. What is missing is charged to
-        the ceiling (see `conditional_success_rate`): raise it for a ceiling near 0.5.
+        the ceiling, refused if none is left (`conditional_success_rate`): raise it near 0.5.
     draws : int, default 20000
         Fresh halves for the certificate. Fewer are faster and cost noise, not privacy.
     random_state : None, int or Generator, default None

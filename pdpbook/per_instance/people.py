@@ -156,7 +156,7 @@ class StreamReport:
     def quantile(self, share: float) -> float:
         """Return a loss that at least this share of the people, above 0 and below 1, do not exceed.
 
-        An edge of the histogram, at most 1.2 percent above the quantile from 1e-12 to 1e14.
+        An edge of the histogram: for losses from 1e-12 to 1e14 at most 1.2 percent too large.
         """
         share = check.delta(share, "share")
         at = int(np.searchsorted(np.cumsum(self.counts), share * self.n))

@@ -47,7 +47,7 @@ def capped_weights(epsilon: ArrayLike, ratio: float) -> Floats:
 
     .. math:: &\min_{u,\,w}\ A u^2 + V\|w\|^2 \quad\text{subject to}\quad
               0 \le w_i \le \varepsilon_i u, \quad \sum_i w_i = 1 ,\\
-              &w_i \propto \min(\varepsilon_i, m), \qquad
+              &\text{solved by}\quad w_i \propto \min(\varepsilon_i, m), \qquad
               \sum_{\varepsilon_i < m} \varepsilon_i\,(m - \varepsilon_i) = A/V = \text{ratio} .
 
     Noise calibrated to ``max(weights / epsilon)`` keeps every budget, those of capped people with
@@ -119,7 +119,7 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
 
 
 def threshold_weights(epsilon: ArrayLike) -> Floats:
-    r"""Weights of `pdp_weights` for `threshold_budgets`, which is what an estimator's `fit` takes.
+    r"""Weights of the best release with one level; `fit` takes `threshold_budgets` instead.
 
     .. math:: w_i = \frac{[\varepsilon_i \ge \tau]}{m(\tau)}, \qquad
               m(t) = \#\{j : \varepsilon_j \ge t\}, \quad \tau \in \arg\max_t\, t\,m(t) .

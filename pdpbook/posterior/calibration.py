@@ -242,8 +242,8 @@ class AdaptivePlan:
     def penalty(self, eigenvalue: float) -> float:
         """Penalty for a released bound on the smallest eigenvalue.
 
-        A bound below 0 counts as 0. With it all directions weigh at least 1, and the draw keeps
-        its budget.
+        A bound below 0 counts as 0. With the penalty all directions weigh at least 1, and the draw
+        keeps its budget.
         """
         bound = max(float(eigenvalue), 0.0)
         least = max(1.0 - bound, 0.0)

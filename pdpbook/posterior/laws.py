@@ -153,8 +153,8 @@ def adaptive_profile(
               \delta_{P\|Q}\bigl(\varepsilon-\log\tfrac{f_P(z)}{f_Q(z)};\mu_z,\rho_z\bigr)\,dz .
 
     Statement ``prop-adaops-privacy``, chapter *per_instance/adaops*. Gauss-Legendre quadrature in
-    each released number, over 9 standard deviations around both means. Returns both, in the shape
-    of `epsilon`.
+    each released number, over 9 standard deviations around both means. Returns the pair (add,
+    remove) of deltas, each in the shape of `epsilon`.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from pdpbook.noise.laws import check_size, keep
 
 @dataclass(frozen=True, eq=False)
 class QuantileLaw:
-    r"""Law with a density that is constant between neighboring edges. Not private: these are data.
+    r"""Law with a density constant between neighboring `edges`, shape (k + 1,): data, not private.
 
     .. math:: f(z)=f_k\quad\text{for}\ e_k\le z<e_{k+1}
 
