@@ -42,7 +42,7 @@ def lagrange_variances(second: ArrayLike, snr: float, weights: ArrayLike | None 
               \qquad e_k = \frac1\tau \sqrt{\frac{v_k}{s_k}} \sum_j \sqrt{v_j s_j} .
 
     Statements ``prop-anisotropic``, Yang (2024), Algorithm 2, and ``prop-task-noise`` (ours),
-    chapters *pac/noise* and *pac/printed*. Row by row; 0 where the moment is 0. Shape of `second`.
+    chapters *pac/noise* and *pac/printed*. Row by row, 0 where the moment is 0; shape of `second`.
 
     Parameters
     ----------
