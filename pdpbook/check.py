@@ -122,9 +122,10 @@ def count(value: Any, name: str, *, minimum: int = 1) -> int:
 
 def delta(value: ArrayLike, name: str = "delta", *, zero: bool = False) -> float:
     """Return a failure probability as a float in (0, 1), or in [0, 1) when `zero` is allowed."""
-    if zero:
-        value = _numbers(value, name, lambda v: (v >= 0) & (v < 1), "at least 0 and below 1")
-    return single(value if zero else probability(value, name), name)
+    if not zero:
+        return single(probability(value, name), name)
+    clean = _numbers(value, name, lambda v: (v >= 0) & (v < 1), "at least 0 and below 1")
+    return single(clean, name)
 
 
 def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> Any:

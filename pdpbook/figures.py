@@ -95,8 +95,7 @@ class Explorable:
 
     script: str  #: name of the script, lower-case letters
     figure: str  #: name of the figure, ``fig-...``
-    #: finite numbers to ten digits, which all machines agree on, strings, lists and arrays
-    data: dict[str, Any]
+    data: dict[str, Any]  #: finite numbers, strings, lists and arrays that it computes from
     root: str = "../../"  #: from the page to the root of the site; from a chapter two folders up
 
     def __post_init__(self) -> None:
@@ -107,9 +106,7 @@ class Explorable:
         self._json()
 
     def _json(self) -> str:
-        exact = json.dumps(self.data, allow_nan=False, default=_listed)
-        rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.10g}"))
-        text = json.dumps(rounded, separators=(",", ":"))
+        text = json.dumps(self.data, allow_nan=False, default=_listed, separators=(",", ":"))
         return text.replace("<", "\\u003c")  # or the text could end the script that holds it
 
     def __repr__(self) -> str:

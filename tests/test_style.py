@@ -443,7 +443,7 @@ def undocumented(thing):
     takes = [n for n, p in signature.parameters.items() if n != "self" and n[0] != "_"]
     wrong += [f"says nothing of the parameter {name}" for name in takes if name not in said]
     if not inspect.isclass(thing) and "Returns" not in parts:
-        said = re.search("Returns|Elementwise|shape", parts[""])
+        said = re.search(r"Returns |Elementwise|[Ss]hape (is|of) ", parts[""])
         if many(signature.return_annotation) and not said:
             wrong.append("has no section Returns")
     found = [name for name in parts if name]

@@ -13,7 +13,7 @@ from pathlib import Path
 import lint_site
 import pytest
 import yaml
-from support import FOLDER, Unset, missing, serving
+from support import FOLDER, missing, serving
 
 HERE = Path(__file__).resolve().parent
 
@@ -51,13 +51,6 @@ def exceptions():
 @pytest.fixture(scope="session")
 def address(folder):
     with serving(folder) as found:
-        yield found
-
-
-@pytest.fixture(scope="session")
-def unset(folder):
-    """The address of the same pages, with formulas as they are written: what does not need them."""
-    with serving(folder, Unset) as found:
         yield found
 
 

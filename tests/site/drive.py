@@ -82,14 +82,6 @@ CUT = """display => {
   closed.forEach(one => one.open = false);
   return found;
 }"""
-LEAST = 10  # px, the smallest letters of a picture on a phone, exponents among them
-SMALL = """least => [...document.querySelectorAll("article figure svg :is(text, tspan)")]
-  .filter(words => !words.children.length && words.textContent.trim())
-  .map(words => {
-    const { a, b, c, d } = words.getScreenCTM(), drawn = Math.sqrt(Math.abs(a * d - b * c));
-    return [words.textContent.trim(), parseFloat(getComputedStyle(words).fontSize) * drawn];
-  })
-  .filter(([, size]) => size < least)"""
 OVERFLOW = """() => {
   const page = document.documentElement, width = page.clientWidth;
   if (Math.max(page.scrollWidth, document.body.scrollWidth) <= width) return [];
@@ -123,13 +115,10 @@ def audit(tab, colors: bool) -> list[tuple[str, str]]:
     ]
 
 
-def drive(
-    browser, address: str, page: str, files: set[str] | None = None, *, letters: bool = True
-) -> list[Fault]:
+def drive(browser, address: str, page: str, files: set[str] | None = None) -> list[Fault]:
     """Visit a page for the first time on a phone, then on a desktop, in light and in dark.
 
-    Into `files` go the names of what the first visit asks for, to the bottom of the page; `letters`
-    says whether those of pictures are measured.
+    Into `files` go the names of what the first visit asks for, to the bottom of the page.
     """
     seen: list[tuple[str, str]] = []
     asked: set[str] = set()
@@ -159,8 +148,6 @@ def drive(
     seen += [("overflow", what) for what in tab.evaluate(OVERFLOW)]
     placed = tab.locator("article svg.inline-figure").evaluate_all(f"all => all.flatMap({PLACED})")
     seen += [("picture", what) for what in placed]
-    small = tab.evaluate(SMALL, LEAST) if letters else []
-    seen += [("letters", f"(phone) {size:.1f} px: {what}") for what, size in small]
     seen += [("cut", f"(phone) {what}") for what in tab.evaluate(CUT, False)]
     tab.set_viewport_size(DESKTOP)
     seen += [("cut", what) for what in tab.evaluate(CUT, True)]

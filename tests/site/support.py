@@ -34,22 +34,10 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-class Unset(Quiet):
-    """Sends an empty MathJax: formulas stay as they are written, and pages are there sooner."""
-
-    def do_GET(self):
-        if "/mathjax/" not in self.path:
-            return super().do_GET()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/javascript")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-
 @contextmanager
-def serving(folder: Path, kind: type[Quiet] = Quiet):
+def serving(folder: Path):
     """The address of a server of this folder on this machine."""
-    handler = functools.partial(kind, directory=str(folder))
+    handler = functools.partial(Quiet, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,23 +1,13 @@
 """Every page in Chromium: quiet, self-contained, typeset, accessible, light, on a phone, too."""
 
-import nbformat
 import pytest
 from drive import drive
-from form import mark
-from reading import published
 from support import FIRST, LATER, SHARED, serving, weight
-
-CORE = {
-    f"book/{name}.html"
-    for name, path in published().items()
-    if mark(nbformat.read(path, as_version=4)) == "core"
-}
 
 
 def test_page(browser, address, folder, exceptions, page_name):
     files: set[str] = set()
-    found = drive(browser, address, page_name, files, letters=page_name in CORE)
-    faults = exceptions.without(found)
+    faults = exceptions.without(drive(browser, address, page_name, files))
     assert not faults, "\n" + "\n".join(map(str, faults))
     assert page_name in files
     assert weight(folder, files) <= FIRST
@@ -81,8 +71,6 @@ PLANTED = {
     "</span></article>",
     "picture": "<article><svg class='inline-figure' role='img' aria-label='A' viewBox='0 0 99 50'>"
     "<text x='5' y='20'>one word</text><text x='15' y='24'>another</text></svg></article>",
-    "letters": "<article><figure><svg width='390' viewBox='0 0 780 99'><text y='20' "
-    "style='font-size: 18px'>too small</text></svg></figure></article>",
     "axe:image-alt": "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA='>",
     "axe:color-contrast": "<p style='color: #bbb; background: #fff'>Too pale to read.</p>",
 }

@@ -72,8 +72,7 @@ PAGES = {
     "plan": "book/synthesis/your_data",
     "filter": "book/per_instance/filters",
 }
-DIGITS = 6e-5  # half the last of the four that are written, and what accountants differ by
-EXACT = 1e-9  # what a page hands on has ten digits, and numbers made of it lose a few units more
+EXACT = 1e-10  # sums of a few dozen doubles, and quadrature that leaves less than this
 every_figure = pytest.mark.parametrize("name", PAGES)
 
 
@@ -389,10 +388,8 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
 @pytest.mark.parametrize("record", [(0.0, 1.0), (0.55, -0.2), (1.0, -1.0)])
 def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record):
     data = data_of("replace")
-    constant = ridge_constant(data["lam"], 1, "published")
-    assert data["published"] == pytest.approx(constant / data["people"], rel=EXACT)
-    smallest = capped_sensitivity(1 / data["people"], data["lam"], 1)
-    assert data["smallest"] == pytest.approx(smallest, rel=EXACT)
+    assert data["published"] == ridge_constant(data["lam"], 1, "published") / data["people"]
+    assert data["smallest"] == capped_sensitivity(1 / data["people"], data["lam"], 1)
     kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
     x, y = kinds
     x = [x, 0 * x, 0 * x + 1][crowd]
@@ -679,11 +676,11 @@ def test_guesses_after_many_steps_are_those_of_the_accountant(ask):
     for sigma, steps in itertools.product(data["sigmas"], [1, 10, 100, 1000]):
         [found] = ask("descent.solve", [[data, sigma, steps]])
         spread = dpsgd_total_variation(sigma, 0.1, steps)
-        assert found["lot"] == pytest.approx(50 + 50 * spread, abs=DIGITS)
+        assert found["lot"] == pytest.approx(50 + 50 * spread, rel=1e-6)
         every = noise.gaussian_profile(0.0, steps**0.5 / sigma)
-        assert found["all"] == pytest.approx(50 + 50 * float(every), abs=DIGITS)
+        assert found["all"] == pytest.approx(50 + 50 * float(every), rel=EXACT)
         spent = dpsgd_epsilon(sigma, 0.1, steps, 1e-5)
-        assert found["epsilon"] == pytest.approx(spent, abs=DIGITS)
+        assert found["epsilon"] == pytest.approx(spent, rel=1e-6)
         if steps == 1:  # by the formula of the proposition
             exact = float(subsampled_gaussian_profile(0.0, sigma, 0.1))
             assert found["lot"] == pytest.approx(50 + 50 * exact, abs=0.01)
@@ -740,7 +737,7 @@ def test_small_scripts_that_ask_nobody():
 
 
 @pytest.fixture
-def visit(browser, unset):
+def visit(browser, address):
     """Open the page of a figure; what goes wrong on it fails the test."""
     contexts, wrong = [], []
 
@@ -749,7 +746,7 @@ def visit(browser, unset):
         contexts.append(context)
         tab = context.new_page()
         tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.goto(f"{unset}{PAGES[name]}.html")
+        tab.goto(f"{address}{PAGES[name]}.html")
         return tab
 
     yield go
@@ -768,11 +765,7 @@ def number(pattern, text):
 
 @every_figure
 def test_the_still_picture_gives_way_and_stays_without_scripts(visit, name):
-    """And the page loads the script of its own figure only."""
     tab = visit(name)
-    loaded = tab.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
-    scripts = {one.rsplit("/", 1)[1] for one in loaded if "/explore/" in one}
-    assert scripts == {"explore.css", "panel.js", f"{name}.js"}
     panel = tab.locator(".explore")
     assert panel.count() == 1
     assert panel.is_visible()
@@ -790,6 +783,14 @@ def test_the_still_picture_gives_way_and_stays_without_scripts(visit, name):
     assert len(picture.get_attribute("aria-label")) >= 60
     assert plain.get_by_text("the figure above has sliders").is_visible()
     assert not plain.locator(".explore").count()
+
+
+@every_figure
+def test_a_page_loads_its_own_script_only(visit, name):
+    tab = visit(name)
+    loaded = tab.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
+    scripts = {one.rsplit("/", 1)[1] for one in loaded if "/explore/" in one}
+    assert scripts == {"explore.css", "panel.js", f"{name}.js"}
 
 
 @every_figure

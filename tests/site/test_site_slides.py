@@ -74,23 +74,24 @@ def now(tab):
 
 
 @every
-def test_everything_has_room_and_can_be_read_from_the_last_row(tab, address, name):
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
+def test_everything_has_room_and_can_be_read_from_the_last_row(tab, address, name, width, height):
+    tab.set_viewport_size({"width": width, "height": height})
     count, found = opened(tab, address, name), []
     assert count in range(15, 23)
-    for width, height in [(1280, 720), (1920, 1080)]:
-        tab.set_viewport_size({"width": width, "height": height})
-        assert tab.evaluate("document.documentElement.scrollHeight") <= height
-        for k in range(1, count + 1):
-            tab.evaluate(TURN, k)
-            found += [f"{width} px, slide {k}: {what}" for what in tab.evaluate(FAULTS)]
-            if told(tab):
-                found += [f"{width} px, slide {k}, told: {what}" for what in tab.evaluate(FAULTS)]
+    assert tab.evaluate("document.documentElement.scrollHeight") <= height
+    for k in range(1, count + 1):
+        tab.evaluate(TURN, k)
+        found += [f"slide {k}: {what}" for what in tab.evaluate(FAULTS)]
+        if told(tab):
+            found += [f"slide {k}, told: {what}" for what in tab.evaluate(FAULTS)]
     assert not found, "\n".join(found)
-    accessible(tab)
 
 
-def accessible(tab):
-    """All slides at once, one below the other."""
+@every
+def test_slides_are_accessible(tab, address, name):
+    """All of them at once, one below the other."""
+    opened(tab, address, name)
     tab.evaluate("document.documentElement.classList.remove('live')")
     tab.evaluate(FORMULAS_THINNED)
     found = audit(tab, colors=False) + audit(tab, colors=True)
