@@ -310,13 +310,14 @@ KEY = ["model", "basis", "read_as", "trained_on", "evaluation"]
 
 
 def apart(rows, fresh):
-    """Where two means of 20 runs differ by over five of their standard errors.
+    """Where two means of 20 runs differ by over two of the standard errors that fresh runs have.
 
-    Runs on processors that round otherwise part: a loop stops a look earlier, and all draws after
-    it are others. The range of 20 normal runs is 3.73 standard deviations on average.
+    On processors that round otherwise a few runs part: a loop stops a look earlier, and all draws
+    after it are others. The rest are the same: the differences were 0.14 and 0.37 standard errors
+    at most on two such processors. The range of 20 normal runs is 3.73 deviations on average.
     """
     error = np.sqrt(2 / 20) * (rows.high - rows.low) / 3.73
-    return (rows["mean"] - fresh["mean"]).abs() > 5 * error
+    return (rows["mean"] - fresh["mean"]).abs() > 2 * error
 
 
 def test_committed_readings_are_repeated():
@@ -327,7 +328,8 @@ def test_committed_readings_are_repeated():
     fresh = fresh.loc[rows.index]
     assert not apart(rows, fresh).any()
     other = fresh.rename({"deviation": "variance", "variance": "deviation"}).loc[rows.index]
-    assert apart(rows, other).sum() >= 10  # the two svd rows of the pool are alike
+    assert apart(rows, other).all()
+    assert apart(rows, fresh.assign(mean=1.05 * fresh["mean"])).any()
 
 
 def test_committed_readings_are_whole():
