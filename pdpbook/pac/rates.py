@@ -1,7 +1,7 @@
 r"""Conversions between a ceiling on guessing membership and what noise is calibrated by.
 
 A ceiling :math:`p_o` is a success rate: how often the best adversary guesses right whether one
-person is in the data. It is above the `prior` p, that of a blind guess, and below 1: the larger of
+person is in the data. It is below 1 and above the `prior` p, that of a blind guess: the larger of
 q and 1 - q, at least 0.5, where each is in the data with probability q. Information is in nats.
 Numbers become floats and arrays keep their shape.
 """

@@ -88,7 +88,7 @@ class QuantileLaw:
 
 @dataclass(frozen=True, eq=False)
 class GridLaw:
-    """Law on finitely many public points. Not private.
+    """Law on public `points`, shape (k,), increasing; `log_probability` likewise. Not private.
 
     Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
     """
