@@ -63,7 +63,7 @@ RATIOS = """\
 Each line is a ratio of two things that were run in turn, five to 25 times: the median and the
 quartiles. Times are processor time. The machine: {machine}. The load was up to
 {load:.0f}, which the quartiles show. Of {claims} claims that were made beforehand {held} hold;
-the others are marked. Recorded on {date} with {versions}. `python -m lab ratios` runs it
+the others are marked. Recorded on {date} with {versions}{older}. `python -m lab ratios` runs it
 again; `lab/README.md` of the repository says how.
 
 {repeated}
@@ -77,10 +77,18 @@ MISSED = """\
 """
 WHY = {  # what stands in the way of a claim, where it is missed
     ("per_instance_epsilon", "refits alone"): "refits give leverages and residuals, which "
-    "`leave_one_out` finds faster by the factors above. An epsilon is a root search on top: three "
+    "`leave_one_out` finds faster by the factors above. An epsilon is a root search on top: nine "
     "evaluations of the exact profile for each person, which alone take longer than the claim "
     "leaves.",
 }
+ROOTS = (
+    "the claim was made, and held (4 to 6 times), with a root search of our own, a page long, that "
+    "took derivatives along and evaluated the profile three times a person. SciPy's search, which "
+    "took its place, needs nine evaluations."
+)
+SEARCHED = ("per_instance_epsilon, gamma = 1", "per_instance_epsilon, gamma = 100")
+SEARCHED += ("stream_per_instance, gamma = 1",)
+WHY |= {(what, "one QR factorization, R alone"): ROOTS for what in SEARCHED}
 REPEATED = """\
 A second run began {apart} minutes after the first, while the load was up to {load:.0f}. Of {rows}
 ratios measured both times, {near} have quartiles that overlap or medians within 10 percent.
@@ -155,12 +163,15 @@ def ratios(record: list[Row], again: list[Row]) -> str:
         head = ["what", "beside", "n", "d", "ratio", "quartiles", "claim"]
         parts.append(f"{title}\n\n{table(head, lines)}\n{crossings(record, kind)}")
     claims = [row["holds"] for row in record if row["claim"]]
+    newest = max(row["date"] for row in record)[:10]
+    older = {escaped(row["against"]) for row in record if row["date"][:10] < newest}
     return RATIOS.format(
         machine=record[0]["machine"],
         load=max(float(row["load"]) for row in record),
         held=claims.count("yes"),
         claims=len(claims),
-        date=max(row["date"] for row in record)[:10],
+        date=newest,
+        older=f"; what stands beside {listed(sorted(older))} is from before" if older else "",
         versions=max((row["versions"] for row in record if row["kind"] == "naive"), key=len),
         repeated=repeated(record, again),
         tables="\n".join(parts),

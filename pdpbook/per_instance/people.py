@@ -17,6 +17,7 @@ from scipy.linalg import solve_triangular
 
 from pdpbook import Floats, check
 from pdpbook.blocks import Rows, in_memory, several_passes
+from pdpbook.blocks.sources import ROWS
 from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
 
@@ -76,7 +77,8 @@ def per_instance_epsilon(
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     in_memory("per_instance_epsilon", X, y)  # blocks: stream_per_instance, per_instance_losses
     X, y = check.design(X, y)
-    fit = _fit([factor(X, y)], lam)
+    begins = range(0, len(y), ROWS)  # in pieces: a factorization copies what it is given
+    fit = _fit((factor(X[k : k + ROWS], y[k : k + ROWS]) for k in begins), lam)
     leverage, residual = fit.numbers(X, y)
     if leverage.max() > 1 / NEARLY_ONE - 1:  # those people must be refitted
         exact = leave_one_out(X, y, lam, weights=np.ones(len(y)))

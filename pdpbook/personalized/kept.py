@@ -72,8 +72,7 @@ class SampledLaw:
 
     .. math:: p(z) = \sum_S \Pr[S]\; p_{\eta_S}(z-\theta_S)
 
-    Not private: it holds the fits, that of everybody last. Statement ``alg-jorgensen``, chapter
-    *personalized/sampling*.
+    It holds the fits, everybody's last: not private. ``alg-jorgensen``, *personalized/sampling*.
     """
 
     log_weights: Floats  #: logarithms of the probabilities of the kept sets, shape (s,)
