@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
+from scipy.optimize import elementwise
 
 from pdpbook import Floats, check
 from pdpbook.noise.profiles import places
-from pdpbook.per_instance.ops import Profile, smallest_kept
+from pdpbook.per_instance.ops import Profile
 
 REACH = 10.0  # standard deviations kept; what is left has probability below 1e-22
 NODES, WEIGHTS = (np.polynomial.legendre.leggauss(12) + np.array([[1.0], [0.0]])) / 2  # a panel
 BLOCK = 2000  # people at a time
+TOLERANCES = {"xatol": 0.0, "xrtol": 1e-12, "fatol": 0.0, "frtol": 0.0}  # of an epsilon
 RUNGS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 
 
@@ -111,13 +113,17 @@ def objective_perturbation_epsilon(
     t = np.sqrt(2 * np.log(4 / target))
     w = rho + tau * t
     high = np.log1p(mu) + w * t + w**2 / 2
-    return smallest_kept(_excess, high, target, mu, rho, tau)[()]
+    of = (target, mu, rho, tau)
+    found = elementwise.find_root(_excess, (0.0 * high, high), args=of, tolerances=TOLERANCES)
+    kept = np.where(found.f_bracket[0] <= 0, *found.bracket)  # the end that keeps delta
+    return np.where(_excess(0.0 * high, *of) <= 0, 0.0, kept)[()]
 
 
 def _excess(epsilon: Floats, delta: Floats, mu: Floats, rho: Floats, tau: Floats) -> Floats:
     """How far the logarithm of the larger delta is above the one asked for."""
     found = np.maximum(*objective_perturbation_profile(epsilon, mu, rho, tau))
-    return np.asarray(np.log(np.maximum(found, 1e-300)) - np.log(delta))
+    # 1e-12: room for the rounding of a logarithm
+    return np.asarray(np.log(np.maximum(found, 1e-300)) - np.log(delta) + 1e-12)
 
 
 def _person(first: ArrayLike, mu: ArrayLike, rho: ArrayLike, tau: ArrayLike) -> list[Floats]:

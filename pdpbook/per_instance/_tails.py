@@ -19,8 +19,8 @@ SURE = -37.0  # a normal variable lies above this but for 6e-300
 ROOT_2, ROOT_2PI = np.sqrt(2), np.sqrt(2 * np.pi)
 
 
-def log_add(eps: Floats, mu: Floats, rho: Floats) -> Floats:
-    """Logarithm of delta in the direction `add`.
+def log_add(eps: Floats, mu: Floats, rho: Floats) -> tuple[Floats, Floats]:
+    """Logarithm of delta in the direction `add`, and minus its derivative in epsilon.
 
     At +-w the densities under P and Q differ by the factor e^epsilon, so both probabilities are
     Mills ratios times one normal density at a, and nothing large is ever subtracted.
@@ -45,7 +45,7 @@ def log_add(eps: Floats, mu: Floats, rho: Floats) -> Floats:
         other = _log_integral(b[lost][both], scale[both], mu[lost][both])
         tail[both] = np.logaddexp(tail[both], other)
         delta[lost] = np.exp(tail + a[lost] ** 2 / 2 + np.log(2))
-    return np.asarray(np.log(delta) - a * a / 2 - np.log(2))
+    return np.log(delta) - a * a / 2 - np.log(2), q / delta
 
 
 def _log_integral(a: Floats, scale: Floats, mu: Floats, end: Any = np.inf) -> Floats:

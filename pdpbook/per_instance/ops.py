@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import elementwise
+from scipy.special import ndtri
 
 from pdpbook import Floats, check
 from pdpbook.noise.profiles import places
@@ -15,7 +14,6 @@ from pdpbook.per_instance._tails import log_add, log_remove
 
 HUGE = 1e7  # a person so far out costs over 5e13 nats, where epsilon itself is rounded
 CHUNK = 1 << 12  # people handled at once, so that the work stays in the cache
-TOLERANCES = {"xatol": 0.0, "xrtol": 1e-12, "fatol": 0.0, "frtol": 0.0}  # of an epsilon
 # logarithms of 0 and of infinity
 MEANT: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}
 
@@ -41,8 +39,7 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
 
     where v is :math:`\mathcal N(\rho, \mu)` under P and :math:`\mathcal N(\rho', \mu')` under Q.
     `add` is never the smaller, `remove` is 0 from half of :math:`\ln(1+\mu) + \rho^2/(1+\mu)` on.
-    Statement ``thm-ops-exact`` (ours), chapter *per_instance/ops*. Where the two terms nearly
-    cancel, one integral of a positive function replaces their difference.
+    Statement ``thm-ops-exact`` (ours), chapter *per_instance/ops*.
 
     Parameters
     ----------
@@ -62,7 +59,7 @@ def ops_profile(epsilon: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayL
     with np.errstate(**MEANT):
         for at in places(mu > 0, CHUNK):
             some = eps.flat[at], mu.flat[at], rho.flat[at]
-            add.flat[at] = np.exp(log_add(*some))
+            add.flat[at] = np.exp(log_add(*some)[0])
             remove.flat[at] = np.exp(log_remove(*some))
     return Profile(add[()], remove[()])
 
@@ -73,10 +70,9 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     .. math:: \varepsilon(\delta) = \min\{\varepsilon \ge 0 : \delta_{add}(\varepsilon)\le\delta\} ,
 
     with :math:`\delta_{add}` of `ops_profile`, the larger of the two directions. Statements
-    ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it. A root of
-    the logarithm of the profile between 0 and `ops_bound`, rounded up: ``ops_profile`` was
-    evaluated there and never exceeds `delta`. It depends on the data: a report of the curator, not
-    a promise that may be published. Elementwise; arguments broadcast.
+    ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it. Newton on
+    the logarithm of the profile, below `ops_bound`; ``ops_profile`` was evaluated at what is
+    returned and never exceeds `delta`. It depends on the data: not to be published. Elementwise.
 
     Parameters
     ----------
@@ -105,7 +101,7 @@ def ops_bound(
     *,
     constant: float = 2.0,
 ) -> Any:
-    r"""Closed upper bounds on the epsilon of one person, under one posterior sample.
+    r"""Elementwise upper bounds, closed, on the epsilon of a person under one posterior sample.
 
     With :math:`\ell = \ln(2/\delta)`, :math:`c = 2` and the letters of `ops_profile`,
 
@@ -116,12 +112,11 @@ def ops_bound(
                   + \rho'\sqrt{c\mu'\ell} .
 
     Statement ``thm-ops``, chapter *per_instance/ops*; Wang (2019), Theorem 14, constants ours.
-    Elementwise; arguments broadcast.
 
     Parameters
     ----------
     delta, leverage, scaled_residual : array_like
-        As in `ops_epsilon`.
+        As in `ops_epsilon`; they broadcast.
     form : {"both", "add", "remove"}, default "both"
         The direction that the formula certifies. ``"both"`` is written for outsiders;
         ``"remove"`` is the form in the numbers of a participant, and for people of high leverage
@@ -196,20 +191,25 @@ def _person(first: Any, leverage: Any, scaled_residual: Any, name: str) -> list[
 
 
 def _invert(log_target: Floats, mu: Floats, rho: Floats) -> Floats:
-    """Smallest epsilon, rounded up, between 0 and `ops_bound`."""
+    """Smallest epsilon, rounded up, by steps of Newton on the log profile within a bracket."""
+    log_target = log_target - 1e-12  # room for the rounding of a logarithm
     center, shift = rho**2 * mu / (1 + mu) - np.log1p(mu), rho * np.sqrt(mu)
     tail = 2 * (np.log(2) - log_target)
-    high = np.maximum((center + tail * mu) / 2 + shift * np.sqrt(tail), 0.0)
-    found = smallest_kept(lambda *at: log_add(*at[:3]) - at[3], high, mu, rho, log_target)
-    return np.where(shift > HUGE, high * (1 + 1e-6), found)
-
-
-def smallest_kept(excess: Callable[..., Floats], high: Floats, *of: Floats) -> Floats:
-    """Smallest epsilon, rounded up, at which the excess of a logarithm is not above 0."""
-
-    def above(epsilon: Floats, *of: Floats) -> Floats:
-        return excess(epsilon, *of) + 1e-12  # room for the rounding of a logarithm
-
-    found = elementwise.find_root(above, (0.0 * high, high), args=of, tolerances=TOLERANCES)
-    kept = np.where(found.f_bracket[0] <= 0, *found.bracket)  # the end that keeps delta
-    return np.asarray(np.where(above(0.0 * high, *of) <= 0, 0.0, kept))
+    kept = np.maximum((center + tail * mu) / 2 + shift * np.sqrt(tail), 0.0)  # `ops_bound`
+    # start from a normal quantile of the loss; q takes nearly all of the tail of small losses
+    z = -ndtri(np.minimum(np.exp(log_target) * (1 + 4 / (shift + mu)), 0.5))
+    x, broken = np.clip((center + z * z * mu) / 2 + shift * z, 0.0, kept), np.full(len(mu), -1.0)
+    kept, open_ = np.where(shift > HUGE, kept * (1 + 1e-6), kept), np.flatnonzero(shift <= HUGE)
+    for _ in range(80):
+        at, (value, slope) = x[open_], log_add(x[open_], mu[open_], rho[open_])
+        error = value - log_target[open_]
+        safe = error <= 0
+        low, high = np.where(safe, broken[open_], at), np.where(safe, at, kept[open_])
+        broken[open_], kept[open_] = low, high
+        step = at + (error + 3e-11) / slope  # a little to the safe side, so that the last is kept
+        between = (step > low) & (step < high)  # no step where the profile is flat: then we halve
+        x[open_] = np.maximum(np.where(between, step, (low + high) / 2), 0.0)
+        done = (safe & ((error > -1e-10) | (at == 0))) | (high - low <= 4e-16 * high)
+        if not len(open_ := open_[~done]):
+            break
+    return np.asarray(kept)
