@@ -381,8 +381,10 @@ def by_singular_values(X, epsilon, beta, rng):
 
 @right("per_instance", "private_eigenvalue_bound")
 def by_the_quantile_of_the_noise(X, epsilon, beta, rng):
-    law = stats.laplace(scale=1 / epsilon)
-    noise = law.ppf(rng.random()) - law.isf(beta)
+    def quantile(share):  # of the law of Laplace
+        return math.log(2 * share) if share < 0.5 else -math.log(2 - 2 * share)
+
+    noise = (quantile(rng.random()) - quantile(1 - beta)) / epsilon
     return max(0.0, float(np.linalg.eigvalsh(X.T @ X).min() + noise))
 
 
@@ -743,13 +745,15 @@ def release_by_release(releases, outside, inside, covariance, prior):
 @right("capstone", "noise_half_width")
 def by_quadrature(x, eta, level):
     """The noise is normal with a Gamma variance, along any row."""
-    law = stats.gamma((len(x) + 1) / 2)
+    shape = (len(x) + 1) / 2
+    far = stats.gamma.isf(1e-12, shape)
 
     def covered(t):
         def inside(v):
-            return law.pdf(v) * special.erf(t / (2 * np.sqrt(v)))
+            density = math.exp((shape - 1) * math.log(v) - v - math.lgamma(shape))
+            return density * math.erf(t / (2 * math.sqrt(v)))
 
-        return integrate.quad(inside, 0, law.isf(1e-12), limit=200)[0]
+        return integrate.quad(inside, 0, far, limit=200)[0]
 
     high = stats.gamma(len(x)).isf(1e-9)
     return np.linalg.norm(x) / eta * optimize.brentq(lambda t: covered(t) - level, 0, high)
