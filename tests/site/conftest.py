@@ -58,7 +58,7 @@ def address(folder):
 def browser():
     """One Chromium for all pages; it cannot resolve the name of any other host."""
     playwright = pytest.importorskip("playwright.sync_api")
-    # The shell draws what Chromium draws, without the windows around it, in three quarters of the time.
+    # The shell draws what Chromium draws, without windows, in three quarters of the time.
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
     program = next(filter(None, map(shutil.which, names)), None)
     if not program:

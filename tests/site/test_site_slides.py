@@ -141,7 +141,7 @@ def test_keys_taps_and_buttons_move(tab, address):
     tab.get_by_role("button", name="On").click()
     assert now(tab) == 2
     tab.keyboard.press("f")
-    assert tab.evaluate("document.fullscreenElement !== null")
+    tab.wait_for_function("document.fullscreenElement !== null")
     tab.reload()
     assert now(tab) == 2
 
