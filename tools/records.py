@@ -77,18 +77,10 @@ MISSED = """\
 """
 WHY = {  # what stands in the way of a claim, where it is missed
     ("per_instance_epsilon", "refits alone"): "refits give leverages and residuals, which "
-    "`leave_one_out` finds faster by the factors above. An epsilon is a root search on top: nine "
-    "evaluations of the exact profile for each person, which alone take longer than the claim "
-    "leaves.",
+    "`leave_one_out` finds faster by the factors above. An epsilon is a root search on top: "
+    "three evaluations of the exact profile for each person, which alone take longer than the "
+    "claim leaves.",
 }
-ROOTS = (
-    "the claim was made, and held (4 to 6 times), with a root search of our own, a page long, that "
-    "took derivatives along and evaluated the profile three times a person. SciPy's search, which "
-    "took its place, needs nine evaluations."
-)
-SEARCHED = ("per_instance_epsilon, gamma = 1", "per_instance_epsilon, gamma = 100")
-SEARCHED += ("stream_per_instance, gamma = 1",)
-WHY |= {(what, "one QR factorization, R alone"): ROOTS for what in SEARCHED}
 REPEATED = """\
 A second run began {apart} minutes after the first, while the load was up to {load:.0f}. Of {rows}
 ratios measured both times, {near} have quartiles that overlap or medians within 10 percent.

@@ -70,8 +70,8 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     .. math:: \varepsilon(\delta) = \min\{\varepsilon \ge 0 : \delta_{add}(\varepsilon)\le\delta\} ,
 
     with :math:`\delta_{add}` of `ops_profile`, the larger of the two directions. Statements
-    ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it. Newton on
-    the logarithm of the profile, below `ops_bound`; ``ops_profile`` was evaluated at what is
+    ``thm-ops-exact`` and ``thm-add-dominates`` (ours), *per_instance/ops* and below it. Parabolas
+    through the log profile, below `ops_bound`; ``ops_profile`` was evaluated at what is
     returned and never exceeds `delta`. It depends on the data: not to be published. Elementwise.
 
     Parameters
@@ -89,7 +89,7 @@ def ops_epsilon(delta: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLik
     epsilon = np.zeros(target.shape)
     with np.errstate(**MEANT):
         for at in places(mu > 0, CHUNK):
-            epsilon.flat[at] = _invert(np.log(target.flat[at]), mu.flat[at], rho.flat[at])
+            epsilon.flat[at] = _invert(target.flat[at], mu.flat[at], rho.flat[at])
     return epsilon[()]
 
 
@@ -118,10 +118,9 @@ def ops_bound(
     delta, leverage, scaled_residual : array_like
         As in `ops_epsilon`; they broadcast.
     form : {"both", "add", "remove"}, default "both"
-        The direction that the formula certifies. ``"both"`` is written for outsiders;
-        ``"remove"`` is the form in the numbers of a participant, and for people of high leverage
-        it does *not* certify the direction `add`. ``"add"`` is the sharpest of the forms that
-        hold in both directions, since `add` is the larger one.
+        The direction that the formula certifies. ``"both"`` is written for outsiders; ``"remove"``,
+        in the numbers of a participant, does *not* certify `add` for people of high leverage;
+        ``"add"``, the larger direction, is the sharpest form that holds in both.
     constant : float, default 2
         :math:`c`. The bounds hold for 2; other values are for experiments, and 1 fails.
 
@@ -190,23 +189,23 @@ def _person(first: Any, leverage: Any, scaled_residual: Any, name: str) -> list[
     return check.together(f"{name}, leverage and scaled_residual", first, mu, rho)
 
 
-def _invert(log_target: Floats, mu: Floats, rho: Floats) -> Floats:
-    """Smallest epsilon, rounded up, by steps of Newton on the log profile within a bracket."""
-    log_target = log_target - 1e-12  # room for the rounding of a logarithm
+def _invert(target: Floats, mu: Floats, rho: Floats) -> Floats:
+    """Smallest epsilon, rounded up, by parabolas through the log profile within a bracket."""
+    kept = ops_bound(target, mu, rho, "add")
+    log_target = np.log(target) - 1e-12  # room for the rounding of a logarithm
     center, shift = rho**2 * mu / (1 + mu) - np.log1p(mu), rho * np.sqrt(mu)
-    tail = 2 * (np.log(2) - log_target)
-    kept = np.maximum((center + tail * mu) / 2 + shift * np.sqrt(tail), 0.0)  # `ops_bound`
     # start from a normal quantile of the loss; q takes nearly all of the tail of small losses
-    z = -ndtri(np.minimum(np.exp(log_target) * (1 + 4 / (shift + mu)), 0.5))
+    z = -ndtri(np.minimum(target * (1 + 4 / (shift + mu)), 0.5))
     x, broken = np.clip((center + z * z * mu) / 2 + shift * z, 0.0, kept), np.full(len(mu), -1.0)
     kept, open_ = np.where(shift > HUGE, kept * (1 + 1e-6), kept), np.flatnonzero(shift <= HUGE)
     for _ in range(80):
-        at, (value, slope) = x[open_], log_add(x[open_], mu[open_], rho[open_])
+        at, (value, slope, bend) = x[open_], log_add(x[open_], mu[open_], rho[open_])
         error = value - log_target[open_]
         safe = error <= 0
         low, high = np.where(safe, broken[open_], at), np.where(safe, at, kept[open_])
         broken[open_], kept[open_] = low, high
-        step = at + (error + 3e-11) / slope  # a little to the safe side, so that the last is kept
+        short = 2 * (error + 3e-11)  # a little to the safe side, so that the last is kept
+        step = at + short / (slope + np.sqrt(np.maximum(slope**2 - bend * short, 0.0)))
         between = (step > low) & (step < high)  # no step where the profile is flat: then we halve
         x[open_] = np.maximum(np.where(between, step, (low + high) / 2), 0.0)
         done = (safe & ((error > -1e-10) | (at == 0))) | (high - low <= 4e-16 * high)

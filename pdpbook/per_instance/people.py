@@ -135,8 +135,7 @@ def explain(
     at = check.count(record, "record", minimum=0)
     if not at < (n := len(report.epsilon)):
         raise ValueError(f"record must be a row number below {n}; got {at}")
-    typical = float(np.median(report.leverage))
-    leverage = float(report.leverage[at])
+    typical, leverage = float(np.median(report.leverage)), float(report.leverage[at])
     floor = float(ops_epsilon(delta, leverage, 0.0)) if np.isfinite(leverage) else np.inf
     epsilon, scaled = float(report.epsilon[at]), float(report.scaled_residual[at])
     return Explanation(epsilon, leverage, scaled, floor, typical, report.delta)
@@ -219,17 +218,14 @@ def stream_per_instance(
 def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> Any:
     """Exact loss of everybody in data that come in blocks, one number a row.
 
-    Statement ``prop-one-factorization`` (ours), chapter *per_instance/ops*.
+    Returns an ndarray, a Dask array or an iterator of ndarrays, in the kind of the data; the last
+    two are computed when asked for. Statement ``prop-one-factorization`` (ours), chapter
+    *per_instance/ops*.
 
     Parameters
     ----------
     blocks, lam, gamma, delta
         As in `stream_per_instance`.
-
-    Returns
-    -------
-    ndarray, Dask array or iterator of ndarray
-        In the kind of the data; Dask arrays and blocks are computed when asked for.
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     people, fit = _fit_of_blocks(blocks, lam, "per_instance_losses")
