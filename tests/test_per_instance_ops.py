@@ -14,6 +14,7 @@ from scipy import integrate, stats
 
 from pdpbook import noise
 from pdpbook.per_instance import ops_bound, ops_epsilon, ops_profile, ops_renyi
+from pdpbook.per_instance._tails import log_add
 
 REFERENCE = [  # leverage, scaled residual, epsilon, add, remove
     (0.01, 0.3, 0.1, 1.2511786354e-4, 0),
@@ -164,6 +165,22 @@ def test_the_returned_epsilon_keeps_delta_and_is_tight():
     assert positive.sum() > 5_000
     smaller = ops_profile(epsilon * (1 - 1e-5), leverage, residual).add
     assert (smaller > delta)[positive].all()
+
+
+def test_an_epsilon_takes_three_evaluations_of_the_profile(monkeypatch):
+    evaluated = []
+
+    def counted(epsilon, *numbers):
+        evaluated.append(len(epsilon))
+        return log_add(epsilon, *numbers)
+
+    monkeypatch.setattr("pdpbook.per_instance.ops.log_add", counted)
+    rng = np.random.default_rng(5)
+    for size in (1e-6, 1e-3, 0.1):  # of the leverage, as in 10^7, 10^4 and 100 records
+        for scale in (0.3, 3.0):
+            evaluated.clear()
+            ops_epsilon(1e-6, size * rng.chisquare(5, 3000), scale * abs(rng.standard_normal(3000)))
+            assert sum(evaluated) <= 3.5 * 3000
 
 
 @pytest.mark.parametrize("leverage", [1e-300, 1e-12, 1.0, 1e8, 1e15])
