@@ -22,6 +22,7 @@ from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
 
 Counts = NDArray[np.int64]
+FEW = 1 << 14  # rows whose leverages are computed at once, so that the work stays in the cache
 ALONE = 1e-8  # 1 - leverage_in below which the design without the person counts as singular
 EDGES = np.geomspace(1e-12, 1e14, 26 * 200 + 1)  # of the histogram: steps of 1.2%
 
@@ -212,7 +213,7 @@ def stream_per_instance(
     if n != fit.n:
         got = f"{fit.n} first, {n} the second time"
         raise ValueError(f"blocks must hold the same people both times; got {got}")
-    return StreamReport(n, fit.theta, total / n, largest, rows, delta, counts, EDGES)
+    return StreamReport(n, fit.theta, float(total / n), largest, rows, delta, counts, EDGES)
 
 
 def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> Any:
@@ -241,11 +242,14 @@ class _Fit(NamedTuple):
 
     def numbers(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Leverage, infinite for who is alone, and residual of these participants."""
-        half = solve_triangular(self.root, X.T, trans="T", check_finite=False)
-        inside = np.minimum(np.einsum("ij,ij->j", half, half), 1.0)
+        inside = np.concatenate([self._within(X[k : k + FEW]) for k in range(0, len(X), FEW)])
         alone = 1 - inside < ALONE
         rest = np.where(alone, 1.0, 1 - inside)
         return np.where(alone, np.inf, inside / rest), (y - X @ self.theta) / rest
+
+    def _within(self, X: Floats) -> Any:
+        half = solve_triangular(self.root, X.T, trans="T", check_finite=False)
+        return np.minimum(np.einsum("ij,ij->j", half, half), 1.0)
 
 
 def _fit(factors: Iterable[tuple[Floats, int]], lam: float) -> _Fit:
@@ -274,8 +278,7 @@ def _summary(
     epsilon = _block_losses(fit, gamma, delta, X, y)
     places = np.argsort(-epsilon, kind="stable")[:top]
     counts = np.bincount(np.searchsorted(EDGES, epsilon), minlength=len(EDGES) + 1)
-    kept = epsilon if keep else None  # a result travels
-    return len(epsilon), float(epsilon.sum()), counts, epsilon[places], places, kept
+    return len(epsilon), epsilon.sum(), counts, epsilon[places], places, epsilon if keep else None
 
 
 def _losses(delta: float, leverage: Floats, scaled: Floats) -> Floats:
