@@ -176,7 +176,7 @@ def test_an_epsilon_takes_three_evaluations_of_the_profile(monkeypatch):
 
     monkeypatch.setattr("pdpbook.per_instance.ops.log_add", counted)
     rng = np.random.default_rng(5)
-    for size in (1e-6, 1e-3, 0.1):  # of the leverage, as in 10^7, 10^4 and 100 records
+    for size in (1e-6, 1e-3, 0.1):  # of leverages: about 1 over the number of records
         for scale in (0.3, 3.0):
             evaluated.clear()
             ops_epsilon(1e-6, size * rng.chisquare(5, 3000), scale * abs(rng.standard_normal(3000)))

@@ -101,7 +101,7 @@ def ops_bound(
     *,
     constant: float = 2.0,
 ) -> Any:
-    r"""Elementwise upper bounds, closed, on the epsilon of a person under one posterior sample.
+    r"""Upper bounds in closed form on a person's epsilon, under one posterior sample. Elementwise.
 
     With :math:`\ell = \ln(2/\delta)`, :math:`c = 2` and the letters of `ops_profile`,
 
