@@ -44,6 +44,18 @@ def folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def site(folder):
+    """The built pages, each parsed once."""
+    return lint_site.read(folder)
+
+
+@pytest.fixture(scope="session")
+def soups(site):
+    """The same by name."""
+    return site.pages
+
+
+@pytest.fixture(scope="session")
 def exceptions():
     return lint_site.Exceptions.read()
 
@@ -51,6 +63,13 @@ def exceptions():
 @pytest.fixture(scope="session")
 def address(folder):
     with serving(folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def quick_address(folder):
+    """The same site without drawn formulas, which take half of the time of a page."""
+    with serving(folder, formulas=False) as found:
         yield found
 
 

@@ -23,29 +23,37 @@ SCROLLED = """async () => {
   for (const image of document.images) image.loading = "eager";
   await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
 }"""
-# The theme looks 300 ms after a new size which boxes scroll, and lets the keyboard into those.
-RESIZED = """() => new Promise(done =>
-  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))"""
 # The time of axe grows with the elements. A formula has hundreds, drawn by style sheets: one letter
-# in its place has the same color.
+# in its place has the same color. They come back for what measures them.
 FORMULAS_THINNED = """() => {
-  for (const math of document.querySelectorAll("mjx-math")) math.replaceChildren("x");
+  for (const math of document.querySelectorAll("mjx-math")) {
+    math.drawn = [...math.childNodes];
+    math.replaceChildren("x");
+  }
   for (const math of document.querySelectorAll("mjx-assistive-mml")) math.remove();
 }"""
-# For colors one element of each kind is enough. A kind is the tags and classes from the page down
-# to it, with the parity of table rows.
-COLORS_THINNED = """() => {
+FORMULAS_BACK = """() => {
+  for (const math of document.querySelectorAll("mjx-math")) math.replaceChildren(...math.drawn);
+}"""
+# Of code and pictures, and for colors of all, one element of each kind is enough. A kind is the
+# tags from the page down to it, with what a rule of the audit can ask of them. Code stays as long
+# as it was: whether it scrolls is asked, too. What a script draws anew at another size stays whole.
+THINNED = """([where, asked]) => {
   for (const row of document.querySelectorAll("tr")) row.dataset.parity = row.rowIndex % 2;
   const seen = new Set();
   const thin = (element, above) => {
-    const own = ["class", "style", "data-parity"].map(name => element.getAttribute(name));
-    const kind = `${above}>${element.tagName}${own}`;
+    const own = [...element.attributes].filter(one => one.name.match(asked));
+    const kind = `${above}>${element.tagName}${own.map(one => one.name + one.value)}`;
     for (const child of [...element.children]) thin(child, kind);
-    if (seen.has(kind) && !element.children.length) element.remove();
+    if (seen.has(kind) && !element.children.length)
+      element.replaceWith(...(element.closest("pre") ? [element.textContent] : []));
     seen.add(kind);
   };
-  document.querySelectorAll("article").forEach(article => thin(article, ""));
+  for (const root of document.querySelectorAll(where))
+    for (const child of [...root.children]) thin(child, root.tagName);
 }"""
+ALIKE = ["pre, svg.inline-figure", "^(class|style|id|href|role|tabindex|title|aria-.*)$"]
+OF_ONE_COLOR = ["body", "^(class|style|data-parity)$"]
 SETTLED = """() => {
   document.getAnimations().forEach(animation => animation.finish());
   return true;
@@ -82,6 +90,15 @@ CUT = """display => {
   closed.forEach(one => one.open = false);
   return found;
 }"""
+LEAST = 10  # px, the smallest letters of a picture on a phone, exponents among them
+SMALL = """least => [...document.querySelectorAll("article figure svg :is(text, tspan)")]
+  .filter(words => !words.children.length && words.textContent.trim())
+  .map(words => {
+    const { a, b, c, d } = words.getScreenCTM(), drawn = Math.sqrt(Math.abs(a * d - b * c));
+    return [words.textContent.trim(), parseFloat(getComputedStyle(words).fontSize) * drawn];
+  })
+  .filter(([, size]) => size < least)
+  .map(([words, size]) => `${words}: ${size.toFixed(1)} px`)"""
 OVERFLOW = """() => {
   const page = document.documentElement, width = page.clientWidth;
   if (Math.max(page.scrollWidth, document.body.scrollWidth) <= width) return [];
@@ -148,16 +165,17 @@ def drive(browser, address: str, page: str, files: set[str] | None = None) -> li
     seen += [("overflow", what) for what in tab.evaluate(OVERFLOW)]
     placed = tab.locator("article svg.inline-figure").evaluate_all(f"all => all.flatMap({PLACED})")
     seen += [("picture", what) for what in placed]
+    seen += [("letters", what) for what in tab.evaluate(SMALL, LEAST)]
     seen += [("cut", f"(phone) {what}") for what in tab.evaluate(CUT, False)]
+    tab.evaluate(FORMULAS_THINNED)
+    tab.evaluate(THINNED, ALIKE)
+    seen += [(rule, f"(phone) {what}") for rule, what in audit(tab, colors=False)]
+    tab.evaluate(FORMULAS_BACK)
     tab.set_viewport_size(DESKTOP)
     seen += [("cut", what) for what in tab.evaluate(CUT, True)]
-    tab.set_viewport_size(PHONE)
-    tab.evaluate(RESIZED)
     tab.evaluate(FORMULAS_THINNED)
-    seen += [(rule, f"(phone) {what}") for rule, what in audit(tab, colors=False)]
-    tab.set_viewport_size(DESKTOP)
     seen += audit(tab, colors=False)
-    tab.evaluate(COLORS_THINNED)
+    tab.evaluate(THINNED, OF_ONE_COLOR)
     seen += audit(tab, colors=True)
     tab.emulate_media(color_scheme="dark")
     settle(tab)

@@ -24,6 +24,10 @@ FOCUSED = """() => {
   const kind = `${has.tagName.toLowerCase()}.${has.className}`;
   return has === document.body ? null : { kind, clip: { x, y, width, height } };
 }"""
+DRAWN = """() => new Promise(done => requestAnimationFrame(() => {
+  document.getAnimations().forEach(animation => animation.finish());
+  requestAnimationFrame(() => requestAnimationFrame(done));
+}))"""
 BLUR = "() => { window.focused = document.activeElement; window.focused.blur(); }"
 FOCUS = "() => window.focused.focus({ preventScroll: true })"
 
@@ -43,14 +47,14 @@ def unseen(browser, address: str, size: dict[str, int], scheme: str) -> set[str]
             if found is None or found["kind"] in kinds:
                 continue
             kinds.add(found["kind"])
-            tab.wait_for_timeout(300)  # it scrolls into the window, its colors change gradually
+            tab.evaluate(DRAWN)  # it scrolls into the window, its colors change gradually
             found = tab.evaluate(FOCUSED)
             if min(found["clip"]["width"], found["clip"]["height"]) <= 0:
                 lost.add(f"{found['kind']} is not in the window")
                 continue
             shown = tab.screenshot(clip=found["clip"])
             tab.evaluate(BLUR)
-            tab.wait_for_timeout(100)
+            tab.evaluate(DRAWN)
             if shown == tab.screenshot(clip=found["clip"]):
                 lost.add(found["kind"])
             tab.evaluate(FOCUS)

@@ -10,7 +10,7 @@ import re
 import nbformat
 import notebooks
 import pytest
-from bs4 import BeautifulSoup, SoupStrainer
+from lint_site import content
 from pdp_sentences import label
 from support import ROOT
 
@@ -24,12 +24,10 @@ SPOKEN = "see definition def-pac-privacy"  # what the package says in an error
 
 
 @pytest.fixture(scope="module", params=PAGES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def page(request, folder):
+def page(request, soups):
     """A notebook, and the article of its page."""
-    built = (folder / request.param.relative_to(ROOT)).with_suffix(".html")
-    only = SoupStrainer("article")
-    text = built.read_text(encoding="utf-8")
-    return request.param, BeautifulSoup(text, "html.parser", parse_only=only)
+    built = request.param.relative_to(ROOT).with_suffix(".html").as_posix()
+    return request.param, content(soups[built])
 
 
 def test_every_check_is_under_a_sentence_and_keeps_its_log(page):

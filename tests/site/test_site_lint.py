@@ -88,8 +88,8 @@ def tiny(tmp_path):
     return make
 
 
-def test_the_built_site(folder):
-    _, faults = lint_site.lint(folder)
+def test_the_built_site(site):
+    faults = lint_site.lint(site)
     exceptions = lint_site.Exceptions.read()
     assert exceptions.without(faults) == []
     assert exceptions.unused(lint_site.OWN_RULES) == []
@@ -186,7 +186,8 @@ def checkout(tmp_path):
 
 def lines(checkout) -> list[str]:
     map_site(checkout)
-    return [str(fault) for fault in lint_site.lint(checkout / "html", checkout)[1]]
+    site = lint_site.read(checkout / "html", checkout)
+    return [str(fault) for fault in lint_site.lint(site, checkout)]
 
 
 def test_right_buttons_and_contents_pass(checkout):
@@ -284,13 +285,12 @@ def test_an_exception_covers_its_fault_only_and_is_missed_when_unused(tiny, tmp_
 
 def test_the_command_says_and_counts(checkout, monkeypatch, capsys):
     monkeypatch.setattr(lint_site, "ROOT", checkout)
-    monkeypatch.setattr(lint_site.lint, "__defaults__", (checkout,))
     map_site(checkout)
-    assert lint_site.main(str(checkout / "html")) == 0
+    assert lint_site.main(str(checkout / "html"), checkout) == 0
     assert capsys.readouterr().out == "4 pages, 0 faults\n"
     (checkout / "html" / "book" / "two.html").unlink()
     map_site(checkout)
-    assert lint_site.main(str(checkout / "html")) == 1
+    assert lint_site.main(str(checkout / "html"), checkout) == 1
     assert capsys.readouterr().out.endswith("not built\n3 pages, 1 faults\n")
 
 

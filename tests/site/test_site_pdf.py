@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup, SoupStrainer
+from bs4 import Tag
+from lint_site import content
 from support import FOLDER, ROOT, missing
 
 SOURCE = FOLDER.parent / "latex" / "privacy-personally.tex"
@@ -112,15 +113,10 @@ def tex(folder) -> str:
 
 
 @pytest.fixture(scope="module")
-def articles(folder) -> dict[str, BeautifulSoup]:
+def articles(soups) -> dict[str, Tag]:
     """What the pages of the site say, by name."""
-    only = SoupStrainer("article")
-    return {
-        path.relative_to(folder).with_suffix("").as_posix(): BeautifulSoup(
-            path.read_text(encoding="utf-8"), "html.parser", parse_only=only
-        )
-        for path in sorted((folder / "book").rglob("*.html"))
-    }
+    pages = sorted(name for name in soups if name.startswith("book/"))
+    return {name.removesuffix(".html"): content(soups[name]) for name in pages}
 
 
 def statements(tex: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from collections import Counter
 
 import pytest
-from bs4 import BeautifulSoup
 from drive import DESKTOP, PHONE, TYPESET, audit
 
 PAGE = "book/personalized/pdp_op.html"
@@ -115,38 +114,35 @@ def test_a_preview_without_its_text_leaves_the_link_alone(tab):
     tab.wait_for_url("**/sensitivity.html#thm-sensitivity")
 
 
-def boxes(folder):
+def boxes(soups):
     """Every statement in its place: page, label, number."""
-    for file in sorted((folder / "book").rglob("*.html")):
-        soup = BeautifulSoup(file.read_text("utf-8"), "html.parser")
-        for box in soup.select("div.proof.admonition[id]"):
-            yield file.relative_to(folder).as_posix(), box["id"], box.select_one(".caption-number")
+    for page, soup in soups.items():
+        for box in soup.select("div.proof.admonition[id]") if page.startswith("book/") else ():
+            yield page, box["id"], box.select_one(".caption-number")
 
 
-def test_every_statement_has_its_page_and_its_number(folder):
-    found = list(boxes(folder))
+def test_every_statement_has_its_page_and_its_number(folder, soups):
+    found = list(boxes(soups))
     numbers = Counter(number.get_text(strip=True) for _, _, number in found)
     assert len(found) >= 150
     assert [number for number, count in numbers.items() if count > 1] == []
     assert {f"{label}.html" for _, label, _ in found} == {p.name for p in (folder / "s").iterdir()}
     for page, label, number in found:
-        soup = BeautifulSoup((folder / f"s/{label}.html").read_text("utf-8"), "html.parser")
+        soup = soups[f"s/{label}.html"]
         assert soup.h1.get_text() == number.get_text(strip=True)
         assert soup.select_one(f"a[href='../{page}#{label}']")
 
 
-def test_back_matter_leads_to_the_lasting_addresses(folder):
+def test_back_matter_leads_to_the_lasting_addresses(soups):
     """The page of statements with every link, the ledger with every label that it prints."""
-    labels = {label for _, label, _ in boxes(folder)}
+    labels = {label for _, label, _ in boxes(soups)}
 
-    def links(*files):
-        soups = [BeautifulSoup(file.read_text("utf-8"), "html.parser") for file in files]
-        codes = {code.get_text() for soup in soups for code in soup.select("article code")}
-        hrefs = {link["href"] for soup in soups for link in soup.select("article a[href]")}
+    def links(*pages):
+        codes = {code.get_text() for page in pages for code in page.select("article code")}
+        hrefs = {link["href"] for page in pages for link in page.select("article a[href]")}
         return codes & labels, {href.rpartition("../")[2] for href in hrefs}
 
-    back = folder / "book/back"
-    assert {f"s/{label}.html" for label in labels} <= links(back / "statements.html")[1]
-    printed, found = links(*(back / "ledger").glob("*.html"))
+    assert {f"s/{label}.html" for label in labels} <= links(soups["book/back/statements.html"])[1]
+    printed, found = links(*(soups[name] for name in soups if name.startswith("book/back/ledger/")))
     assert len(printed) >= 140
     assert {f"s/{label}.html" for label in printed} <= found

@@ -4,7 +4,6 @@ import itertools
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
 from drive import TYPESET
 from support import ROOT, serving
 
@@ -126,16 +125,14 @@ def test_search_finds_a_function_and_its_statement(browser, address):
 # --- from page to page ---------------------------------------------------------------------------
 
 
-def test_previous_and_next_lead_from_chapter_to_chapter(folder):
+def test_previous_and_next_lead_from_chapter_to_chapter(folder, soups):
     """A page below a chapter leads back to it, and on to what comes after it."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
     chapters = [one for part in toc["parts"] for one in part["chapters"]]
 
     def ways(page):
-        soup = BeautifulSoup((folder / f"{page}.html").read_text("utf-8"), "html.parser")
-        found = [
-            soup.select_one(f".prev-next-area a.{side}") for side in ("left-prev", "right-next")
-        ]
+        sides = ("left-prev", "right-next")
+        found = [soups[f"{page}.html"].select_one(f".prev-next-area a.{side}") for side in sides]
         return [(folder / page).parent.joinpath(a["href"]).resolve() if a else None for a in found]
 
     pages = {one["file"]: (folder / f"{one['file']}.html").resolve() for one in chapters}
