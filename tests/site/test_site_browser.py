@@ -1,5 +1,7 @@
 """Every page in Chromium: quiet, self-contained, typeset, accessible, light, on a phone, too."""
 
+import re
+
 import nbformat
 import pytest
 from drive import drive
@@ -19,6 +21,8 @@ def test_page(browser, address, folder, exceptions, page_name):
     faults = exceptions.without(drive(browser, address, page_name, files))
     core = page_name in CORE  # letters have a least size there
     faults = [fault for fault in faults if core or fault.rule != "letters"]
+    html = (folder / page_name).read_text(encoding="utf-8")
+    assert not core or re.search("<figure.*?<svg", html, re.S)  # letters that can be measured
     assert not faults, "\n" + "\n".join(map(str, faults))
     assert page_name in files
     assert weight(folder, files) <= FIRST

@@ -174,7 +174,7 @@ def test_scripts_are_small_and_ask_nobody():
 
 
 @pytest.fixture
-def visit(browser, quick_address):
+def visit(browser, address):
     """Open the page; what goes wrong on it fails the test."""
     contexts, wrong = [], []
 
@@ -184,7 +184,7 @@ def visit(browser, quick_address):
         tab = context.new_page()
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.on("console", lambda said: said.type == "error" and wrong.append(said.text))
-        tab.goto(f"{quick_address}book/start.html")
+        tab.goto(f"{address}book/start.html")
         return tab
 
     yield go
