@@ -47,7 +47,7 @@ class Board:
         right, low = x + width - 2, y + height - 2
         self.ax.fill_between([x, right], y, low, fc=color, ec=color, alpha=0.25)
         middle = (x + right) / 2, (y + low) / 2
-        size = 9.5 if width > 40 else 8.5
+        size = 9.5 if width > 40 else 9.2
         self.ax.text(*middle, words, ha="center", va="center", size=size)
 
     def row(
