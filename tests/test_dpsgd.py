@@ -167,6 +167,21 @@ def test_the_estimate_is_the_recursion_of_covariances(clip_norm):
     assert_allclose(said.prediction, np.sqrt(np.trace(moments @ noise)), rtol=1e-9)
 
 
+def test_the_bound_holds_where_every_step_stretches():
+    """All in one corner, unclipped: along it a batch of s multiplies by 1 - 2 rate d s / b."""
+    n, b, d, rate, sigma, clip_norm = 10, 5, 2, 1.0, 0.002, 500.0
+    model = DPSGDRegression(
+        batch_size=b, epochs=2, clip_norm=clip_norm, learning_rate=rate, noise_multiplier=sigma
+    )
+    noise = model.fit(np.ones((n, d)), np.zeros(n)).noise_
+    assert noise.scale == sigma * clip_norm
+    s, steps = np.arange(n + 1), model.steps_
+    along = (1 - 2 * rate * d * s / b) ** 2 @ stats.binom.pmf(s, n, b / n)
+    added = (rate * sigma * clip_norm / b) ** 2  # on each coordinate, at each step
+    moved = added * ((along ** np.arange(steps)).sum() + steps * (d - 1))
+    assert moved < noise.most < 1.01 * d * moved
+
+
 def test_fit_releases_the_last_iterate_of_one_path():
     X, y = people(n=40)
     model = DPSGDRegression(batch_size=10, epochs=3, random_state=3).fit(X, y)

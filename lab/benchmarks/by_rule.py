@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SEED, COUNT, SECONDS = 18, 200, 600
 TESTS = {  # the module's own tests
     "posterior": ["posterior"],
-    "gradient": ["gradient", "gradient_accounting", "dpsgd"],
+    "gradient": ["gradient", "gradient_accounting", "gradient_individual", "dpsgd"],
     "sufficient_statistics": ["sufficient_statistics", "adassp"],
     "guarantees": ["guarantees"],
     "user_level": [f"user_level_{name}" for name in ("mean", "weights", "quantiles", "erm")],

@@ -37,8 +37,8 @@ FORMULAS_BACK = """() => {
 }"""
 # Of code and pictures, and for colors of all, one element of each kind is enough. A kind is the
 # tags from the page down to it, with what a rule of the audit can ask of them. Code stays as long
-# as it was: whether it scrolls is asked, too. A figure to move stays whole: its script draws it anew
-# at another width, and thinning can change that.
+# as it was: whether it scrolls is asked, too. A figure to move stays whole: its script draws it
+# anew at another width, and thinning can change that.
 THINNED = """([where, asked]) => {
   for (const row of document.querySelectorAll("tr")) row.dataset.parity = row.rowIndex % 2;
   const seen = new Set();
