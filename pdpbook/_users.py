@@ -53,11 +53,11 @@ def places(codes: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.intp]:
 def check_users(users: Any, n: int, **rows: Any) -> Users:
     """Users of `n` rows from one label a row; None makes every row a user of its own. A Series of
     labels must have the index of the first of `rows`, such as X and y, that has one."""
-    refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
+    check.refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     if users is None:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
     check.refuse_masked(users, "users")
-    refuse_other_index(users, "users", **rows)
+    check.refuse_other_index(users, "users", **rows)
     column = check.shape(np.asarray(users), "users", (n,), "one label for each row of X")
     given = column if isinstance(users, np.ndarray) else np.asarray(users, dtype=object)
     missing = _missing(given)
@@ -203,25 +203,15 @@ def _by_row_or_by_user(epsilon: Any, users: Users, name: str) -> Any:
             f"value a user, by its index. Pass {name}.to_numpy() for the first and "
             f"{name}.to_dict() for the second"
         )
+    names_users = users.named and not by_user and epsilon.index.isin(users.labels).all()
+    if names_users and (epsilon.index != users.labels[users.codes]).any():
+        raise ValueError(
+            f"{name} must be in the order of users: its index names the same users in another. "
+            f"Pass {name}.to_numpy() to go by position"
+        )
     if not by_user:
-        refuse_other_index(epsilon, name, **users.rows)
+        check.refuse_other_index(epsilon, name, **users.rows)
     return values
-
-
-def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
-    """Refuse a Series of one value a row whose index is not that of the rows."""
-    if not of_pandas(values, "Series"):
-        return
-    for other, like in rows.items():
-        if of_pandas(like, "DataFrame", "Series"):
-            if len(values) == len(like) and not values.index.equals(like.index):
-                raise ValueError(
-                    f"{name} must have the index of {other}, row by row: a Series is read by "
-                    "position, and its index names the rows in another way. Pass "
-                    f"{name}.loc[{other}.index] to go by the index, {name}.to_numpy() to go by "
-                    "position"
-                )
-            return
 
 
 def _plain(label: Any) -> Any:

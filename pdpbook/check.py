@@ -214,6 +214,7 @@ def rng(value: Any) -> np.random.Generator:
 
 def design(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     """Return X of shape (n, d) and y of shape (n,), finite floats, n and d at least 1."""
+    refuse_other_index(y, "y", X=X)
     rows = np.asarray(_numbers(X, "X", np.isfinite, "finite"))
     labels = np.asarray(_numbers(y, "y", np.isfinite, "finite"))
     if rows.ndim != 2 or rows.size == 0:
@@ -313,6 +314,24 @@ def refuse_masked(value: Any, name: str) -> None:
         raise TypeError(
             f"{name} must not be a masked array: its hidden entries would be used; leave them out"
         )
+
+
+def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
+    """Refuse a Series, or a frame, of one value a row whose index is not that of the rows."""
+    own, others = index_of(values), {k: index_of(like) for k, like in rows.items()}
+    other, its = next(((k, index) for k, index in others.items() if index is not None), ("", None))
+    if own is not None and its is not None and len(own) == len(its) and not own.equals(its):
+        raise ValueError(
+            f"{name} must have the index of {other}, row by row: a Series is read by position, and "
+            f"its index names the rows in another way. Pass {name}.loc[{other}.index] to go by the "
+            f"index, {name}.to_numpy() to go by position"
+        )
+
+
+def index_of(values: Any) -> Any:
+    """Names of the rows of what pandas made; a list has a method of that name."""
+    index = getattr(values, "index", None)
+    return index if hasattr(index, "equals") else None
 
 
 def _numbers(value: Any, name: str, holds: Callable[[Any], Any], rule: str) -> Any:

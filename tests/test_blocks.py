@@ -39,6 +39,7 @@ from pdpbook.ridge import (
     weighted_factor,
     weighted_ridge,
 )
+from pdpbook.user_level import WeightedMean
 
 N, D, CUT = 1100, 4, 170
 KINDS = ["views", "map", "dask", "function", "list", "csv"]
@@ -1090,3 +1091,36 @@ def test_a_cluster_that_is_gone_is_said(tmp_path):
         for columns, _, read in EVERY.values():
             with pytest.raises(ConnectionError, match="the cluster that held the blocks is gone"):
                 read(Rows(**{k: kept[k] for k in columns}))
+
+
+def test_blocks_whose_parts_name_other_rows_are_refused():
+    X = pd.DataFrame({"a": [0.1, 0.9]}, index=["ann", "bo"])
+    y = pd.Series([0.2, 0.4], index=["bo", "ann"])
+    with pytest.raises(ValueError, match="must have the index of"):
+        PDPRidge().fit(Rows.from_blocks([(X, y)]))
+    PDPRidge().fit(Rows.from_blocks([(X, y[::-1])]))
+
+
+def test_no_column_and_no_budget_is_ignored():
+    X, y = np.full((20, 1), 0.5), np.zeros(20)
+    epsilon, users = np.full(20, 3.0), np.arange(20)
+    for model, rows in [
+        (PDPRidge(), Rows(X, y, users=users)),
+        (PDPRidge(), Rows(X, y, epsilom=epsilon)),
+        (WeightedMean(), Rows(X, y, users=users, weights=epsilon)),
+    ]:
+        with pytest.raises(
+            ValueError, match=r"rows must have columns among X, y.*; got .* as well"
+        ):
+            model.fit(rows)
+    for model in (PDPRidge(epsilon=0.1), WeightedMean(epsilon=0.1)):
+        columns = {"users": users} if isinstance(model, WeightedMean) else {}
+        with pytest.raises(TypeError, match="the constructor's or a column of the rows; got both"):
+            model.fit(Rows(X, y, epsilon=epsilon, **columns))
+
+
+def test_booleans_alone_are_features_too():
+    table = pd.DataFrame({"smoker": [True, False] * 10, "y": np.linspace(0, 1, 20)})
+    model = PDPRidge(random_state=0).fit(Rows.from_table(table, X=["smoker"], y="y"))
+    again = clone(model).fit(table[["smoker"]], table.y)
+    assert_allclose(model.coef_, again.coef_)

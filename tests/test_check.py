@@ -536,3 +536,24 @@ def test_one_number_a_flag_and_budgets_of_some():
 def test_every_public_check_is_tested_here():
     source = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in exported(v) if f"v.{name}(" not in source] == []
+
+
+def test_values_of_rows_go_by_the_index_of_the_rows():
+    X = pd.DataFrame({"a": [1.0, 2.0]}, index=["ann", "bo"])
+    y = pd.Series([0.0, 1.0], index=["bo", "ann"])
+    for other in (y, y.to_frame()):
+        with pytest.raises(ValueError, match="y must have the index of X, row by row"):
+            v.refuse_other_index(other, "y", X=X)
+        with pytest.raises(ValueError, match="y must have the index of X"):
+            v.design(X, other)
+    for fine in (
+        y[::-1],
+        y.to_numpy(),
+        y.tolist(),
+        y[:1],
+        None,
+    ):  # another length is said elsewhere
+        v.refuse_other_index(fine, "y", X=X)
+    v.refuse_other_index(y, "y", X=X.to_numpy())
+    assert v.index_of(y) is y.index
+    assert v.index_of([1, 2]) is v.index_of((1, 2)) is v.index_of(np.ones(2)) is None

@@ -417,3 +417,21 @@ def test_one_number_for_all_nobody_left_and_private_balances_are_refused():
     with pytest.raises(ValueError, match=r"^account must hold public amounts"):
         AdaSSP(delta=1e-6).fit(X / 2, y, account=private)
     assert not any(a.spent.any() for a in (account, none, wrong))
+
+
+def test_costs_go_by_name_where_the_account_does():
+    """A Series in another order once charged each person for the other."""
+    account = BudgetAccount(
+        pd.Series({"ann": 0.5, "bo": 0.1}), neighbors="zero-out", kind=GaussianDP
+    )
+    cost = pd.Series({"bo": 0.05, "ann": 0.4})
+    assert_array_equal(account.admit(cost), [True, True])  # in the order of the costs
+    assert_array_equal(account.spent, [0.4, 0.05])
+    assert_array_equal(account.admit(cost), [True, False])
+    with pytest.raises(ValueError, match="no budget of its own for 'cy'"):
+        account.admit(pd.Series({"ann": 0.1, "cy": 0.1}))
+    with pytest.raises(ValueError, match="people must be None with a Series"):
+        account.admit(cost, people=["ann", "bo"])
+    with pytest.raises(TypeError, match="mu must be an array: a promise keeps no names"):
+        GaussianDP(cost, neighbors="zero-out")
+    assert GaussianDP(pd.Series([0.1, 0.2]), neighbors="zero-out").n == 2

@@ -21,6 +21,7 @@ from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.gwa import GWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.posterior import OnePosteriorSample
 from pdpbook.user_level import WeightedMean
 
 
@@ -345,3 +346,24 @@ def test_one_switch_silences_all_of_it_and_nothing_stays_on_the_object():
     assert set(vars(quiet)) == set(vars(plain))
     labels = GWARegression(y_bounds=(2, 3), clip=True)
     assert heard(lambda: labels.fit(X, y))
+
+
+def test_a_refused_fit_leaves_everything_as_it_was():
+    """It once left the names of its columns, beside the coefficients of the fit before."""
+    X = pd.DataFrame({"age": np.linspace(0, 1, 20), "bmi": np.linspace(0, 1, 20) ** 2})
+    account = BudgetAccount(50.0, neighbors="replace-one")
+    model = PDPRidge(0.01, random_state=0).fit(X, X.age, epsilon=50.0, account=account)
+    before = {name: copy.copy(value) for name, value in vars(model).items()}
+    with pytest.raises(ValueError, match="release refused, nothing recorded"):
+        model.fit(X[["bmi", "age"]], X.age, epsilon=50.0, account=account)
+    assert vars(model).keys() == before.keys()
+    assert_array_equal(model.feature_names_in_, ["age", "bmi"])
+    assert_array_equal(model.coef_, before["coef_"])
+
+
+def test_a_certificate_goes_by_the_names_of_columns():
+    X = pd.DataFrame({"a": np.linspace(-1, 1, 40), "b": np.linspace(1, -1, 40) ** 2})
+    model = OnePosteriorSample(200.0, n_max=100, epsilon=5.0, random_state=0).fit(X, 0.9 * X.a)
+    assert model.certificate(X[:1], [1.0]).ex_ante > 0
+    with pytest.raises(ValueError, match="in the same order as they were in fit"):
+        model.certificate(X[["b", "a"]][:1], [1.0])

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -370,3 +371,11 @@ def test_the_center_is_copied_and_read_only():
     assert law.center.tolist() == [1, 2]
     with pytest.raises(ValueError, match="read-only"):
         law.center[0] = 3
+
+
+def test_budgets_and_sensitivities_of_other_people_are_refused():
+    epsilon = pd.Series({"ann": 0.1, "bo": 1.0})
+    sensitivity = pd.Series({"bo": 1.0, "ann": 10.0})
+    with pytest.raises(ValueError, match="epsilon must have the index of sensitivity"):
+        noise.grid_laplace(0.0, step=0.25, epsilon=epsilon, sensitivity=sensitivity)
+    assert noise.grid_rate(epsilon, sensitivity.loc[epsilon.index], 0.25) == Fraction(1, 400)

@@ -90,3 +90,13 @@ def test_a_missing_label_among_strings_is_named():
 def test_bad_budgets_are_refused(epsilon, message):
     with pytest.raises(ValueError, match=message):
         check_user_epsilon(epsilon, check_users(ROWS, 4))
+
+
+def test_budgets_that_name_users_in_another_order_are_refused():
+    budgets = pd.Series({"ann": 2.0, "bo": 0.1})
+    users = check_users(["bo", "bo", "ann", "ann"], 4)
+    with pytest.raises(ValueError, match="epsilon must be in the order of users"):
+        check_user_epsilon(budgets.loc[["ann", "ann", "bo", "bo"]], users)
+    assert_array_equal(
+        check_user_epsilon(budgets.loc[["bo", "bo", "ann", "ann"]], users), [2.0, 0.1]
+    )

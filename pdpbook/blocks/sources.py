@@ -155,7 +155,12 @@ class Pieces(Views):
                 f"blocks must have {len(self.names)} arrays, {', '.join(self.names)}; got "
                 f"{len(parts)} in block {k}"
             )
-        block = {n: as_array(part, n, k) for n, part in zip(self.names, parts, strict=True)}
+        named = dict(zip(self.names, parts, strict=True))
+        for n, part in named.items():
+            check.refuse_other_index(part, n, **{k: v for k, v in named.items() if k != n})
+        block = {n: as_array(part, n, k) for n, part in named.items()}
+        if block.get("X", np.zeros(0)).dtype == bool:  # alone, such columns have no numbers beside
+            block["X"] = block["X"].astype(float)
         shapes = {name: column.shape for name, column in block.items()}
         if len(lengths := {shape[:1] for shape in shapes.values()}) > 1 or () in lengths:
             raise ValueError(

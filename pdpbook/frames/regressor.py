@@ -13,7 +13,6 @@ from pdpbook import Floats, check
 from pdpbook._accounts import charge, check_account, left_out
 from pdpbook._domain import data_of, generator_from, note_width, predictions, refuse_few
 from pdpbook._extras import of_pandas
-from pdpbook._users import refuse_other_index
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
 from pdpbook.frames.people import People, PeopleInBlocks
 from pdpbook.frames.settings import check_settings, mechanism, setting
@@ -80,6 +79,14 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
     def loudness(self, draw: Any, law: Any) -> Any:
         """Return rate or scale of the noise of a draw, where it is not planned: public."""
 
+    def refuse_unread(self, X: Any, *read: str) -> None:
+        """Refuse columns of `Rows` that nothing reads, and budgets that come twice."""
+        names = X.names if isinstance(X, Rows) else ()
+        if other := ", ".join(name for name in names if name not in read):
+            raise ValueError(f"rows must have columns among {', '.join(read)}; got {other} as well")
+        if "epsilon" in names and not np.array_equal(self.epsilon, 1.0):
+            raise TypeError("epsilon must be the constructor's or a column of the rows; got both")
+
     def _check_settings(self, epsilon: Any = None) -> Any:
         """Everything that can be refused before the data are touched; returns the budgets."""
         budgets = check.epsilon(self.epsilon if epsilon is None else epsilon)
@@ -88,23 +95,31 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         return self.refuse_budgets(budgets)
 
     def _fit(self, people: Callable[[Any], Any], X: Any, account: BudgetAccount | None) -> Self:
-        """Promise, pay, draw, keep; whoever cannot pay leaves, until all can pay the promise."""
+        """Promise, pay, draw, keep; whoever cannot pay leaves, until all can pay the promise.
+
+        A fit that is refused leaves everything as it was.
+        """
         check_account(account)
-        rng = generator_from(self.random_state)
-        read = people(None)
-        promise = self.promise(read)
-        while (left := left_out(account, promise, X, read)) is not None:
-            read = people(left)
+        rng, before = generator_from(self.random_state), vars(self).copy()
+        try:
+            read = people(None)
             promise = self.promise(read)
-        law = self.law(read)
-        pure = promise if isinstance(promise, PureDP) else self.pure_promise(read)
-        charge(account, promise, X, read.users, pure=pure)
-        drawn = self.draw(law, read, rng)
-        self.release(drawn, law, read)
-        self.guarantee_ = promise
-        if type(self).pure_promise is not PrivateEstimator.pure_promise:
-            self.pure_guarantee_ = pure
-        self._keep_noise(self.crowd(read), self.loudness(drawn, law))
+            while (left := left_out(account, promise, X, read)) is not None:
+                read = people(left)
+                promise = self.promise(read)
+            law = self.law(read)
+            pure = promise if isinstance(promise, PureDP) else self.pure_promise(read)
+            charge(account, promise, X, read.users, pure=pure)
+            drawn = self.draw(law, read, rng)
+            self.release(drawn, law, read)
+            self.guarantee_ = promise
+            if type(self).pure_promise is not PrivateEstimator.pure_promise:
+                self.pure_guarantee_ = pure
+            self._keep_noise(self.crowd(read), self.loudness(drawn, law))
+            before = vars(self).copy()
+        finally:
+            vars(self).clear()
+            vars(self).update(before)
         return self
 
     def crowd(self, people: Any) -> Crowd:
@@ -272,6 +287,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         if not is_dask(epsilon) and not (owned and epsilon is None):
             column = np.asarray(budgets) if np.ndim(budgets) or owned else None
         rows = rows_of(X, y, epsilon=column)
+        self.refuse_unread(X, "X", "y", "epsilon")
         rows = rows.select("X", "y", *(["epsilon"] if "epsilon" in rows.names else []))
         paid = "epsilon" in rows.names and rows.whole
         if paid and not max(rows.select("epsilon").each(_largest)) > 0:
@@ -290,6 +306,6 @@ def by_position(epsilon: Any, X: Any, y: Any) -> Any:
             "epsilon must be a number or one value for each row of X: here every row is a person "
             f"of its own, and there are no users that a mapping could name; got {len(epsilon)} keys"
         )
-    refuse_other_index(epsilon, "epsilon", X=X, y=y)
-    refuse_other_index(y, "y", X=X)
+    check.refuse_other_index(epsilon, "epsilon", X=X, y=y)
+    check.refuse_other_index(y, "y", X=X)
     return epsilon.to_numpy() if of_pandas(epsilon, "Series") else epsilon

@@ -166,6 +166,7 @@ class UserEstimator(PrivateEstimator):
             )
         owned = isinstance(X, Rows) and "epsilon" in X.names and epsilon is not None
         column = epsilon if owned or is_dask(epsilon) or isinstance(epsilon, np.ndarray) else None
+        self.refuse_unread(X, "X", "y", "users", "epsilon")
         rows = rows_of(X, y, users=users, epsilon=column)
         return lambda left: UsersInBlocks(self, rows, budgets, left, fitting=fitting)
 

@@ -131,7 +131,8 @@ class BudgetAccount:
         cost : array_like, shape (n,)
             What each person's record can cost *whoever the others are*, in the unit of the budgets,
             at least 0, perhaps infinite, rounded up: a function of their own record and of earlier
-            releases, never of the answer to come, nor of other records.
+            releases, never of the answer to come, nor of other records. Where the account names its
+            people, a Series goes by its index.
         people : array_like, optional
             As in `spend`.
 
@@ -146,6 +147,10 @@ class BudgetAccount:
             raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
         if self.budget.n is None:
             raise ValueError("budget must be one for each person to admit people; got one for all")
+        if self.people is not None and of_pandas(cost, "Series"):
+            if people is not None:
+                raise ValueError("people must be None with a Series of costs, which names them")
+            people = cost.index
         each = np.minimum(check.extended(cost, "cost"), np.finfo(float).max)
         asked, places = self._placed(each, each.shape, people, paying=each >= 0)
         with self._lock:

@@ -145,6 +145,7 @@ def grid_rate(
     >>> grid_rate(0.1, 3.0, 0.25)
     Fraction(1, 120)
     """
+    check.refuse_other_index(epsilon, "epsilon", sensitivity=sensitivity)
     steps = np.atleast_1d(grid_steps(sensitivity, step, d, error=error))
     budgets = np.atleast_1d(check.positive(epsilon, "epsilon"))
     if len(steps) > 1 and len(budgets) > 1 and len(steps) != len(budgets):

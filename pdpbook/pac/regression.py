@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from pdpbook import Floats, check
 from pdpbook._accounts import charge, check_account
 from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
-from pdpbook._users import refuse_other_index
 from pdpbook.blocks import in_memory
 from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
@@ -274,7 +273,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         """Return the public pool; `reset` notes its columns, as `fit` does."""
         rows = table_of(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
         rows, labels = finite_data(rows, labels_of(rows, y))  # says what scikit-learn looks for
-        refuse_other_index(self.success_rate, "success_rate", X=X, y=y)
+        check.refuse_other_index(y, "y", X=X)
+        check.refuse_other_index(self.success_rate, "success_rate", X=X, y=y)
         check.budgets(self.success_rate, len(rows), "success_rate")
         return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
@@ -192,6 +192,7 @@ class PosteriorRegressor(BallRegressor):
         `posterior_certificate`, also for `failure`; its delta is the one of the estimator.
         """
         check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)  # names
         rows, labels = self.to_domain(*check.design(X, y))
         released: Any = {"gamma": self.gamma_, "h": self.h_, "delta": self.delta}
         return posterior_certificate(rows, labels, self.theta_, failure=failure, **released)
