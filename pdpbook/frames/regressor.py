@@ -100,7 +100,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         A fit that is refused leaves everything as it was.
         """
         check_account(account)
-        rng, before = generator_from(self.random_state), vars(self).copy()
+        rng, before = generator_from(self.random_state), self.__dict__.copy()
         try:
             read = people(None)
             promise = self.promise(read)
@@ -116,10 +116,10 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
             if type(self).pure_promise is not PrivateEstimator.pure_promise:
                 self.pure_guarantee_ = pure
             self._keep_noise(self.crowd(read), self.loudness(drawn, law))
-            before = vars(self).copy()
+            before = self.__dict__.copy()
         finally:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
         return self
 
     def crowd(self, people: Any) -> Crowd:

@@ -147,10 +147,10 @@ class BudgetAccount:
             raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
         if self.budget.n is None:
             raise ValueError("budget must be one for each person to admit people; got one for all")
-        if self.people is not None and of_pandas(cost, "Series"):
+        if self.people is not None and (names := check.index_of(cost)) is not None:
             if people is not None:
                 raise ValueError("people must be None with a Series of costs, which names them")
-            people = cost.index
+            people = names
         each = np.minimum(check.extended(cost, "cost"), np.finfo(float).max)
         asked, places = self._placed(each, each.shape, people, paying=each >= 0)
         with self._lock:
