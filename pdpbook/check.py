@@ -7,6 +7,7 @@ fails them, booleans are never numbers, and nothing is clipped unless the caller
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -329,9 +330,10 @@ def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
 
 
 def index_of(values: Any) -> Any:
-    """Names of the rows of what pandas made; a list has a method of that name."""
-    index = getattr(values, "index", None)
-    return index if hasattr(index, "equals") else None
+    """Names of the rows of what pandas made; nothing else is touched."""
+    pandas = sys.modules.get("pandas")
+    named = pandas is not None and isinstance(values, pandas.Series | pandas.DataFrame)
+    return values.index if named else None
 
 
 def _numbers(value: Any, name: str, holds: Callable[[Any], Any], rule: str) -> Any:

@@ -8,6 +8,7 @@ squared difference in units of the noise, :math:`\tau` or `snr`, is above 0.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +97,9 @@ def joint_variances(second: ArrayLike, snr: float, weights: ArrayLike | None = N
     x = cp.Variable(len(price), pos=True)
     limits = [shares @ cp.inv_pos(x) <= 1]
     problem = cp.Problem(cp.Minimize(price @ x), limits)
-    problem.solve(solver=cp.CLARABEL)
+    with warnings.catch_warnings():  # of a solution that is inaccurate: it is scaled to serve all
+        warnings.simplefilter("ignore", UserWarning)
+        problem.solve(solver=cp.CLARABEL)
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise RuntimeError(f"Clarabel ended with status {problem.status!r}")
     scaled = np.maximum(np.asarray(x.value), 1e-12)
