@@ -126,7 +126,8 @@ def test_a_repeated_column_has_a_right_answer_or_a_named_error(alpha, mean):
             PACRegression(alpha=alpha, draws=50).fit(X, y)
     else:
         assert_near(pool.differences(mask[None])[1][0], differences(X, y, mask, alpha), 1e-4)
-        assert np.isfinite(PACRegression(alpha=alpha, draws=50, random_state=0).fit(X, y).coef_).all()
+        model = PACRegression(alpha=alpha, draws=50, random_state=162)  # Clarabel warns at 162
+        assert np.isfinite(model.fit(X, y).coef_).all()
 
 
 def test_a_column_that_one_person_makes_is_seen_without_them():

@@ -22,7 +22,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 SEED, COUNT, SECONDS = 18, 200, 600
 TESTS = {  # the module's own tests
-    "posterior": ["posterior"],
+    "posterior": ["posterior", "posterior_matrix"],
     "gradient": ["gradient", "gradient_accounting", "gradient_individual", "dpsgd"],
     "sufficient_statistics": ["sufficient_statistics", "adassp"],
     "guarantees": ["guarantees"],

@@ -171,7 +171,8 @@ class SampleLimitedRegression(LabelPrivateRegression):
         rows of every user at once, and "best" and "max" hold all. If a number keeps rows of less
         rank than X, no estimate is unbiased: ValueError. "best" passes over such thresholds.
     selection_seed : int, default 0
-        Says which rows are kept: a random choice that is public, and blind to the labels.
+        Says which rows are kept, by their place: a random choice that is public, and blind to the
+        labels. Whose row stands where must be public: do not sort by labels.
 
     Attributes
     ----------

@@ -142,7 +142,8 @@ class SampleLimitedMean(UserMean):
         Most rows h that one user keeps: that of smallest variance, as if everybody had the smallest
         budget; the largest size, which keeps all; or a number of at least 1. Labels play no part.
     selection_seed : int, default 0
-        Says which rows are kept: a public random choice, blind to X and y; `output_law` repeats it.
+        Says which rows are kept, by their place: a public random choice, blind to X and y, which
+        `output_law` repeats. Whose row stands where must be public: do not sort by what is not.
 
     Attributes
     ----------
