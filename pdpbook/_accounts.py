@@ -1,6 +1,8 @@
 """A fit that is charged to an account, before anything is drawn."""
 
 import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,15 @@ def check_account(account: Any) -> None:
         )
 
 
+@contextmanager
+def all_or_nothing(model: Any) -> Iterator[None]:
+    """A fit that is refused, or fails, leaves its estimator as it was."""
+    with ExitStack() as undo:
+        undo.callback(setattr, model, "__dict__", vars(model).copy())
+        yield
+        undo.pop_all()
+
+
 def charge(
     account: BudgetAccount | None,
     promise: Promise,
@@ -57,12 +68,8 @@ def charge(
         if count is None and not isinstance(X, Rows):  # one number for all of them
             count = np.shape(X)[0]
         if n not in (None, count):
-            those = (
-                "people in blocks, whose number is not said" if count is None else f"{count} people"
-            )
-            raise ValueError(
-                f"account must be of the people in the data; got budgets of {n} for {those}"
-            )
+            those = "people in blocks, not counted" if count is None else f"{count} people"
+            raise ValueError(f"account must be of the people in the data; got {n} for {those}")
         if n is None:  # one number stands for whoever loses most
             (each,) = promise._parameters().values()
             promise = account.kind(float(np.max(each)), neighbors=promise.neighbors)

@@ -52,7 +52,7 @@ def places(codes: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.intp]:
 
 def check_users(users: Any, n: int, **rows: Any) -> Users:
     """Users of `n` rows from one label a row; None makes every row a user of its own. A Series of
-    labels must have the index of the first of `rows`, such as X and y, that has one."""
+    labels must have the index of `rows`, such as X and y, where these have one."""
     check.refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     if users is None:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
@@ -205,10 +205,7 @@ def _by_row_or_by_user(epsilon: Any, users: Users, name: str) -> Any:
         )
     names_users = users.named and not by_user and epsilon.index.isin(users.labels).all()
     if names_users and (epsilon.index != users.labels[users.codes]).any():
-        raise ValueError(
-            f"{name} must be in the order of users: its index names the same users in another. "
-            f"Pass {name}.to_numpy() to go by position"
-        )
+        raise ValueError(f"{name} must be in the order of users, or {name}.to_numpy(), by position")
     if not by_user:
         check.refuse_other_index(epsilon, name, **users.rows)
     return values

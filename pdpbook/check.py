@@ -207,9 +207,7 @@ def pairs(value: ArrayLike, name: str) -> None:
 def rng(value: Any) -> np.random.Generator:
     """Return `value` if it is a numpy Generator: randomness is never implicit."""
     if not isinstance(value, np.random.Generator):
-        raise TypeError(
-            f"rng must be a numpy.random.Generator; got {value!r}. Pass numpy.random.default_rng()"
-        )
+        raise TypeError(f"rng must be a numpy.random.Generator; got {value!r}. Pass default_rng()")
     return value
 
 
@@ -312,21 +310,19 @@ def is_plain(value: Any) -> bool:
 def refuse_masked(value: Any, name: str) -> None:
     """Refuse an array with hidden entries: NumPy would hand them on like all others."""
     if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name} must not be a masked array: its hidden entries would be used; leave them out"
-        )
+        raise TypeError(f"{name} must not be a masked array: its hidden entries would count")
 
 
 def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
     """Refuse a Series, or a frame, of one value a row whose index is not that of the rows."""
-    own, others = index_of(values), {k: index_of(like) for k, like in rows.items()}
-    other, its = next(((k, index) for k, index in others.items() if index is not None), ("", None))
-    if own is not None and its is not None and len(own) == len(its) and not own.equals(its):
-        raise ValueError(
-            f"{name} must have the index of {other}, row by row: a Series is read by position, and "
-            f"its index names the rows in another way. Pass {name}.loc[{other}.index] to go by the "
-            f"index, {name}.to_numpy() to go by position"
-        )
+    for other, like in rows.items():
+        own, its = index_of(values), index_of(like)
+        if own is not None and its is not None and len(own) == len(its) and not own.equals(its):
+            raise ValueError(
+                f"{name} must have the index of {other}, row by row: it is read by position, and "
+                f"its index names the rows in another way. Pass {name}.loc[{other}.index] to go by "
+                f"the index, {name}.to_numpy() to go by position"
+            )
 
 
 def index_of(values: Any) -> Any:

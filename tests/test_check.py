@@ -546,13 +546,7 @@ def test_values_of_rows_go_by_the_index_of_the_rows():
             v.refuse_other_index(other, "y", X=X)
         with pytest.raises(ValueError, match="y must have the index of X"):
             v.design(X, other)
-    for fine in (
-        y[::-1],
-        y.to_numpy(),
-        y.tolist(),
-        y[:1],
-        None,
-    ):  # another length is said elsewhere
+    for fine in (y[::-1], y.to_numpy(), y.tolist(), y[:1], None):  # lengths are others' to check
         v.refuse_other_index(fine, "y", X=X)
     v.refuse_other_index(y, "y", X=X.to_numpy())
     assert v.index_of(y) is y.index

@@ -20,6 +20,7 @@ from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.gwa import GWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.posterior import OnePosteriorSample
 from pdpbook.user_level import WeightedMean
@@ -359,6 +360,16 @@ def test_a_refused_fit_leaves_everything_as_it_was():
     assert vars(model).keys() == before.keys()
     assert_array_equal(model.feature_names_in_, ["age", "bmi"])
     assert_array_equal(model.coef_, before["coef_"])
+
+
+def test_a_refused_fit_of_pac_leaves_everything_as_it_was():
+    X = pd.DataFrame(np.random.default_rng(2).random((40, 2)), columns=["age", "bmi"])
+    model = PACRegression(draws=50, random_state=0).fit(X, X.age)
+    public = BudgetAccount(1.0, neighbors="replace-one")
+    with pytest.raises(TypeError, match="cannot turn PACPrivacy"):
+        model.fit(X[["bmi", "age"]], X.age, account=public)
+    assert_array_equal(model.feature_names_in_, ["age", "bmi"])
+    assert np.isfinite(model.predict(X)).all()
 
 
 def test_a_certificate_goes_by_the_names_of_columns():

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook import Floats, check
-from pdpbook._accounts import charge, check_account, left_out
+from pdpbook._accounts import all_or_nothing, charge, check_account, left_out
 from pdpbook._domain import data_of, generator_from, note_width, predictions, refuse_few
 from pdpbook._extras import of_pandas
 from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
@@ -95,13 +95,10 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         return self.refuse_budgets(budgets)
 
     def _fit(self, people: Callable[[Any], Any], X: Any, account: BudgetAccount | None) -> Self:
-        """Promise, pay, draw, keep; whoever cannot pay leaves, until all can pay the promise.
-
-        A fit that is refused leaves everything as it was.
-        """
+        """Promise, pay, draw, keep; whoever cannot pay leaves, until all can pay the promise."""
         check_account(account)
-        rng, before = generator_from(self.random_state), self.__dict__.copy()
-        try:
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
             read = people(None)
             promise = self.promise(read)
             while (left := left_out(account, promise, X, read)) is not None:
@@ -116,10 +113,6 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
             if type(self).pure_promise is not PrivateEstimator.pure_promise:
                 self.pure_guarantee_ = pure
             self._keep_noise(self.crowd(read), self.loudness(drawn, law))
-            before = self.__dict__.copy()
-        finally:
-            self.__dict__.clear()
-            self.__dict__.update(before)
         return self
 
     def crowd(self, people: Any) -> Crowd:

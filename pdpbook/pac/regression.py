@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook import Floats, check
-from pdpbook._accounts import charge, check_account
+from pdpbook._accounts import all_or_nothing, charge, check_account
 from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
 from pdpbook.blocks import in_memory
 from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
@@ -229,18 +229,19 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         self._check_settings()
         check_account(account)
         simulate, secret = generator_from(self.random_state).spawn(2)
-        pool = self.pool(X, y, reset=True)
-        release = self.calibrate(pool.centered(), simulate)
-        promise = PACPrivacy(self.success_rate, sample_rate=self.sample_rate)
-        charge(account, promise, X)
-        turn, shift = pool.origin
-        weights, d = turn @ release.draw(rng=secret) + shift, pool.X.shape[1]
-        self.coef_ = weights[:d]
-        self.intercept_ = float(weights[d]) if self.fit_intercept else 0.0
-        self.covariance_ = turn @ release.covariance @ turn.T
-        self.certificate_ = release.certificate
-        self.guarantee_ = promise
-        self._keep_noise(self._pool_crowd(pool)._replace(plan=release))
+        with all_or_nothing(self):
+            pool = self.pool(X, y, reset=True)
+            release = self.calibrate(pool.centered(), simulate)
+            promise = PACPrivacy(self.success_rate, sample_rate=self.sample_rate)
+            charge(account, promise, X)
+            turn, shift = pool.origin
+            weights, d = turn @ release.draw(rng=secret) + shift, pool.X.shape[1]
+            self.coef_ = weights[:d]
+            self.intercept_ = float(weights[d]) if self.fit_intercept else 0.0
+            self.covariance_ = turn @ release.covariance @ turn.T
+            self.certificate_ = release.certificate
+            self.guarantee_ = promise
+            self._keep_noise(self._pool_crowd(pool)._replace(plan=release))
         return self
 
     def predict(self, X: Any) -> Any:
