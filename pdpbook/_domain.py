@@ -178,9 +178,7 @@ def to_user_units(
     return _to_units(theta, low, high - low, y_bounds)
 
 
-def _to_units(
-    theta: Floats, origin: Floats, step: Floats, y_bounds: ArrayLike
-) -> tuple[Floats, float]:
+def _to_units(theta: Floats, origin: Floats, step: Floats, y_bounds: Any) -> tuple[Floats, float]:
     """The same, of coefficients of rows that are 0 at `origin` and 1 a `step` from there."""
     y_low, y_high = check.bounds(y_bounds, "y_bounds")
     half, d = (y_high - y_low) / 2, len(step)

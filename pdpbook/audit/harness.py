@@ -166,12 +166,10 @@ def differing_person(data: Data, neighbor: Data, relation: str, *, users: Any = 
             f"{relation} neighbors have equally many rows and columns; "
             f"got shapes {X.shape} and {other_X.shape}"
         )
-    features = np.flatnonzero((X != other_X).any(axis=1))
-    if relation in ("labels", "user-labels") and features.size:
-        raise ValueError(
-            f"{relation} neighbors differ in labels alone; X differs in row {features[0]}"
-        )
-    rows = np.union1d(features, np.flatnonzero(y != other_y))
+    at = np.flatnonzero((X != other_X).any(axis=1))
+    if relation in ("labels", "user-labels") and at.size:
+        raise ValueError(f"{relation} neighbors differ in labels alone; X differs in row {at[0]}")
+    rows = np.union1d(at, np.flatnonzero(y != other_y))
     owners = check_users(users if relation.startswith("user") else None, len(y)).codes
     who = np.unique(owners[rows])
     if len(who) > 1:
@@ -298,8 +296,7 @@ def _promise(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Promis
 def _law(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Any:
     if not hasattr(mechanism, "output_law"):
         raise TypeError(
-            f"mechanism must have output_law; {type(mechanism).__name__} has none. Use "
-            "method='fits'"
+            f"mechanism must have output_law; {type(mechanism).__name__} has none. Or method='fits'"
         )
     return clone(mechanism).output_law(X, y, **given)
 

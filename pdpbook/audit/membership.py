@@ -222,9 +222,7 @@ def _play(
     outputs = [np.asarray(release(members.copy(), rng), dtype=float) for members in halves]
     shapes = {output.shape for output in outputs}
     if len(shapes) > 1 or outputs[0].ndim != 1 or not all(np.isfinite(o).all() for o in outputs):
-        raise ValueError(
-            f"release must return a finite vector, always of one length; got shapes {shapes}"
-        )
+        raise ValueError(f"release must return a finite vector of one length; got shapes {shapes}")
     return halves, np.array(outputs)
 
 

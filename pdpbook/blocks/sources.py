@@ -157,7 +157,7 @@ class Pieces(Views):
             )
         named = dict(zip(self.names, parts, strict=True))
         for n, part in named.items():
-            check.refuse_other_index(part, n, **{k: v for k, v in named.items() if k != n})
+            check.refuse_other_index(part, n, **named)
         block = {n: as_array(part, n, k) for n, part in named.items()}
         if block.get("X", np.zeros(0)).dtype == bool:  # alone, such columns have no numbers beside
             block["X"] = block["X"].astype(float)

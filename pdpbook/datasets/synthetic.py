@@ -46,8 +46,7 @@ def sample_budgets(
     The first floor(f_c n) people draw uniformly between the first two levels, the next floor(f_m n)
     between the last two, and all others have the last level exactly. Protocol of Acharya et al.
     (2024). A product within 1e-9 of the next whole number counts as that: 0.29 of 100 people is 29.
-    Shuffle the people, not the budgets, if their order means anything. Returns an array of shape
-    (n,).
+    Shuffle the people, not the budgets, if their order means anything. Returns shape (n,).
 
     Parameters
     ----------

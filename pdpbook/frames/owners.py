@@ -76,10 +76,8 @@ class UsersInBlocks:
         before, labels = {}, self.part.users.labels
         if numbered and not self.part.who.all():
             count = 0
-            for start, n in self.rows.select("users").each(
-                partial(_counted, labels), numbered=True
-            ):
-                before[start], count = count, count + n
+            for at, n in self.rows.select("users").each(partial(_counted, labels), numbered=True):
+                before[at], count = count, count + n
         read = partial(_read, (self.rules, self.origin, labels), before, function)
         return (one for one in self.rows.each(read, numbered=numbered) if one is not None)
 

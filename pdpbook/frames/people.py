@@ -134,9 +134,7 @@ def _taking_part(X: Floats, y: Floats, budgets: Floats) -> tuple[Floats, Floats,
     return (X, y, budgets) if part.all() else (X[part], y[part], budgets[part])
 
 
-def _sums(
-    rules: Rules, budgets: Any, y: Any, X: Any = None, epsilon: Any = None
-) -> tuple[Any, ...]:
+def _sums(rules: Rules, budgets: Any, y: Any, X: Any = None, epsilon: Any = None) -> Any:
     people = len(y)
     X, y, weights, kept = _part(rules, budgets, X, y, epsilon)
     sums = rules.statistics(X, y, weights)

@@ -77,8 +77,7 @@ class UserEstimator(PrivateEstimator):
 
     A mechanism also says its `plan`, weights and noise as a function of public things alone; whose
     budgets are `heard`; and `needs_rows` and `chosen`, if sums over the rows of each user are not
-    enough. Sizes and ownership of rows are public. Rounding of floats is not covered by the
-    promise.
+    enough. Sizes and ownership of rows are public. Rounding of floats is not covered.
 
     Parameters
     ----------

@@ -35,8 +35,7 @@ def individual_epsilon(law: DPSGDLaw | DescentLaw, path: ArrayLike, delta: float
     which a person's account is at most e, (e, `delta`) holds against the data with a gradient of 0
     in place of theirs. It is a report and no promise: it differs from path to path, and tells the
     record. It reads the person's record and the path alone, so whoever sees the path can compute
-    their own. Statement ``thm-path-account``, chapter *pac/dpsgd_people*. Returns an array of shape
-    (n,).
+    their own. Statement ``thm-path-account``, chapter *pac/dpsgd_people*. Returns shape (n,).
 
     Parameters
     ----------

@@ -131,10 +131,9 @@ class BudgetAccount:
         cost : array_like, shape (n,)
             What each person's record can cost *whoever the others are*, in the unit of the budgets,
             at least 0, perhaps infinite, rounded up: a function of their own record and of earlier
-            releases, never of the answer to come, nor of other records. Where the account names its
-            people, a Series goes by its index.
+            releases, never of the answer to come, nor of other records.
         people : array_like, optional
-            As in `spend`.
+            As in `spend`; None where `cost` is a Series that names them.
 
         Returns
         -------

@@ -67,9 +67,7 @@ def certify(
     weights = check.matrix(C, "C", k, n)[:, problem.order]
     Lam = check.matrix(multipliers, "multipliers", k, d)
     if not (missing := problem.infeasibility(weights)) <= FEASIBLE:
-        raise ValueError(
-            f"C must satisfy C X = target; relative to its size it misses {missing:.2g}"
-        )
+        raise ValueError(f"C must satisfy C X = target; of its size it misses {missing:.2g}")
     proof = _check_parts(parts, problem) if exact else None
     objective, bound, *_ = judge(problem, weights, Lam, proof)
     return objective, bound, relative_gap(objective, bound)
@@ -119,10 +117,8 @@ def check_exact(problem: Problem) -> None:
         raise ValueError("sigma2 must be above 0 with sensitivity='exact'; got 0")
     if np.isfinite(problem.prior):
         raise ValueError(f"prior must be None with sensitivity='exact'; got {problem.prior:g}")
-    if len(problem.target) > 15:
-        raise ValueError(
-            f"target must have at most 15 rows with sensitivity='exact'; got {len(problem.target)}"
-        )
+    if (k := len(problem.target)) > 15:
+        raise ValueError(f"target must have at most 15 rows with sensitivity='exact'; got {k}")
 
 
 def _check_parts(parts: Any, problem: Problem) -> Parts:

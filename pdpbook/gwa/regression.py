@@ -171,8 +171,7 @@ class SampleLimitedRegression(LabelPrivateRegression):
         rows of every user at once, and "best" and "max" hold all. If a number keeps rows of less
         rank than X, no estimate is unbiased: ValueError. "best" passes over such thresholds.
     selection_seed : int, default 0
-        Says which rows are kept, by their place: a random choice that is public, and blind to the
-        labels. Whose row stands where must be public: do not sort by labels.
+        Says which rows are kept, by place, blind to labels: rows must not be sorted by labels.
 
     Attributes
     ----------

@@ -108,18 +108,14 @@ def gwa_weights(
     found, parts = solve_exact(white, tol) if exact else (solve(white, solver, tol), None)
     C = np.zeros((len(problem.target), len(problem.X)))
     C[:, found.rows] = found.C
+    ended = f"the solver ended ({found.status}) with"
     if not (missing := problem.infeasibility(C)) <= FEASIBLE:
-        raise ConvergenceError(
-            f"the solver ended ({found.status}) with C X = target off by {missing:.2g} of its size"
-        )
+        raise ConvergenceError(f"{ended} C X = target off by {missing:.2g} of its size")
     # both ends of the gap once more, in the caller's units
     value, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
     gap = relative_gap(value, bound)
     if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
-        raise ConvergenceError(
-            f"the solver ended ({found.status}) with a certified gap of {gap:.2g}, "
-            f"above tol = {tol:g}"
-        )
+        raise ConvergenceError(f"{ended} a certified gap of {gap:.2g}, above tol = {tol:g}")
     C[:] = 0.0
     C[:, problem.order[found.rows]] = found.C
     scale, Lam = float(np.max(sizes / problem.tau)) / problem.unit, M / (problem.sigma2 or 1.0)

@@ -67,9 +67,7 @@ def split_budget(
     delta = check.delta(delta, zero=True)
     total = float(budgets.sum())
     if not total > kappa:
-        raise ValueError(
-            f"epsilon must sum to more than the curvature {kappa:.3g}; got a sum of {total:.3g}"
-        )
+        raise ValueError(f"epsilon must sum to more than the curvature {kappa:.3g}; got {total:g}")
     if delta == 0:
         weights = _weights(budgets, kappa, lambda left: left)
         volume = np.log1p(kappa * weights)

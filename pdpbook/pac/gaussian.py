@@ -51,8 +51,7 @@ def gaussian_mutual_information(distance: ArrayLike, prior: float = 0.5) -> Any:
 
     with q the prior; the same for 1 - q. It is below :math:`q(1 - q)s^2` and the entropy of the
     coin, and for prior 1/2 below :math:`s^2/8`. By trapezoids, to an absolute error of about 1e-15.
-    What ``lem-mutual-information`` bounds, chapter *pac/membership*. Elementwise, in the shape of
-    `distance`.
+    What ``lem-mutual-information`` bounds, chapter *pac/membership*. Elementwise.
 
     Parameters
     ----------

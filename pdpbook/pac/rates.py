@@ -104,8 +104,7 @@ def epsilon_to_success_rate(epsilon: ArrayLike, delta: float, prior: float = 0.5
     .. math:: p_o \le \max\Bigl(1 - \frac{1 - \delta}{1 + e^\varepsilon},\ p + (1 - p)\delta\Bigr)
 
     Under add-remove neighbors, each person in the data *independently* of all others; attained.
-    Statement ``prop-success-rate``, chapter *pac/membership*. Elementwise, in the shape of
-    `epsilon`.
+    Statement ``prop-success-rate``, chapter *pac/membership*. Elementwise.
 
     Parameters
     ----------
@@ -189,10 +188,9 @@ def check_rate(success_rate: ArrayLike, prior: float) -> tuple[Any, float]:
     """Return ceilings above the prior, and the prior."""
     prior, rate = check_prior(prior), check.probability(success_rate, "success_rate")
     if not np.all(rate > prior):
-        wrong = np.min(rate)
         raise ValueError(
             f"success_rate must be above {prior:g}, that of a blind guess, and below 1; "
-            f"got {wrong:g}"
+            f"got {np.min(rate):g}"
         )
     return rate, prior
 

@@ -163,9 +163,7 @@ class PDPRidge(CubeRegressor):
 
     def check(self) -> None:
         if self.loss == "huber" and self.bound is not None:
-            raise ValueError(
-                f"bound must be None with loss='huber', which needs none; got {self.bound!r}"
-            )
+            raise ValueError(f"bound must be None with loss='huber'; got {self.bound!r}")
         proved = (self.loss, self.proof, self.bound) == ("square", "joint", None)
         if self.weights == "capped" and not proved:
             needs = "loss='square', proof='joint' and bound=None; got 'capped'"

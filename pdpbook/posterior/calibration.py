@@ -66,8 +66,7 @@ def residual_bound(h: ArrayLike, lam: ArrayLike, n_max: int) -> Floats:
     .. math:: \bar L = 1 + \sqrt{N(\mu_0-\lambda\mu_0^2)} \le 1 + \sqrt{N/h} , \qquad
               \mu_0 = \min\{1/h,\ 1/(2\lambda)\}
 
-    Statement ``lem-ridge-operator``, chapter *per_instance/adaops_proofs*. Elementwise; arguments
-    broadcast.
+    Statement ``lem-ridge-operator``, chapter *per_instance/adaops_proofs*. Elementwise, broadcast.
 
     Parameters
     ----------

@@ -47,13 +47,11 @@ class UserMean(MeanOfLabels, UserRegressor):
         """Choose the weights: a function of public things alone."""
         raise NotImplementedError
 
-    def weighing(
-        self, row_weights: Floats, users: Users, budgets: Floats, **attributes: Any
-    ) -> Plan:
+    def weighing(self, row_weights: Floats, users: Users, budgets: Floats, **more: Any) -> Plan:
         """Return the plan with these weights of rows: the noise follows."""
         scale = self.noise_scale(row_weights, users, budgets)
         exposure = self.width() * self.contributions(row_weights, users) / scale
-        return Plan(row_weights, scale, exposure, **attributes)
+        return Plan(row_weights, scale, exposure, **more)
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
@@ -142,8 +140,7 @@ class SampleLimitedMean(UserMean):
         Most rows h that one user keeps: that of smallest variance, as if everybody had the smallest
         budget; the largest size, which keeps all; or a number of at least 1. Labels play no part.
     selection_seed : int, default 0
-        Says which rows are kept, by their place: a public random choice, blind to X and y, which
-        `output_law` repeats. Whose row stands where must be public: do not sort by what is not.
+        Says which rows are kept, by place, blind to labels: rows must not be sorted by labels.
 
     Attributes
     ----------

@@ -182,8 +182,7 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Rows to keep, at random: of every user ``min(size, threshold)``, chosen without the labels.
 
-    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. Returns an array of bool of
-    shape (n,).
+    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. Returns bool, shape (n,).
 
     Parameters
     ----------

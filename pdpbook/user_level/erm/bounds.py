@@ -23,8 +23,7 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
 
     and with probability :math:`1-\gamma` the supremum itself is at most that with
     :math:`\ln(2/\gamma)` in place of :math:`\ln 2`. Statement ``thm-uniform-convergence``, chapter
-    *user_level/erm_bounds*; Epasto et al. (2020), Theorem 5 has a product of logarithms and no
-    constant.
+    *user_level/erm_bounds*; Epasto et al. (2020), Theorem 5 multiplies logarithms, no constant.
 
     Parameters
     ----------

@@ -60,9 +60,7 @@ def two_classes(y: Any, classes: ArrayLike | None) -> tuple[NDArray[Any], Floats
                 f"{type_of_target(labels)}: y must have two classes; got {len(found)}"
             )
         if len(found) < 2:
-            raise ValueError(
-                "y must have two classes; got one class. Pass the public pair as classes"
-            )
+            raise ValueError("y must have two classes; got one class. Pass both as classes")
         return found, np.where(labels == found[1], 1.0, -1.0)
     pair = np.asarray(classes)
     if pair.shape != (2,) or pair[0] == pair[1]:
