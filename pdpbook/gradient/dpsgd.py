@@ -58,7 +58,7 @@ class DPSGDLaw:
         """Log-density of paths, shape (..., steps * d); returns shape (...). At most 12 people."""
         n, d = self.X.shape
         if n > FEW:
-            raise ValueError(f"X must have at most {FEW} rows, for a mixture of 2^n laws; got {n}")
+            raise ValueError(f"X must have at most {FEW} rows for a density of 2^n parts; got {n}")
         points = check_points(points, self.steps * d, ", a path each")
         path = points.reshape(-1, self.steps, d)
         before = np.concatenate([np.zeros_like(path[:, :1]), path[:, :-1]], axis=1).reshape(-1, d)
