@@ -49,9 +49,7 @@ def without_negligible(budgets: Any) -> Any:
     levels, count = np.unique(own, return_counts=True)
     tiny = levels < A_THOUSANDTH * levels[-1]
     tiny &= np.cumsum(levels * count) <= A_THOUSANDTH * own.sum()
-    if not tiny.any():
-        return budgets
-    return np.where(own > levels[tiny][-1], own, 0.0)
+    return np.where(own > levels[tiny][-1], own, 0.0) if tiny.any() else budgets
 
 
 def where_above_zero(function: Callable[[Floats], Any], budgets: Any) -> Any:

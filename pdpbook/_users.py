@@ -34,8 +34,9 @@ class Users(NamedTuple):
 
     def places(self, seed: int) -> NDArray[np.intp]:
         """Place 0, 1, ... of each row among those of its user, by random numbers that do not depend
-        on how the table is cut: row i, of those who take part, has the i-th that the seed draws."""
-        return places(self.codes, row_keys(seed, 0, len(self.codes)))
+        on how the table is sorted or cut: a user's own have theirs, one after the other."""
+        own = np.argsort(np.argsort(self.codes, kind="stable"))
+        return places(self.codes, row_keys(seed, 0, len(own))[own])
 
 
 def row_keys(seed: int, start: int, n: int) -> Floats:

@@ -215,16 +215,10 @@ def test_a_limit_block_by_block_is_noticed(monkeypatch):
     model = SampleLimitedMean(max_rows=2)
     expected = fitted(model, X, Y, users=USERS)
     assert fitted(model, blocks(model)).max_rows_ == 2
-    monkeypatch.setattr(owners, "gathered", lambda parts, join: _all_of(parts))
+    counted = owners._counted
+    monkeypatch.setattr(owners, "_counted", lambda *a, **k: (*counted(*a, **k)[:2], 0))
     with pytest.raises(AssertionError):
         assert_same(fitted(model, blocks(model)), expected)
-
-
-def _all_of(parts):
-    columns = list(zip(*parts, strict=True))
-    if len(columns) == 3:  # users, budgets, sizes
-        return owners._owners(*map(np.concatenate, columns))
-    return tuple(map(np.concatenate, columns))
 
 
 # --- which rows are kept --------------------------------------------------------------------------
@@ -235,10 +229,30 @@ def test_the_key_of_a_row_is_its_number_alone():
     assert_array_equal(row_keys(5, 0, 1000), whole)
     assert_array_equal(row_keys(5, 123, 456), whole[123 : 123 + 456])
     place = check_users(USERS, N).places(5)
-    keys = row_keys(5, 0, N)
-    for user in range(M):
+    before = 0
+    for user in range(M):  # users in order, each with the next numbers of the seed
         own = np.flatnonzero(USERS == user)
-        assert_array_equal(own[np.argsort(keys[own])], own[np.argsort(place[own])])
+        keys = row_keys(5, before, len(own))
+        assert_array_equal(own[np.argsort(keys)], own[np.argsort(place[own])])
+        before += len(own)
+
+
+def test_which_rows_of_a_user_are_kept_is_their_own_affair():
+    """However the others' rows are sorted among them, in memory and in blocks."""
+    model, rng = SampleLimitedMean(max_rows=2), np.random.default_rng(0)
+    expected = fitted(model, X, Y, users=USERS)
+    order = np.lexsort([np.arange(N), rng.permutation(M)[USERS]])
+    assert_same(fitted(model, X[order], Y[order], users=USERS[order]), expected)
+    assert_same(fitted(model, Rows(X[order], Y[order], users=USERS[order])), expected)
+
+
+@pytest.mark.parametrize("most", [1, 3, 100])
+@pytest.mark.parametrize("many", [1, 7, 1 << 20])
+def test_rows_are_kept_piece_by_piece_as_at_once(monkeypatch, most, many):
+    monkeypatch.setattr(owners, "MANY", many)
+    users = check_users(np.sort(USERS), N)
+    kept = owners.kept_numbers(users.sizes, 5, most)
+    assert_array_equal(kept, np.flatnonzero(users.places(5) < most))
 
 
 def test_the_limit_keeps_the_same_rows_whoever_else_takes_part():
@@ -255,8 +269,8 @@ def test_the_limit_keeps_the_same_rows_whoever_else_takes_part():
     ("model", "passes"),
     [
         (WeightedMean(), 2),
-        (SampleLimitedMean(max_rows=2), 2),
-        (SampleLimitedRegression(max_rows=2), 3),
+        (SampleLimitedMean(max_rows=2), 3),
+        (SampleLimitedRegression(max_rows=2), 4),
         (WeightedERM(steps=5), 6),
     ],
 )

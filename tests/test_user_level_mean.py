@@ -42,6 +42,22 @@ def loss_of(model, user, epsilon, rng, users=USERS, bounds=(-1.0, 1.0)):
     return realized
 
 
+def test_a_table_sorted_by_labels_keeps_the_promise():
+    """As files often are: new labels of one user then move the rows of all others."""
+    rng = np.random.default_rng(SEED)
+    rest, who = rng.random(400), np.r_[["ann"] * 3, np.repeat([f"u{k:02d}" for k in range(40)], 10)]
+
+    def law(model, ann):
+        y = np.r_[ann, rest]
+        order = np.argsort(y, kind="stable")
+        return model.output_law(y, y[order], users=who[order], epsilon=1.0)
+
+    for model in (WeightedMean(y_bounds=(0, 1)), SampleLimitedMean(y_bounds=(0, 1), max_rows=1)):
+        low, high = law(model, [0.0] * 3), law(model, [1.0] * 3)
+        assert_allclose(low.scale, high.scale, rtol=1e-12)
+        assert_allclose(np.abs(low.center - high.center) / low.scale, 1.0, rtol=1e-9)
+
+
 # ---------------------------------------------------------------- by hand
 
 

@@ -90,9 +90,7 @@ def _points(p: Any, q: Any, draws: int, rng: np.random.Generator) -> Floats:
     ]
     offsets = np.concatenate([sample - end for sample, end in zip(samples, ends, strict=True)])
     radius = float(np.median(np.linalg.norm(offsets, axis=1)))
-    along = ends[1] - ends[0]
-    if not np.any(along):
-        along = offsets[0]
+    along = ends[1] - ends[0] if np.any(ends[1] != ends[0]) else offsets[0]
     outward = REACH[:, None] * radius * along / max(float(np.linalg.norm(along)), 1e-300)
     line = [ends[0] - outward, ends[1] + outward]
     blown_up = [ends[0] + factor * offsets[:: max(1, draws // 8)] for factor in FAR]

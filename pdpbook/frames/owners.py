@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +28,7 @@ class Records(NamedTuple):
     X: Floats
     y: Floats  #: measured from the origin of the mechanism
     codes: NDArray[np.intp]  #: the user of each row
-    numbers: NDArray[np.intp]  #: of the rows, among all of those who take part
+    numbers: NDArray[np.intp]  #: of the rows, in the order of the blocks
 
 
 class UsersInBlocks:
@@ -67,18 +68,22 @@ class UsersInBlocks:
 
     def limited(self, seed: int, most: int) -> Records:
         """Return at most so many rows of each user, those that `Users.places` puts first."""
-        keep = partial(_first, seed, most)
-        parts = self.each(keep, numbered=True)
-        return Records(*gathered(parts, lambda *columns: keep(Records(*columns))))
+        sizes, before = self.part.users.sizes, {}
+        if limited := most < sizes.max():
+            first, counted = np.cumsum(sizes) - sizes, partial(_counted, self.part.users.labels)
+            for start, who, counts in self.rows.select("users").each(counted, numbered=True):
+                before[start] = first[who]
+                first[who] += counts
+        only = (before, kept_numbers(sizes, seed, most)) if limited else None
+        parts = zip(*self.each(tuple, numbered=True, only=only), strict=True)
+        columns = [np.concatenate(part) for part in parts]
+        order = np.argsort(columns[-1])
+        return Records(*(column[order] for column in columns))
 
-    def each(self, function: Callable[[Records], Any], *, numbered: bool = False) -> Iterator[Any]:
-        """Yield a function of the `Records` of each block, numbered among rows that take part."""
-        before, labels = {}, self.part.users.labels
-        if numbered and not self.part.who.all():
-            count = 0
-            for at, n in self.rows.select("users").each(partial(_counted, labels), numbered=True):
-                before[at], count = count, count + n
-        read = partial(_read, (self.rules, self.origin, labels), before, function)
+    def each(self, function: Any, numbered: bool = False, only: Any = None) -> Iterator[Any]:
+        """Yield a function of the `Records` of each block, perhaps of some `only`: the number of
+        the first row of each user in a block, by its start, and the numbers that are kept."""
+        read = partial(_read, (self.rules, self.origin, self.part.users.labels), only, function)
         return (one for one in self.rows.each(read, numbered=numbered) if one is not None)
 
     def sums(self, function: Callable[[Records], Floats]) -> Floats:
@@ -94,25 +99,16 @@ class UsersInBlocks:
         return total
 
 
-def _first(seed: int, most: int, some: Records) -> Records:
-    """The first of every user among these, by number: the order in memory."""
-    low = int(some.numbers.min())
-    keys = row_keys(seed, low, int(some.numbers.max()) - low + 1)[some.numbers - low]
-    at = np.flatnonzero(places(some.codes, keys) < most)
-    at = at[np.argsort(some.numbers[at])]
-    return Records(some.X[at], some.y[at], some.codes[at], some.numbers[at])
-
-
-def gathered(parts: Iterable[Any], join: Callable[..., Any]) -> Any:
-    """Join columns of blocks, so often that little more is held than what is left of them."""
-    held: list[Any] = []
-    for part in parts:
-        held.append(part)
-        if sum(len(one[0]) for one in held) > MANY + 2 * len(held[0][0]):
-            held = [join(*map(np.concatenate, zip(*held, strict=True)))]
-    if not held:
-        raise ValueError("blocks must hold at least one person; got none")
-    return join(*map(np.concatenate, zip(*held, strict=True)))
+def kept_numbers(sizes: NDArray[np.intp], seed: int, most: int) -> NDArray[np.intp]:
+    """Which rows `Users.places` puts first, numbered by user: all of the first one, and so on."""
+    ends, kept = np.cumsum(sizes), []
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1], MANY), side="right")
+    for low, high in pairwise(np.unique([*cuts, len(sizes)])):
+        codes = np.repeat(np.arange(high - low), sizes[low:high])
+        start = int(ends[low] - sizes[low])
+        first = places(codes, row_keys(seed, start, len(codes))) < most
+        kept.append(start + np.flatnonzero(first))
+    return np.concatenate(kept)
 
 
 def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any, ...]:
@@ -121,28 +117,46 @@ def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any,
     return who, np.add.reduceat(function(records), starts), counts
 
 
-def _counted(labels: Any, users: Any, start: int, **block: Any) -> tuple[int, int]:
-    """First row of a block, and how many of its rows take part."""
-    return start, int(np.isin(users, labels).sum())
+def _counted(labels: Any, users: Any, start: int) -> tuple[Any, ...]:
+    """First row of a block, who in it takes part, and how many rows they have."""
+    codes, part = found(labels, users)
+    return start, *np.unique(codes[part], return_counts=True)
 
 
-def _read(seen: Any, before: Any, function: Any, users: Any, start: int = 0, **block: Any) -> Any:
+def found(have: NDArray[Any], wanted: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Where among these, in sorted order, each one is, and whether it is there at all."""
+    at = np.minimum(np.searchsorted(have, wanted), len(have) - 1)
+    return at, have[at] == wanted
+
+
+def _read(seen: Any, only: Any, function: Any, users: Any, start: int = 0, **block: Any) -> Any:
     """What a function returns for the rows of a block, all rows of a user together."""
     rules, origin, labels = seen
-    codes = np.minimum(np.searchsorted(labels, users), len(labels) - 1)
-    part = np.flatnonzero(labels[codes] == users)
+    codes, there = found(labels, users)
+    part = np.flatnonzero(there)
     rows, y = rules.design(block.get("X", block["y"]), block["y"])
     if not len(part):
         return None
     X, y = rules.to_domain(rows[part], y[part])
-    order = np.argsort(codes[part], kind="stable")
-    numbers = before.get(start, start) + order
-    return function(Records(X[order], y[order] - origin, codes[part][order], numbers))
+    order, codes = np.argsort(codes[part], kind="stable"), np.sort(codes[part])
+    if only is not None:
+        _, at, counts = np.unique(codes, return_index=True, return_counts=True)
+        numbers = np.repeat(only[0][start] - at, counts) + np.arange(len(part))
+        kept = found(only[1], numbers)[1]
+        order, codes = order[kept], codes[kept]
+    return function(Records(X[order], y[order] - origin, codes, start + part[order]))
 
 
 def users_of(rows: Rows) -> tuple[Users, Floats]:
     """Users of all blocks from one pass, and their budgets if those are a column, else 0."""
-    labels, epsilon, sizes = gathered(rows.each(_owners), _owners)
+    held: list[Any] = []
+    for part in rows.each(_owners):  # joined so often that little more is held than what is left
+        held.append(part)
+        if sum(len(one[0]) for one in held) > MANY + 2 * len(held[0][0]):
+            held = [_owners(*map(np.concatenate, zip(*held, strict=True)))]
+    if not held:
+        raise ValueError("blocks must hold at least one person; got none")
+    labels, epsilon, sizes = _owners(*map(np.concatenate, zip(*held, strict=True)))
     return Users(np.zeros(0, dtype=np.intp), labels, sizes, True, {}), epsilon
 
 

@@ -85,9 +85,8 @@ def gain(s: Floats, prior: float) -> Floats:
     lean = np.log(prior) - np.log1p(-prior)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(s > 0, lean / s, np.inf if lean else 0.0)
-    return np.asarray(
-        (1 - prior) * special.ndtr(s / 2 - ratio) - prior * special.ndtr(-s / 2 - ratio)
-    )
+    right, wrong = special.ndtr(s / 2 - ratio), special.ndtr(-s / 2 - ratio)
+    return np.asarray((1 - prior) * right - prior * wrong)
 
 
 @lru_cache(maxsize=64)

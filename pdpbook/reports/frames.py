@@ -49,9 +49,7 @@ class Frame:
 
 
 def _joined(rows: Floats, constant: float | None) -> Floats:
-    if constant is None:
-        return rows
-    return np.column_stack([rows, np.full(len(rows), constant)])
+    return rows if constant is None else np.column_stack([rows, np.full(len(rows), constant)])
 
 
 def _moments(rows: Floats) -> Floats:

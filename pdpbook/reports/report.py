@@ -117,9 +117,7 @@ class Report(Known):
 
 def _digits(value: float | None) -> str:
     """Three digits, without a power of ten where a person would not write one."""
-    if value is None:
-        return "not known"
-    return f"{float(f'{value:.3g}'):,.10g}"
+    return "not known" if value is None else f"{float(f'{value:.3g}'):,.10g}"
 
 
 def report_of(model: Any, known: Noise, names: Any, label_sd: Any) -> Report:

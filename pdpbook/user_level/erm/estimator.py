@@ -248,10 +248,8 @@ class WeightedERM(UserEstimator):
     def heard(self, epsilon: Floats, users: Users, d: int) -> Floats:
         """Return the budgets, 0 for those whose charge for the solver costs the others most."""
         if self.optimizer == "gradient":  # nobody is charged for a solver
-            if not epsilon.max() > UNDERFLOW:
-                raise ValueError(
-                    f"epsilon must be above {UNDERFLOW:g} for somebody; got {epsilon.max():g}"
-                )
+            if not (top := epsilon.max()) > UNDERFLOW:
+                raise ValueError(f"epsilon must be above {UNDERFLOW:g} for somebody; got {top:g}")
             return np.where(epsilon > UNDERFLOW, epsilon, 0.0)
 
         def noise(part: Floats, charge: float) -> float:
