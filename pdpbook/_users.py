@@ -149,8 +149,8 @@ def one_each(values: Any, users: Users, name: str) -> Floats:
     n = len(users.codes)
     if values.shape != (n,):
         raise ValueError(
-            f"{name} must be a number, a mapping from user to budget, or have shape ({n},), one "
-            f"value for each row of X; got shape {values.shape}"
+            f"{name} must be a number, a mapping from user to budget, or "
+            f"{_one_a_row(f'have shape ({n},)', n)}; got shape {values.shape}"
         )
     first = np.unique(users.codes, return_index=True)[1]  # row of each user
     differs = values != values[first][users.codes]
@@ -162,6 +162,10 @@ def one_each(values: Any, users: Users, name: str) -> Floats:
             f"user {_plain(users.labels[user])!r} has {before:g} before"
         )
     return np.asarray(values[first])
+
+
+def _one_a_row(form: str, n: int) -> str:
+    return f"{form}, one value for each row of X" if n else "a column of the Rows, one value a row"
 
 
 def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
@@ -192,9 +196,9 @@ def _by_row_or_by_user(epsilon: Any, users: Users, name: str) -> Any:
     if len(epsilon) != n:
         if not (by_user and len(epsilon) == m):
             raise ValueError(
-                f"{name} must be a Series of length {n}, one value for each row of X, or have an "
-                f"index that is exactly the {m} users; got length {len(epsilon)} and another "
-                f"index. For budgets of more users, pass {name}.to_dict()"
+                f"{name} must be {_one_a_row(f'a Series of length {n}', n)}, or have an index that "
+                f"is exactly the {m} users; got length {len(epsilon)} and another index. For "
+                f"budgets of more users, pass {name}.to_dict()"
             )
         return dict(zip(users.labels, epsilon.to_numpy()[places], strict=True))
     values = epsilon.to_numpy()

@@ -142,8 +142,7 @@ def label_sensitivity(weights: ArrayLike, lam: float, d: int, row_norm: float | 
               \Delta_i = \sqrt{w_i/\lambda}\ (w_iR^2>\lambda),
 
     the largest move over all data sets and both labels, with R as in `norm_bound`. Statement
-    ``thm-label-sensitivity`` (ours), chapter *personalized/constants*. Elementwise, in the shape of
-    `weights`.
+    ``thm-label-sensitivity`` (ours), chapter *personalized/constants*. Elementwise.
 
     Parameters
     ----------

@@ -367,6 +367,19 @@ def test_what_cannot_be_read_is_said_with_its_place(tmp_path):
         WeightedMean().fit(Rows.from_parquet(str(tmp_path), **NAMED))
 
 
+def test_budgets_a_row_are_a_column():
+    each = np.array(list(BUDGETS.values()))[USERS]
+    for budgets, message in [
+        (each.tolist(), "a mapping from user to budget, or a column of the Rows, one value a row"),
+        (
+            pd.Series(each),
+            "epsilon must be a column of the Rows, one value a row, or have an index",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            WeightedMean().fit(blocks(WeightedMean()), epsilon=budgets)
+
+
 @pytest.mark.parametrize(
     ("named", "error", "message"),
     [

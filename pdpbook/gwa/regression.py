@@ -171,8 +171,7 @@ class SampleLimitedRegression(LabelPrivateRegression):
         rows of every user at once, and "best" and "max" hold all. If a number keeps rows of less
         rank than X, no estimate is unbiased: ValueError. "best" passes over such thresholds.
     selection_seed : int, default 0
-        Says which rows are kept, by place among those of the user. That is public, as X is: rows
-        of one user must not be sorted by labels.
+        Says which rows are kept, by their order within a user: public, so not sorted by labels.
 
     Attributes
     ----------

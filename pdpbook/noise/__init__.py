@@ -3,8 +3,7 @@
 Nothing here knows a data set: a profile takes the ratio of sensitivity to noise and returns the
 smallest delta at every epsilon, in nats. Sensitivities live in `sensitivity`, promises in
 `guarantees`. A law is not private, for it holds the center: what is released is one draw from it.
-An `rng` is the only source of randomness, and `size` the number of draws: None is one, without an
-axis of its own.
+An `rng` is the only source of randomness, `size` the number of draws: None is one, with no axis.
 """
 
 from pdpbook.noise.grid import (

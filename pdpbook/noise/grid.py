@@ -30,8 +30,7 @@ def sample_discrete_laplace(
 
     Every draw is made of uniform choices among whole numbers and of comparisons of whole numbers:
     no probability is ever rounded (Canonne, Kamath and Steinke, 2020, algorithms 1 and 2). Page
-    *synthesis/grid*. Draws are cut off at :math:`\pm 2^{53}`. Returns an integer or array of int64,
-    shape (size,).
+    *synthesis/grid*. Draws are cut off at :math:`\pm 2^{53}`. Returns int or int64, shape (size,).
 
     Parameters
     ----------
