@@ -211,11 +211,11 @@ def rng(value: Any) -> np.random.Generator:
     return value
 
 
-def design(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-    """Return X of shape (n, d) and y of shape (n,), finite floats, n and d at least 1."""
-    refuse_other_index(y, "y", X=X)
-    rows = np.asarray(_numbers(X, "X", np.isfinite, "finite"))
-    labels = np.asarray(_numbers(y, "y", np.isfinite, "finite"))
+def design(X: ArrayLike, y: ArrayLike, **others: Any) -> tuple[Floats, Floats]:
+    """Return X, shape (n, d), and y, shape (n,), finite, n and d at least 1, all of one index."""
+    for name, values in {"y": y, **others}.items():
+        refuse_other_index(values, name, X=X, y=y)
+    rows, labels = np.asarray(finite(X, "X")), np.asarray(finite(y, "y"))
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"X must have shape (n, d), n and d at least 1; got {rows.shape}")
     return rows, shape(labels, "y", rows.shape[:1], "one label for each row of X")

@@ -62,7 +62,7 @@ def huber_ridge(
     >>> huber_ridge([[1.0], [1.0]], [0.0, 100.0], lam=1.0).theta.round(12)
     array([0.33333333])
     """
-    X, y = check.design(X, y)
+    X, y = check.design(X, y, weights=weights)
     lam, c = check.number(lam, "lam"), check.number(threshold, "threshold")
     goal, w = check.number(gradient_norm, "gradient_norm"), check.weights(weights, len(y))
     d = X.shape[1]

@@ -54,7 +54,7 @@ def weighted_ridge(
     """
     lam = _check_lam(lam)
     in_memory("weighted_ridge", X, y, weights)
-    X, y = check.design(X, y)
+    X, y = check.design(X, y, weights=weights)
     w = check.weights(weights, len(y))
     theta = ridge_of_sums(*weighted_sums(X, y, w), lam) if lam > 0 else None
     return ridge_of_rows(X, y, lam, w) if theta is None else theta
@@ -104,9 +104,8 @@ def leave_one_out(
     (array([0.33333333]), array([0.33333333, 0.33333333]), array([-0.5,  1. ]))
     """
     in_memory("leave_one_out", X, y, weights)
-    X, y = check.design(X, y)
-    lam = _check_lam(lam)
-    w = check.weights(weights, len(y))
+    X, y = check.design(X, y, weights=weights)
+    lam, w = _check_lam(lam), check.weights(weights, len(y))
     rows, labels = _scale(X, y, w)
     Q, R, theta = _stacked_fit(rows, labels, lam)
     leverage_in = np.where(w > 0, np.clip(np.einsum("ij,ij->i", Q, Q), 0.0, 1.0), 0.0)

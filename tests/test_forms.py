@@ -18,8 +18,27 @@ from test_estimators import assert_promised
 
 from pdpbook.audit import audit_mechanism
 from pdpbook.blocks import Rows
-from pdpbook.gwa import gwa_weights
-from pdpbook.user_level import WeightedMean, private_quantile, quantile_law
+from pdpbook.gwa import gwa_program, gwa_weights
+from pdpbook.noise import grid_rate
+from pdpbook.per_instance import (
+    explain,
+    ops_epsilon,
+    ops_for_all,
+    ops_profile,
+    per_instance_epsilon,
+)
+from pdpbook.personalized import error_bound, huber_ridge, mean_square_error
+from pdpbook.posterior import posterior_certificate
+from pdpbook.ridge import leave_one_out, loss_moments, weighted_ridge
+from pdpbook.user_level import (
+    WeightedMean,
+    ball_minimizer,
+    private_quantile,
+    quantile_law,
+    quantile_rate,
+    tradeoff_value,
+    tradeoff_weights,
+)
 
 N = 60
 FEW = 10  # the law of a sampled fit lists all samples
@@ -324,6 +343,47 @@ def test_functions_read_budgets_and_users_by_the_same_rule():
         )
     with pytest.raises(ValueError, match=r"^epsilon must have the index of X"):
         gwa_weights(X, FRAME["user"], sigma2=1.0, epsilon=FRAME["eps"].sort_index(), width=1.0)
+
+
+OTHER = FRAME.index[::-1]
+OF_ROWS = pd.Series(np.linspace(0.1, 0.9, N), index=OTHER)  # names the rows in another way
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: weighted_ridge(X, Y, 1.0, OF_ROWS), "weights"),
+        (lambda: weighted_ridge(PLAIN["X"], Y, 1.0, OF_ROWS), "weights"),
+        (lambda: leave_one_out(X, Y, 1.0, OF_ROWS), "weights"),
+        (lambda: loss_moments(X, OF_ROWS, [0.0, 0.0], 1.0), "y"),
+        (lambda: huber_ridge(X, Y, 1.0, OF_ROWS), "weights"),
+        (lambda: ball_minimizer(X, Y, 1.0, OF_ROWS), "weights"),
+        (lambda: error_bound(X, 1.0, OF_ROWS, eta=1.0, theta=1.0, sigma=0.0, delta=0.1), "weights"),
+        (
+            lambda: mean_square_error(X, 1.0, OF_ROWS, eta=1.0, theta=[0.0, 0.0], sigma=0.0),
+            "weights",
+        ),
+        (lambda: tradeoff_weights(FRAME["size"].rank(), 1.0, OF_ROWS), "budgets"),
+        (lambda: tradeoff_value(OF_ROWS, FRAME["size"].rank(), 1.0), "weights"),
+        (lambda: quantile_rate(OF_ROWS, 0.5, FRAME["eps"]), "epsilon"),
+        (
+            lambda: quantile_law(FRAME["age"], 0.5, epsilon=1.0, bounds=(0, 1), weights=OF_ROWS),
+            "weights",
+        ),
+        (lambda: gwa_weights(X, OF_ROWS, sigma2=1.0, epsilon=1.0, width=1.0), "users"),
+        (lambda: gwa_program(X, OF_ROWS, sigma2=1.0, epsilon=1.0, width=1.0), "users"),
+        (lambda: per_instance_epsilon(X, OF_ROWS, 1.0, 1.0, 1e-6), "y"),
+        (lambda: explain(0, X, OF_ROWS, 1.0, 1.0, 1e-6), "y"),
+        (lambda: ops_for_all(X, OF_ROWS, 1.0, 1.0, 1e-6), "y"),
+        (lambda: posterior_certificate(X, OF_ROWS, [0.0, 0.0], gamma=1.0, h=1.0), "y"),
+        (lambda: ops_profile(1.0, FRAME["age"], OF_ROWS), "scaled_residual"),
+        (lambda: ops_epsilon(1e-6, FRAME["age"], OF_ROWS), "scaled_residual"),
+        (lambda: grid_rate(FRAME["eps"], OF_ROWS, 0.5), "epsilon"),
+    ],
+)
+def test_no_function_pairs_rows_that_are_named_in_two_ways(call, name):
+    with pytest.raises(ValueError, match=f"^{name} must have the index of "):
+        call()
 
 
 @pytest.mark.parametrize("model", SMALL, ids=str)

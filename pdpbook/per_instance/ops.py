@@ -184,6 +184,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
 
 def _person(first: Any, leverage: Any, scaled_residual: Any, name: str) -> list[Floats]:
     """What stands first, checked already, and the two numbers, as arrays of one shape."""
+    check.refuse_other_index(scaled_residual, "scaled_residual", leverage=leverage)
     mu = check.nonnegative(leverage, "leverage")
     rho = check.nonnegative(scaled_residual, "scaled_residual")
     return check.together(f"{name}, leverage and scaled_residual", first, mu, rho)

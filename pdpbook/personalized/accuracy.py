@@ -134,6 +134,7 @@ class Fit:
     """Weighted rows taken apart once: S has eigenvalues `spectrum` along the rows of `axes`."""
 
     def __init__(self, X: Any, lam: Any, weights: Any, sigma: Any) -> None:
+        check.refuse_other_index(weights, "weights", X=X)
         X = self.X = check.matrix(X, "X")
         self.lam = check.number(lam, "lam")
         self.sigma = check.single(check.nonnegative(sigma, "sigma"), "sigma")

@@ -99,6 +99,7 @@ def tradeoff_value(
     sizes, tradeoff, budgets
         As in `tradeoff_weights`.
     """
+    check.refuse_other_index(weights, "weights", sizes=sizes)
     s, A, tau = _check(sizes, tradeoff, budgets)
     w = check.shape(check.finite(weights, "weights"), "weights", s.shape, "one a user")
     return _objective(w, s, A, tau)
@@ -198,6 +199,7 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
 def _check(
     sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None
 ) -> tuple[Floats, float, Floats]:
+    check.refuse_other_index(budgets, "budgets", sizes=sizes)
     s = check.vector(check.positive(sizes, "sizes"), "sizes", "m")
     whole = s == np.floor(s)
     if not (whole.all() and s.max() <= LARGEST):
@@ -205,9 +207,7 @@ def _check(
         raise ValueError(f"sizes must be whole numbers up to 2**53; got sizes[{at}] = {s[at]:g}")
     endless = isinstance(tradeoff, float) and tradeoff == np.inf
     A = np.inf if endless else check.single(check.nonnegative(tradeoff, "tradeoff"), "tradeoff")
-    if budgets is None:
-        return s, A, np.ones(len(s))
-    tau = check.positive(budgets, "budgets")
+    tau = check.positive(np.ones(len(s)) if budgets is None else budgets, "budgets")
     return s, A, check.budgets(tau, len(s), "budgets", each="user")
 
 

@@ -112,7 +112,7 @@ def ball_minimizer(
     >>> [ball_minimizer([[1.0]], [1.0], 0.25, radius=R).round(12) for R in (1.0, 0.5)]
     [array([0.8]), array([0.5])]
     """
-    X, y = check.design(X, y)
+    X, y = check.design(X, y, weights=weights)
     lam, R = check.number(lam, "lam"), check.number(radius, "radius")
     c, goal = check.weights(weights, len(y)), check.number(gradient_norm, "gradient_norm")
     kind = LOSSES[check.choice(loss, "loss", tuple(LOSSES))]

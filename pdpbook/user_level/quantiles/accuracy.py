@@ -25,6 +25,7 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     level : float, p in (0, 1)
     epsilon : float or array_like, shape (m,), in nats, above 0
     """
+    check.refuse_other_index(epsilon, "epsilon", user_weights=user_weights)
     w = row_weights(user_weights)
     p = check.single(check.probability(level, "level"), "level")
     budgets = check.budgets(check.positive(epsilon, "epsilon"), len(w), "epsilon", each="user")
@@ -70,8 +71,7 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
 
 def row_weights(weights: ArrayLike) -> Floats:
     c = check.vector(check.nonnegative(weights, "weights"), "weights", "n")
-    clean = check.weights(c, len(c))
-    return np.asarray(clean / clean.sum())
+    return np.asarray(check.weights(c, len(c)) / c.sum())
 
 
 def check_share(share: float) -> float:

@@ -153,6 +153,7 @@ class Data(NamedTuple):
 
 
 def check_data(y: Any, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool) -> Data:
+    check.refuse_other_index(weights, "weights", y=y, users=users)
     low, high = check.bounds(bounds, "bounds")
     values = check.vector(check.finite(y, "y"), "y", "n")
     values = check.inside(values, low, high, "y", "bounds", clip=clip)
@@ -163,9 +164,7 @@ def check_data(y: Any, users: Any, epsilon: Any, bounds: Any, weights: Any, clip
         c = tradeoff_weights(sizes, quantile_tradeoff(), epsilon).row_weights[codes]
     else:  # and somebody who takes part has some
         c = check.weights(check.weights(weights, len(values))[part.rows], len(codes))
-    c = c / c.sum()
-    values = values[part.rows]
+    c, values = c / c.sum(), values[part.rows]
     order = np.argsort(values, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(c[order])])
-    spent = np.asarray(np.bincount(codes, c), dtype=float)
-    return Data(values[order], cumulative, spent, epsilon)
+    return Data(values[order], cumulative, np.asarray(np.bincount(codes, c), float), epsilon)
