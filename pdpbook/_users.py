@@ -33,8 +33,8 @@ class Users(NamedTuple):
         return values[self.codes] if len(self.codes) else values
 
     def places(self, seed: int) -> NDArray[np.intp]:
-        """Place 0, 1, ... of each row among those of its user, by random numbers that do not depend
-        on how the table is sorted or cut: a user's own have theirs, one after the other."""
+        """Place 0, 1, ... of each row among those of its user, by random numbers: a user's own have
+        theirs, in the order of the table, which must be public, however it is cut."""
         own = np.argsort(np.argsort(self.codes, kind="stable"))
         return places(self.codes, row_keys(seed, 0, len(own))[own])
 

@@ -284,9 +284,7 @@ def bounds(value: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]
     return np.full(d, low), np.full(d, high)
 
 
-def inside(
-    values: Floats, low: Any, high: Any, name: str, bounds_name: str, *, clip: bool
-) -> Floats:
+def inside(values: Floats, low: Any, high: Any, name: str, interval: str, *, clip: bool) -> Floats:
     """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""
     if clip:
         values = np.clip(values, low, high)
@@ -294,7 +292,7 @@ def inside(
     if outside.any():  # after clipping, a NaN
         at = tuple(int(k) for k in np.argwhere(outside)[0])
         a, b = (np.broadcast_to(edge, values.shape)[at] for edge in (low, high))
-        way_out = "" if clip else f". Widen the public {bounds_name}, or pass clip=True"
+        way_out = "" if clip else f". Widen the public {interval}, or pass clip=True"
         raise ValueError(
             f"{name} must lie in [{a:g}, {b:g}]; got {_entry(name, at)} = {values[at]:g} "
             f"({int(outside.sum())} of {values.size} are outside){way_out}"

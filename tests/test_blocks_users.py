@@ -215,8 +215,16 @@ def test_a_limit_block_by_block_is_noticed(monkeypatch):
     model = SampleLimitedMean(max_rows=2)
     expected = fitted(model, X, Y, users=USERS)
     assert fitted(model, blocks(model)).max_rows_ == 2
-    counted = owners._counted
-    monkeypatch.setattr(owners, "_counted", lambda *a, **k: (*counted(*a, **k)[:2], 0))
+    right = owners._read
+
+    def read(seen, only, function, **block):
+        if only is None:
+            return right(seen, only, function, **block)
+        every = right(seen, None, lambda records: records, **block)
+        first = owners.places(every.codes, np.arange(len(every.codes))) < 2
+        return tuple(column[first] for column in every)
+
+    monkeypatch.setattr(owners, "_read", read)
     with pytest.raises(AssertionError):
         assert_same(fitted(model, blocks(model)), expected)
 
@@ -244,6 +252,30 @@ def test_which_rows_of_a_user_are_kept_is_their_own_affair():
     order = np.lexsort([np.arange(N), rng.permutation(M)[USERS]])
     assert_same(fitted(model, X[order], Y[order], users=USERS[order]), expected)
     assert_same(fitted(model, Rows(X[order], Y[order], users=USERS[order])), expected)
+
+
+@pytest.mark.parametrize("changed", [1, 2, 3])
+@pytest.mark.parametrize("new", [0, M])
+def test_users_that_change_between_passes_are_noticed(changed, new):
+    """By the pass that counts, and by the one that keeps: a record of somebody else or of nobody."""
+    seen = []
+
+    def pieces():
+        seen.append(0)
+        users = USERS.copy()
+        if len(seen) > changed:
+            users[105] = new
+        return iter([(Y[k : k + 100], users[k : k + 100]) for k in range(0, N, 100)])
+
+    assert USERS[105] != new
+    fit = SampleLimitedMean(max_rows=2).fit
+    rows = Rows.from_blocks(pieces, ("y", "users"))
+    if changed == 3:
+        fit(rows)
+        assert len(seen) == 3
+    else:
+        with pytest.raises(ValueError, match="must hold the same rows of the same users"):
+            fit(rows)
 
 
 @pytest.mark.parametrize("most", [1, 3, 100])

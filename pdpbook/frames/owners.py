@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pdpbook.frames.users import UserEstimator as Rules
 
 MANY = 1 << 20  # labels that are kept before they are sorted
+CHANGED = "blocks must hold the same rows of the same users at every pass"
 
 
 class Records(NamedTuple):
@@ -72,17 +73,18 @@ class UsersInBlocks:
         if limited := most < sizes.max():
             first, counted = np.cumsum(sizes) - sizes, partial(_counted, self.part.users.labels)
             for start, who, counts in self.rows.select("users").each(counted, numbered=True):
-                before[start] = first[who]
+                before[start] = who, counts, first[who]
                 first[who] += counts
+            if not np.array_equal(first, np.cumsum(sizes)):
+                raise ValueError(CHANGED)
         only = (before, kept_numbers(sizes, seed, most)) if limited else None
-        parts = zip(*self.each(tuple, numbered=True, only=only), strict=True)
-        columns = [np.concatenate(part) for part in parts]
-        order = np.argsort(columns[-1])
-        return Records(*(column[order] for column in columns))
+        some: Any = Records(*map(np.concatenate, zip(*self.each(tuple, True, only), strict=True)))
+        order = np.argsort(some.numbers)
+        return Records(*(column[order] for column in some))
 
     def each(self, function: Any, numbered: bool = False, only: Any = None) -> Iterator[Any]:
-        """Yield a function of the `Records` of each block, perhaps of some `only`: the number of
-        the first row of each user in a block, by its start, and the numbers that are kept."""
+        """Yield a function of the `Records` of each block, perhaps of some `only`: by its start the
+        users of a block, their rows, the number of the first of each; and the numbers kept."""
         read = partial(_read, (self.rules, self.origin, self.part.users.labels), only, function)
         return (one for one in self.rows.each(read, numbered=numbered) if one is not None)
 
@@ -90,12 +92,11 @@ class UsersInBlocks:
         """Sums over the rows of each user, shape (m, ...), of an array of one entry a row."""
         total, sizes = np.zeros(0), 0 * self.part.users.sizes
         for who, sums, counts in self.each(partial(_sums, function)):
-            if not total.size:
-                total = np.zeros((len(sizes), *sums.shape[1:]))
+            total = total if total.size else np.zeros((len(sizes), *sums.shape[1:]))
             total[who] += sums
             sizes[who] += counts
         if not np.array_equal(sizes, self.part.users.sizes):
-            raise ValueError("blocks must hold the same rows of the same users at every pass")
+            raise ValueError(CHANGED)
         return total
 
 
@@ -103,11 +104,9 @@ def kept_numbers(sizes: NDArray[np.intp], seed: int, most: int) -> NDArray[np.in
     """Which rows `Users.places` puts first, numbered by user: all of the first one, and so on."""
     ends, kept = np.cumsum(sizes), []
     cuts = np.searchsorted(ends, np.arange(0, ends[-1], MANY), side="right")
-    for low, high in pairwise(np.unique([*cuts, len(sizes)])):
-        codes = np.repeat(np.arange(high - low), sizes[low:high])
-        start = int(ends[low] - sizes[low])
-        first = places(codes, row_keys(seed, start, len(codes))) < most
-        kept.append(start + np.flatnonzero(first))
+    for low, up in pairwise(np.unique([*cuts, len(sizes)])):
+        codes, start = np.repeat(np.arange(up - low), sizes[low:up]), int(ends[low] - sizes[low])
+        kept.append(start + np.flatnonzero(places(codes, row_keys(seed, start, len(codes))) < most))
     return np.concatenate(kept)
 
 
@@ -134,16 +133,18 @@ def _read(seen: Any, only: Any, function: Any, users: Any, start: int = 0, **blo
     rules, origin, labels = seen
     codes, there = found(labels, users)
     part = np.flatnonzero(there)
+    order, codes = np.argsort(codes[part], kind="stable"), np.sort(codes[part])
+    if only is not None:
+        who, counts, first = only[0][start]
+        if not np.array_equal(codes, np.repeat(who, counts)):
+            raise ValueError(CHANGED)
+        numbers = np.repeat(first + counts - np.cumsum(counts), counts) + np.arange(len(part))
+        kept = found(only[1], numbers)[1]
+        order, codes = order[kept], codes[kept]
     rows, y = rules.design(block.get("X", block["y"]), block["y"])
     if not len(part):
         return None
     X, y = rules.to_domain(rows[part], y[part])
-    order, codes = np.argsort(codes[part], kind="stable"), np.sort(codes[part])
-    if only is not None:
-        _, at, counts = np.unique(codes, return_index=True, return_counts=True)
-        numbers = np.repeat(only[0][start] - at, counts) + np.arange(len(part))
-        kept = found(only[1], numbers)[1]
-        order, codes = order[kept], codes[kept]
     return function(Records(X[order], y[order] - origin, codes, start + part[order]))
 
 

@@ -140,7 +140,7 @@ class SampleLimitedMean(UserMean):
         Most rows h that one user keeps: that of smallest variance, as if everybody had the smallest
         budget; the largest size, which keeps all; or a number of at least 1. Labels play no part.
     selection_seed : int, default 0
-        Says which rows are kept, by their place among those of their user, blind to labels.
+        Says which rows are kept, by their order within a user: public, so not sorted by labels.
 
     Attributes
     ----------
