@@ -257,7 +257,7 @@ def test_which_rows_of_a_user_are_kept_is_their_own_affair():
 @pytest.mark.parametrize("changed", [1, 2, 3])
 @pytest.mark.parametrize("new", [0, M])
 def test_users_that_change_between_passes_are_noticed(changed, new):
-    """By the pass that counts, and by the one that keeps: a record of somebody else or of nobody."""
+    """By the pass that counts, and by the one that keeps: a record of somebody or nobody."""
     seen = []
 
     def pieces():
