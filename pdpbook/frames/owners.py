@@ -72,8 +72,9 @@ class UsersInBlocks:
         sizes, before = self.part.users.sizes, {}
         if limited := most < sizes.max():
             first, counted = np.cumsum(sizes) - sizes, partial(_counted, self.part.users.labels)
+            small = np.min_scalar_type(-2 * int(sizes.sum()))  # they travel, with Dask
             for start, who, counts in self.rows.select("users").each(counted, numbered=True):
-                before[start] = who, counts, first[who]
+                before[start] = [part.astype(small) for part in (who, counts, first[who])]
                 first[who] += counts
             if not np.array_equal(first, np.cumsum(sizes)):
                 raise ValueError(CHANGED)
