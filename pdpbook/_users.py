@@ -210,7 +210,7 @@ def _by_row_or_by_user(epsilon: Any, users: Users, name: str) -> Any:
         )
     names_users = users.named and not by_user and epsilon.index.isin(users.labels).all()
     if names_users and (epsilon.index != users.labels[users.codes]).any():
-        raise ValueError(f"{name} must be in the order of users, or {name}.to_numpy(), by position")
+        raise ValueError(f"{name} must be in the order of users; {name}.to_numpy() has no index")
     if not by_user:
         check.refuse_other_index(epsilon, name, **users.rows)
     return values

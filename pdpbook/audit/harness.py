@@ -296,7 +296,7 @@ def _promise(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Promis
 def _law(mechanism: Any, X: Floats, y: Any, given: dict[str, Any]) -> Any:
     if not hasattr(mechanism, "output_law"):
         raise TypeError(
-            f"mechanism must have output_law; {type(mechanism).__name__} has none. Or method='fits'"
+            f"mechanism must have output_law; {type(mechanism).__name__} has none: method='fits'"
         )
     return clone(mechanism).output_law(X, y, **given)
 

@@ -63,8 +63,8 @@ class MembershipAttack:
     @property
     def table(self) -> pd.DataFrame:
         """One row an attacker with success rate, both ends of the interval and counts."""
-        of = self._scores()
-        rows = [(s.attacker, s.success_rate, *s.interval, s.successes, s.trials) for s in of]
+        found = self._scores()
+        rows = [(s.attacker, s.success_rate, *s.interval, s.successes, s.trials) for s in found]
         names = ["attacker", "success_rate", "low", "high", "successes", "trials"]
         return pd.DataFrame(rows, columns=names)
 

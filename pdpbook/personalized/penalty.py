@@ -125,4 +125,4 @@ def public_penalty(
     edges = penalties[[max(k - 1, 0), min(k + 1, len(penalties) - 1)]]
     found = minimize_scalar(total, bounds=edges, method="bounded", options={"xatol": 1e-4})
     bound, limit = total(found.x), float(theta_norm) ** 2 * _reach(d, prior, row_norm)
-    return PublicPenalty(*((math.exp(found.x), bound) if bound < limit else (math.inf, limit)))
+    return PublicPenalty(math.exp(found.x) if bound < limit else math.inf, min(limit, bound))

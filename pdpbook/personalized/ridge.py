@@ -140,8 +140,8 @@ class PDPRidge(CubeRegressor):
     def huber(self, people: People) -> Floats:
         """Return the minimizer of the Huber losses, to the gradient norm that is charged."""
         goal = self.gradient_norm(people.strength, people.d) / 2  # the other half: its own rounding
-        X, y, w, most = people.X, people.y, people.weights, self.huber_threshold
-        return huber_ridge(X, y, self.lam, w, threshold=most, gradient_norm=goal).theta
+        X, y, w, c = people.X, people.y, people.weights, self.huber_threshold
+        return huber_ridge(X, y, self.lam, w, threshold=c, gradient_norm=goal).theta
 
     def gradient_norm(self, strength: Floats, d: int) -> float:
         """Return the norm g of the true gradient that the Huber solver is charged for."""
