@@ -30,10 +30,10 @@ from bs4 import BeautifulSoup, Tag
 
 from pdpbook.figures import NAMED
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "book" / "_ext"))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "book" / "_ext"))
 from pdp_typeset import WrongFormula, as_tex, typeset
 
+ROOT = Path(__file__).resolve().parent.parent
 HTML = ROOT / "_build" / "html"
 END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")
 WIDE = 2.2  # width by height of a picture from which on its caption is below

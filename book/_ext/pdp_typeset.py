@@ -1,9 +1,10 @@
 """Formulas drawn when the book is built: by MathJax, which Node runs once over all pages.
 
-A page holds its formulas as TeX for as long as others read it. Then each becomes what MathJax would
-make of it in the browser, in the same fonts, with one style sheet for the book, and keeps its TeX in
-`data-tex`. With `formulas_at_build: false` in `_config.yml`, and where Node does not run, every page
-with formulas loads MathJax instead. TeX is that of LaTeX and the AMS; an error stops the build.
+A page holds its formulas as TeX for as long as others read it. Then each becomes what MathJax
+would make of it in the browser, in the same fonts, with one style sheet for the book, and keeps its
+TeX in `data-tex`. With `formulas_at_build: false` in `_config.yml`, and where Node does not run,
+every page with formulas loads MathJax instead. TeX is that of LaTeX and the AMS; an error stops the
+build.
 """
 
 from __future__ import annotations
@@ -20,20 +21,22 @@ from typing import Any
 from sphinx.errors import ExtensionError
 
 SCRIPT = Path(__file__).with_suffix(".js")
+NUMBER = r'\s*(?:<span class="eqno">.*?</span>\s*)?'
 # As Sphinx writes it: \(...\) in a span; \[...\] in a div, after its number; or an environment.
 FORMULA = re.compile(
-    r'(<(?P<tag>span|div) class="math\b[^>]*)>(?P<number>\s*(?:<span class="eqno">.*?</span>\s*)?)'
+    rf'(<(?P<tag>span|div) class="math\b[^>]*)>(?P<number>{NUMBER})'
     r"(?:\\\((?P<inline>[^<]*)\\\)|\\\[(?P<display>[^<]*)\\\]|(?P<bare>\\begin\{[^<]*))\s*</(?P=tag)>",
     re.S,
 )
 DRAWN = re.compile(
-    r'(<(span|div) class="math\b[^>]*) data-tex="([^"]*)">(\s*(?:<span class="eqno">.*?</span>\s*)?)'
+    rf'(<(span|div) class="math\b[^>]*) data-tex="([^"]*)">({NUMBER})'
     r"<mjx-container.*?</mjx-container>",
     re.S,
 )
 # What a page needs for its formulas, as this module or Sphinx has written it.
 NEEDS = re.compile(
-    r'<script>window\.MathJax = [^<]*</script>\s*|<script [^>]*src="[^"]*/mathjax/[^"]*"></script>\s*'
+    r"<script>window\.MathJax = [^<]*</script>\s*"
+    r'|<script [^>]*src="[^"]*/mathjax/[^"]*"></script>\s*'
     r'|<link [^>]*href="[^"]*(?:_static/formulas\.css|/mathjax/)[^>]*>\s*'
 )
 SHEET = "_static/formulas.css"
