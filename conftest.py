@@ -20,6 +20,7 @@ import nbval.plugin
 import pytest
 from jupyter_client.manager import KernelManager
 from kept import keep, kept
+from keys import key
 
 from pdpbook.advice import SAID
 
@@ -58,8 +59,7 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
     """Pictures are not committed, so none are compared; nbval knows of PNG and JPEG."""
     if isinstance(collector, nbval.plugin.IPyNbFile):
         collector.skip_compare += ("image/svg+xml", "application/pdf")
-        if collector.config.option.kept:
-            collector.setup = partial(set_up_kept, collector, collector.setup)
+        collector.setup = partial(set_up, collector, collector.setup)
 
 
 class KeptKernel:
@@ -89,9 +89,10 @@ class KeptKernel:
         return {"msg_type": kind, "content": content, "parent_header": {"msg_id": "kept"}}
 
 
-def set_up_kept(collector: nbval.plugin.IPyNbFile, start_kernel: Callable[[], None]) -> None:
-    """Play back a notebook that ran under its present key; start a kernel for any other."""
-    notebook = kept(collector.path)
+def set_up(collector: nbval.plugin.IPyNbFile, start_kernel: Callable[[], None]) -> None:
+    """Start a kernel, or play back a notebook that ran under its present key."""
+    collector.key = key(collector.path)
+    notebook = kept(collector.path) if collector.config.option.kept else None
     if notebook is None:
         start_kernel()
     else:
@@ -120,7 +121,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
             item.cell.outputs = item.test_outputs
         notebook = item.parent.nb
         if len(taken) == sum(cell.cell_type == "code" for cell in notebook.cells):
-            keep(item.path, notebook, sum(taken))
+            keep(item.path, notebook, item.parent.key, sum(taken))
     return report
 
 

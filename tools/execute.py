@@ -17,6 +17,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.cache.main import JupyterCacheBase
 from kept import keep, kept
+from keys import key
 from nbclient.exceptions import CellExecutionError
 from notebooks import ROOT, at_once, run
 from reading import files
@@ -39,9 +40,9 @@ def _timeout() -> int:
 
 async def execute(path: Path) -> None:
     """Run a notebook and keep it."""
-    start = time.perf_counter()
+    start, present = time.perf_counter(), key(path)
     notebook = await run(nbformat.read(path, as_version=4), path.parent, _timeout())
-    keep(path, notebook, time.perf_counter() - start)
+    keep(path, notebook, present, time.perf_counter() - start)
 
 
 def _opened() -> JupyterCacheBase:
@@ -69,20 +70,23 @@ def show(paths: list[Path]) -> None:
                 continue
         except KeyError:
             pass
-        bundle = CacheBundleIn(
-            notebook, str(path), data={"execution_seconds": seconds, SHOWN: ran}
-        )
+        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds, SHOWN: ran})
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
 def main() -> None:
     """Run what has not run, and hand all to the build."""
-    at_once(execute, [path for path in pages() if kept(path) is None])
-    show(pages())
+    everything = pages()
+    missing = [path for path in everything if kept(path) is None]
+    print(f"{len(missing)} of {len(everything)} notebooks have to run", flush=True)
+    at_once(execute, missing)
+    show(everything)
 
 
 if __name__ == "__main__":
     try:
         main()
     except CellExecutionError as error:
-        sys.exit("\n".join([str(error), *error.__notes__, "Mend it, and run the same command again."]))
+        sys.exit(
+            "\n".join([str(error), *error.__notes__, "Mend it, and run the same command again."])
+        )

@@ -27,9 +27,9 @@ def kept(path: Path) -> NotebookNode | None:
     return notebook if notebook.metadata.get("key") == key(path) else None
 
 
-def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
-    """Keep a notebook that ran, whole or not at all."""
-    notebook.metadata |= {"key": key(path), "execution_seconds": seconds}
+def keep(path: Path, notebook: NotebookNode, ran_under: str, seconds: float) -> None:
+    """Keep a notebook that ran, whole or not at all, under the key that it had before."""
+    notebook.metadata |= {"key": ran_under, "execution_seconds": seconds}
     there = place(path)
     there.parent.mkdir(parents=True, exist_ok=True)
     unfinished = there.with_suffix(".unfinished")

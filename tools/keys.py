@@ -17,10 +17,12 @@ import hashlib
 import os
 import platform
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("pdpbook", "lab", "course")
@@ -30,9 +32,9 @@ PRINTED_DOCSTRINGS = (
     "course/hidden",
 )  # `check` prints what a property demands
 READS = {  # what a module reads, as patterns of files
-    "pdpbook/figures.py": "pdpbook/book.mplstyle",
-    "pdpbook/datasets/originals.py": "pdpbook/datasets/data/*.csv",
-    "lab/published.py": "lab/data/*.csv",
+    "pdpbook/figures.py": ["pdpbook/book.mplstyle", "pdpbook/_layout.py"],  # the style names both
+    "pdpbook/datasets/originals.py": ["pdpbook/datasets/data/*.csv"],
+    "lab/published.py": ["lab/data/*.csv"],
 }
 DRUGLIB = "lab/experiments/reviews.py"  # reads the one table that is not in the checkout
 DYNAMIC = ("pdpbook.exercises", "course.hidden")  # imported by the name of the sheet
@@ -164,14 +166,23 @@ def code_of(path: Path) -> list[str]:
     return [cell.source for cell in cells if cell.cell_type == "code"]
 
 
+def code_tree(cells: list[str]) -> ast.Module:
+    """Return the syntax tree of code cells, without those that Python will refuse."""
+    body: list[ast.stmt] = []
+    for cell in cells:
+        with suppress(SyntaxError):
+            body += parsed(TransformerManager().transform_cell(cell)).body
+    return ast.Module(body, [])
+
+
 def behind(path: Path) -> set[Path]:
     """Return the files that the outputs of a notebook depend on, beside the notebook itself."""
-    tree = parsed("\n".join(code_of(path)))
+    tree = code_tree(code_of(path))
     sheet = {f"{package}.{path.stem}" for package in DYNAMIC}
     files = modules_behind(needs(tree) | (sheet if path.parent.name == "exercises" else set()))
     for module in [*files]:
         name = module.relative_to(ROOT).as_posix()
-        files |= {*ROOT.glob(READS[name])} if name in READS else set()
+        files |= {file for pattern in READS.get(name, []) for file in ROOT.glob(pattern)}
         files |= _druglib() if name == DRUGLIB else set()
     strings = {
         node.value

@@ -15,8 +15,10 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 os.environ.setdefault("PYTHONHASHSEED", "0")
@@ -86,14 +88,26 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-async def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNode:
+class Client(NotebookClient):
+    """Leaves Ctrl-C to `at_once`, and the end of the kernel to `run`."""
+
+    @asynccontextmanager
+    async def async_setup_kernel(self, **settings: Any) -> AsyncIterator[None]:
+        await self.async_start_new_kernel(**settings)
+        await self.async_start_new_kernel_client()
+        yield
+
+
+async def run(
+    notebook: NotebookNode, folder: Path, timeout: int, env: Mapping[str, str] | None = None
+) -> NotebookNode:
     """Run a notebook in place in a fresh kernel, whose working directory is `folder`."""
     with tempfile.TemporaryDirectory(prefix="kernel-") as there:
         # through files: two kernels that start at once cannot pick the same port
         manager = AsyncKernelManager(
             kernel_name="python3", transport="ipc", connection_file=f"{there}/kernel.json"
         )
-        client = NotebookClient(
+        client = Client(
             notebook,
             km=manager,
             timeout=timeout,
@@ -103,7 +117,7 @@ async def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNod
         )
         finished = False
         try:
-            await client.async_execute(cleanup_kc=False)
+            await client.async_execute(env=env or os.environ)
             finished = True
         finally:
             if manager.has_kernel:  # only what ran to its end is asked, and may tidy up
