@@ -90,7 +90,7 @@ elsewhere: $(READY)  ## Run every notebook as on an older processor and compare 
 	$(BIN)/python tools/elsewhere.py
 
 trace: $(READY)  ## Hold what each notebook opens and calls against what its key covers
-	$(BIN)/python tools/trace.py
+	$(BIN)/python tools/trace_keys.py
 
 coverage: lint instructor  ## The lines that no unit test runs (tracing triples their time)
 	$(pytest) --cov --cov-report=term

@@ -8,7 +8,7 @@ modules that these import, directly or not, the tables that they read, the lock 
 Python. Modules count without comments and docstrings, except where a notebook prints docstrings.
 A name that a package only passes on leads to the module that defines it.
 
-Nothing is imported: all this is read off the sources. `tools/trace.py` runs the notebooks and
+Nothing is imported: all this is read off the sources. `tools/trace_keys.py` runs the notebooks and
 holds the lists against what they open and call.
 """
 

@@ -1,7 +1,7 @@
 """Write down which files of ours a process opens, and in which it calls a function.
 
-Python imports this first where `tools/trace.py` puts it on the path. What runs because a module is
-imported does not count: a package imports all its modules, whichever of them is needed.
+Python imports this first where `tools/trace_keys.py` puts it on the path. What runs because a
+module is imported does not count: a package imports all its modules, whichever of them is needed.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Hold what notebooks open and call against what their keys cover.
 
-    python tools/trace.py [book/foundations/coins.ipynb ...]
+    python tools/trace_keys.py [book/foundations/coins.ipynb ...]
 
 Every notebook runs with `tools/traced` on its path, which writes down the files that it and the
 processes that it starts open and call. Each must be among those that `tools/keys.py` names.
