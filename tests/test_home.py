@@ -1,4 +1,4 @@
-"""Where the book lives stands in one place, and a copy published elsewhere leads to itself alone."""
+"""Where the book lives stands in one place, and a copy published elsewhere leads to itself."""
 
 import json
 import os

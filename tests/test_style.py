@@ -356,7 +356,7 @@ for name, call in {
     try:
         call()
     except ImportError as error:
-        print(name, f"pip install 'pdpbook[{name.strip()}]'" in str(error))
+        print(name, f"pip install '.[{name.strip()}]'" in str(error))
 """
 
 
