@@ -290,7 +290,8 @@ def api(pages: dict[str, Page]) -> str:
         choice(),
         "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "
-        "leads to the docstring. Arrays go in and come out; randomness is an argument.\n",
+        "leads to the docstring. Arrays go in and come out; randomness is an argument. Names and "
+        "defaults that estimators share are on {doc}`a page of their own <settings>`.\n",
     ]
     for name in modules():
         module = importlib.import_module(name)
