@@ -44,13 +44,16 @@ define install
 @touch $(1)/.ready
 endef
 
-$(READY): requirements.txt pyproject.toml
+_build:
+	@mkdir $@
+
+$(READY): requirements.txt pyproject.toml | _build
 	$(call install,$(VENV),requirements.txt)
 
-$(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml
+$(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml | _build
 	$(call install,$(INSTRUCTOR),requirements-instructor.txt)
 
-$(LAB)/.ready: binder/requirements.txt pyproject.toml
+$(LAB)/.ready: binder/requirements.txt pyproject.toml | _build
 	$(call install,$(LAB),binder/requirements.txt)
 
 book: $(READY)  ## Build the book into _build/html (5 minutes on two cores; what is there is used again)
