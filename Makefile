@@ -71,7 +71,7 @@ slides: book  ## The slides as PDF, beside those for the browser in _build/html/
 	$(BIN)/python tools/slides.py --pdf
 
 serve:  ## Serve the built book on this machine (PORT=8000)
-	@$(PYTHON) tools/serve.py $(PORT)
+	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) tools/serve.py $(PORT)
 
 pytest = $(BIN)/python -m pytest -n auto --dist loadscope
 nbval = $(pytest) --nbval --nbval-current-env --nbval-cell-timeout=120 book
