@@ -44,13 +44,16 @@ define install
 @touch $(1)/.ready
 endef
 
-$(READY): requirements.txt pyproject.toml
+_build:
+	@mkdir $@
+
+$(READY): requirements.txt pyproject.toml | _build
 	$(call install,$(VENV),requirements.txt)
 
-$(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml
+$(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml | _build
 	$(call install,$(INSTRUCTOR),requirements-instructor.txt)
 
-$(LAB)/.ready: binder/requirements.txt pyproject.toml
+$(LAB)/.ready: binder/requirements.txt pyproject.toml | _build
 	$(call install,$(LAB),binder/requirements.txt)
 
 book: $(READY)  ## Build the book into _build/html (5 minutes on two cores; what is there is used again)
@@ -68,7 +71,7 @@ slides: book  ## The slides as PDF, beside those for the browser in _build/html/
 	$(BIN)/python tools/slides.py --pdf
 
 serve:  ## Serve the built book on this machine (PORT=8000)
-	@$(PYTHON) tools/serve.py $(PORT)
+	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) tools/serve.py $(PORT)
 
 pytest = $(BIN)/python -m pytest -n auto --dist loadscope
 nbval = $(pytest) --nbval --nbval-current-env --nbval-cell-timeout=120 book
