@@ -23,6 +23,9 @@ import publication
 import yaml
 from bs4 import BeautifulSoup, NavigableString, Tag
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "book" / "_ext"))
+from pdp_typeset import as_tex
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_home import Place, opened, place  # noqa: E402
@@ -103,7 +106,7 @@ class Exceptions:
 
 @dataclass
 class Site:
-    """A folder of built pages, each parsed once."""
+    """A folder of built pages, each parsed once, with formulas as TeX."""
 
     folder: Path
     baseurl: str = ""
@@ -114,7 +117,7 @@ class Site:
         for path in sorted(self.folder.rglob("*.html")):
             name = path.relative_to(self.folder).as_posix()
             if not name.startswith("_"):  # theme files, copies of sources
-                text = path.read_text(encoding="utf-8")
+                text = as_tex(path.read_text(encoding="utf-8"))
                 self.pages[name] = BeautifulSoup(text, "html.parser")
         self._ids = {n: [t["id"] for t in s.find_all(id=True)] for n, s in self.pages.items()}
 
