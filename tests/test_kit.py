@@ -703,7 +703,7 @@ def test_the_commands_of_the_page_run_as_they_stand(tmp_path):
     public, book = published(tmp_path), tmp_path / "course-book"
     git(tmp_path, "init", "-q", "--bare", "server")
     here = {
-        "https://github.com/privacy-personally/privacy-personally": public,
+        "ADDRESS-OF-THE-REPOSITORY": public,
         "https://your.server/course-book.git": tmp_path / "server",
     }
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}

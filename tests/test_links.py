@@ -11,15 +11,15 @@ from urllib.parse import unquote, urlsplit
 
 import links
 import nbformat
+import pdp_home
 import pytest
 import reading
-import yaml
 from markdown_it import MarkdownIt
 from pybtex.database import parse_file
 from reading import Refused
 
 ROOT = Path(__file__).resolve().parent.parent
-HOME = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["html"]["baseurl"]
+HOME = pdp_home.place().home
 TOC = (ROOT / "_toc.yml").read_text("utf-8")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
@@ -205,6 +205,7 @@ def book():
         ("[x](../back/api.md)", f"[x]({HOME}book/back/api.html)"),
         ("[x](../foundations/noise.ipynb)", "[x](../foundations/noise.ipynb)"),
         ("[x](../exercises/pac.ipynb)", "[x](../exercises/release/pac.ipynb)"),
+        ("[x](accuracy.ipynb#thm-accuracy)", "[x](accuracy.ipynb#cell-id=thm-accuracy)"),
         (
             "[x](../intro.ipynb#find-your-question)",
             "[x](../intro.ipynb#cell-id=find-your-question)",

@@ -6,6 +6,7 @@ cuts them anew from the theme's, so that an icon that a page begins to use is th
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from fontTools import subset
 FONTS = Path("vendor", "fontawesome", "webfonts")
 THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
 RULE = re.compile(r'([^{}]*)\{[^{}]*?content:\s*"\\([0-9a-f]{2,5}) ?"')
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # else it tells of every table it cuts
 NAME = re.compile(r"\bfa-([a-z0-9-]+)")
 
 
