@@ -23,12 +23,10 @@ import publication
 import yaml
 from bs4 import BeautifulSoup, NavigableString, Tag
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "book" / "_ext"))
-from pdp_typeset import as_tex
-
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_home import Place, opened, place  # noqa: E402
+from pdp_typeset import as_tex  # noqa: E402
 
 EXCEPTIONS = ROOT / "tests" / "site_exceptions.toml"
 CODE = {"pre", "code", "kbd", "script", "style", "noscript", "mjx-container"}

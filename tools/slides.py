@@ -30,12 +30,10 @@ from bs4 import BeautifulSoup, Tag
 
 from pdpbook.figures import NAMED
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "book" / "_ext"))
-from pdp_typeset import WrongFormula, as_tex, typeset
-
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_home import place  # noqa: E402
+from pdp_typeset import WrongFormula, as_tex, typeset  # noqa: E402
 
 HTML = ROOT / "_build" / "html"
 END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")
@@ -224,6 +222,7 @@ def main(arguments: list[str]) -> int:
         except Refused as refusal:
             print(f"book/slides.yml: {name}: {refusal}")
             return 1
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     try:
         typeset(HTML, config["sphinx"]["config"]["formulas_at_build"])
     except WrongFormula as wrong:
