@@ -144,7 +144,10 @@ def test_the_page_has_an_entry_for_every_row(text):
         total = sum(index.verdict(row) == word for row in ROWS)
         assert re.search(rf"^\| {word} \|.* {total} \|$", text, re.M)
         assert text.count(f"[{word}]{{.facet .by-verdict}}") == total
-    assert text.count("(#printed-") == len(PUBLISHED)
+    numbers = (ROOT / "book" / "back" / "published.md").read_text("utf-8")
+    linked = re.findall(r"\(#(printed-[\w-]+)\)", text)
+    assert len(linked) == len(PUBLISHED)
+    assert all(f"({anchor})=" in numbers for anchor in linked)
     assert re.findall(r"^## (.+)$", text, re.M) == [reading.called(key) for key in FILES]
 
 
@@ -210,6 +213,19 @@ def test_the_same_lines_are_drawn_for_everybody(path):
     assert len({number for number, _, _ in found}) == drawn.LINES
     lines = text.splitlines()
     assert all(lines[number - 1].strip() == line for number, _, line in found)
+
+
+@needs_texts
+def test_the_command_prints_the_lines_of_every_text(capsys):
+    assert drawn.main([]) == 0
+    said = capsys.readouterr().out
+    assert said.count(".txt, line ") == drawn.LINES * len(list(TEXTS.glob("*.txt")))
+
+
+def test_the_command_needs_texts(tmp_path, capsys):
+    assert drawn.main([str(tmp_path)]) == 1
+    assert f"{tmp_path} has no texts" in capsys.readouterr().out
+    assert drawn.main(["one", "two"]) == 2
 
 
 def test_headings_and_bibliographies_are_not_drawn():
