@@ -13,14 +13,14 @@ pages = pytest.mark.parametrize("name", PAGES)
 
 
 @pytest.fixture
-def visit(browser, quick_address):
+def visit(browser, address):
     """Opens a page of the back matter."""
     contexts = []
 
     def visited(name, **options):
         contexts.append(browser.new_context(viewport=DESKTOP, reduced_motion="reduce", **options))
         tab = contexts[-1].new_page()
-        tab.goto(f"{quick_address}book/back/{name}.html", wait_until="load")
+        tab.goto(f"{address}book/back/{name}.html", wait_until="load")
         return tab
 
     yield visited
