@@ -203,8 +203,8 @@ def provide(name: str, text: str, version: str, fonts: Iterable[str]) -> str:
         if font in fonts and "data-tex" in text
     ]
     text = text.replace("<title", f"{''.join(early)}<title", 1)
-    sheet = f'<link rel="stylesheet" href="{up}{SHEET}?v={version}">\n'
-    return text.replace("</head>", f"{sheet}</head>", 1)
+    link = f'<link rel="stylesheet" href="{up}{SHEET}?v={version}">\n'
+    return text.replace("</head>", f"{link}</head>", 1)
 
 
 def typeset(out: Path, at_build: bool = True) -> None:
