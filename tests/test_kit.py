@@ -135,8 +135,14 @@ def test_what_is_handed_out_has_no_solution(tmp_path):
     handed = {path.name for path in (tmp_path / "handout").iterdir()}
     stems = (NAME, *(f"{NAME}-{k}" for k in (1, 2, 3)))
     assert handed == {f"{stem}.{kind}" for stem in stems for kind in ("ipynb", "md")}
-    whole = (tmp_path / "handout" / f"{NAME}.ipynb").read_text()
-    assert whole == (ROOT / f"book/exercises/release/{NAME}.ipynb").read_text()
+    whole, beside = (
+        re.sub(r"\[([^][]*)\]\([^)]*\)", r"\1", path.read_text())  # links lead elsewhere
+        for path in (
+            tmp_path / "handout" / f"{NAME}.ipynb",
+            ROOT / f"book/exercises/release/{NAME}.ipynb",
+        )
+    )
+    assert whole == beside
     keys = "\n".join(path.read_text() for path in (tmp_path / "key").iterdir())
     for cell in plain(NAME).cells:
         if cell.metadata.get("nbgrader", {}).get("solution") and cell.cell_type == "code":
