@@ -90,3 +90,11 @@ def test_what_was_executed_is_never_removed(made):
     (folder / "_config.yml").write_text("second", "utf-8")
     assert make()
     assert kept.exists()
+
+
+@pytest.mark.parametrize("name", ["PDPBOOK_HOME", "PDPBOOK_REPOSITORY"])
+def test_pages_are_made_anew_for_another_address(made, monkeypatch, name):
+    _, make = made
+    monkeypatch.setenv(name, "https://example.org/fork")
+    assert make() is True
+    assert make() is False

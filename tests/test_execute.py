@@ -108,6 +108,14 @@ def test_what_ran_under_a_new_key_is_shown_though_its_cells_are_the_same(
         assert shown(tmp_path / "book" / "page.ipynb") == f"{text}\n"
 
 
+def test_a_notebook_that_changes_while_it_runs_is_run_again(run, tmp_path):
+    page = tmp_path / "book" / "page.ipynb"
+    changes = "from pathlib import Path\npage = Path('page.ipynb')\ntext = page.read_text()\n"
+    changes += "page.write_text(text.replace('print(1)', 'print(2)'))\nprint(1)"
+    run(page=changes)
+    assert shown(page) == "2\n"
+
+
 @pytest.mark.parametrize("damage", ["", "{", '{"cells": []}', "\x00"])
 def test_what_is_damaged_is_run_again(run, tmp_path, damage):
     run(page="print(1)")

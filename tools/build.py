@@ -7,6 +7,7 @@ when that changed, or the last build did not end well, all pages are made anew.
 """
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -18,12 +19,13 @@ BUILD = ROOT / "_build"
 JUPYTER_BOOK = Path(sys.executable).parent / "jupyter-book"
 MADE_WITH = ("book/_ext", "book/_static", "book/_extra", "_config.yml", "_toc.yml", "book/*.yml")
 MADE_WITH += ("book/*.csv", "requirements.txt")
+HOME, REPOSITORY = "PDPBOOK_HOME", "PDPBOOK_REPOSITORY"  # of a site that is published
 MARK = BUILD / "made_with"  # what the pages of the last build were made with, if it ended well
 
 
 def made_with() -> str:
     """Return a hash of all that pages are made with."""
-    total = hashlib.sha256()
+    total = hashlib.sha256(f"{os.environ.get(HOME)} {os.environ.get(REPOSITORY)}".encode())
     for file in sorted(_files()):
         total.update(f"{file.relative_to(ROOT)} {file.stat().st_size} ".encode())
         total.update(file.read_bytes())
@@ -58,6 +60,7 @@ def build(builder: str) -> int:
 
 def main(builder: str = "html") -> int:
     """Build, and leave a mark if all went well."""
+    print("Making the pages: one to two minutes if all are new", flush=True)
     clear_if_changed()
     status = build(builder)
     if status == 0:

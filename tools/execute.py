@@ -79,7 +79,9 @@ def main() -> None:
     everything = pages()
     missing = [path for path in everything if kept(path) is None]
     print(f"{len(missing)} of {len(everything)} notebooks have to run", flush=True)
-    at_once(execute, missing)
+    while missing:
+        at_once(execute, missing)
+        missing = [path for path in missing if kept(path) is None]  # somebody changed it meanwhile
     show(everything)
 
 

@@ -26,6 +26,7 @@ from bs4 import BeautifulSoup, NavigableString, Tag
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_home import Place, opened, place  # noqa: E402
+from pdp_typeset import as_tex  # noqa: E402
 
 EXCEPTIONS = ROOT / "tests" / "site_exceptions.toml"
 CODE = {"pre", "code", "kbd", "script", "style", "noscript", "mjx-container"}
@@ -103,7 +104,7 @@ class Exceptions:
 
 @dataclass
 class Site:
-    """A folder of built pages, each parsed once."""
+    """A folder of built pages, each parsed once, with formulas as TeX."""
 
     folder: Path
     baseurl: str = ""
@@ -114,7 +115,7 @@ class Site:
         for path in sorted(self.folder.rglob("*.html")):
             name = path.relative_to(self.folder).as_posix()
             if not name.startswith("_"):  # theme files, copies of sources
-                text = path.read_text(encoding="utf-8")
+                text = as_tex(path.read_text(encoding="utf-8"))
                 self.pages[name] = BeautifulSoup(text, "html.parser")
         self._ids = {n: [t["id"] for t in s.find_all(id=True)] for n, s in self.pages.items()}
 

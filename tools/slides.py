@@ -33,6 +33,7 @@ from pdpbook.figures import NAMED
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_home import place  # noqa: E402
+from pdp_typeset import WrongFormula, as_tex, typeset  # noqa: E402
 
 HTML = ROOT / "_build" / "html"
 END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")
@@ -213,7 +214,7 @@ def main(arguments: list[str]) -> int:
     names = [one for one in arguments if one != "--pdf"] or list(plans)
     home = place().home
     for name in names:
-        html = (HTML / "book" / f"{name}.html").read_text(encoding="utf-8")
+        html = as_tex((HTML / "book" / f"{name}.html").read_text(encoding="utf-8"))
         file = HTML / "slides" / f"{name}.html"
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -221,6 +222,12 @@ def main(arguments: list[str]) -> int:
         except Refused as refusal:
             print(f"book/slides.yml: {name}: {refusal}")
             return 1
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    try:
+        typeset(HTML, config["sphinx"]["config"]["formulas_at_build"])
+    except WrongFormula as wrong:
+        print(wrong)
+        return 1
     if "--pdf" in arguments:
         from playwright.sync_api import sync_playwright
 

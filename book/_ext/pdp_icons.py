@@ -33,16 +33,21 @@ def used(styles: Iterable[str], pages: Iterable[str]) -> set[int]:
     return signs
 
 
+def cut(font: Path, signs: set[int], to: Path) -> None:
+    """Write a font with these signs only."""
+    options = subset.Options(flavor="woff2")
+    loaded = subset.load_font(font, options)
+    cutter = subset.Subsetter(options)
+    cutter.populate(unicodes=signs)
+    cutter.subset(loaded)
+    subset.save_font(loaded, to, options)
+
+
 def cut_fonts(static: Path, pages: Iterable[str]) -> None:
     """Leave in the fonts what is used; `pages` are the texts of the pages and scripts."""
     styles = [file.read_text(encoding="utf-8") for file in static.rglob("*.css")]
     signs = used(styles, pages)
     for file in (static / FONTS).glob("*.woff2"):
-        options = subset.Options(flavor="woff2")
-        font = subset.load_font(THEME / FONTS / file.name, options)
-        cutter = subset.Subsetter(options)
-        cutter.populate(unicodes=signs)
-        cutter.subset(font)
-        subset.save_font(font, file, options)
+        cut(THEME / FONTS / file.name, signs, file)
     for file in (static / FONTS).glob("*.ttf"):
         file.unlink()  # for browsers that cannot read the others: none is left

@@ -1,7 +1,8 @@
 // Filters and sorts long lists: every `ul.sift` and `table.sift` of a page, together.
 //
 // Above the first of them stand a field and a button for each word in a `.facet`; an item shows when
-// it has all the words of the field and the facet that is pressed. What is folded is not searched.
+// it has all the words of the field and the facets that are pressed. Facets with the same classes are
+// one choice: pressing one lets go of the other. What is folded is not searched.
 // A head of a table sorts it: up, down, then as it was. Without scripts the lists are as they are.
 (() => {
   const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
@@ -15,25 +16,28 @@
   const read = (element) => {
     const copy = element.cloneNode(true);
     copy.querySelectorAll("details > :not(summary)").forEach((one) => one.remove());
-    const facets = [...copy.querySelectorAll(".facet")].map((one) => one.textContent);
+    const facets = new Map([...copy.querySelectorAll(".facet")]
+      .map((one) => [one.textContent, one.className]));
     return { element, facets, text: plain(copy.textContent) };
   };
 
   const filter = (bar, items) => {
-    let pressed = null;
     const field = made("input", { type: "search", id: "sift", autocomplete: "off" });
     const status = made("p", { className: "sift-status" });
     status.setAttribute("role", "status");
-    const counts = new Map();
+    const counts = new Map(), choices = new Map(items.flatMap(({ facets }) => [...facets]));
     for (const { facets } of items) {
-      for (const facet of new Set(facets)) counts.set(facet, (counts.get(facet) ?? 0) + 1);
+      for (const facet of facets.keys()) counts.set(facet, (counts.get(facet) ?? 0) + 1);
     }
+    const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
+    const set = (button, pressed) => button.setAttribute("aria-pressed", pressed);
     const show = () => {
       const words = plain(field.value).split(" ").filter(Boolean);
+      const pressed = buttons.filter(isPressed);
       let shown = 0;
       for (const { element, facets, text } of items) {
         element.hidden = !(words.every((word) => text.includes(word))
-          && (!pressed || facets.includes(pressed.value)));
+          && pressed.every(({ value }) => facets.has(value)));
         shown += !element.hidden;
       }
       for (const section of document.querySelectorAll("article section:has(.sift)")) {
@@ -43,12 +47,21 @@
       status.textContent = `${shown === items.length ? "All" : `${shown} of`} ${items.length} shown`;
     };
     const press = (button) => {
-      pressed = button === pressed ? null : button;
-      for (const one of buttons) one.setAttribute("aria-pressed", one === pressed);
+      const pressed = !isPressed(button);
+      for (const one of buttons) {
+        if (choices.get(one.value) === choices.get(button.value)) set(one, false);
+      }
+      set(button, pressed);
       show();
     };
+    const release = () => {
+      for (const button of buttons) set(button, false);
+      show();
+    };
+    const kinds = [...new Set(choices.values())];
     const names = [...counts.keys()].filter((name) => counts.get(name) < items.length)
-      .sort((one, other) => counts.get(other) - counts.get(one));
+      .sort((one, other) => kinds.indexOf(choices.get(one)) - kinds.indexOf(choices.get(other))
+        || counts.get(other) - counts.get(one));
     const buttons = names.map((name) => made("button", { type: "button", value: name,
       onclick: (event) => press(event.currentTarget) }, `${name} ${counts.get(name)}`));
     field.addEventListener("input", show);
@@ -57,11 +70,11 @@
       const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
       if (!target?.closest("[hidden]")) return;
       field.value = "";
-      press(pressed);
+      release();
       target.scrollIntoView();
     });
     bar.append(made("label", { htmlFor: "sift" }, "Filter"), field, ...buttons, status);
-    press(null);
+    release();
   };
 
   const sortable = (table) => {

@@ -737,7 +737,7 @@ def test_small_scripts_that_ask_nobody():
 
 
 @pytest.fixture
-def visit(browser, quick_address):
+def visit(browser, address):
     """Open the page of a figure; what goes wrong on it fails the test."""
     contexts, wrong = [], []
 
@@ -746,7 +746,7 @@ def visit(browser, quick_address):
         contexts.append(context)
         tab = context.new_page()
         tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.goto(f"{quick_address}{PAGES[name]}.html")
+        tab.goto(f"{address}{PAGES[name]}.html")
         return tab
 
     yield go
