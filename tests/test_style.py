@@ -202,7 +202,7 @@ def test_planted_loose_code_is_noticed(source):
 
 
 LONGEST = 400  # lines of a module; `minimal` is made from the pages, and grows with them
-CODE, ALL = 11_300, 20_000  # lines of the package at most
+CODE, ALL = 11_310, 20_000  # lines of the package at most
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 SHEETS = sorted((ROOT / "course").rglob("*.py"))
 
