@@ -16,6 +16,17 @@ SHOTS = os.environ.get("PDPBOOK_SHOTS")
 axe, Fault = Axe(), lint_site.Fault
 
 FONTS = "async () => { await document.fonts.ready; }"
+# What a reader has begun to read stays where it is: the sum of the shifts, each the part of the
+# window that moved times how far it went.
+WATCHED = """() => {
+  window.moved = 0;
+  new PerformanceObserver(list => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) window.moved += one.value;
+  }).observe({ type: "layout-shift", buffered: true });
+}"""
+MOVED = """() => new Promise(done => setTimeout(() => requestAnimationFrame(() =>
+  setTimeout(() => done(window.moved))), 100))"""
+MOST_MOVED = 0.1  # where web.dev ends "good"
 SCROLLED = """async () => {
   for (const image of document.images) image.loading = "eager";
   await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
@@ -187,8 +198,11 @@ def drive(browser, address: str, page: str, files: set[str] | None = None) -> li
     tab.on("pageerror", lambda error: seen.append(("page-error", str(error))))
     tab.on("request", on_request)
     tab.on("response", lambda r: r.status >= 400 and seen.append(("missing-file", r.url)))
+    tab.add_init_script(f"({WATCHED})()")
     tab.goto(address + page, wait_until="load")
     tab.evaluate(FONTS)
+    if (moved := tab.evaluate(MOVED)) > MOST_MOVED:
+        seen.append(("moved", f"{moved:.2f} of the window"))
     tab.evaluate(SCROLLED)
     if files is not None:
         files |= asked

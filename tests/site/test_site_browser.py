@@ -58,6 +58,8 @@ PLANTED = {
     "page-error": "<script>undefinedFunction()</script>",
     "other-host": "<script>fetch('https://example.org/x').catch(() => 0)</script>",
     "missing-file": "<img alt='A picture that is not there' src='gone.png'>",
+    "moved": "<script>addEventListener('load', () => requestAnimationFrame(() =>"
+    " requestAnimationFrame(() => { document.body.style.paddingTop = '400px'; })))</script>",
     "overflow": "<pre style='width: 600px'>wide</pre>",
     "formula": r"<p>The bound is \(\varepsilon\).</p>",
     "drawn": "<style>mjx-c { display: inline-block } mjx-c::before { content: '\u2032\u2032';"
