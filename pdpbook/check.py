@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats
+from pdpbook._names import same_names
 
 LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
 RATES = 1e-150, 1e150  # of noise: beyond them the square of a length is no number
@@ -315,7 +316,8 @@ def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
     """Refuse a Series, or a frame, of one value a row whose index is not that of the rows."""
     for other, like in rows.items():
         own, its = index_of(values), index_of(like)
-        if own is not None and its is not None and len(own) == len(its) and not own.equals(its):
+        known = own is not None and its is not None and len(own) == len(its)
+        if known and not same_names(own, its):
             raise ValueError(
                 f"{name} must have the index of {other}, row by row: it is read by position, and "
                 f"its index names the rows in another way. Pass {name}.loc[{other}.index] to go by "

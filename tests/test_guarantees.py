@@ -309,7 +309,7 @@ def test_the_account_refuses_what_it_cannot_add():
         account.spend(0.1)
     assert account.spent.tolist() == [0, 0]
     named = BudgetAccount({"Ana": 1.0, "Ben": 1.0}, **ONE)
-    with pytest.raises(ValueError, match="it has no budget of its own for 'Zoe'"):
+    with pytest.raises(ValueError, match="it has no budget for 'Zoe'"):
         named.spend(PureDP(0.1, **ONE), people=["Ana", "Zoe", "Ben"])
     with pytest.raises(ValueError, match="the data name 'Ben' twice"):
         named.spend(PureDP(0.1, **ONE), people=["Ana", "Ben", "Ben"])

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import check
-from pdpbook._extras import extra, of_pandas
+from pdpbook._extras import of_pandas
+from pdpbook._names import NameTable, read_names
 from pdpbook.guarantees.accounts import missing_relation
 from pdpbook.guarantees.promises import GaussianDP, Promise, PureDP, ZeroConcentratedDP
 
@@ -69,17 +70,18 @@ class BudgetAccount:
         if kind not in POWERS:
             kinds = ", ".join(each.__name__ for each in POWERS)
             raise TypeError(f"kind must be one of {kinds}: their amounts add up; got {kind!r}")
-        self.people: Any = None  #: their index, if the budgets said who they are
+        #: names of everybody, in order, if the budgets said who they are
+        self.people: tuple[Any, ...] | None = None
+        self._names: NameTable | None = None
         check.flag(leave_out, "leave_out")
         self.kind, self.leave_out = kind, leave_out
         self._unit, self._power = POWERS[kind]
-        if isinstance(budget, Mapping) or of_pandas(budget, "Series"):
-            named = extra("pandas").Series(budget)
-            if not named.index.is_unique:
-                twice = named.index[named.index.duplicated()][0]
-                one = f"{self._unit} must have one budget for each person"
-                raise ValueError(f"{one}; two for {twice!r}")
-            self.people, budget = named.index, named.to_numpy()
+        if isinstance(budget, Mapping):
+            self._names, budget = NameTable(list(budget), self._unit), list(budget.values())
+        elif of_pandas(budget, "Series"):
+            self._names, budget = NameTable(budget.index, self._unit), budget.to_numpy()
+        if self._names is not None:
+            self.people = self._names.names
         self.budget = kind(budget, neighbors=neighbors)
         if leave_out and self.budget.n is None:
             raise ValueError("leave_out must be False with one budget for all; got True")
@@ -201,17 +203,14 @@ class BudgetAccount:
                 got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
                 raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
             return _exact(np.broadcast_to(amounts, size), self._power), np.arange(size)
-        if self.people is None:
+        if self._names is None:
             raise ValueError("people must be None: the account does not say who its people are")
-        who = extra("pandas").Index(people)
+        who = read_names(people, "people")
         if shape not in ((), (len(who),)):
             raise ValueError(f"people must be the {shape[0]} of the promise; got {len(who)}")
         asked, part = (np.broadcast_to(each, (len(who),)) for each in (amounts, paying))
-        places = self.people.get_indexer(who)
-        if (wrong := who[part][who[part].duplicated() | (places[part] < 0)]).size:
-            kinds = "the data name {!r} twice", "it has no budget of its own for {!r}"
-            got = kinds[wrong[0] not in self.people].format(wrong[0])
-            raise ValueError(f"account must be of the people in the data; {got}")
+        rule = "account must be of the people in the data"
+        places = self._names.find_all(who, rule, needed=part)
         everybody = np.zeros(size)
         everybody[places[part]] = asked[part]
         return _exact(everybody, self._power), places
