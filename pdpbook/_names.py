@@ -111,10 +111,11 @@ def same_names(first: Any, second: Any) -> bool:
     if first.dtype == second.dtype and first.dtype != object:
         return bool(first.equals(second))
     one, other = python_objects(first, "index"), python_objects(second, "index")
-    return len(one) == len(other) and all(map(_same, one, other))
+    return len(one) == len(other) and all(map(same_name, one, other))
 
 
-def _same(one: Any, other: Any) -> bool:
+def same_name(one: Any, other: Any) -> bool:
+    """Return whether two names are one; what is missing is the same as what is missing."""
     if one is other:
         return True
     if _is_missing(one) or _is_missing(other):

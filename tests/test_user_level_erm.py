@@ -623,7 +623,7 @@ BAD = [
     ({"classes": (1, 1)}, "classes must be a pair of different labels"),
     ({"classes": (0, 1)}, "y must hold the classes"),
     ({"epsilon": 0.0}, "epsilon must be finite and above 0"),
-    ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; none for"),
+    ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; it has no budget for"),
 ]
 
 
