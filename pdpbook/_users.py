@@ -181,8 +181,9 @@ def one_each(values: Any, users: Users, name: str) -> Floats:
         at = int(np.flatnonzero(differs)[0])
         user, before = users.codes[at], values[first[users.codes[at]]]
         raise ValueError(
-            f"{name} must be the same on all rows of a user; {name}[{at}] = {values[at]:g}, but "
-            f"user {_plain(users.labels[user])!r} has {before:g} before"
+            f"{name} must be the same on all rows of a user; {name}[{at}] = "
+            f"{check.shown(values[at])}, but user {_plain(users.labels[user])!r} has "
+            f"{check.shown(before)} before"
         )
     return np.asarray(values[first])
 

@@ -197,12 +197,12 @@ def test_what_remains_of_a_mu_is_never_refused(budget):
 def test_promises_are_turned_into_the_kind_of_the_account_rounded_up():
     rhos = BudgetAccount([1.0], kind=ZeroConcentratedDP, **ZERO)
     rhos.spend(GaussianDP(0.6, **ZERO))
-    assert 0.18 < rhos.spent[0] < 0.18 * (1 + 1e-11)
+    assert 0.18 < rhos.spent[0] < 0.18 * (1 + 1e-14)
     rhos.spend(PureDP([0.5], **ZERO))
     mus = BudgetAccount([1.0], **GAUSS)
     pure = PureDP(0.5, **ZERO)
     mus.spend(pure)
-    assert pure.to_gaussian().mu < mus.spent[0] < pure.to_gaussian().mu * (1 + 1e-11)
+    assert mus.spent[0] == pure.to_gaussian().mu  # `test_conversions` holds it against mpmath
     for account in (rhos, mus):
         with pytest.raises(TypeError, match="cannot turn ApproximateDP into"):
             account.spend(ApproximateDP(0.1, 1e-6, **ZERO))

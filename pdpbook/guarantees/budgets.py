@@ -261,8 +261,8 @@ class BudgetAccount:
         if self.kind is PureDP:
             promise._refuse(PureDP, "; this account adds up pure promises alone")
         if self.kind is GaussianDP:
-            return GaussianDP(promise.to_gaussian().mu * (1 + 1e-12), neighbors=promise.neighbors)
-        return ZeroConcentratedDP(promise.to_zcdp().rho * (1 + 1e-12), neighbors=promise.neighbors)
+            return promise.to_gaussian()
+        return promise.to_zcdp()
 
     def _asked(self, promise: Promise, people: Any) -> tuple[list[Fraction], Any]:
         """What everybody in the account is asked for, and where those of the promise are in it."""

@@ -249,7 +249,9 @@ class WeightedERM(UserEstimator):
         """Return the budgets, 0 for those whose charge for the solver costs the others most."""
         if self.optimizer == "gradient":  # nobody is charged for a solver
             if not (top := epsilon.max()) > UNDERFLOW:
-                raise ValueError(f"epsilon must be above {UNDERFLOW:g} for somebody; got {top:g}")
+                raise ValueError(
+                    f"epsilon must be above {UNDERFLOW:g} for somebody; got {check.shown(top)}"
+                )
             return np.where(epsilon > UNDERFLOW, epsilon, 0.0)
 
         def noise(part: Floats, charge: float) -> float:
