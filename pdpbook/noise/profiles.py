@@ -154,7 +154,7 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     epsilon, mu = check.nonnegative(epsilon, "epsilon"), check.positive(mu, "mu")
     epsilon, mu = check.together("epsilon and mu", epsilon, mu)
     with np.errstate(over="ignore", invalid="ignore"):
-        a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+        a, b = _threshold(epsilon, mu), -mu / 2 - epsilon / mu
         # e^epsilon phi(b) = phi(a): a common factor, so no e^epsilon and no overflow.
         common = np.exp(-(a**2) / 2) / 2
         right = special.erfcx(-b / np.sqrt(2))
@@ -163,6 +163,15 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     for at in places((mu < CLOSE) & (common > 0), 10_000):  # left and right are nearly the same
         delta.flat[at] = common.flat[at] * _erfcx_drop(-a.flat[at], mu.flat[at])
     return np.asarray(np.clip(delta, 0, 1))[()]
+
+
+def _threshold(epsilon: Floats, mu: Floats) -> Floats:
+    """mu / 2 - epsilon / mu: of large ones from the exact square, in two parts, as they cancel."""
+    high = 134217729 * mu - (134217729 * mu - mu)  # the leading half of the digits
+    low, square = mu - high, mu**2
+    rest = ((high**2 - square) + 2 * high * low) + low**2
+    exact = ((square / 2 - epsilon) + rest / 2) / mu
+    return np.asarray(np.where((mu > 1) & (mu < 1e100), exact, mu / 2 - epsilon / mu))
 
 
 def _erfcx_drop(x: Floats, step: Floats) -> Floats:
