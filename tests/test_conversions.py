@@ -149,6 +149,7 @@ def test_profile_of_a_pure_promise(epsilon, share):
 
 
 @given(wide, shares, deltas)
+@example(5e-324, 0.0, 0.999)
 def test_profile_of_an_approximate_promise(epsilon, share, delta):
     at = share * epsilon
     found = ApproximateDP(epsilon, delta, **ONE).profile(at)

@@ -222,9 +222,8 @@ class ApproximateDP(Promise):
         self._store(epsilon=epsilon, delta=delta)
 
     def _profile(self, epsilon: Floats) -> Any:
-        delta = np.asarray(self.delta)
-        more = (1 - delta) * _randomized_response_profile(epsilon, self.epsilon)
-        return np.where(more > 0, rounded_up(delta + more, more > 0), delta)
+        delta, more = np.asarray(self.delta), _randomized_response_profile(epsilon, self.epsilon)
+        return np.where(more > 0, rounded_up(delta + (1 - delta) * more, more > 0), delta)
 
 
 @dataclass(frozen=True, eq=False)
