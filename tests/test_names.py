@@ -181,7 +181,9 @@ def test_budgets_of_nobody_in_particular_are_refused(index):
         BudgetAccount(pd.Series([1.0, 1.0], index=index), **ONE)
 
 
-@pytest.mark.parametrize("name", [["a"], {"a"}, {"a": 1}, np.array([1, 2]), ("a", ["b"])], ids=words)
+@pytest.mark.parametrize(
+    "name", [["a"], {"a"}, {"a": 1}, np.array([1, 2]), ("a", ["b"])], ids=words
+)
 def test_unhashable_names_are_refused(name):
     with pytest.raises(TypeError, match=r"^people must be names that a dict can hold, .*; got "):
         read_names(["a", name], "people")
