@@ -18,7 +18,7 @@
 
   const filter = (bar, items) => {
     let pressed = null;
-    const field = bar.querySelector("input"), status = bar.querySelector("p");
+    const field = bar.querySelector("input"), status = bar.querySelector("output");
     const buttons = bar.querySelectorAll("button");
     const show = () => {
       const words = plain(field.value).split(" ").filter(Boolean);
