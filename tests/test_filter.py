@@ -19,7 +19,7 @@ def test_a_word_counts_once_an_item_and_the_frequent_come_first():
     bar = mended(f"<p>p</p>{LIST}").select_one("p + .sift-bar")
     assert [button.get_text() for button in bar.select("button")] == ["a 2", "b 1"]
     assert [button["value"] for button in bar.select("button")] == ["a", "b"]
-    assert bar.select_one("[role=status]").get_text() == "All 3 shown"
+    assert bar.select_one("output").get_text() == "All 3 shown"
 
 
 def test_one_bar_stands_above_the_first_of_several_lists():
@@ -28,7 +28,7 @@ def test_one_bar_stands_above_the_first_of_several_lists():
     (bar,) = soup.select(".sift-bar")
     assert bar.find_previous_sibling().name == "h1"
     assert bar.find_next_sibling().name == "section"
-    assert bar.select_one("[role=status]").get_text() == "All 6 shown"
+    assert bar.select_one("output").get_text() == "All 6 shown"
 
 
 def test_a_page_without_lists_has_no_bar():

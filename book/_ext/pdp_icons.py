@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 
 import pydata_sphinx_theme
@@ -33,7 +34,7 @@ def used(styles: Iterable[str], pages: Iterable[str]) -> set[int]:
     return signs
 
 
-def cut(font: Path, signs: set[int], to: Path) -> None:
+def cut(font: Path, signs: set[int], to: Path | BytesIO) -> None:
     """Write a font with these signs only."""
     options = subset.Options(flavor="woff2")
     options.drop_tables += ["FFTM"]  # times of FontForge

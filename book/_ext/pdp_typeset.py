@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from html import escape, unescape
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +43,10 @@ DRAWN = re.compile(
 NEEDS = re.compile(
     r"<script>window\.MathJax = [^<]*</script>\s*"
     r'|<script [^>]*src="[^"]*/mathjax/[^"]*"></script>\s*'
-    r'|<link [^>]*href="[^"]*(?:_static/formulas[./])[^>]*>\s*'
+    r'|<link [^>]*href="[^"]*_static/formulas\.css[^>]*>\s*'
 )
 SHEET = "_static/formulas.css"
-FONTS = "_static/formulas"
 WOFF = "output/chtml/fonts/woff-v2"  # in MathJax
-EARLY = ("MathJax_Main-Regular", "MathJax_Math-Italic")  # in nearly every formula
 # A formula is as large as the letters around it: an x of its fonts has this height, in em.
 SCALE = 'mjx-container[jax="CHTML"] {font-size: calc(1ex / 0.442)}'
 RULE = re.compile(r"\s*([^{}]+?)\s*\{((?:[^{}\"]|\"[^\"]*\")*)\}")
@@ -170,41 +169,42 @@ def signs(rules: list[tuple[str, str]]) -> dict[str, set[int]]:
     return found
 
 
-def sheet(rules: list[tuple[str, str]], version: str) -> tuple[str, dict[str, set[int]]]:
-    """The style sheet of the book, and what its fonts need: name -> signs."""
-    drawn, fonts, lines = signs(rules), {}, []
+def font(name: str, codes: set[int] | None) -> str:
+    """A font of MathJax as an address that holds it, with all signs or these."""
+    file, kind = mathjax() / WOFF / f"{name}.woff", "woff"
+    if codes is None:
+        data = file.read_bytes()
+    else:
+        to = BytesIO()
+        cut(file, codes, to)
+        data, kind = to.getvalue(), "woff2"
+    return f'url("data:font/{kind};base64,{b64encode(data).decode()}")'
+
+
+def sheet(rules: list[tuple[str, str]]) -> str:
+    """The style sheet of the book, with its fonts in it: what can be read has its formulas."""
+    drawn, lines = signs(rules), []
+    drawn["MJXZERO"] = None  # first in each list, and empty: it has the height of a line
     for selector, rule in rules:
         if face := FACE.search(rule):
             family, name = face.groups()
-            if family == "MJXZERO":  # first in each list, and empty: it has the height of a line
-                data = b64encode((mathjax() / WOFF / f"{name}.woff").read_bytes()).decode()
-                source = f'"data:font/woff;base64,{data}"'
-            elif family in drawn:
-                fonts[name] = drawn[family]
-                source = f'"formulas/{name}.woff2?v={version}"'
-            else:
+            if family not in drawn:
                 continue
-            selector, rule = "@font-face", f"font-family: {family}; src: url({source});"
+            selector, rule = (
+                "@font-face",
+                f"font-family: {family}; src: {font(name, drawn[family])};",
+            )
         lines.append(f"{selector} {{{rule}}}")
-    return "\n".join([*lines, SCALE, ""]), fonts
+    return "\n".join([*lines, SCALE, ""])
 
 
-def provide(name: str, text: str, version: str, fonts: Iterable[str]) -> str:
+def provide(name: str, text: str, version: str) -> str:
     """A page with what its formulas and those of its previews need; no version: a browser draws."""
     up, text = "../" * name.count("/"), NEEDS.sub("", text)
     if not ("data-tex" in text or "data-preview" in text or FORMULA.search(text)):
         return text
-    if not version:
-        return text.replace("</head>", f"{BROWSER % up}</head>", 1)
-    early = [
-        f'<link rel="preload" href="{up}{FONTS}/{font}.woff2?v={version}" as="font" '
-        'type="font/woff2" crossorigin>\n'
-        for font in EARLY
-        if font in fonts and "data-tex" in text
-    ]
-    text = text.replace("<title", f"{''.join(early)}<title", 1)
     link = f'<link rel="stylesheet" href="{up}{SHEET}?v={version}">\n'
-    return text.replace("</head>", f"{link}</head>", 1)
+    return text.replace("</head>", f"{link if version else BROWSER % up}</head>", 1)
 
 
 def typeset(out: Path, at_build: bool = True) -> None:
@@ -215,7 +215,7 @@ def typeset(out: Path, at_build: bool = True) -> None:
         if out / "_static" not in file.parents
     }
     before = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-    version, fonts = "", {}
+    version = ""
     if at_build:
         try:
             pages, style = draw(before)
@@ -223,34 +223,29 @@ def typeset(out: Path, at_build: bool = True) -> None:
             print(f"The browser draws the formulas: Node did not run: {problem}", file=sys.stderr)
             at_build = False
     if at_build:
-        rules = used(style, pages.values())
-        version = f"{zlib.crc32(repr(rules).encode()):08x}"
-        style, fonts = sheet(rules, version)
-        keep(out, style, fonts)
+        version = keep(out, used(style, pages.values()))
     else:
         pages = {name: as_tex(text) for name, text in before.items()}
         prune(out)
     for name, text in pages.items():
-        text = provide(name, text, version, fonts)
+        text = provide(name, text, version)
         if text != before[name]:
             files[name].write_text(text, encoding="utf-8")
 
 
-def keep(out: Path, style: str, fonts: dict[str, set[int]]) -> None:
-    """Put the style sheet with its fonts on the site, and take MathJax from it."""
-    file = out / SHEET
-    if not file.is_file() or file.read_text(encoding="utf-8") != style:
-        shutil.rmtree(out / FONTS, ignore_errors=True)
-        (out / FONTS).mkdir(parents=True)
-        for name, codes in fonts.items():
-            cut(mathjax() / WOFF / f"{name}.woff", codes, out / FONTS / f"{name}.woff2")
-        file.write_text(style, encoding="utf-8")
+def keep(out: Path, rules: list[tuple[str, str]]) -> str:
+    """Put the style sheet on the site, take MathJax from it; the version of the style sheet."""
+    file, version = out / SHEET, f"{zlib.crc32(repr(rules).encode()):08x}"
+    head = f"/* {version} */\n"
+    if not file.is_file() or not file.read_text(encoding="utf-8").startswith(head):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(head + sheet(rules), encoding="utf-8")
     shutil.rmtree(out / "_static" / "mathjax", ignore_errors=True)
+    return version
 
 
 def prune(out: Path) -> None:
-    """Leave on the site of MathJax what a page can ask for, and no fonts of ours."""
-    shutil.rmtree(out / FONTS, ignore_errors=True)
+    """Leave on the site of MathJax what a page can ask for, and no style sheet of ours."""
     (out / SHEET).unlink(missing_ok=True)
     folder = out / "_static" / "mathjax"
     for file in folder.rglob("*"):

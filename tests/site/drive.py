@@ -95,10 +95,12 @@ NOT_AS_WRITTEN = r"""() => {
     const content = getComputedStyle(sign, "::before").content;
     const text = content[0] === '"' ? JSON.parse(content) : "";
     if (text.length < 2) return text;
-    sign.style.lineHeight = "10px";
-    const high = parseFloat(getComputedStyle(sign, "::before").height);
-    sign.style.lineHeight = "";
-    return high > 10 ? text[0] : text;
+    const high = line => {
+      sign.style.lineHeight = line;
+      return parseFloat(getComputedStyle(sign, "::before").height);
+    };
+    const lines = (high("100px") - high("")) / 100;
+    return lines > 1.5 ? text[0] : text;
   };
   // Roots have no letter in MathML; double bars and lines below have two codes.
   const letters = text => [...text.normalize("NFKC").replace(/[\s\u2061-\u2064√]/g, "")
