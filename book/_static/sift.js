@@ -18,16 +18,10 @@
   };
 
   const filter = (bar, items) => {
-<<<<<<< HEAD
-    const field = bar.querySelector("input"), status = bar.querySelector("p");
+    const field = bar.querySelector("input"), status = bar.querySelector("output");
     const buttons = [...bar.querySelectorAll("button")];
     const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
     const set = (button, pressed) => button.setAttribute("aria-pressed", pressed);
-=======
-    let pressed = null;
-    const field = bar.querySelector("input"), status = bar.querySelector("output");
-    const buttons = bar.querySelectorAll("button");
->>>>>>> formulas
     const show = () => {
       const words = plain(field.value).split(" ").filter(Boolean);
       const pressed = buttons.filter(isPressed);
