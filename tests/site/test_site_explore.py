@@ -388,8 +388,12 @@ def test_fits_without_each_are_those_of_the_package(ask, who, point):
 @pytest.mark.parametrize("record", [(0.0, 1.0), (0.55, -0.2), (1.0, -1.0)])
 def test_moves_of_a_replaced_record_are_those_of_the_package(ask, crowd, record):
     data = data_of("replace")
-    assert data["published"] == ridge_constant(data["lam"], 1, "published") / data["people"]
-    assert data["smallest"] == capped_sensitivity(1 / data["people"], data["lam"], 1)
+    assert data["published"] == pytest.approx(
+        ridge_constant(data["lam"], 1, "published") / data["people"], rel=EXACT
+    )
+    assert data["smallest"] == pytest.approx(
+        capped_sensitivity(1 / data["people"], data["lam"], 1), rel=EXACT
+    )
     kinds = np.repeat([[0, 0.3, 0.4, 0.5, 1], [0.7, 0.6, 0.3, 0.6, 0.2]], [9, 9, 9, 9, 8], axis=1)
     x, y = kinds
     x = [x, 0 * x, 0 * x + 1][crowd]
@@ -645,13 +649,13 @@ def test_noise_on_fit_and_sums_is_that_of_the_package(ask, members, place):
     exact = over_noise(
         lambda D: ((b**2 + 2 * beta**2) / D**2 - 2 * truth * b / D + truth**2) / 3, S, lam, beta
     )
-    assert found["sums"]["miss"] == pytest.approx(np.sqrt(exact), rel=1e-8)
+    assert found["sums"]["miss"] == pytest.approx(np.sqrt(exact), rel=EXACT)
 
     def length(D):
         off = abs(b - fit.center[0] * D)
         return (off + beta * np.exp(-off / beta)) / D
 
-    assert found["sums"]["noise"] == pytest.approx(over_noise(length, S, lam, beta), rel=1e-8)
+    assert found["sums"]["noise"] == pytest.approx(over_noise(length, S, lam, beta), rel=EXACT)
     draws = sums.sample(400_000, rng=np.random.default_rng(3))
     slopes = draws[:, 1] / (np.maximum(draws[:, 0], 0) + lam)
     off = np.abs(slopes - fit.center[0])
