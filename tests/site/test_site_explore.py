@@ -639,23 +639,35 @@ def test_noise_on_fit_and_sums_is_that_of_the_package(ask, members, place):
     lam, truth = data["lams"][place], data["truth"]
     fit, sums, mean = club(data, lam, members)
     [found] = ask("sums.solve", [[data, lam, members]])
-    assert found["slope"] == pytest.approx(fit.center[0], rel=EXACT)
-    assert found["fit"]["noise"] == pytest.approx(1 / fit.eta, rel=EXACT)
+    assert found["slope"] == pytest.approx(
+        fit.center[0], rel=EXACT, abs=EXACT
+    )  # differences of slopes
+    assert found["fit"]["noise"] == pytest.approx(
+        1 / fit.eta, rel=EXACT, abs=EXACT
+    )  # differences of slopes
     square = (fit.center[0] - truth) ** 2 + 2 / fit.eta**2
-    assert found["fit"]["miss"] == pytest.approx(np.sqrt(square / 3), rel=EXACT)
+    assert found["fit"]["miss"] == pytest.approx(
+        np.sqrt(square / 3), rel=EXACT, abs=EXACT
+    )  # differences of slopes
     (S, b), [beta, other] = sums.center, sums.scale
-    assert found["sums"]["scale"] == pytest.approx(beta, rel=EXACT)
+    assert found["sums"]["scale"] == pytest.approx(
+        beta, rel=EXACT, abs=EXACT
+    )  # differences of slopes
     assert other == beta
     exact = over_noise(
         lambda D: ((b**2 + 2 * beta**2) / D**2 - 2 * truth * b / D + truth**2) / 3, S, lam, beta
     )
-    assert found["sums"]["miss"] == pytest.approx(np.sqrt(exact), rel=EXACT)
+    assert found["sums"]["miss"] == pytest.approx(
+        np.sqrt(exact), rel=EXACT, abs=EXACT
+    )  # differences of slopes
 
     def length(D):
         off = abs(b - fit.center[0] * D)
         return (off + beta * np.exp(-off / beta)) / D
 
-    assert found["sums"]["noise"] == pytest.approx(over_noise(length, S, lam, beta), rel=EXACT)
+    assert found["sums"]["noise"] == pytest.approx(
+        over_noise(length, S, lam, beta), rel=EXACT, abs=EXACT
+    )  # differences of slopes
     draws = sums.sample(400_000, rng=np.random.default_rng(3))
     slopes = draws[:, 1] / (np.maximum(draws[:, 0], 0) + lam)
     off = np.abs(slopes - fit.center[0])
