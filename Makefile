@@ -152,11 +152,11 @@ bench: $(READY)  ## Time the package against its yardsticks, as ratios in one ru
 latex: book
 	@$(BIN)/python tools/build.py latex
 
-# README.md names the packages. A lost glyph or a line 30 points too long fails.
+# CONTRIBUTING.md names the packages. A lost glyph or a line 30 points too long fails.
 TEX := _build/latex/privacy-personally
 pdf:  ## The book as PDF (needs xelatex, latexmk and two families of fonts)
 	@command -v xelatex >/dev/null && command -v latexmk >/dev/null || \
-	{ echo "make pdf needs xelatex and latexmk (TeX Live): see README.md"; exit 1; }
+	{ echo "make pdf needs xelatex and latexmk (TeX Live): see CONTRIBUTING.md"; exit 1; }
 	$(MAKE) latex
 	$(MAKE) -C $(dir $(TEX)) all-pdf LATEXMKOPTS="-interaction=nonstopmode -halt-on-error -quiet"
 	@! grep -E 'Missing character|Warning: .*undefined|Overfull .hbox .([3-9]|[0-9]{2,})[0-9]\.' $(TEX).log

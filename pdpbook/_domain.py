@@ -136,9 +136,9 @@ def bound_rows(X: Floats, row_norm: float | None, clip: bool) -> Floats:
     if longer.any() and not clip:
         at = int(np.flatnonzero(longer)[0])
         raise ValueError(
-            f"X must have rows of norm at most row_norm = {row_norm:g} on the domain; "
-            f"got X[{at}] of norm {norms[at]:g} ({int(longer.sum())} of {len(X)} are longer). "
-            "Widen the public row_norm, or pass clip=True"
+            f"X must have rows of norm at most row_norm = {check.shown(row_norm)} on the domain; "
+            f"got X[{at}] of norm {check.shown(norms[at])} ({int(longer.sum())} of {len(X)} are "
+            "longer). Widen the public row_norm, or pass clip=True"
         )
     if 2 * longer.sum() > len(X):
         advise(

@@ -78,7 +78,9 @@ def joint_factor(kappa: ArrayLike, ratio: float = 1.0) -> Any:
     clean = check.nonnegative(kappa, "kappa")
     a = check.number(ratio, "ratio")
     if a < 1 - 1e-12:
-        raise ValueError(f"ratio must be at least 1, as no row is longer than sqrt(d); got {a:g}")
+        raise ValueError(
+            f"ratio must be at least 1, as no row is longer than sqrt(d); got {check.shown(a)}"
+        )
     k = np.asarray(clean)
     factor = np.where(k == 0, 1.0, largest_pair(k, max(a, 1.0)))
     return factor if np.ndim(clean) else float(factor)

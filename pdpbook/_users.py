@@ -6,7 +6,8 @@ value a user. What can be read in two ways that differ is refused.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from pdpbook import Floats, check
 from pdpbook._extras import extra, of_pandas
+from pdpbook._names import NameTable, python_objects, read_names, same_names
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -68,14 +70,7 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
             f"users must have no missing label; users[{at}] = {given[at]!r} "
             f"({int(missing.sum())} of {n} are missing)"
         )
-    if not _of_one_kind(given):
-        raise TypeError("users must be labels of one kind, all numbers or all strings")
-    labels, codes = np.unique(column, return_inverse=True)
-    if given.dtype.kind == "O" and len(set(given.tolist())) != len(labels):
-        raise ValueError(
-            "users must be labels that NumPy can tell apart: some that differ become one, such as "
-            "whole numbers beyond 2**53 next to fractions. Pass strings"
-        )
+    labels, codes = _sorted_labels(column, given)
     sizes = np.bincount(codes, minlength=len(labels))
     return Users(codes, labels, sizes, True, rows | {"users": users})
 
@@ -87,14 +82,39 @@ def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([label is None or np.any(label != label) for label in given], dtype=bool)
 
 
-def _of_one_kind(given: NDArray[Any]) -> bool:
-    """Whether labels are single values of one kind: NumPy makes 1 and "1" of a list one string."""
+def _sorted_labels(column: NDArray[Any], given: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+    """Return the labels that differ, in order, and the place of each row's; `given` as objects."""
     if given.dtype.kind != "O":
-        return True
-    labels = [np.asarray(label) for label in set(given.tolist())]
-    kinds = {label.dtype.kind for label in labels}
-    one = (len(kinds) == 1 and "O" not in kinds) or kinds <= set("iuf")
-    return one and all(label.ndim == 0 for label in labels)
+        return np.unique(column, return_inverse=True)
+    names = python_objects(given, "users")
+    kinds = {_kind(type(name)) for name in names}
+    one_kind = len(kinds) == 1 and not issubclass(next(iter(kinds)), (tuple, Set))
+    try:
+        if not one_kind:
+            raise TypeError
+        labels, codes = np.unique(column, return_inverse=True)
+    except (TypeError, ValueError):
+        got = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(
+            "users must be labels of one kind that has an order, such as numbers, text or times, "
+            f"all of them with a zone or all without; got {got}"
+        ) from None
+    found = python_objects(labels, "users")
+    if [found[code] for code in codes] != names:
+        raise ValueError(
+            "users must be labels that NumPy can tell apart: some that differ become one, such as "
+            "whole numbers beyond 2**53 next to fractions. Pass strings"
+        )
+    return labels, codes
+
+
+def _kind(label: type) -> type:
+    """What a label is, for sorting: whole numbers and fractions are numbers, and True is none."""
+    if issubclass(label, bool):
+        return bool
+    if issubclass(label, (int, float)):
+        return float
+    return datetime if issubclass(label, datetime) else label
 
 
 class Part(NamedTuple):
@@ -135,7 +155,10 @@ def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Flo
     as pipelines and cross-validation hand it on."""
     m = len(users.labels)
     if of_pandas(epsilon, "Series"):
-        epsilon = _by_row_or_by_user(epsilon, users, name)
+        places = _places_by_user(epsilon, users, name)
+        if places is not None:
+            return np.asarray(check.epsilon(epsilon.to_numpy()[places], m, name))
+        epsilon = epsilon.to_numpy()
     if isinstance(epsilon, Mapping):
         return _by_label(epsilon, users, name)
     values = np.asarray(check.some_epsilon(epsilon, name=name))
@@ -158,8 +181,9 @@ def one_each(values: Any, users: Users, name: str) -> Floats:
         at = int(np.flatnonzero(differs)[0])
         user, before = users.codes[at], values[first[users.codes[at]]]
         raise ValueError(
-            f"{name} must be the same on all rows of a user; {name}[{at}] = {values[at]:g}, but "
-            f"user {_plain(users.labels[user])!r} has {before:g} before"
+            f"{name} must be the same on all rows of a user; {name}[{at}] = "
+            f"{check.shown(values[at])}, but user {_plain(users.labels[user])!r} has "
+            f"{check.shown(before)} before"
         )
     return np.asarray(values[first])
 
@@ -174,46 +198,67 @@ def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
             f"{name} must be a number or one value for each row of X: a mapping is by user, and "
             "no users were given"
         )
-    for label in users.labels:
-        if label not in epsilon:
-            missing = repr(_plain(label))
-            raise ValueError(f"{name} must have a budget for every user; none for {missing}")
-    budgets = [epsilon[label] for label in users.labels]
-    return np.asarray(check.epsilon(budgets, len(budgets), name))
+    rule = f"{name} must have a budget for every user"
+    places = NameTable(list(epsilon), name).find_all(python_objects(users.labels, "users"), rule)
+    budgets = list(epsilon.values())
+    return np.asarray(check.epsilon([budgets[k] for k in places], len(places), name))
 
 
-def _by_row_or_by_user(epsilon: Any, users: Users, name: str) -> Any:
-    """A Series as an array, one value a row, or as a mapping, one value a user."""
-    pd = extra("pandas")
+def _places_by_user(epsilon: Any, users: Users, name: str) -> NDArray[np.intp] | None:
+    """Return where in a Series the budget of each user is, or None where it has one a row."""
     n, m = len(users.codes), len(users.labels)
-    places = np.full(m, -1)
-    if users.named and epsilon.index.is_unique:
-        places = epsilon.index.get_indexer(pd.Index(users.labels))
-    by_user = bool((places >= 0).all())
-    whose = [v.index for v in users.rows.values() if of_pandas(v, "DataFrame", "Series")]
-    own = [pd.Index(range(n)).isin(epsilon.index).all(), *map(epsilon.index.equals, whose[:1])]
-    by_user &= not (len(epsilon) > m and any(own))  # numbers of rows, or the table's own index
+    labels = python_objects(users.labels, "users")
+    try:
+        table = NameTable(epsilon.index, name)
+        if not users.named:
+            raise ValueError("no users were given")
+        places, missing = table.find_all(labels, f"{name} by user"), ""
+    except (TypeError, ValueError) as error:
+        places, missing = None, str(error)
+    if places is not None and len(epsilon) > m and _numbers_rows(epsilon, users):
+        places = None
     if len(epsilon) != n:
-        if not (by_user and len(epsilon) == m):
+        if places is None or len(epsilon) != m:
             raise ValueError(
                 f"{name} must be {_one_a_row(f'a Series of length {n}', n)}, or have an index that "
-                f"is exactly the {m} users; got length {len(epsilon)} and another index. For "
-                f"budgets of more users, pass {name}.to_dict()"
+                f"is exactly the {m} users; got length {len(epsilon)} and another index"
+                f"{missing and f' ({missing})'}. For budgets of more users, pass {name}.to_dict()"
             )
-        return dict(zip(users.labels, epsilon.to_numpy()[places], strict=True))
+        return places
     values = epsilon.to_numpy()
-    if by_user and not np.array_equal(values, values[places][users.codes]):
-        raise ValueError(
-            f"{name} can be read in two ways that differ: one value a row, by position, and one "
-            f"value a user, by its index. Pass {name}.to_numpy() for the first and "
-            f"{name}.to_dict() for the second"
-        )
-    names_users = users.named and not by_user and epsilon.index.isin(users.labels).all()
-    if names_users and (epsilon.index != users.labels[users.codes]).any():
+    if places is not None:
+        if not np.array_equal(values, values[places][users.codes]):
+            raise ValueError(
+                f"{name} can be read in two ways that differ: one value a row, by position, and "
+                f"one value a user, by its index. Pass {name}.to_numpy() for the first and "
+                f"{name}.to_dict() for the second"
+            )
+        return None
+    if _names_other_users(epsilon, users, labels):
         raise ValueError(f"{name} must be in the order of users; {name}.to_numpy() has no index")
-    if not by_user:
-        check.refuse_other_index(epsilon, name, **users.rows)
-    return values
+    check.refuse_other_index(epsilon, name, **users.rows)
+    return None
+
+
+def _numbers_rows(epsilon: Any, users: Users) -> bool:
+    """Whether the index has all numbers of rows, or is that of the table."""
+    whose = [v.index for v in users.rows.values() if of_pandas(v, "DataFrame", "Series")]
+    if any(same_names(epsilon.index, index) for index in whose[:1]):
+        return True
+    numbers = NameTable(epsilon.index, "rows").find(list(range(len(users.codes))))
+    return bool((numbers >= 0).all())
+
+
+def _names_other_users(epsilon: Any, users: Users, labels: list[Any]) -> bool:
+    """Whether the index names users, one a row, and not those of the rows."""
+    if not users.named:
+        return False
+    try:
+        names = read_names(epsilon.index, "epsilon")
+    except (TypeError, ValueError):
+        return False
+    who = NameTable(labels, "users").find(names)
+    return bool((who >= 0).all()) and not np.array_equal(who, users.codes)
 
 
 def _plain(label: Any) -> Any:

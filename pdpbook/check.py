@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats
+from pdpbook._names import same_names
 
 LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
 RATES = 1e-150, 1e150  # of noise: beyond them the square of a length is no number
@@ -57,7 +58,8 @@ def scale(value: Any, name: str, *, zero: bool = False) -> float:
     clean = single((nonnegative if zero else positive)(value, name), name)
     if not (LEAST <= clean <= MOST or (zero and clean == 0)):
         raise ValueError(
-            f"{name} must lie in [{LEAST:g}, {MOST:g}], or the noise is no number; got {clean:g}"
+            f"{name} must lie in [{LEAST:g}, {MOST:g}], or the noise is no number; got "
+            f"{shown(clean)}"
         )
     return clean
 
@@ -86,7 +88,7 @@ def refuse_lost_penalty(lam: float, n: int, d: int, row_norm: float | None) -> N
     if not lam > least:
         raise ValueError(
             f"lam must be above {least:.3g} with {n} people, {d} columns and rows of norm up to "
-            f"{longest:.3g}, or rounding may lose it; got {lam:g}"
+            f"{longest:.3g}, or rounding may lose it; got {shown(lam)}"
         )
 
 
@@ -101,7 +103,7 @@ def rate(value: Any) -> float:
     clean, (low, high) = number(value, "eta"), RATES
     if not low <= clean <= high:
         raise ValueError(
-            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {clean:g}, "
+            f"eta must lie in [{low:g}, {high:g}], or the noise is no number; got {shown(clean)}, "
             "which follows from epsilon, lam and the domain"
         )
     return clean
@@ -138,7 +140,7 @@ def epsilon(values: ArrayLike, n: int | None = None, name: str = "epsilon") -> A
     largest = np.max(clean)
     if not LEAST <= largest <= MOST:
         edge = f"least {LEAST:g} for somebody" if largest < LEAST else f"most {MOST:g}"
-        raise ValueError(f"{name} must be at {edge}; got {largest:g}")
+        raise ValueError(f"{name} must be at {edge}; got {shown(largest)}")
     return clean
 
 
@@ -271,13 +273,15 @@ def bounds(value: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]
     if not (low < high).all():
         where = "" if clean.ndim == 1 else f" in column {int(np.flatnonzero(~(low < high))[0])}"
         pair = clean if clean.ndim == 1 else clean[~(low < high)][0]
-        raise ValueError(f"{name} must have low < high; got ({pair[0]:g}, {pair[1]:g}){where}")
+        raise ValueError(
+            f"{name} must have low < high; got ({shown(pair[0])}, {shown(pair[1])}){where}"
+        )
     with np.errstate(over="ignore"):
         width = high - low
     if not (np.min(width) >= LEAST and np.max(width) <= MOST):
         raise ValueError(
             f"{name} must have a finite width, from {LEAST:g} to {MOST:g}; "
-            f"got ({np.min(low):g}, {np.max(high):g})"
+            f"got ({shown(np.min(low))}, {shown(np.max(high))})"
         )
     if d is None:
         return float(low), float(high)
@@ -292,12 +296,31 @@ def inside(values: Floats, low: Any, high: Any, name: str, interval: str, *, cli
     if outside.any():  # after clipping, a NaN
         at = tuple(int(k) for k in np.argwhere(outside)[0])
         a, b = (np.broadcast_to(edge, values.shape)[at] for edge in (low, high))
-        way_out = "" if clip else f". Widen the public {interval}, or pass clip=True"
+        way_out = "" if clip else f". {way_into(values[at], a, b, interval)}"
         raise ValueError(
-            f"{name} must lie in [{a:g}, {b:g}]; got {_entry(name, at)} = {values[at]:g} "
-            f"({int(outside.sum())} of {values.size} are outside){way_out}"
+            f"{name} must lie in [{shown(a)}, {shown(b)}]; got {_entry(name, at)} = "
+            f"{shown(values[at])} ({int(outside.sum())} of {values.size} are outside){way_out}"
         )
     return values
+
+
+def way_into(value: float, low: float, high: float, interval: str) -> str:
+    """Return what to do about a value that is outside, perhaps by no more than float32 rounds."""
+    edge = float(high if value > high else low)
+    with np.errstate(over="ignore"):
+        rounded = np.float32(edge)
+        if not (np.isfinite(rounded) and abs(value - edge) <= np.spacing(abs(rounded))):
+            return f"Widen the public {interval}, or pass clip=True"
+    covered = value <= rounded if value > edge else value >= rounded
+    bound = f", or the bound as the data have it, np.float32({edge!r})" if covered else ""
+    return f"That is the bound but for rounding, as of float32: pass clip=True{bound}"
+
+
+def shown(value: Any) -> str:
+    """Return a number in six digits if they are all of it, else in full: what is said of it must
+    be true of the number that is read."""
+    number = float(value)
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def is_plain(value: Any) -> bool:
@@ -315,7 +338,8 @@ def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
     """Refuse a Series, or a frame, of one value a row whose index is not that of the rows."""
     for other, like in rows.items():
         own, its = index_of(values), index_of(like)
-        if own is not None and its is not None and len(own) == len(its) and not own.equals(its):
+        known = own is not None and its is not None and len(own) == len(its)
+        if known and not same_names(own, its):
             raise ValueError(
                 f"{name} must have the index of {other}, row by row: it is read by position, and "
                 f"its index names the rows in another way. Pass {name}.loc[{other}.index] to go by "
@@ -341,11 +365,11 @@ def _numbers(value: Any, name: str, holds: Callable[[Any], Any], rule: str) -> A
     clean = _floats(value, name)
     if clean.size and not (holds(clean.min()) and holds(clean.max())):
         if clean.ndim == 0:
-            raise ValueError(f"{name} must be {rule}; got {clean:g}")
+            raise ValueError(f"{name} must be {rule}; got {shown(clean)}")
         wrong = ~np.asarray(holds(clean), dtype=bool)
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise ValueError(
-            f"{name} must be {rule}; got {_entry(name, at)} = {clean[at]:g} "
+            f"{name} must be {rule}; got {_entry(name, at)} = {shown(clean[at])} "
             f"({int(wrong.sum())} of {clean.size} are wrong)"
         )
     return float(clean) if clean.ndim == 0 else clean

@@ -95,7 +95,7 @@ class Explorable:
 
     script: str  #: name of the script, lower-case letters
     figure: str  #: name of the figure, ``fig-...``
-    data: dict[str, Any]  #: finite numbers (seven digits of each are kept), strings, lists and arrays
+    data: dict[str, Any]  #: strings, lists, arrays, and numbers of which seven digits count
     root: str = "../../"  #: from the page to the root of the site; from a chapter two folders up
 
     def __post_init__(self) -> None:

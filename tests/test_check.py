@@ -1,6 +1,7 @@
 """Every validator returns the clean value or one sentence: argument, rule, value, index."""
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -132,7 +133,7 @@ def test_a_choice_is_one_of_the_listed_words(value):
 def test_a_scalar_that_is_not_positive_is_named(value):
     with pytest.raises(ValueError, match=r"^lam must be finite and above 0; got ") as caught:
         v.positive(value, "lam")
-    assert str(caught.value).endswith(f"got {value:g}")
+    assert str(caught.value).endswith(f"got {v.shown(value)}")
 
 
 @given(BUDGETS, st.data(), NEGATIVE)
@@ -140,9 +141,8 @@ def test_the_wrong_entry_of_an_array_is_named(values, data, wrong):
     n = len(values)
     at = data.draw(st.integers(0, n - 1))
     values[at] = wrong
-    sentence = (
-        f"epsilon must be finite and at least 0; got epsilon[{at}] = {wrong:g} (1 of {n} are wrong)"
-    )
+    got = f"got epsilon[{at}] = {v.shown(wrong)} (1 of {n} are wrong)"
+    sentence = f"epsilon must be finite and at least 0; {got}"
     for people in (None, n):
         with pytest.raises(ValueError, match="epsilon must") as caught:
             v.epsilon(values, people)
@@ -283,7 +283,7 @@ def test_a_value_outside_is_named_with_the_way_out(row, column, wrong):
     with pytest.raises(ValueError, match="X must") as caught:
         v.inside(X, 0.0, 1.0, "X", "bounds", clip=False)
     assert str(caught.value) == (
-        f"X must lie in [0, 1]; got X[{row}, {column}] = {wrong:g} (1 of 6 are outside). "
+        f"X must lie in [0, 1]; got X[{row}, {column}] = {v.shown(wrong)} (1 of 6 are outside). "
         "Widen the public bounds, or pass clip=True"
     )
 
@@ -302,7 +302,7 @@ def test_a_value_between_the_bounds_of_another_column_is_outside(column, wrong, 
     low, high = v.bounds(bounds, "bounds", d=2)
     X = np.full((2, 2), 0.25)
     X[1, column] = wrong
-    said = rf"got X\[1, {column}\] = {wrong:g} \(1 of 4 are outside\)"
+    said = rf"got X\[1, {column}\] = {v.shown(wrong)} \(1 of 4 are outside\)"
     with pytest.raises(ValueError, match=said):
         v.inside(X, low, high, "X", "bounds", clip=False)
     with pytest.raises(ValueError, match=said):
@@ -551,3 +551,74 @@ def test_values_of_rows_go_by_the_index_of_the_rows():
     v.refuse_other_index(y, "y", X=X.to_numpy())
     assert v.index_of(y) is y.index
     assert v.index_of([1, 2]) is v.index_of((1, 2)) is v.index_of(np.ones(2)) is None
+
+
+# ------------------------------------------------------------------ what errors show
+@pytest.mark.parametrize(
+    ("values", "bounds", "message"),
+    [
+        (
+            np.full(5, 0.1, np.float32),
+            (-0.1, 0.1),
+            "y must lie in [-0.1, 0.1]; got y[0] = 0.10000000149011612 (5 of 5 are outside). That "
+            "is the bound but for rounding, as of float32: pass clip=True, or the bound as the "
+            "data have it, np.float32(0.1)",
+        ),
+        (
+            np.full(5, -0.1, np.float32),
+            (-0.1, 0.1),
+            "y must lie in [-0.1, 0.1]; got y[0] = -0.10000000149011612 (5 of 5 are outside). That "
+            "is the bound but for rounding, as of float32: pass clip=True, or the bound as the "
+            "data have it, np.float32(-0.1)",
+        ),
+        (  # float32 is below 0.7, which would not help
+            np.full(5, 0.1 + 0.2 * 3),
+            (0.0, 0.7),
+            "y must lie in [0, 0.7]; got y[0] = 0.7000000000000001 (5 of 5 are outside). That is "
+            "the bound but for rounding, as of float32: pass clip=True",
+        ),
+        (
+            np.array([0.5, 1.0000001, 0.5]),
+            (0.0, 1.0),
+            "y must lie in [0, 1]; got y[1] = 1.0000001 (1 of 3 are outside). That is the bound "
+            "but for rounding, as of float32: pass clip=True",
+        ),
+        (
+            np.array([0.5, 1.000001]),
+            (0.0, 1.0),
+            "y must lie in [0, 1]; got y[1] = 1.000001 (1 of 2 are outside). Widen the public "
+            "y_bounds, or pass clip=True",
+        ),
+        (
+            np.array([0.5, 7.0]),
+            (0.6, 1e99),
+            "y must lie in [0.6, 1e+99]; got y[0] = 0.5 (1 of 2 are outside). Widen the public "
+            "y_bounds, or pass clip=True",
+        ),
+    ],
+)
+def test_an_error_of_bounds_is_true_as_it_reads(values, bounds, message):
+    given_values = np.asarray(values, dtype=float)
+    with pytest.raises(ValueError, match=re.escape(message) + "$"):
+        v.inside(given_values, *bounds, "y", "y_bounds", clip=False)
+
+
+def test_float32_labels_fit_between_bounds_of_float32():
+    y, edge = np.full(5, 0.1, np.float32), np.float32(0.1)
+    X = np.linspace(0, 1, 5)[:, None]
+    PDPRidge(y_bounds=(-edge, edge)).fit(X, y)
+    PDPRidge(y_bounds=(-0.1, 0.1), clip=True).fit(X, y)
+    with pytest.raises(ValueError, match=r"np\.float32\(0\.1\)$"):
+        PDPRidge(y_bounds=(-0.1, 0.1)).fit(X, y)
+
+
+@given(st.floats(allow_nan=False))
+def test_what_is_shown_is_the_number(value):
+    assert float(v.shown(value)) == value
+    assert len(v.shown(value)) <= len(repr(value)) + 1  # 1e+16 for 1e16
+
+
+def test_beyond_float32_a_bound_is_no_rounding():
+    for value, low, high in ((1e300, -1e299, 1e299), (-np.inf, -1.0, 1.0), (np.nan, 0.0, 1.0)):
+        assert v.way_into(value, low, high, "bounds").startswith("Widen the public bounds")
+    assert v.way_into(np.nextafter(1e30, np.inf), 0.0, 1e30, "bounds").startswith("That is the bo")

@@ -197,12 +197,12 @@ def test_what_remains_of_a_mu_is_never_refused(budget):
 def test_promises_are_turned_into_the_kind_of_the_account_rounded_up():
     rhos = BudgetAccount([1.0], kind=ZeroConcentratedDP, **ZERO)
     rhos.spend(GaussianDP(0.6, **ZERO))
-    assert 0.18 < rhos.spent[0] < 0.18 * (1 + 1e-11)
+    assert 0.18 < rhos.spent[0] < 0.18 * (1 + 1e-14)
     rhos.spend(PureDP([0.5], **ZERO))
     mus = BudgetAccount([1.0], **GAUSS)
     pure = PureDP(0.5, **ZERO)
     mus.spend(pure)
-    assert pure.to_gaussian().mu < mus.spent[0] < pure.to_gaussian().mu * (1 + 1e-11)
+    assert mus.spent[0] == pure.to_gaussian().mu  # `test_conversions` holds it against mpmath
     for account in (rhos, mus):
         with pytest.raises(TypeError, match="cannot turn ApproximateDP into"):
             account.spend(ApproximateDP(0.1, 1e-6, **ZERO))
@@ -223,7 +223,7 @@ def test_admit_leaves_out_whoever_has_not_enough_and_lets_them_back_for_less():
     assert_array_equal(
         account.admit([0.0, np.inf, 0.0]), [True, False, True]
     )  # no budget is enough
-    with pytest.raises(ValueError, match=r"no budget of its own for 'Zoe'"):  # whatever it costs
+    with pytest.raises(ValueError, match=r"no budget for 'Zoe'"):  # whatever it costs
         account.admit([0.1, 0.0], people=["Ben", "Zoe"])
     with pytest.raises(ValueError, match=r"the data name 'Ben' twice"):
         account.admit([0.1, 0.1], people=["Ben", "Ben"])
@@ -428,7 +428,7 @@ def test_costs_go_by_name_where_the_account_does():
     assert_array_equal(account.admit(cost), [True, True])  # in the order of the costs
     assert_array_equal(account.spent, [0.4, 0.05])
     assert_array_equal(account.admit(cost), [True, False])
-    with pytest.raises(ValueError, match="no budget of its own for 'cy'"):
+    with pytest.raises(ValueError, match="no budget for 'cy'"):
         account.admit(pd.Series({"ann": 0.1, "cy": 0.1}))
     with pytest.raises(ValueError, match="people must be None with a Series"):
         account.admit(cost, people=["ann", "bo"])

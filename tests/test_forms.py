@@ -252,8 +252,8 @@ def test_a_mapping_needs_users(model):
 @pytest.mark.parametrize(
     ("epsilon", "message"),
     [
-        (OF_EACH.drop(3).to_dict(), "^epsilon must have a budget for every user; none for 3"),
-        (OF_EACH.rename(str).to_dict(), "^epsilon must have a budget for every user; none for 0"),
+        (OF_EACH.drop(3).to_dict(), "^epsilon must have a budget for every user.* for 3$"),
+        (OF_EACH.rename(str).to_dict(), "^epsilon must have a budget for every user.* for 0$"),
         (OF_EACH.drop(3), "^epsilon must be a Series of length 60"),
         (OF_EACH.rename({3: 99}), "^epsilon must be a Series of length 60"),
         (pd.concat([OF_EACH, OF_EACH[:1]]), "^epsilon must be a Series of length 60"),

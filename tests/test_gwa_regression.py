@@ -453,7 +453,7 @@ def test_kinds_are_refused():
     [
         ({"users": [0, 1]}, r"users must have shape \(80,\)"),
         ({"users": [None] * 80}, "users must have no missing label"),
-        ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; none for"),
+        ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; it has no budget for"),
         ({"epsilon": np.linspace(1, 2, 80)}, "epsilon must be the same on all rows of a user"),
         ({"y": np.full(80, 1.5)}, r"y must lie in \[-1, 1\]; got y\[0\] = 1.5"),
         ({"X": np.zeros((80, 3))}, "X must have an entry other than 0"),

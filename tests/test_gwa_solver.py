@@ -645,7 +645,7 @@ def test_exact_takes_fifteen_rows_of_a_target():
         ({"sigma2": -1.0}, "sigma2 must be finite and at least 0"),
         ({"sigma2": np.nan}, "sigma2 must be finite and at least 0"),
         ({"epsilon": 0.0}, "epsilon must be finite and above 0"),
-        ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; none for"),
+        ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; it has no budget for"),
         ({"tol": 0.0}, "tol must be finite and above 0"),
         ({"solver": "simplex"}, "solver must be one of 'auto'"),
         ({"solver": "interior", "norm": "l2", "delta": 0.1}, "solver must not be 'interior' with"),

@@ -48,7 +48,7 @@ def checkout(tmp_path):
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={name: value for name, value in os.environ.items() if name != "MAKEFLAGS"},
+            env={name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
         )
         calls = (folder / "calls").read_text("utf-8")
         return done.returncode, done.stdout, calls

@@ -318,6 +318,27 @@ def test_the_profile_of_the_transcript_is_within_the_promise():
     assert exact < promise.profile(1.0)
 
 
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("accounting", ["zcdp", "gaussian"])
+def test_a_clip_norm_that_clips_nothing_costs_nothing(loss, accounting):
+    """At 20, with gradients of length 2 at most, the noise was ten times as large."""
+    X, y, users = rows_of()
+    settings = {"accounting": accounting, "steps": 5, "random_state": 7}
+    plain, L = model_of(loss, **settings), 4.0 if loss == "square" else 1.0
+    released = plain.fit(X, y, users=users).coef_
+    for clip_norm in (L, 20.0):
+        model = model_of(loss, clip_norm=clip_norm, **settings)
+        assert_array_equal(model.fit(X, y, users=users).coef_, released)
+        assert model.noise_.scale == plain.noise_.scale
+        assert model.guarantee_ == plain.guarantee_
+        assert str(model.report(users=SIZES, d=3)) == str(plain.report(users=SIZES, d=3))
+    edge = 3 * np.eye(3)  # on the sphere: the longest gradients of all iterates
+    law = model.output_law(X, y, users=users)
+    assert (np.linalg.norm(law._pulls(edge), axis=2) <= law.row_weights * L).all()
+    less = model_of(loss, clip_norm=L / 2, **settings).fit(X, y, users=users)
+    assert_allclose(less.noise_.scale, plain.noise_.scale / 2, rtol=1e-12)
+
+
 def clipped_by_row(law):
     """Each row clipped at its owner's length, so that a user adds up to s_l of them."""
     owner = np.repeat(np.arange(len(law.starts)), np.diff(np.r_[law.starts, len(law.y)]))
@@ -623,7 +644,7 @@ BAD = [
     ({"classes": (1, 1)}, "classes must be a pair of different labels"),
     ({"classes": (0, 1)}, "y must hold the classes"),
     ({"epsilon": 0.0}, "epsilon must be finite and above 0"),
-    ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; none for"),
+    ({"epsilon": {0: 1.0}}, "epsilon must have a budget for every user; it has no budget for"),
 ]
 
 

@@ -303,7 +303,7 @@ def test_bad_users_and_budgets(model):
         model.fit(y, y, users=[0, 1])
     with pytest.raises(ValueError, match="users must have no missing label"):
         model.fit(y, y, users=[0, 1, np.nan, 1])
-    with pytest.raises(ValueError, match="epsilon must have a budget for every user; none for"):
+    with pytest.raises(ValueError, match="epsilon must have a budget for every user; it has no"):
         model.fit(y, y, users=[0, 1, 1, 1], epsilon={0: 1.0})
     with pytest.raises(ValueError, match="epsilon must be the same on all rows of a user"):
         model.fit(y, y, users=[0, 1, 1, 1], epsilon=[1.0, 1.0, 2.0, 1.0])

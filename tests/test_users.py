@@ -78,7 +78,7 @@ def test_a_missing_label_among_strings_is_named():
 @pytest.mark.parametrize(
     ("epsilon", "message"),
     [
-        ({"a": 1.0, "c": 2.0}, r"none for .*b"),
+        ({"a": 1.0, "c": 2.0}, r"no budget for .b"),
         ({"a": 1.0, "b": np.nan, "c": 2.0}, r"epsilon\[1\]"),
         ([1.0, 2.0, 3.0], r"shape \(4,\)"),
         ([1.0, 2.0, 3.0, 4.0], r"epsilon\[2\] = 3, but user .*b.* has 1"),

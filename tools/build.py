@@ -60,6 +60,7 @@ def build(builder: str) -> int:
 
 def main(builder: str = "html") -> int:
     """Build, and leave a mark if all went well."""
+    print("Making the pages: one to two minutes if all are new", flush=True)
     clear_if_changed()
     status = build(builder)
     if status == 0:

@@ -23,6 +23,7 @@ FLOORS = {
     2: ("noise, algebra, data", "noise ridge datasets _domain"),
     1: ("blocks, users", "blocks figures _users _budgets _factors _pandas"),
     0: ("checks of input", "check statements advice minimal _extras"),
+    -1: ("who is who", "_names"),
 }
 FLOOR = {module: floor for floor, (_, names) in FLOORS.items() for module in names.split()}
 

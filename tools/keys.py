@@ -35,6 +35,7 @@ READS = {  # what a module reads, as patterns of files
     "pdpbook/figures.py": ["pdpbook/book.mplstyle", "pdpbook/_layout.py"],  # the style names both
     "pdpbook/datasets/originals.py": ["pdpbook/datasets/data/*.csv"],
     "lab/published.py": ["lab/data/*.csv"],
+    "lab/pdpop_files.py": ["lab/data/pdpop_files.csv"],
 }
 DRUGLIB = "lab/experiments/reviews.py"  # reads the one table that is not in the checkout
 DYNAMIC = ("pdpbook.exercises", "course.hidden")  # imported by the name of the sheet

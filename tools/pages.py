@@ -6,7 +6,8 @@
 committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings,
 `back/functions.md` off docstrings and tests, `back/errata.md` and `back/published.md` off
-`errata.yml` and `published.yml` and the evidence that they name, `back/house.md` and its picture
+`errata.yml` and `published.yml` and the evidence that they name, `back/papers.md` off
+`papers.csv`, `back/house.md` and its picture
 off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
 `back/benchmarks.md` off the records in `lab/benchmarks/`,
 `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter off
@@ -32,6 +33,7 @@ from functions import exported, functions, modules, named, runs
 from house import house, picture
 from method import method
 from method import picture as steps
+from papers_index import papers_index
 from pdp_sentences import fault
 from reading import (
     CHECKED,
@@ -355,6 +357,7 @@ PAGES = {
     "api": api,
     "errata": errata,
     "published": published_numbers,
+    "papers": papers_index,
     "benchmarks": benchmarks,
     "functions": functions,
     "runs": runs,

@@ -1,9 +1,10 @@
 // Filters and sorts long lists: every `ul.sift` and `table.sift` of a page, together.
 //
 // The build has put a field above the first of them, and a button for each word in a `.facet`; an item
-// shows when it has all the words of the field and the facet that is pressed. What is folded is not
-// searched. Of a formula its TeX counts, too. A head of a table sorts it: up, down, then as it was.
-// Without scripts the lists are as they are.
+// shows when it has all the words of the field and the facets that are pressed. Facets of one kind are
+// one choice: pressing one lets go of the other. What is folded is not searched. Of a formula its TeX
+// counts, too. A head of a table sorts it: up, down, then as it was. Without scripts the lists are as
+// they are.
 (() => {
   const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
     .replace(/\s+/g, " ");
@@ -17,15 +18,17 @@
   };
 
   const filter = (bar, items) => {
-    let pressed = null;
     const field = bar.querySelector("input"), status = bar.querySelector("output");
-    const buttons = bar.querySelectorAll("button");
+    const buttons = [...bar.querySelectorAll("button")];
+    const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
+    const set = (button, pressed) => button.setAttribute("aria-pressed", pressed);
     const show = () => {
       const words = plain(field.value).split(" ").filter(Boolean);
+      const pressed = buttons.filter(isPressed);
       let shown = 0;
       for (const { element, facets, text } of items) {
         element.hidden = !(words.every((word) => text.includes(word))
-          && (!pressed || facets.includes(pressed.value)));
+          && pressed.every((button) => facets.includes(button.value)));
         shown += !element.hidden;
       }
       for (const section of document.querySelectorAll("article section:has(.sift)")) {
@@ -35,8 +38,13 @@
       status.textContent = `${shown === items.length ? "All" : `${shown} of`} ${items.length} shown`;
     };
     const press = (button) => {
-      pressed = button === pressed ? null : button;
-      for (const one of buttons) one.setAttribute("aria-pressed", one === pressed);
+      const pressed = !isPressed(button);
+      for (const one of buttons) if (one.dataset.kind === button.dataset.kind) set(one, false);
+      set(button, pressed);
+      show();
+    };
+    const release = () => {
+      for (const button of buttons) set(button, false);
       show();
     };
     for (const button of buttons) button.addEventListener("click", () => press(button));
@@ -46,10 +54,10 @@
       const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
       if (!target?.closest("[hidden]")) return;
       field.value = "";
-      press(pressed);
+      release();
       target.scrollIntoView();
     });
-    press(null);
+    release();
   };
 
   const sortable = (table) => {

@@ -95,7 +95,7 @@ def sample_zipf_users(
     n, rng = check.count(n, "n"), check.rng(rng)
     alpha = check.number(alpha, "alpha")
     if not alpha > 1:
-        raise ValueError(f"alpha must be above 1; got {alpha:g}")
+        raise ValueError(f"alpha must be above 1; got {check.shown(alpha)}")
     cap = max(1, n // 5) if largest is None else check.count(largest, "largest")
     sizes: list[int] = []
     rest = n

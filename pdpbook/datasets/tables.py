@@ -169,9 +169,11 @@ def _values(column: pd.Series, name: str, rule: Any, clip: bool) -> NDArray[Any]
     _refuse(column, name, ~np.isfinite(values), "hold finite numbers", "")
     low, high = rule
     values = np.clip(values, low, high) if clip else values
-    way_out = "Widen the public bounds, or pass clip=True"
     outside = ~((values >= low) & (values <= high))
-    _refuse(column, name, outside, f"lie in its public bounds [{low:g}, {high:g}]", way_out)
+    if outside.any():
+        ends = f"{check.shown(low)}, {check.shown(high)}"
+        way_out = check.way_into(values[np.argmax(outside)], low, high, "bounds")
+        _refuse(column, name, outside, f"lie in its public bounds [{ends}]", way_out)
     return np.asarray(values)
 
 
@@ -181,7 +183,9 @@ def _refuse(column: pd.Series, name: str, wrong: NDArray[Any], rule: str, way_ou
     at = int(np.flatnonzero(wrong)[0])
     value = column.iloc[at]
     number = isinstance(value, (float, np.floating))
-    shown = f"{value:g}" if number else f"{value!r}" if isinstance(value, str) else f"{value!s}"
+    shown = (
+        check.shown(value) if number else f"{value!r}" if isinstance(value, str) else f"{value!s}"
+    )
     end = f". {way_out}" if way_out else ""
     raise ValueError(
         f"column {name!r} must {rule}; got {shown} in row {column.index[at]!r} "

@@ -143,7 +143,7 @@ def calibrate_noise_multiplier(
     """
     epsilon = check.number(epsilon, "epsilon")
     if epsilon < LEAST:
-        raise ValueError(f"epsilon must be at least {LEAST:g} here; got {epsilon:g}")
+        raise ValueError(f"epsilon must be at least {LEAST:g} here; got {check.shown(epsilon)}")
     delta, accountant = check.delta(delta), check.choice(accountant, "accountant", ACCOUNTANTS)
     q, steps = check_rate(sample_rate), check.count(steps, "steps")
     return _calibrated(epsilon, delta, q, steps, accountant)
@@ -182,7 +182,7 @@ def calibrate_to_success_rate(success_rate: float, sample_rate: float, steps: in
     """
     rate = check.number(success_rate, "success_rate")
     if not 0.5 < rate < 1:
-        raise ValueError(f"success_rate must be above 0.5 and below 1; got {rate:g}")
+        raise ValueError(f"success_rate must be above 0.5 and below 1; got {check.shown(rate)}")
     return _calibrated_to_rate(rate, check_rate(sample_rate), check.count(steps, "steps"))
 
 
@@ -290,5 +290,5 @@ def check_rate(sample_rate: float) -> float:
     """Return the probability of being in a batch as a float, above 0 and at most 1."""
     rate = check.number(sample_rate, "sample_rate")
     if not rate <= 1:
-        raise ValueError(f"sample_rate must be above 0 and at most 1; got {rate:g}")
+        raise ValueError(f"sample_rate must be above 0 and at most 1; got {check.shown(rate)}")
     return rate

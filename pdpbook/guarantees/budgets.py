@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from threading import Lock
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import check
-from pdpbook._extras import extra, of_pandas
+from pdpbook._extras import of_pandas
+from pdpbook._names import NameTable, read_names
+from pdpbook.guarantees import files
 from pdpbook.guarantees.accounts import missing_relation
 from pdpbook.guarantees.promises import GaussianDP, Promise, PureDP, ZeroConcentratedDP
 
@@ -37,6 +40,9 @@ class BudgetAccount:
     `admit` does so by costs that depend on each person's own record: ``thm-individual-filter``,
     chapter *per_instance/filters*. It cannot be copied or pickled, as fits in other processes
     (`n_jobs` above 1) do: a copy would not know what the original spends.
+
+    For fits on different days, or in several processes, `save` it to a file once, and `open` the
+    file each time.
 
     Parameters
     ----------
@@ -69,17 +75,18 @@ class BudgetAccount:
         if kind not in POWERS:
             kinds = ", ".join(each.__name__ for each in POWERS)
             raise TypeError(f"kind must be one of {kinds}: their amounts add up; got {kind!r}")
-        self.people: Any = None  #: their index, if the budgets said who they are
+        #: names of everybody, in order, if the budgets said who they are
+        self.people: tuple[Any, ...] | None = None
+        self._names: NameTable | None = None
         check.flag(leave_out, "leave_out")
         self.kind, self.leave_out = kind, leave_out
         self._unit, self._power = POWERS[kind]
-        if isinstance(budget, Mapping) or of_pandas(budget, "Series"):
-            named = extra("pandas").Series(budget)
-            if not named.index.is_unique:
-                twice = named.index[named.index.duplicated()][0]
-                one = f"{self._unit} must have one budget for each person"
-                raise ValueError(f"{one}; two for {twice!r}")
-            self.people, budget = named.index, named.to_numpy()
+        if isinstance(budget, Mapping):
+            self._names, budget = NameTable(list(budget), self._unit), list(budget.values())
+        elif of_pandas(budget, "Series"):
+            self._names, budget = NameTable(budget.index, self._unit), budget.to_numpy()
+        if self._names is not None:
+            self.people = self._names.names
         self.budget = kind(budget, neighbors=neighbors)
         if leave_out and self.budget.n is None:
             raise ValueError("leave_out must be False with one budget for all; got True")
@@ -87,17 +94,97 @@ class BudgetAccount:
         self._spent = [Fraction(0)] * len(self._limit)
         self._private = False  # whether `admit` was told costs that depend on records
         self._lock, self._process = Lock(), os.getpid()
+        self._path: str | None = None  # of its file, if it is kept in one
+        self._head, self._content = "", b""  # how it begins, and all of it as last seen
+
+    def save(self, path: Any) -> None:
+        """Keep the account in a new file from now on: budgets, names, and what was spent.
+
+        Every `spend`, and so every fit, is on the disk before it returns, and so before anything is
+        released. The file may be open in several processes at once: each one sees what the others
+        have spent, and one at a time spends, by a lock of the operating system (Linux or macOS)
+        that ends with its owner. A process that is killed leaves a file that is whole. Not covered
+        are network drives, whose locks and writes promise less, and *copies*: what is spent from a
+        copy, or before an older copy was put back, is not known to the file. Everything in it is
+        public, except after `admit`.
+
+        Parameters
+        ----------
+        path : str or path
+            Of a file that does not exist yet. Names are written as text, numbers, booleans, dates,
+            times (with a zone, in UTC), spans of time, periods, intervals or tuples of these, and
+            other names are refused. What is being written is beside it, with ``.new`` at the end.
+
+        Examples
+        --------
+        >>> account = BudgetAccount({"Ana": 0.5, "Ben": 1.0}, neighbors="user")
+        >>> account.save("club.json")  # doctest: +SKIP
+        >>> BudgetAccount.open("club.json", neighbors="user").remaining  # doctest: +SKIP
+        array([0.5, 1. ])
+        """
+        self._refuse_other_process()
+        people = None if self.people is None else [files.name_to_json(n) for n in self.people]
+        head = files.head(
+            {
+                "kind": self.kind.__name__,
+                "neighbors": self.budget.neighbors,
+                "leave_out": bool(self.leave_out),
+                "people": people,
+                "budget": np.asarray(getattr(self.budget, self._unit)).tolist(),
+            }
+        )
+        with self._lock:
+            if self._path is not None:
+                raise ValueError(f"account must not be in a file yet; it is in {self._path}")
+            where = os.path.realpath(os.fspath(path))  # one file, even by a link to it
+            content = files.content_of(head, self._spent, self._private)
+            files.create(where, content)
+            self._path, self._head, self._content = where, head, content
+
+    @classmethod
+    def open(cls, path: Any, *, neighbors: str, kind: type = PureDP) -> Self:
+        """Return the account that a file has, with what was spent from it, exhausted or not.
+
+        What this account spends goes into the file, as `save` says. A file that was cut or changed,
+        that is none, that is of a later version, or whose account has other neighbors or another
+        kind raises ValueError. Whether it is of the right people each fit asks.
+
+        Parameters
+        ----------
+        path : str or path
+            Of a file that `save` wrote.
+        neighbors, kind : str, and type, default PureDP
+            As in the constructor: those of the account.
+        """
+        where = os.path.realpath(os.fspath(path))
+        with files.locked(where) as content:
+            fields = files.fields_of(content, where)
+        for name, own, given in (
+            ("neighbors", fields["neighbors"], neighbors),
+            ("kind", fields["kind"], getattr(kind, "__name__", kind)),
+        ):
+            if own != given:
+                raise ValueError(f"{name} must be those of {where}, {own}; got {given}")
+        budget = fields["budget"]
+        if fields["people"] is not None:
+            names = NameTable([files.name_from_json(n) for n in fields["people"]], "people").names
+            budget = dict(zip(names, budget, strict=True))
+        account = cls(budget, neighbors=neighbors, kind=kind, leave_out=fields["leave_out"])
+        account._path, account._head = where, files.head_of(content)
+        account._learn(content)
+        return account
 
     @property
     def spent(self) -> Any:
         """What each person has spent, a number or shape (n,): their odometer; of mus, its root."""
-        return self._shaped(_root(spent, self._power) for spent in self._spent)
+        with self._turn():
+            return self._shaped(_root(spent, self._power) for spent in self._spent)
 
     @property
     def remaining(self) -> Any:
         """What each person can still spend, rounded down, so that spending it is never refused."""
-        left = zip(self._limit, self._spent, strict=True)
-        return self._shaped(_root_below(limit - spent, self._power) for limit, spent in left)
+        with self._turn():
+            return self._left()
 
     def spend(self, promise: Promise, *, people: Any = None) -> None:
         """Record the promise of one more release, or raise and record nothing.
@@ -109,7 +196,7 @@ class BudgetAccount:
         `admit`, when what is left depends on records, raise ValueError.
         """
         asked, _ = self._asked(promise, people)
-        with self._lock:
+        with self._turn():
             if self._private:
                 raise ValueError(
                     "account must hold public amounts; got costs of admit, which depend on "
@@ -118,7 +205,7 @@ class BudgetAccount:
             after = [s + a for s, a in zip(self._spent, asked, strict=True)]
             if over := [i for i, enough in enumerate(self._within(asked)) if not enough]:
                 self._refuse_release(over, asked)
-            self._spent = after
+            self._record(after, private=False)
 
     def admit(self, cost: ArrayLike, *, people: Any = None) -> NDArray[np.bool_]:
         """Record a release for whoever can afford it, and return who takes part in it.
@@ -152,16 +239,18 @@ class BudgetAccount:
             people = names
         each = np.minimum(check.extended(cost, "cost"), np.finfo(float).max)
         asked, places = self._placed(each, each.shape, people, paying=each >= 0)
-        with self._lock:
-            enough, self._private = self._within(asked), True
+        with self._turn():
+            enough = self._within(asked)
             paid = zip(self._spent, asked, enough, strict=True)
-            self._spent = [s + a if takes_part else s for s, a, takes_part in paid]
+            self._record([s + a if takes_part else s for s, a, takes_part in paid], private=True)
         return np.asarray(np.append(enough, True)[places])
 
     def affords(self, promise: Promise, *, people: Any = None) -> NDArray[np.bool_]:
         """Return who has enough left for a promise, and record nothing."""
         asked, places = self._asked(promise, people)
-        return np.asarray(np.append(self._within(asked), True)[places])
+        with self._turn():
+            enough = self._within(asked)
+        return np.asarray(np.append(enough, True)[places])
 
     def convert(self, promise: Promise) -> Promise:
         """Return the promise as one of the kind of the account, rounded up, or refuse it."""
@@ -172,8 +261,8 @@ class BudgetAccount:
         if self.kind is PureDP:
             promise._refuse(PureDP, "; this account adds up pure promises alone")
         if self.kind is GaussianDP:
-            return GaussianDP(promise.to_gaussian().mu * (1 + 1e-12), neighbors=promise.neighbors)
-        return ZeroConcentratedDP(promise.to_zcdp().rho * (1 + 1e-12), neighbors=promise.neighbors)
+            return promise.to_gaussian()
+        return promise.to_zcdp()
 
     def _asked(self, promise: Promise, people: Any) -> tuple[list[Fraction], Any]:
         """What everybody in the account is asked for, and where those of the promise are in it."""
@@ -188,11 +277,7 @@ class BudgetAccount:
         self, amounts: Any, shape: tuple[int, ...], people: Any, *, paying: Any
     ) -> tuple[list[Fraction], Any]:
         """The same, of amounts: by position, or by name, where only `paying` must be here."""
-        if os.getpid() != self._process:
-            raise RuntimeError(
-                "an account must be spent in the process that opened it: what a fork spends, the "
-                "original would not know"
-            )
+        self._refuse_other_process()
         size = len(self._limit)
         if people is None:
             if shape not in ((), (self.budget.n,)):
@@ -201,20 +286,59 @@ class BudgetAccount:
                 got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
                 raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
             return _exact(np.broadcast_to(amounts, size), self._power), np.arange(size)
-        if self.people is None:
+        if self._names is None:
             raise ValueError("people must be None: the account does not say who its people are")
-        who = extra("pandas").Index(people)
+        who = read_names(people, "people")
         if shape not in ((), (len(who),)):
             raise ValueError(f"people must be the {shape[0]} of the promise; got {len(who)}")
         asked, part = (np.broadcast_to(each, (len(who),)) for each in (amounts, paying))
-        places = self.people.get_indexer(who)
-        if (wrong := who[part][who[part].duplicated() | (places[part] < 0)]).size:
-            kinds = "the data name {!r} twice", "it has no budget of its own for {!r}"
-            got = kinds[wrong[0] not in self.people].format(wrong[0])
-            raise ValueError(f"account must be of the people in the data; {got}")
+        rule = "account must be of the people in the data"
+        places = self._names.find_all(who, rule, needed=part)
         everybody = np.zeros(size)
         everybody[places[part]] = asked[part]
         return _exact(everybody, self._power), places
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Nobody else spends meanwhile, and what others have spent from the file is known."""
+        with self._lock:
+            if self._path is None:
+                yield
+                return
+            with files.locked(self._path) as content:
+                if content != self._content:
+                    self._learn(content)
+                yield
+
+    def _learn(self, content: bytes) -> None:
+        """Take over what the file says was spent, never less than is known here."""
+        fields = files.fields_of(content, str(self._path))
+        if files.head_of(content) != self._head:
+            raise ValueError(f"account must keep its file; {self._path} is now another account's")
+        spent = [Fraction(one) for one in fields["spent"]]
+        known = zip(self._spent, spent, self._limit, strict=True)
+        if not all(before <= now <= limit for before, now, limit in known):
+            raise ValueError(
+                f"account must keep its file; in {self._path} less was spent than before: an older "
+                "copy took its place"
+            )
+        self._spent, self._private = spent, self._private or fields["private"]
+        self._content = content
+
+    def _record(self, spent: list[Fraction], *, private: bool) -> None:
+        """Keep what was spent: in the file first, if there is one."""
+        if self._path is not None:
+            content = files.content_of(self._head, spent, private)
+            files.replace(self._path, content)
+            self._content = content
+        self._spent, self._private = spent, private
+
+    def _refuse_other_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "an account must be spent in the process that opened it: what a fork spends, the "
+                "original would not know. Keep it in a file, and open that in each process"
+            )
 
     def _within(self, asked: list[Fraction]) -> list[bool]:
         """Who can pay what is asked: the past, and the decimals as written."""
@@ -222,7 +346,7 @@ class BudgetAccount:
         return [spent + amount <= limit for spent, amount, limit in each]
 
     def _refuse_release(self, over: list[int], asked: list[Fraction]) -> NoReturn:
-        left = np.atleast_1d(self.remaining)
+        left = np.atleast_1d(self._left())
         named = [
             f"{self._name(i)} asks {_root(asked[i], self._power)!r} and has {float(left[i])!r} left"
             for i in over[:5]
@@ -238,12 +362,17 @@ class BudgetAccount:
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             "an account must not be copied or pickled: what a copy spends, in another process "
-            "say, the original would not know. Fit with n_jobs=1, or keep `spent` and open a new "
-            "account with what remains"
+            "say, the original would not know. Fit with n_jobs=1, or save it to a file, and open "
+            "that in each process"
         )
 
     def __repr__(self) -> str:
-        return f"BudgetAccount({self.budget!r}, spent={self.spent!r})"
+        spent = self._shaped(_root(spent, self._power) for spent in self._spent)
+        return f"BudgetAccount({self.budget!r}, spent={spent!r})"
+
+    def _left(self) -> Any:
+        left = zip(self._limit, self._spent, strict=True)
+        return self._shaped(_root_below(limit - spent, self._power) for limit, spent in left)
 
     def _shaped(self, values: Iterable[float]) -> Any:
         array = np.array(list(values))

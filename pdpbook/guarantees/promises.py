@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri_exp
+from scipy.special import erfinv, ndtri_exp
 
 from pdpbook import Floats, check
 from pdpbook.noise import gaussian_profile
 from pdpbook.noise.laws import keep
-from pdpbook.noise.profiles import bisect
+from pdpbook.noise.profiles import NEARLY_ZERO, bisect, uncertainty
 
 NEIGHBORS = {
     "replace-one": "replacing their record",
@@ -25,6 +25,8 @@ NEIGHBORS = {
     "user": "replacing all of their records",
     "user-labels": "replacing all of their labels",
 }
+
+LEAST_STEPS = 2e-323  # four steps of the smallest floats, among which products lose their digits
 
 
 class Promise:
@@ -176,7 +178,8 @@ class PureDP(Promise):
         and :math:`g(u) = \log\cosh(\varepsilon\sqrt u)` concave: the slope is largest at
         :math:`\alpha \to 1`. Bun and Steinke (2016) have :math:`\varepsilon^2/2`, which is larger.
         """
-        rho = self.epsilon * np.tanh(self.epsilon / 2)
+        epsilon = np.asarray(self.epsilon)
+        rho = rounded_up(epsilon * np.tanh(epsilon / 2), epsilon > 0)
         return ZeroConcentratedDP(rho, neighbors=self.neighbors)
 
     def to_gaussian(self) -> GaussianDP:
@@ -184,10 +187,15 @@ class PureDP(Promise):
 
         The trade-off curve of randomized response is two chords that meet at error rates
         :math:`1/(1 + e^\varepsilon)` each. The convex Gaussian curve through that corner has the
-        same ends, so it lies below both chords.
+        same ends, so it lies below both chords. Nothing cancels in :math:`\mu = 2\sqrt2\,
+        \mathrm{erf}^{-1}(\tanh(\varepsilon/2))`, which is at most :math:`\varepsilon\sqrt{\pi/2}`.
         """
-        mu = np.maximum(-2 * ndtri_exp(-np.logaddexp(0.0, self.epsilon)), 0.0)[()]
-        return GaussianDP(mu, neighbors=self.neighbors)
+        epsilon = np.asarray(self.epsilon)
+        least = np.sqrt(np.pi / 2) * epsilon
+        small = np.sqrt(8) * erfinv(np.tanh(np.minimum(epsilon, 1.0) / 2))
+        large = -2 * ndtri_exp(-np.logaddexp(0.0, epsilon))
+        mu = np.select([epsilon < 1e-8, epsilon < 1], [least, small], large)
+        return GaussianDP(rounded_up(mu, epsilon > 0), neighbors=self.neighbors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +222,8 @@ class ApproximateDP(Promise):
         self._store(epsilon=epsilon, delta=delta)
 
     def _profile(self, epsilon: Floats) -> Any:
-        return self.delta + (1 - self.delta) * _randomized_response_profile(epsilon, self.epsilon)
+        delta, more = np.asarray(self.delta), _randomized_response_profile(epsilon, self.epsilon)
+        return np.where(more > 0, rounded_up(delta + (1 - delta) * more, more > 0), delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +248,9 @@ class ZeroConcentratedDP(Promise):
         rho = np.where(np.asarray(self.rho) > 0, self.rho, 1.0)
         # a = alpha - 1; the slope of log delta is rho (2a + 1) - log(1 + 1/a) - epsilon
         low = np.minimum(0.0, epsilon - 3 * rho)  # as log a; slope <= 0 here, > 0 at high
-        high = np.maximum(0.0, np.log((epsilon + 1) / (2 * rho)))
+        with np.errstate(over="ignore"):
+            high = np.log(epsilon / (2 * rho) + 1 / np.sqrt(2 * rho))
+        high = np.clip(high, 0.0, 700.0)  # beyond, delta is below all floats
         for _ in range(32):  # the minimum is flat: the error counts squared
             middle = (low + high) / 2
             log1p = np.logaddexp(0.0, -middle)
@@ -247,8 +258,8 @@ class ZeroConcentratedDP(Promise):
             low, high = np.where(falling, middle, low), np.where(falling, high, middle)
         a = np.exp(high)
         log_delta = a * ((a + 1) * rho - epsilon) - high - (a + 1) * np.logaddexp(0.0, -high)
-        known = np.exp(np.minimum(0.0, log_delta))
-        return np.where(np.asarray(self.rho) > 0, known, 0.0)  # of 0: whoever takes no part
+        # of 0: whoever takes no part
+        return rounded_up(np.exp(np.minimum(0.0, log_delta)), np.asarray(self.rho) > 0, 2e-12)
 
     def to_zcdp(self) -> ZeroConcentratedDP:
         return self
@@ -269,11 +280,15 @@ class GaussianDP(Promise):
     def _profile(self, epsilon: Floats) -> Any:
         mu = np.asarray(self.mu)
         known = gaussian_profile(epsilon, np.where(mu > 0, mu, 1.0))
-        return np.where(mu > 0, known, 0.0)  # of 0: whoever takes no part
+        error = uncertainty(np.maximum(known, NEARLY_ZERO))
+        return rounded_up(known, mu > 0, error)  # of 0: whoever takes no part
 
     def to_zcdp(self) -> ZeroConcentratedDP:
         """Return rho = mu**2 / 2: the Renyi divergences of two normals, and post-processing."""
-        return ZeroConcentratedDP(self.mu**2 / 2, neighbors=self.neighbors)
+        mu = np.asarray(self.mu)
+        with np.errstate(over="ignore"):
+            rho = rounded_up(mu**2 / 2, mu > 0)
+        return ZeroConcentratedDP(rho, neighbors=self.neighbors)
 
     def to_gaussian(self) -> GaussianDP:
         return self
@@ -301,8 +316,10 @@ class PACPrivacy(Promise):
         rate = check.budgets(rate, None, "success_rate")
         self._store(success_rate=rate, sample_rate=check.delta(self.sample_rate, "sample_rate"))
         if not np.all(rate >= self.prior):
-            blind = f"{self.prior:g}, that of a blind guess"
-            raise ValueError(f"success_rate must be at least {blind}; got {np.min(rate):g}")
+            blind = f"{check.shown(self.prior)}, that of a blind guess"
+            raise ValueError(
+                f"success_rate must be at least {blind}; got {check.shown(np.min(rate))}"
+            )
 
     @property
     def prior(self) -> float:
@@ -329,7 +346,17 @@ class PACPrivacy(Promise):
 
 
 def _randomized_response_profile(epsilon: Floats, eps0: Any) -> Any:
-    return -np.expm1(np.minimum(epsilon - eps0, 0.0)) / (1 + np.exp(-np.asarray(eps0)))
+    below = np.minimum(epsilon - eps0, 0.0)
+    return rounded_up(-np.expm1(below) / (1 + np.exp(-np.asarray(eps0))), below < 0)
+
+
+def rounded_up(value: Any, above_zero: Any, error: Any = 2e-15) -> Any:
+    """Return a float that is at least the number that a value of this relative error stands for.
+
+    Where the number is not above 0 it is 0. Where it is, so is the float, and a few of the smallest
+    steps larger: a number below all floats never becomes a promise of nothing.
+    """
+    return np.where(above_zero, np.asarray(value) * (1 + error) + LEAST_STEPS, 0.0)[()]
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,9 @@ from scipy import special
 
 from pdpbook import Floats, check
 
+CLOSE = 0.3  # normals that are less apart have nearly the same tails
+NEARLY_ZERO = 1e-305  # below it floats lose digits
+
 gauss_legendre = lru_cache(maxsize=8)(np.polynomial.legendre.leggauss)
 
 
@@ -134,8 +137,8 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     .. math:: \delta(\varepsilon) = \Phi(a) - e^\varepsilon\,\Phi(a-\mu),\ a=\mu/2-\varepsilon/\mu
 
     Statement ``lem-gaussian-mechanism``, Wang (2019), Lemma 4, and Balle and Wang (2018), Theorem
-    8; chapter *foundations/noise*. Absolute error below 1e-15; relative, below 1e-12 / mu. Returns
-    an array in [0, 1], common shape of `epsilon` and `mu`.
+    8; chapter *foundations/noise*. Relative error below 1e-12, where the result is above 1e-305.
+    Returns an array in [0, 1], common shape of `epsilon` and `mu`.
 
     Parameters
     ----------
@@ -151,13 +154,38 @@ def gaussian_profile(epsilon: ArrayLike, mu: ArrayLike) -> Floats:
     epsilon, mu = check.nonnegative(epsilon, "epsilon"), check.positive(mu, "mu")
     epsilon, mu = check.together("epsilon and mu", epsilon, mu)
     with np.errstate(over="ignore", invalid="ignore"):
-        a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+        a, b = _threshold(epsilon, mu), -mu / 2 - epsilon / mu
         # e^epsilon phi(b) = phi(a): a common factor, so no e^epsilon and no overflow.
         common = np.exp(-(a**2) / 2) / 2
         right = special.erfcx(-b / np.sqrt(2))
         left = special.erfcx(np.maximum(-a, 0) / np.sqrt(2))
         delta = np.where(a < 0, common * (left - right), special.ndtr(a) - common * right)
+    for at in places((mu < CLOSE) & (common > 0), 10_000):  # left and right are nearly the same
+        delta.flat[at] = common.flat[at] * _erfcx_drop(-a.flat[at], mu.flat[at])
     return np.asarray(np.clip(delta, 0, 1))[()]
+
+
+def _threshold(epsilon: Floats, mu: Floats) -> Floats:
+    """mu / 2 - epsilon / mu: of large ones from the exact square, in two parts, as they cancel."""
+    high = 134217729 * mu - (134217729 * mu - mu)  # the leading half of the digits
+    low, square = mu - high, mu**2
+    rest = ((high**2 - square) + 2 * high * low) + low**2
+    exact = ((square / 2 - epsilon) + rest / 2) / mu
+    return np.asarray(np.where((mu > 1) & (mu < 1e100), exact, mu / 2 - epsilon / mu))
+
+
+def _erfcx_drop(x: Floats, step: Floats) -> Floats:
+    r"""How much erfcx falls from x to x + step, both over sqrt(2), without a difference.
+
+    .. math:: \frac2{\sqrt\pi} \int_0^\infty e^{-2xs-s^2}\,(1-e^{-2hs})\,ds
+    """
+    x, step = x / np.sqrt(2), step / np.sqrt(2)
+    node, weight = gauss_legendre(32)
+    end = 40 / (x + np.sqrt(x**2 + 40))  # where the exponent is -40
+    s = end[:, None] * (1 + node) / 2
+    falling = np.exp(-2 * x[:, None] * s - s**2)
+    total = (falling * -np.expm1(-2 * step[:, None] * s)) @ weight
+    return np.asarray(end * total / np.sqrt(np.pi))
 
 
 def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
@@ -165,9 +193,9 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
 
     .. math:: \min\{\varepsilon \ge 0 : \delta_\mu(\varepsilon) \le \delta\}
 
-    Of the last bracket, the end whose computed delta is not above `delta`; 0 where the total
-    variation is at most that. Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*.
-    Returns an array, in nats, common shape of `delta` and `mu`.
+    Rounded up: its delta is not above `delta`, by more than the profile is uncertain; 0 where the
+    total variation is at most that. Statement ``lem-gaussian-mechanism``, chapter
+    *foundations/noise*. Returns an array, in nats, common shape of `delta` and `mu`.
 
     Parameters
     ----------
@@ -183,7 +211,7 @@ def gaussian_epsilon(delta: ArrayLike, mu: ArrayLike) -> Floats:
     delta, mu = check.together("delta and mu", delta, mu)
 
     def keeps(epsilon: Floats) -> Any:
-        return gaussian_profile(epsilon, mu) <= delta
+        return _at_most(gaussian_profile(epsilon, mu), delta)
 
     # The tail bound of lem-gaussian-tail: at this epsilon, delta is at most half of what is asked.
     safe = mu**2 / 2 + mu * np.sqrt(-2 * np.log(delta))
@@ -196,9 +224,9 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
 
     .. math:: \max\{\mu : \delta_\mu(\varepsilon) \le \delta\}
 
-    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Of the last bracket, the end
-    whose computed delta is not above `delta`. The noise then needs the standard deviation
-    ``sensitivity / mu``. Elementwise, in the common shape of `epsilon` and `delta`.
+    Statement ``lem-gaussian-mechanism``, chapter *foundations/noise*. Rounded down: its delta is
+    not above `delta`, by more than the profile is uncertain. The noise then needs the standard
+    deviation ``sensitivity / mu``. Elementwise, in the common shape of `epsilon` and `delta`.
 
     Parameters
     ----------
@@ -212,8 +240,22 @@ def gaussian_mu(epsilon: ArrayLike, delta: ArrayLike) -> Floats:
     epsilon, delta = _budgets(epsilon, delta)
     tail = np.sqrt(-2 * np.log(delta))
     low = 2 * epsilon / (np.sqrt(tail**2 + 2 * epsilon) + tail)  # mu^2/2 + mu tail = epsilon
-    at_most = np.maximum(2 * low, 1.0)
-    return last_kept(lambda mu: gaussian_profile(epsilon, mu) <= delta, low, at_most)
+    at_zero = np.sqrt(8) * special.erfinv(delta)  # keeps delta at epsilon 0, and so everywhere
+    low = np.maximum(low, at_zero * (1 - uncertainty(delta)))
+    return last_kept(lambda mu: _at_most(gaussian_profile(epsilon, mu), delta), low, 2 * low)
+
+
+def uncertainty(delta: Floats) -> Floats:
+    """Return a bound of the relative error of `gaussian_profile` where it is about delta.
+
+    The exponent of the tail is about log(delta), with a relative error of a few roundings.
+    """
+    return np.asarray(8 * np.finfo(float).eps * (3 - np.log(delta)))
+
+
+def _at_most(profile: Floats, delta: Floats) -> Any:
+    """Whether a profile of normals is surely at most delta, whatever rounding did to it."""
+    return profile * (1 + uncertainty(delta)) + NEARLY_ZERO <= delta
 
 
 def at_levels(function: Callable[[Floats], Any], budgets: ArrayLike) -> Floats:

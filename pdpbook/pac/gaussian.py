@@ -71,7 +71,7 @@ def check_prior(prior: Any) -> float:
     """Return the success rate of a blind guess, in [0.5, 1)."""
     clean = check.delta(prior, "prior")
     if not clean >= 0.5:
-        raise ValueError(f"prior must be at least 0.5, that of a coin; got {clean:g}")
+        raise ValueError(f"prior must be at least 0.5, that of a coin; got {check.shown(clean)}")
     return clean
 
 

@@ -189,8 +189,8 @@ def check_rate(success_rate: ArrayLike, prior: float) -> tuple[Any, float]:
     prior, rate = check_prior(prior), check.probability(success_rate, "success_rate")
     if not np.all(rate > prior):
         raise ValueError(
-            f"success_rate must be above {prior:g}, that of a blind guess, and below 1; "
-            f"got {np.min(rate):g}"
+            f"success_rate must be above {check.shown(prior)}, that of a blind guess, and below 1; "
+            f"got {check.shown(np.min(rate))}"
         )
     return rate, prior
 

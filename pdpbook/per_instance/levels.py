@@ -171,7 +171,7 @@ def spectrum(X: ArrayLike, y: ArrayLike, lam: float) -> tuple[Floats, Floats]:
     if not eigenvalues[0] >= 1:
         raise ValueError(
             "the smallest eigenvalue of X'X + lam I must be at least 1, since the loss may fall "
-            f"with a leverage above 1; got {eigenvalues[0]:g}. Raise lam"
+            f"with a leverage above 1; got {check.shown(eigenvalues[0])}. Raise lam"
         )
     return eigenvalues, basis.T @ (X.T @ y) / eigenvalues
 
@@ -182,6 +182,6 @@ def in_unit_ball(sizes: Floats, name: str, rule: str, what: str) -> None:
     if outside.any():
         at = int(np.flatnonzero(outside)[0])
         raise ValueError(
-            f"{name} must {rule}; got {name}[{at}]{what} {sizes[at]:g} "
+            f"{name} must {rule}; got {name}[{at}]{what} {check.shown(sizes[at])} "
             f"({int(outside.sum())} of {len(sizes)} are outside). Rescale with public bounds"
         )

@@ -168,7 +168,7 @@ def ops_renyi(alpha: ArrayLike, leverage: ArrayLike, scaled_residual: ArrayLike)
     """
     clean = np.asarray(check.finite(alpha, "alpha"))
     if not (clean > 1).all():
-        raise ValueError(f"alpha must be above 1; got {clean[~(clean > 1)].flat[0]:g}")
+        raise ValueError(f"alpha must be above 1; got {check.shown(clean[~(clean > 1)].flat[0])}")
     order, mu, rho = _person(clean, leverage, scaled_residual, "alpha")
     beyond = order - 1
     finite = beyond * mu < 1

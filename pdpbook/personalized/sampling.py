@@ -126,8 +126,9 @@ class SampledRidge(CubeRegressor):
         t, low, high = level(above, self.threshold), above.min(), above.max()
         if not low <= t <= high and not isinstance(self.threshold, str):
             raise ValueError(
-                f"threshold must lie within the range of the budgets, [{low:g}, {high:g}]; "
-                f"got {t:g}. Below it budgets are wasted, above it nobody is kept for sure"
+                f"threshold must lie within the range of the budgets, [{check.shown(low)}, "
+                f"{check.shown(high)}]; got {check.shown(t)}. Below it budgets are wasted, "
+                "above it nobody is kept for sure"
             )
         return budgets
 

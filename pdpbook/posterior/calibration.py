@@ -23,7 +23,9 @@ def check_norm(value: float, name: str = "norm_guess") -> float:
     """Return a guess of a norm, above 0, whose square is a number."""
     clean = check.number(value, name)
     if not clean <= 1e150:
-        raise ValueError(f"{name} must be at most 1e+150, as it is squared; got {clean:g}")
+        raise ValueError(
+            f"{name} must be at most 1e+150, as it is squared; got {check.shown(clean)}"
+        )
     return clean
 
 
@@ -153,14 +155,16 @@ def check_kappa(value: float | None, name: str = "kappa") -> float | None:
         return None
     kappa = check.number(value, name)
     if not kappa >= 1:
-        raise ValueError(f"{name} must be at least 1, a condition number; got {kappa:g}")
+        raise ValueError(f"{name} must be at least 1, a condition number; got {check.shown(kappa)}")
     return kappa
 
 
 def check_penalty(value: float, name: str = "lam") -> float:
     lam = check.scale(value, name)
     if not lam >= 1:
-        raise ValueError(f"{name} must be at least 1, against the sum of squares; got {lam:g}")
+        raise ValueError(
+            f"{name} must be at least 1, against the sum of squares; got {check.shown(lam)}"
+        )
     return lam
 
 

@@ -128,7 +128,7 @@ def posterior_certificate(
     gamma, h = check.number(gamma, "gamma"), check.number(h, "h")
     delta, failure = check.delta(delta), check.delta(failure, "failure")
     if not h >= 1:
-        raise ValueError(f"h must be at least 1; got {h:g}")
+        raise ValueError(f"h must be at least 1; got {check.shown(h)}")
     norms = (X**2).sum(axis=1)
     in_unit_ball(norms, "X", "have rows in the unit ball", " of squared norm")
     u = np.sqrt(gamma) * np.abs(y - X @ theta)

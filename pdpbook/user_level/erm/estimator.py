@@ -101,7 +101,8 @@ class WeightedERM(UserEstimator):
         Length of a step, :math:`\eta`; by default that of the theorem.
     clip_norm : float, optional
         Length to which the gradient of a user is clipped, per unit weight and in place of L; of
-        descent. Below L the noise falls, and the bound of the theorem no longer holds.
+        descent. Below L the noise falls, and the bound of the theorem no longer holds. Above L it
+        changes nothing.
     tradeoff : float, optional
         A of `tradeoff_weights`; by default that of the theorem. 0 weighs users by their budgets,
         inf weighs all rows alike.
@@ -230,9 +231,10 @@ class WeightedERM(UserEstimator):
 
     def lipschitz(self) -> float:
         """Return the longest gradient per unit weight: of the loss, or what it is clipped to."""
-        if self.clip_norm is not None:
-            return float(self.clip_norm)
-        return float(LOSSES[self.loss].lipschitz(float(self.radius)))
+        longest = float(LOSSES[self.loss].lipschitz(float(self.radius)))
+        # every iterate is projected to the ball, where no gradient is longer than L: a larger
+        # clip_norm clips nothing, and needs no more noise
+        return longest if self.clip_norm is None else min(float(self.clip_norm), longest)
 
     def gradient_norm(self) -> float:
         """Return the norm of the gradient at which the solver of a minimizer stops."""
@@ -249,7 +251,9 @@ class WeightedERM(UserEstimator):
         """Return the budgets, 0 for those whose charge for the solver costs the others most."""
         if self.optimizer == "gradient":  # nobody is charged for a solver
             if not (top := epsilon.max()) > UNDERFLOW:
-                raise ValueError(f"epsilon must be above {UNDERFLOW:g} for somebody; got {top:g}")
+                raise ValueError(
+                    f"epsilon must be above {UNDERFLOW:g} for somebody; got {check.shown(top)}"
+                )
             return np.where(epsilon > UNDERFLOW, epsilon, 0.0)
 
         def noise(part: Floats, charge: float) -> float:
@@ -337,7 +341,7 @@ class WeightedERM(UserEstimator):
 
         Small steps stretch the distance of two iterates by their noise alone, and it is at most the
         width of the ball: :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps, and the mean of
-        that for the average. With a `clip_norm` only the ball counts.
+        that for the average. With a `clip_norm` below L only the ball counts.
         """
         frame = ball_frame(self, crowd.d, self.row_norm, log_odds=_logistic(self))
         d = frame.order
@@ -348,7 +352,8 @@ class WeightedERM(UserEstimator):
             return Noise.of(crowd, frame, each, exact=True, rate=1 / scale, scale=scale)
         step, smoothness = self.step(known, d), LOSSES[self.loss].smoothness
         added, wide = (step * scale) ** 2, 4 * float(self.radius) ** 2
-        near = self.clip_norm is None and step * smoothness <= 2
+        longest = LOSSES[self.loss].lipschitz(float(self.radius))
+        near = self.lipschitz() == longest and step * smoothness <= 2
         steps = np.arange(1, T + 1)
         most = float(np.sum(np.minimum(steps * added * d, wide) if near else 0 * steps + wide))
         most /= T + 1

@@ -77,5 +77,5 @@ def row_weights(weights: ArrayLike) -> Floats:
 def check_share(share: float) -> float:
     value = check.number(share, "share")
     if value > 1:
-        raise ValueError(f"share must be at most 1; got {value:g}")
+        raise ValueError(f"share must be at most 1; got {check.shown(value)}")
     return value

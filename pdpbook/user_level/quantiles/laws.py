@@ -130,6 +130,7 @@ def check_grid(grid: ArrayLike, name: str) -> Floats:
     if not np.all(np.diff(points) > 0):
         at = int(np.flatnonzero(~(np.diff(points) > 0))[0])
         raise ValueError(
-            f"{name} must increase; got {name}[{at}] = {points[at]:g}, then {points[at + 1]:g}"
+            f"{name} must increase; got {name}[{at}] = {check.shown(points[at])}, "
+            f"then {check.shown(points[at + 1])}"
         )
     return points

@@ -1,0 +1,157 @@
+"""Who is who: names of people, and of their rows, compared as Python objects.
+
+pandas turns both sides into one type before it looks a name up. So a whole number finds a float
+that it only rounds to, text finds a date, and a number finds the interval around it: one person is
+charged for another. Here names are the Python objects that they stand for, and a dict finds them.
+
+Two names are one person if Python says that they are equal: 1, 1.0 and NumPy's 1 are one name, the
+same instant in two time zones is one name, and "1" is another name than 1. For Python True equals 1
+as well, for people it does not: True never finds 1, and a table that holds both is refused.
+"""
+
+import sys
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__: list[str] = []  # for the package
+
+COMPLETE = {int, str, bytes, bool}  # types without a missing value
+NESTED = (bool, np.bool_, tuple, frozenset)  # types in which True may be taken for 1
+
+
+class NameTable:
+    """People by name, each of them once: `names` in their order, as Python objects.
+
+    Parameters
+    ----------
+    names : list, array or index
+    argument : str
+        What the names came with, for errors.
+    """
+
+    def __init__(self, names: Any, argument: str):
+        self.names = tuple(read_names(names, argument))
+        self._places: dict[Any, int] = {}
+        for place, name in enumerate(self.names):
+            first = self._places.setdefault(name, place)
+            if first != place:
+                twins = f"{self.names[first]!r} and {name!r} are equal to Python"
+                why = "" if repr(self.names[first]) == repr(name) else f": {twins}"
+                raise ValueError(
+                    f"{argument} must have one budget for each person; two for {name!r}{why}"
+                )
+        self._nested = _may_hold_booleans(self.names)
+
+    def find(self, names: list[Any]) -> NDArray[np.intp]:
+        """Return the place of each of these names, as `read_names` returns them; -1 for nobody."""
+        places = [self._places.get(name, -1) for name in names]
+        if self._nested or _may_hold_booleans(names):
+            for k, place in enumerate(places):
+                if place >= 0 and _key(names[k]) != _key(self.names[place]):
+                    places[k] = -1
+        return np.array(places, dtype=np.intp)
+
+    def find_all(
+        self, names: list[Any], rule: str, needed: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.intp]:
+        """Return the place of each name, or raise unless everybody is here, and nobody twice.
+
+        Whoever is not `needed` may be missing, at place -1, or named again. `rule` begins the
+        error, which names one person.
+        """
+        places = self.find(names)
+        who = np.arange(len(places)) if needed is None else np.flatnonzero(needed)
+        if (missing := who[places[who] < 0]).size:
+            raise ValueError(f"{rule}; it has no budget for {names[missing[0]]!r}")
+        _, first = np.unique(places[who], return_index=True)
+        if len(first) < len(who):
+            again = np.delete(who, first)[0]
+            raise ValueError(f"{rule}; the data name {names[again]!r} twice")
+        return places
+
+
+def read_names(values: Any, argument: str) -> list[Any]:
+    """Return names as Python objects, in their order; what is missing or unhashable is refused."""
+    names = python_objects(values, argument)
+    for place, name in enumerate(names):
+        if type(name) in COMPLETE:
+            continue
+        try:
+            hash(name)
+        except TypeError:
+            raise TypeError(
+                f"{argument} must be names that a dict can hold, such as text, numbers, dates and "
+                f"tuples of them; got {name!r}"
+            ) from None
+        if _is_missing(name):
+            raise ValueError(f"{argument} must name everybody; {argument}[{place}] = {name!r}")
+    return names
+
+
+def python_objects(values: Any, argument: str) -> list[Any]:
+    """Return the entries of a list, array, index or column as Python objects."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{argument} must not be a masked array: its hidden entries would count")
+    one_column = np.ndim(values) == 1 if hasattr(values, "ndim") else hasattr(values, "__iter__")
+    if not one_column or isinstance(values, (str, bytes, Set, Mapping)):
+        raise TypeError(
+            f"{argument} must be a list, array or index of names; got {type(values).__name__}"
+        )
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        values = list(values)  # as a list of NumPy's they would be whole numbers
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [_plain(name) if isinstance(name, np.generic) else name for name in listed]
+
+
+def same_names(first: Any, second: Any) -> bool:
+    """Return whether two pandas indexes name their rows alike; a gap is the same as a gap."""
+    if first.dtype == second.dtype and first.dtype != object:
+        return bool(first.equals(second))
+    one, other = python_objects(first, "index"), python_objects(second, "index")
+    return len(one) == len(other) and all(map(same_name, one, other))
+
+
+def same_name(one: Any, other: Any) -> bool:
+    """Return whether two names are one; what is missing is the same as what is missing."""
+    if one is other:
+        return True
+    if _is_missing(one) or _is_missing(other):
+        return _is_missing(one) and _is_missing(other)
+    return bool(_key(one) == _key(other))
+
+
+def _plain(name: Any) -> Any:
+    """A name of NumPy's as Python's or pandas' own."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(name, np.datetime64):
+        return pandas.Timestamp(name)
+    if pandas is not None and isinstance(name, np.timedelta64):
+        return pandas.Timedelta(name)
+    return name if isinstance(name, (np.datetime64, np.timedelta64)) else name.item()
+
+
+def _is_missing(name: Any) -> bool:
+    """Whether a name is none: not equal to itself, as NaN is, or without an answer, as pandas' NA;
+    or a group that holds such a name."""
+    if isinstance(name, (tuple, frozenset)):
+        return any(_is_missing(part) for part in name)
+    try:
+        return name is None or not bool(name == name)
+    except (TypeError, ValueError):
+        return True
+
+
+def _may_hold_booleans(names: Any) -> bool:
+    return any(issubclass(kind, NESTED) for kind in set(map(type, names)))
+
+
+def _key(name: Any) -> Any:
+    """A name that is equal to another if they are one person: it tells True from 1."""
+    if isinstance(name, tuple):
+        return tuple(map(_key, name))
+    if isinstance(name, frozenset):
+        return frozenset(map(_key, name))
+    return isinstance(name, (bool, np.bool_)), name

@@ -1,0 +1,254 @@
+"""Conversions of promises against arithmetic of many digits: never too little, and little more.
+
+Over the whole range of floats a conversion is at least the exact number, where more is the weaker
+promise, or at most, where it is the budget of a mechanism. It may be off by a few roundings, and by
+as many times more in the tail of a normal as the logarithm of delta is large.
+"""
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pdpbook.guarantees import (
+    ApproximateDP,
+    BudgetAccount,
+    GaussianDP,
+    PureDP,
+    ZeroConcentratedDP,
+)
+from pdpbook.noise import gaussian_epsilon, gaussian_mu, gaussian_profile
+from pdpbook.user_level import WeightedMean
+
+ONE = {"neighbors": "replace-one"}
+USER = {"neighbors": "user"}
+TINY = mp.mpf(2) ** -1070  # what is not resolved among the smallest floats
+
+
+def powers(low, high):
+    return st.floats(low, high).map(lambda power: float(10**power))
+
+
+wide = powers(-300, 3) | powers(-9, 2) | st.sampled_from([5e-324, 1e-310, 1e-8, 1.0, 1e3])
+deltas = powers(-290, -0.01) | st.sampled_from([1e-12, 1e-6, 0.5, 0.999])
+
+
+def exact(function):
+    """With enough digits for the smallest floats, and as many again where two nearly cancel."""
+
+    def call(*given):
+        with mp.workdps(1500 if min(abs(v) for v in given if v) < 1e-30 else 200):
+            return function(*map(mp.mpf, given))
+
+    return call
+
+
+def plain(function):
+    """Of what does not cancel."""
+
+    def call(*given):
+        with mp.workdps(60):
+            return function(*map(mp.mpf, given))
+
+    return call
+
+
+@plain
+def gaussian_of_pure(epsilon):
+    """Normals whose even errors are those of randomized response, from the density's own root."""
+    if epsilon < 10:
+        return 2 * mp.sqrt(2) * mp.erfinv(mp.tanh(epsilon / 2))
+    error = -mp.log1p(mp.exp(epsilon))  # the logarithm; Newton's method for that of the tail
+    x = mp.sqrt(2 * epsilon)
+    for _ in range(30):
+        tail = mp.erfc(x / mp.sqrt(2)) / 2
+        x += (mp.log(tail) - error) * tail * mp.sqrt(2 * mp.pi) * mp.exp(x**2 / 2)
+    return 2 * x
+
+
+@exact
+def profile_of_pure(epsilon, at):
+    return max(mp.mpf(0), (mp.exp(epsilon) - mp.exp(at)) / (1 + mp.exp(epsilon)))
+
+
+@exact
+def profile_of_normals(mu, at):
+    a = mu / 2 - at / mu
+    if a < -1e4:
+        return mp.mpf(0)
+    return mp.ncdf(a) - mp.exp(at) * mp.ncdf(a - mu)
+
+
+@plain
+def profile_of_concentrated(rho, at):
+    """The best order, by halving the derivative, which rises."""
+
+    def log_delta(a):
+        return a * ((a + 1) * rho - at) - mp.log(a) - (a + 1) * mp.log1p(1 / a)
+
+    low, high = mp.mpf(10) ** -2000, mp.mpf(10) ** 2000
+    for _ in range(90):
+        middle = mp.sqrt(low * high)
+        rises = rho * (2 * middle + 1) - mp.log1p(1 / middle) - at > 0
+        low, high = (low, middle) if rises else (middle, high)
+    return min(mp.mpf(1), mp.exp(log_delta(high)))
+
+
+def assert_just_above(found, true, rtol):
+    with mp.workdps(60):
+        assert true <= mp.mpf(float(found)) <= true * (1 + mp.mpf(rtol)) + TINY
+
+
+# ------------------------------------------------------------------ one number to another
+@given(wide)
+@example(1e-17)
+@example(5e-17)
+@example(1e-5)
+def test_gaussian_of_pure(epsilon):
+    assert_just_above(PureDP(epsilon, **ONE).to_gaussian().mu, gaussian_of_pure(epsilon), 1e-14)
+
+
+@given(wide)
+def test_concentrated_of_pure(epsilon):
+    rho = PureDP(epsilon, **ONE).to_zcdp().rho
+    assert_just_above(rho, exact(lambda e: e * mp.tanh(e / 2))(epsilon), 1e-14)
+
+
+@given(wide)
+def test_concentrated_of_gaussian(mu):
+    assert_just_above(GaussianDP(mu, **ONE).to_zcdp().rho, exact(lambda m: m**2 / 2)(mu), 1e-14)
+
+
+def test_a_promise_too_large_to_convert_is_refused():
+    with pytest.raises(ValueError, match=r"^rho must be finite"):
+        GaussianDP(1e200, **ONE).to_zcdp()
+
+
+def test_conversions_take_everybody_at_once_and_leave_out_whoever_takes_no_part():
+    epsilon = np.array([0.0, 5e-324, 1e-300, 1e-9, 0.5, 2.0, 1e3])
+    for way in ("to_gaussian", "to_zcdp"):
+        (found,) = getattr(PureDP(epsilon, **ONE), way)()._parameters().values()
+        assert (np.diff(found) >= 0).all()
+        assert_array_equal(found > 0, epsilon > 0)
+        for e, one in zip(epsilon[1:], found[1:], strict=True):
+            assert one == next(iter(getattr(PureDP(e, **ONE), way)()._parameters().values()))
+
+
+# ------------------------------------------------------------------ profiles
+shares = st.floats(0, 1.5) | st.sampled_from([0.0, 1.0, 1 - 1e-12])
+
+
+@given(wide, shares)
+def test_profile_of_a_pure_promise(epsilon, share):
+    at = share * epsilon
+    found = PureDP(epsilon, **ONE).profile(at)
+    assert_just_above(found, profile_of_pure(epsilon, at), 1e-14)
+    assert (found == 0) is (at >= epsilon)
+
+
+@given(wide, shares, deltas)
+@example(5e-324, 0.0, 0.999)
+def test_profile_of_an_approximate_promise(epsilon, share, delta):
+    at = share * epsilon
+    found = ApproximateDP(epsilon, delta, **ONE).profile(at)
+    more = profile_of_pure(epsilon, at)
+    with mp.workdps(700):
+        true = mp.mpf(delta) + (1 - mp.mpf(delta)) * more
+    assert_just_above(found, true, 1e-14)
+    assert found > delta or at >= epsilon
+
+
+tails = st.floats(-40, 3)
+
+
+def epsilon_at(mu, tail):
+    """Where the larger normal has the tail beyond so many deviations."""
+    return min(max(0.0, mu * (mu / 2 - tail)), 1e6)
+
+
+@given(wide, tails)
+def test_profile_of_a_gaussian_promise(mu, tail):
+    at = epsilon_at(mu, tail)
+    true = profile_of_normals(mu, at)
+    assert_just_above(GaussianDP(mu, **ONE).profile(at), true, 6e-12)
+    if true > 1e-305:
+        with mp.workdps(60):
+            assert abs(mp.mpf(float(gaussian_profile(at, mu))) / true - 1) < 1e-12
+
+
+@given(wide, tails)
+def test_profile_of_a_concentrated_promise(rho, tail):
+    at = epsilon_at(float(np.sqrt(2 * rho)), tail)
+    true = profile_of_concentrated(rho, at)
+    assert_just_above(ZeroConcentratedDP(rho, **ONE).profile(at), true, 1e-9)
+
+
+# ------------------------------------------------------------------ back to an epsilon, or a mu
+def assert_smallest(epsilon, delta, profile):
+    """The true delta at epsilon is within what was asked, and just below epsilon it is not."""
+    assert profile(epsilon) <= delta
+    if epsilon > 1e-300:
+        assert profile(epsilon * (1 - 1e-7)) > delta * (1 - 1e-9)
+
+
+@given(wide, deltas)
+def test_epsilon_of_a_pure_promise(epsilon, delta):
+    found = PureDP(epsilon, **ONE).to_approximate(delta).epsilon
+    assert profile_of_pure(epsilon, found) <= delta
+    assert found <= epsilon
+    if found > 1e-300 and found < epsilon * (1 - 1e-6):
+        assert profile_of_pure(epsilon, found - 1e-12 * epsilon) > delta * (1 - 1e-9)
+
+
+@given(powers(-12, 1.5), deltas)
+def test_epsilon_of_a_gaussian_promise(mu, delta):
+    for found in (GaussianDP(mu, **ONE).to_approximate(delta).epsilon, gaussian_epsilon(delta, mu)):
+        assert_smallest(float(found), delta, lambda at: profile_of_normals(mu, at))
+
+
+@given(powers(-12, 1.5), deltas)
+def test_epsilon_of_a_concentrated_promise(rho, delta):
+    found = ZeroConcentratedDP(rho, **ONE).to_approximate(delta).epsilon
+    assert_smallest(found, delta, lambda at: profile_of_concentrated(rho, at))
+
+
+@given(powers(-300, 3) | st.just(0.0), deltas)
+@example(1e-12, 1e-12)
+@example(1e-6, 1e-12)
+@example(1e-300, 1e-290)
+def test_mu_keeps_the_delta_that_was_asked_for(epsilon, delta):
+    mu = float(gaussian_mu(epsilon, delta))
+    assert profile_of_normals(mu, epsilon) <= delta
+    assert profile_of_normals(mu * (1 + 1e-9), epsilon) > delta
+
+
+def test_the_smallest_deltas_are_kept_by_a_bound():
+    for delta in (5e-324, 1e-310, 1e-300):
+        mu = float(gaussian_mu(1.0, delta))
+        assert profile_of_normals(mu, 1.0) <= delta
+        assert profile_of_normals(1.1 * mu, 1.0) > delta
+
+
+def test_mus_of_many_are_those_of_each():
+    epsilon = np.array([0.0, 1e-300, 1e-12, 0.1, 1.0, 1e3])
+    found = gaussian_mu(epsilon[:, None], [1e-12, 0.5])
+    assert_array_equal(found[3], [gaussian_mu(0.1, 1e-12), gaussian_mu(0.1, 0.5)])
+    assert (np.diff(found, axis=0) >= 0).all()
+
+
+# ------------------------------------------------------------------ what an account is charged
+def test_a_tiny_pure_budget_is_charged_in_an_account_of_mus():
+    """It was charged nothing, and promised 1e-17, fifty times."""
+    account = BudgetAccount([1e-16, 10.0], kind=GaussianDP, **USER)
+    for _ in range(50):
+        WeightedMean().fit([[0.1], [0.2]], [0.1, 0.2], epsilon=[1e-17, 1.0], account=account)
+    with mp.workdps(60):
+        true = mp.sqrt(50) * gaussian_of_pure(1e-17)
+        assert true <= mp.mpf(float(account.spent[0])) * (1 + mp.mpf(1e-15))  # the root is rounded
+    assert_allclose(account.spent[0], float(true), rtol=1e-14)
+    for _ in range(13):
+        WeightedMean().fit([[0.1], [0.2]], [0.1, 0.2], epsilon=[1e-17, 1.0], account=account)
+    with pytest.raises(ValueError, match="release refused"):
+        WeightedMean().fit([[0.1], [0.2]], [0.1, 0.2], epsilon=[1e-17, 1.0], account=account)
