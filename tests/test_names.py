@@ -191,7 +191,7 @@ def test_unhashable_names_are_refused(name):
 
 @pytest.mark.parametrize(
     "people",
-    ["ab", b"ab", {"a", "b"}, {"a": 1}, 5, np.array("a"), pd.DataFrame({"a": ["b"]}), None],
+    ["ab", b"ab", {"a"}, {"a": 1}, 5, np.array("a"), pd.DataFrame({"a": ["b"]}), None],
     ids=words,
 )
 def test_what_is_no_list_of_names_is_refused(people):
