@@ -56,7 +56,7 @@ $(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml | _build
 $(LAB)/.ready: binder/requirements.txt pyproject.toml | _build
 	$(call install,$(LAB),binder/requirements.txt)
 
-book: $(READY)  ## Build the book into _build/html (5 minutes on two cores; what is there is used again)
+book: $(READY)  ## Build the book into _build/html (7 minutes the first time, then only what changed)
 	@$(BIN)/python tools/execute.py
 	@$(BIN)/python tools/build.py
 	@$(BIN)/python tools/slides.py

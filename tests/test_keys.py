@@ -158,6 +158,7 @@ def test_a_page_that_quotes_another_has_what_that_printed_behind_it(checkout):
         ("pdpbook/gwa/late.py", "def helper(): return 3", True),
         ("pdpbook/gwa/__init__.py", "from pdpbook.gwa.dual import bound", True),
         ("pdpbook/gwa/__init__.py", "from pdpbook.gwa.solver import weights as bound", False),
+        ("pdpbook/gwa/__init__.py", "from pdpbook.gwa.dual import other as bound", False),
         ("requirements.txt", "numpy==3", False),
         ("pdpbook/exercises/pac.py", "def law(): pass", True),
     ],

@@ -6,7 +6,7 @@
 A notebook that ran under its present key need not run again. The key covers its code cells, the
 modules that these import, directly or not, the tables that they read, the lock and the version of
 Python. Modules count without comments and docstrings, except where a notebook prints docstrings.
-A name that a package only passes on leads to the module that defines it.
+A name that a package only passes on leads to the module that defines it, and to the name there.
 
 Nothing is imported: all this is read off the sources. `tools/trace_keys.py` runs the notebooks and
 holds the lists against what they open and call.
@@ -95,17 +95,20 @@ def passed_on(module: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def origin(module: str, name: str) -> str | None:
-    """Return the module that defines a name of a module, None if that is not ours."""
+def origin(module: str, name: str) -> tuple[str, str] | None:
+    """Return the module that defines a name of a module, and the name there; None if not ours.
+
+    A module itself has the empty name.
+    """
     if file_of(module) is None:
         return None
     if not is_package(module):
-        return module
+        return module, name
     if file_of(f"{module}.{name}"):
-        return f"{module}.{name}"
+        return f"{module}.{name}", ""
     if name in passed_on(module):
         return origin(*passed_on(module)[name])
-    return module
+    return module, name
 
 
 def attributes(tree: ast.Module, variable: str) -> set[str] | None:
@@ -117,34 +120,41 @@ def attributes(tree: ast.Module, variable: str) -> set[str] | None:
     return set(used) if len(used) == len(names) else None
 
 
-def needs(tree: ast.Module) -> set[str]:
-    """Return our modules that define what code imports."""
-    found: set[str | None] = set()
+def definitions(tree: ast.Module) -> dict[str, tuple[str, str]]:
+    """Return what code imports of ours, each with the module that defines it and the name there."""
+    found: dict[str, tuple[str, str] | None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
-                found |= _modules_of(tree, name.name, name.asname or name.name)
+                found |= _of_module(tree, name.name, name.asname or name.name)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for name in node.names:
                 inner = f"{node.module}.{name.name}"
                 if file_of(inner):
-                    found |= _modules_of(tree, inner, name.asname or name.name)
+                    found |= _of_module(tree, inner, name.asname or name.name)
                 else:
-                    found.add(origin(node.module, name.name))
-    return {module for module in found if module is not None}
+                    found[inner] = origin(node.module, name.name)
+    return {name: definition for name, definition in found.items() if definition is not None}
 
 
-def _modules_of(tree: ast.Module, module: str, variable: str) -> set[str | None]:
-    """Return what code needs of a module that it imports under a name."""
+def _of_module(tree: ast.Module, module: str, variable: str) -> dict[str, tuple[str, str] | None]:
+    """Return what code uses of a module that it imports under a name."""
     followed = is_package(module) and "." not in variable
     used = attributes(tree, variable) if followed else None
-    return {module} if used is None else {origin(module, name) for name in used}
+    if used is None:
+        return {module: (module, "")}
+    return {f"{module}.{name}": origin(module, name) for name in used}
+
+
+def modules_of(tree: ast.Module) -> set[str]:
+    """Return our modules that define what code imports."""
+    return {module for module, _ in definitions(tree).values()}
 
 
 @cache
 def imports_of(file: Path) -> set[str]:
     """Return the modules that a module of ours needs directly."""
-    return needs(tree_of(file))
+    return modules_of(tree_of(file))
 
 
 def modules_behind(modules: set[str]) -> set[Path]:
@@ -180,7 +190,7 @@ def behind(path: Path) -> set[Path]:
     """Return the files that the outputs of a notebook depend on, beside the notebook itself."""
     tree = code_tree(code_of(path))
     sheet = {f"{package}.{path.stem}" for package in DYNAMIC}
-    files = modules_behind(needs(tree) | (sheet if path.parent.name == "exercises" else set()))
+    files = modules_behind(modules_of(tree) | (sheet if path.parent.name == "exercises" else set()))
     for module in [*files]:
         name = module.relative_to(ROOT).as_posix()
         files |= {file for pattern in READS.get(name, []) for file in ROOT.glob(pattern)}
@@ -208,7 +218,8 @@ def content(file: Path) -> bytes:
     if file.suffix == ".py":
         printed = file.relative_to(ROOT).as_posix().startswith(PRINTED_DOCSTRINGS)
         tree = tree_of(file)
-        return ast.dump(tree if printed else without_docstrings(tree)).encode()
+        meant = str(sorted(definitions(tree).items()))
+        return (ast.dump(tree if printed else without_docstrings(tree)) + meant).encode()
     if file.suffix == ".ipynb":
         cells = nbformat.read(file, as_version=4).cells
         return "".join(str(cell.get("outputs", "")) for cell in cells).encode()
@@ -226,12 +237,14 @@ def without_docstrings(tree: ast.Module) -> ast.Module:
 
 def key(path: Path) -> str:
     """Return the key of a notebook."""
-    parts = [platform.python_version().encode(), *(cell.encode() for cell in code_of(path))]
-    for file in sorted(behind(path)):
-        parts += [os.path.relpath(file, ROOT).encode(), content(file)]
+    cells = code_of(path)
+    parts = [platform.python_version(), *cells, str(sorted(definitions(code_tree(cells)).items()))]
     total = hashlib.sha256()
     for part in parts:
-        total.update(hashlib.sha256(part).digest())
+        total.update(hashlib.sha256(part.encode()).digest())
+    for file in sorted(behind(path)):
+        for part in (os.path.relpath(file, ROOT).encode(), content(file)):
+            total.update(hashlib.sha256(part).digest())
     return total.hexdigest()
 
 
