@@ -4,14 +4,16 @@ pandas turns both sides into one type before it looks a name up. So a whole numb
 that it only rounds to, text finds a date, and a number finds the interval around it: one person is
 charged for another. Here names are the Python objects that they stand for, and a dict finds them.
 
-Two names are one person if Python says that they are equal: 1, 1.0 and NumPy's 1 are one name, the
-same instant in two time zones is one name, and "1" is another name than 1. For Python True equals 1
-as well, for people it does not: True never finds 1, and a table that holds both is refused.
+Two names are one person if Python says that they are equal: 1, 1.0 and NumPy's 1 are one name, and
+"1" is another. There are two exceptions. True is not 1, though Python says so. Times with a zone
+are one name if they are the same instant, also in the hour that comes twice in autumn, of which
+Python does not say so. A table in which two names are equal to Python alone is refused.
 """
 
 import sys
-from collections.abc import Mapping, Set
-from typing import Any
+from collections.abc import Mapping, Sequence, Set
+from datetime import UTC, datetime
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,9 @@ from numpy.typing import NDArray
 __all__: list[str] = []  # for the package
 
 COMPLETE = {int, str, bytes, bool}  # types without a missing value
-NESTED = (bool, np.bool_, tuple, frozenset)  # types in which True may be taken for 1
+#: types of names that are not looked up as they are, and of those that may hold such
+SPECIAL = (bool, datetime, tuple, frozenset)
+BOOLEAN = object()  # which no name can hold
 
 
 class NameTable:
@@ -35,24 +39,22 @@ class NameTable:
     def __init__(self, names: Any, argument: str):
         self.names = tuple(read_names(names, argument))
         self._places: dict[Any, int] = {}
-        for place, name in enumerate(self.names):
-            first = self._places.setdefault(name, place)
-            if first != place:
-                twins = f"{self.names[first]!r} and {name!r} are equal to Python"
-                why = "" if repr(self.names[first]) == repr(name) else f": {twins}"
-                raise ValueError(
-                    f"{argument} must have one budget for each person; two for {name!r}{why}"
-                )
-        self._nested = _may_hold_booleans(self.names)
+        keys = _keys(self.names)
+        for place, key in enumerate(keys):
+            if self._places.setdefault(key, place) != place:
+                self._refuse_two(self.names[place], argument)
+        seen: dict[Any, Any] = {}
+        for name in self.names if keys is not self.names else ():
+            if name in seen:
+                self._refuse_two(name, argument, f": {seen[name]!r} is equal to it for Python")
+            seen[name] = name
+
+    def _refuse_two(self, name: Any, argument: str, why: str = "") -> NoReturn:
+        raise ValueError(f"{argument} must have one budget for each person; two for {name!r}{why}")
 
     def find(self, names: list[Any]) -> NDArray[np.intp]:
         """Return the place of each of these names, as `read_names` returns them; -1 for nobody."""
-        places = [self._places.get(name, -1) for name in names]
-        if self._nested or _may_hold_booleans(names):
-            for k, place in enumerate(places):
-                if place >= 0 and _key(names[k]) != _key(self.names[place]):
-                    places[k] = -1
-        return np.array(places, dtype=np.intp)
+        return np.array([self._places.get(key, -1) for key in _keys(names)], dtype=np.intp)
 
     def find_all(
         self, names: list[Any], rule: str, needed: NDArray[np.bool_] | None = None
@@ -110,8 +112,12 @@ def same_names(first: Any, second: Any) -> bool:
     """Return whether two pandas indexes name their rows alike; a gap is the same as a gap."""
     if first.dtype == second.dtype and first.dtype != object:
         return bool(first.equals(second))
-    one, other = python_objects(first, "index"), python_objects(second, "index")
-    return len(one) == len(other) and all(map(same_name, one, other))
+    return same_lists(python_objects(first, "index"), python_objects(second, "index"))
+
+
+def same_lists(some: list[Any], others: list[Any]) -> bool:
+    """Return whether two lists of names are the same, one by one."""
+    return len(some) == len(others) and all(map(same_name, some, others))
 
 
 def same_name(one: Any, other: Any) -> bool:
@@ -144,14 +150,22 @@ def _is_missing(name: Any) -> bool:
         return True
 
 
-def _may_hold_booleans(names: Any) -> bool:
-    return any(issubclass(kind, NESTED) for kind in set(map(type, names)))
+def _keys(names: Sequence[Any]) -> Sequence[Any]:
+    """Names as they are looked up; most are looked up as they are."""
+    special = any(issubclass(kind, SPECIAL) for kind in set(map(type, names)))
+    return list(map(_key, names)) if special else names
 
 
 def _key(name: Any) -> Any:
-    """A name that is equal to another if they are one person: it tells True from 1."""
+    """What is equal, and has one hash, exactly for names of one person."""
+    if isinstance(name, np.generic):  # within a tuple
+        name = _plain(name)
+    if isinstance(name, bool):
+        return BOOLEAN, name
+    if isinstance(name, datetime):
+        return name if name.tzinfo is None else name.astimezone(UTC)
     if isinstance(name, tuple):
         return tuple(map(_key, name))
     if isinstance(name, frozenset):
         return frozenset(map(_key, name))
-    return isinstance(name, (bool, np.bool_)), name
+    return name

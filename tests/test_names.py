@@ -76,6 +76,7 @@ def test_labels_of_users_stay_who_they_are(labels):
 
 # ------------------------------------------------------------------ one rule for what is equal
 UTC = pd.Timestamp("2020-01-01 12:00", tz="UTC")
+TWICE = [pd.Timestamp(f"2020-10-25 0{k}:30", tz="UTC") for k in (0, 1)]  # 2:30 in Berlin, twice
 SAME = [
     (1, 1.0),
     (1, np.int8(1)),
@@ -88,6 +89,10 @@ SAME = [
     (UTC, UTC.tz_convert(BERLIN)),
     (pd.Timedelta("1D"), dt.timedelta(1)),
     (("a", 1), ("a", 1.0)),
+    (("a", True), ("a", np.True_)),
+    (TWICE[1], TWICE[1].tz_convert(BERLIN)),
+    (("a", TWICE[1]), ("a", TWICE[1].tz_convert(BERLIN))),
+    (TWICE[1], TWICE[1].tz_convert(BERLIN).to_pydatetime()),
     (pd.Interval(0, 1), pd.Interval(0.0, 1.0)),
 ]
 OTHERS = [
@@ -112,6 +117,9 @@ OTHERS = [
     (pd.Interval(0, 1), pd.Interval(0, 1, closed="left")),
     (uuid.UUID(int=1), 1),
     (("a",), "a"),
+    (TWICE[0].tz_convert(BERLIN), TWICE[1].tz_convert(BERLIN)),
+    # equal to Python, as they differ in `fold` alone
+    tuple(one.tz_convert(BERLIN).to_pydatetime() for one in TWICE),
 ]
 
 
@@ -130,8 +138,24 @@ def test_names_that_differ_are_two_people(one, other):
 
 
 def test_what_python_takes_for_one_cannot_both_be_in_a_table():
-    with pytest.raises(ValueError, match=r"two for 1: True and 1 are equal to Python"):
+    with pytest.raises(ValueError, match=r"two for 1: True is equal to it for Python$"):
         NameTable([True, 1], "epsilon")
+    first, second = (one.tz_convert(BERLIN).to_pydatetime() for one in TWICE)
+    with pytest.raises(ValueError, match=r"two for .*: datetime.* is equal to it for Python$"):
+        NameTable([first, second], "epsilon")
+    with pytest.raises(ValueError, match=r"^users must be labels that NumPy can tell apart"):
+        check_users([first, second], 2)
+
+
+def test_the_hour_that_comes_twice_is_two_people():
+    berlin = pd.DatetimeIndex(TWICE).tz_convert(BERLIN)
+    account = BudgetAccount(pd.Series(1.0, index=berlin), **ONE)
+    account.spend(PureDP([0.1, 0.2], **ONE), people=pd.DatetimeIndex(TWICE[::-1]))
+    assert_array_equal(account.spent, [0.2, 0.1])
+    users = check_users(pd.Series(berlin), 2)
+    assert_array_equal(
+        check_user_epsilon(dict(zip(TWICE, [0.5, 0.25], strict=True)), users), [0.5, 0.25]
+    )
 
 
 # ------------------------------------------------------------------ what is no name
@@ -148,7 +172,7 @@ MISSING = [None, np.nan, pd.NaT, pd.NA, np.datetime64("NaT"), Decimal("NaN"), co
 MISSING += [("a", np.nan), ("a", ("b", None)), frozenset([np.nan]), Uncertain()]
 
 
-@pytest.mark.parametrize("name", MISSING, ids=repr)
+@pytest.mark.parametrize("name", MISSING, ids=lambda name: type(name).__name__)
 def test_missing_names_are_refused(name):
     for names in ([name], ["a", name], pd.Series(["a", name], dtype=object)):
         with pytest.raises(ValueError, match=r"^people must name everybody; people\[\d\] = "):
@@ -175,7 +199,11 @@ def test_budgets_of_nobody_in_particular_are_refused(index):
         BudgetAccount(pd.Series([1.0, 1.0], index=index), **ONE)
 
 
-@pytest.mark.parametrize("name", [["a"], {"a"}, {"a": 1}, np.array([1, 2]), ("a", ["b"])], ids=repr)
+@pytest.mark.parametrize(
+    "name",
+    [["a"], {"a"}, {"a": 1}, np.array([1, 2]), ("a", ["b"])],
+    ids=lambda name: type(name).__name__,
+)
 def test_unhashable_names_are_refused(name):
     with pytest.raises(TypeError, match=r"^people must be names that a dict can hold, .*; got "):
         read_names(["a", name], "people")
@@ -184,7 +212,7 @@ def test_unhashable_names_are_refused(name):
 @pytest.mark.parametrize(
     "people",
     ["ab", b"ab", {"a", "b"}, {"a": 1}, 5, np.array("a"), pd.DataFrame({"a": ["b"]}), None],
-    ids=repr,
+    ids=lambda people: type(people).__name__,
 )
 def test_what_is_no_list_of_names_is_refused(people):
     with pytest.raises(TypeError, match=r"^people must be a list, array or index of names"):
@@ -205,7 +233,8 @@ def float_of(k):
 
 WHOLE = [1, 7, BIG, 2**53, 0, 23]
 NEAR = [1, 7, BIG + 1, 2**53 + 1, 0, 27]
-DATES = ["1990-05-01", "1990-05-01 12:00", "2020-03-29 00:30", "2020-02-29", "1970-01-01", "2262"]
+DATES = ["1990-05-01", "1990-05-01 12:00", "2020-03-29 00:30", "2020-02-29", "2020-10-25 00:30"]
+DATES += ["2020-10-25 01:30"]
 KINDS = {
     "int64": lambda who: pd.Index([WHOLE[k] for k in who], dtype="int64"),
     "near": lambda who: pd.Index([NEAR[k] for k in who], dtype="int64"),
@@ -224,6 +253,7 @@ KINDS = {
     "UTC": lambda who: KINDS["dates"](who).tz_localize("UTC"),
     "Berlin": lambda who: KINDS["UTC"](who).tz_convert(BERLIN),
     "Berlin by the wall": lambda who: KINDS["dates"](who).tz_localize(BERLIN),
+    "Berlin as objects": lambda who: KINDS["Berlin"](who).astype(object),
     "days": lambda who: pd.PeriodIndex([DATES[k] for k in who], freq="D"),
     "spans": lambda who: pd.to_timedelta([WHOLE[k] % 1000 for k in who], unit="D"),
     "intervals": lambda who: pd.IntervalIndex.from_tuples([(k, k + 1) for k in who]),
@@ -239,9 +269,11 @@ KINDS = {
 
 
 def key(name):
-    """A name for a dict in which True is not 1."""
+    """A name for a dict in which True is not 1, and an instant is one in all zones."""
     if isinstance(name, tuple):
         return tuple(map(key, name))
+    if isinstance(name, pd.Timestamp) and name.tz is not None:
+        return name.tz_convert("UTC"), "instant"
     return (
         name.item() if isinstance(name, np.generic) else name,
         isinstance(name, (bool, np.bool)),
@@ -388,7 +420,7 @@ def test_users_of_one_kind_are_told_apart_and_charged(labels):
         [object(), object()],
         [True, "True"],
     ],
-    ids=str,
+    ids=lambda labels: type(labels[0]).__name__,
 )
 def test_users_that_have_no_order_are_refused(labels):
     with pytest.raises(TypeError, match=r"^users must be labels of one kind"):
