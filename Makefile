@@ -18,96 +18,88 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 # What is here and not installed: `lab`, the long runs of the appendix.
 export PYTHONPATH := $(CURDIR)
+# Caches of matplotlib and IPython: the home folder may not be writable.
+export MPLCONFIGDIR := $(CURDIR)/_build/matplotlib
+export IPYTHONDIR := $(CURDIR)/_build/ipython
 # The one table that is not in the package, where it is at hand; see `pdpbook.datasets.load`.
-SHARED_DATA := $(abspath ../shared/data)
-ifneq ($(wildcard $(SHARED_DATA)),)
-export PDPBOOK_DATA ?= $(SHARED_DATA)
+ifneq ($(wildcard ../shared/data),)
+export PDPBOOK_DATA ?= $(CURDIR)/../shared/data
 endif
 
 .PHONY: help book lab slides serve test test-all coverage site-test lint binder-check notebooks pages instructor course lock links \
-  dependencies bench pdf release archive clean
+  dependencies bench pdf release archive clean elsewhere trace
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-PYTHON_CHECK = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+# install(folder, lock): an environment with every package of a lock, and this project
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
   "Python 3.11 or later is needed; try make PYTHON=python3.11")'
+@echo "Installing the packages of $(2) into $(1), 1 to 2 minutes"
+@$(PYTHON) -m venv $(if $(wildcard $(1)/.ready),,--clear) $(1)
+@{ $(1)/bin/python -m pip install --quiet --disable-pip-version-check -r $(2) && \
+  $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .; } || \
+  { echo "pip could not get all packages of $(2). Is there a network? Then run the same command again."; exit 1; }
+@touch $(1)/.ready
+endef
 
-$(READY): requirements.txt pyproject.toml
-	@$(PYTHON_CHECK)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
-	touch $@
+_build:
+	@mkdir $@
 
-$(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml
-	$(PYTHON) -m venv $(INSTRUCTOR)
-	$(INSTRUCTOR)/bin/pip install --quiet --disable-pip-version-check -r requirements-instructor.txt
-	$(INSTRUCTOR)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
-	touch $@
+$(READY): requirements.txt pyproject.toml | _build
+	$(call install,$(VENV),requirements.txt)
 
-$(LAB)/.ready: binder/requirements.txt pyproject.toml
-	@$(PYTHON_CHECK)
-	$(PYTHON) -m venv $(LAB)
-	$(LAB)/bin/pip install --quiet --disable-pip-version-check -r binder/requirements.txt
-	$(LAB)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
-	touch $@
+$(INSTRUCTOR)/.ready: requirements-instructor.txt pyproject.toml | _build
+	$(call install,$(INSTRUCTOR),requirements-instructor.txt)
 
-# The execution cache knows the cells, not the package, `lab` or the data: those changed, run all anew.
-# Sphinx knows the pages, not what it makes them with: that changed, make all pages anew.
-RUNS = { find pdpbook course lab -type f -not -name '*.pyc' -not -path 'lab/benchmarks/*' | sort | \
-  xargs cat; cat requirements.txt; \
-  ls "$${PDPBOOK_DATA:-.}"; } | cksum
-LOOKS = { find book/_ext book/_static book/_extra -type f -not -name '*.pyc' | sort | xargs cat; \
-  cat _config.yml; } | cksum
-# fresh(key, command, folders): empty the folders when the command prints another key than before
-fresh = key="$$($(2))"; [ "$$key" = "$$(cat _build/$(1) 2>/dev/null || true)" ] || rm -rf $(3); \
-  mkdir -p _build; echo "$$key" > _build/$(1)
+$(LAB)/.ready: binder/requirements.txt pyproject.toml | _build
+	$(call install,$(LAB),binder/requirements.txt)
 
-book: $(READY)  ## Build the book into _build/html
-	@$(call fresh,runs,$(RUNS),_build)
-	@$(call fresh,looks,$(LOOKS),_build/.doctrees _build/html _build/latex)
-	$(BIN)/python tools/execute.py
-	$(BIN)/jupyter-book build . -W -n --keep-going
-	$(BIN)/python tools/slides.py
+book: $(READY)  ## Build the book into _build/html (5 minutes on two cores; what is there is used again)
+	@$(BIN)/python tools/execute.py
+	@$(BIN)/python tools/build.py
+	@$(BIN)/python tools/slides.py
 	@echo "Open $(HTML)/index.html, or run: make serve"
 
 lab: $(LAB)/.ready  ## Open a copy of the book in JupyterLab, as Binder does; _lab keeps what you change
 	$(LAB)/bin/python tools/links.py _lab
-	cd _lab && PATH="$(abspath $(LAB)/bin):$$PATH" ../binder/start \
+	cd _lab && PATH="$(CURDIR)/$(LAB)/bin:$$PATH" ../binder/start \
 	  jupyter lab --LabApp.default_url=/lab/tree/book/intro.ipynb
 
 slides: book  ## The slides as PDF, beside those for the browser in _build/html/slides (needs Chromium)
 	$(BIN)/python tools/slides.py --pdf
 
-serve: $(READY)  ## Serve the built book on this machine (PORT=8000)
-	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(HTML) $(PORT)
+serve:  ## Serve the built book on this machine (PORT=8000)
+	@$(firstword $(wildcard $(BIN)/python) $(PYTHON)) tools/serve.py $(PORT)
 
-# Every notebook against its committed output; the site is built from what they show on the way.
-nbval = $(call fresh,runs,$(RUNS),_build); PDPBOOK_EXECUTED=$(abspath _build/executed) \
-  $(BIN)/pytest -n auto --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 book
+pytest = $(BIN)/python -m pytest -n auto --dist loadscope
+nbval = $(pytest) --nbval --nbval-current-env --nbval-cell-timeout=120 book
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python -m mypy
 
-test: lint  ## Lint, types, unit tests, and every notebook compared with its committed output
-	$(BIN)/pytest -n auto --dist loadscope -m "not slow"
-	@$(call nbval)
+test: lint  ## Lint, types, unit tests; every notebook compared, run first where it has not run
+	$(pytest) -m "not slow"
+	$(nbval) --kept
 
-test-all: lint instructor  ## The same, and the slow ones
-	$(BIN)/pytest -n auto --dist loadscope
-	@$(call nbval)
+test-all: lint instructor  ## The same and the slow ones; every notebook is run
+	$(pytest)
+	$(nbval)
+
+elsewhere: $(READY)  ## Run every notebook as on an older processor and compare it to the byte
+	$(BIN)/python tools/elsewhere.py
+
+trace: $(READY)  ## Hold what each notebook opens and calls against what its key covers
+	$(BIN)/python tools/trace_keys.py
 
 coverage: lint instructor  ## The lines that no unit test runs (tracing triples their time)
-	$(BIN)/pytest -n auto --dist loadscope --cov --cov-report=term
+	$(pytest) --cov --cov-report=term
 
-site-test: $(LAB)/.ready  ## Build from empty, lint the pages, drive every page and JupyterLab in Chromium
-	mkdir -p _build
-	find _build -mindepth 1 -maxdepth 1 ! -name executed ! -name runs -exec rm -rf {} +
-	$(MAKE) latex
-	PDPBOOK_SITE=$(abspath $(HTML)) $(BIN)/pytest -n auto tests/site
+site-test: $(LAB)/.ready latex  ## Lint the pages, drive every page and JupyterLab in Chromium
+	PDPBOOK_SITE="$(CURDIR)/$(HTML)" $(BIN)/python -m pytest -n auto tests/site
 
 binder-check: $(READY)  ## Build Binder's environment anew, run every notebook in it, record that
 	$(BIN)/python tools/binder.py
@@ -139,7 +131,7 @@ lock:  ## Resolve the ranges of pyproject.toml anew into the two lists of requir
 	$(call LOCK,--constraint requirements.txt ".[instructor]",requirements-instructor.txt)
 
 links: book  ## Visit every link that leads out of the book
-	$(BIN)/jupyter-book build . --builder linkcheck
+	$(BIN)/python tools/build.py linkcheck
 
 dependencies: $(READY)  ## What is newer than the lock; fails when a locked version has a known vulnerability
 	$(BIN)/pip list --disable-pip-version-check --outdated
@@ -155,16 +147,16 @@ archive: $(READY)  ## Pack the built book for a release, with its SHA-256
 	$(BIN)/python tools/release.py archive
 
 bench: $(READY)  ## Time the package against its yardsticks, as ratios in one run
-	$(BIN)/pytest lab/benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds
+	$(BIN)/python -m pytest lab/benchmarks --benchmark-only --benchmark-columns=median,iqr,rounds
 
 latex: book
-	$(BIN)/jupyter-book build . --builder latex -W -n --keep-going
+	@$(BIN)/python tools/build.py latex
 
-# README.md names the packages. A lost glyph or a line 30 points too long fails.
+# CONTRIBUTING.md names the packages. A lost glyph or a line 30 points too long fails.
 TEX := _build/latex/privacy-personally
 pdf:  ## The book as PDF (needs xelatex, latexmk and two families of fonts)
 	@command -v xelatex >/dev/null && command -v latexmk >/dev/null || \
-	{ echo "make pdf needs xelatex and latexmk (TeX Live): see README.md"; exit 1; }
+	{ echo "make pdf needs xelatex and latexmk (TeX Live): see CONTRIBUTING.md"; exit 1; }
 	$(MAKE) latex
 	$(MAKE) -C $(dir $(TEX)) all-pdf LATEXMKOPTS="-interaction=nonstopmode -halt-on-error -quiet"
 	@! grep -E 'Missing character|Warning: .*undefined|Overfull .hbox .([3-9]|[0-9]{2,})[0-9]\.' $(TEX).log

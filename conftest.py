@@ -9,6 +9,8 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -17,6 +19,8 @@ import nbval.kernel
 import nbval.plugin
 import pytest
 from jupyter_client.manager import KernelManager
+from kept import keep, kept
+from keys import key
 
 from pdpbook.advice import SAID
 
@@ -43,10 +47,57 @@ def kernel_without_ports(**settings) -> KernelManager:
 nbval.kernel.KernelManager = kernel_without_ports
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--kept",
+        action="store_true",
+        help="compare notebooks that ran under their present key as they ran, without running them",
+    )
+
+
 def pytest_collectstart(collector: pytest.Collector) -> None:
     """Pictures are not committed, so none are compared; nbval knows of PNG and JPEG."""
     if isinstance(collector, nbval.plugin.IPyNbFile):
         collector.skip_compare += ("image/svg+xml", "application/pdf")
+        collector.setup = partial(set_up, collector, collector.setup)
+
+
+class KeptKernel:
+    """Plays back what a notebook printed when it ran, as messages of a kernel to nbval."""
+
+    def __init__(self, notebook: nbformat.NotebookNode) -> None:
+        self._cells = (cell for cell in notebook.cells if cell.cell_type == "code")
+        self._messages: Iterator[tuple[str, dict]] = iter(())
+
+    def is_alive(self) -> bool:
+        return True
+
+    def stop(self) -> None:
+        """There is no process to end."""
+
+    def execute_cell_input(self, source: str, allow_stdin: bool | None = None) -> str:
+        cell = next(cell for cell in self._cells if cell.source == source)
+        printed = [(output.output_type, output) for output in cell.outputs]
+        self._messages = iter([*printed, ("status", {"execution_state": "idle"})])
+        return "kept"
+
+    def await_reply(self, msg_id: str, timeout: float | None = None) -> None:
+        """The reply is there."""
+
+    def get_message(self, stream: str, timeout: float | None = None) -> dict:
+        kind, content = next(self._messages)
+        return {"msg_type": kind, "content": content, "parent_header": {"msg_id": "kept"}}
+
+
+def set_up(collector: nbval.plugin.IPyNbFile, start_kernel: Callable[[], None]) -> None:
+    """Start a kernel, or play back a notebook that ran under its present key."""
+    collector.key = key(collector.path)
+    notebook = kept(collector.path) if collector.config.option.kept else None
+    if notebook is None:
+        start_kernel()
+    else:
+        collector.kernel = KeptKernel(notebook)
+        collector.setup_sanitize_files()
 
 
 @pytest.fixture(autouse=True)
@@ -60,20 +111,17 @@ SECONDS: dict[Path, list[float]] = {}  # what the cells of a notebook took that 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
-    """Keep what nbval ran where PDPBOOK_EXECUTED says: the build need not run it again."""
+    """Keep a notebook of which every cell held: `make book` need not run it again."""
     report = yield
-    folder = os.environ.get("PDPBOOK_EXECUTED")
-    if folder and isinstance(item, nbval.plugin.IPyNbCell) and call.when == "call":
+    if isinstance(item, nbval.plugin.IPyNbCell) and call.when == "call":
+        ran = not isinstance(item.parent.kernel, KeptKernel)
         taken = SECONDS.setdefault(item.path, [])
-        if report.passed:
+        if report.passed and ran:
             taken.append(report.duration)
             item.cell.outputs = item.test_outputs
         notebook = item.parent.nb
         if len(taken) == sum(cell.cell_type == "code" for cell in notebook.cells):
-            notebook.metadata["execution_seconds"] = sum(taken)
-            there = Path(folder) / item.path.relative_to(ROOT)
-            there.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(notebook, there)
+            keep(item.path, notebook, item.parent.key, sum(taken))
     return report
 
 

@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 import nbformat
 
 from course.checkout import LINK, ROLE, published, read, words
-from course.sheets import linked, to_site
+from course.sheets import handed_out, linked, to_page
 
 BOX = re.compile(r"^(:{4,})\{exercise\} (.+)\n:label: (\S+)\n((?:.|\n)*?)^\1$", re.M)
 FOLDED = re.compile(r"^:::\{dropdown\} (Hint|Solution)\n((?:.|\n)*?)^:::$", re.M)
@@ -54,9 +54,8 @@ def questions() -> list[Question]:
 
 def _question(name: str, part: str, page: str, match: re.Match[str]) -> Question:
     _, title, label, body = match.groups()
-    alone = LINK.sub(
-        lambda link: to_site(link, name), ROLE.sub(lambda role: linked(role, name), body)
-    )
+    linking = ROLE.sub(lambda role: linked(role, name), body)
+    alone = handed_out(LINK.sub(lambda link: to_page(link, name), linking))
     folded = {kind: text.strip() for kind, text in FOLDED.findall(alone)}
     kind = next((kind for kind in DIFFICULTY if title.startswith(kind)), "Derivation")
     text = FOLDED.sub("", alone).strip()

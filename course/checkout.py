@@ -4,10 +4,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "tools"))
+sys.path += [str(ROOT / "tools"), str(ROOT / "book" / "_ext")]
 
 from form import mark  # noqa: E402
 from notebooks import METADATA, text  # noqa: E402
+from pdp_home import place  # noqa: E402
 from reading import (  # noqa: E402
     LINK,
     REFERENCE,
@@ -32,6 +33,7 @@ __all__ = [
     "Refused",
     "files",
     "mark",
+    "place",
     "published",
     "read",
     "statements",

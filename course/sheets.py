@@ -5,20 +5,32 @@
 The solved notebook of `book/exercises/` is the only source. Its student version, in `release/`,
 is what nbgrader's own release makes of it: solutions become stubs, hidden tests go, cells are
 locked. Before that, `plain` takes out what only the book can show: tags, links within the book,
-cells tagged `page-only`. Hints say that they open, and a last cell shows what will be graded. With
-`--check` nothing is written: the exit code is 1 when a student version is out of date. `cuts` has
-the shorter sheets of a course.
+cells tagged `page-only`. Hints say that they open, and a last cell shows what will be graded. Links
+lead to the notebooks beside it, in `release/`; in what is handed out, to the site. With `--check`
+nothing is written: the exit code is 1 when a student version is out of date. `cuts` has the shorter
+sheets of a course.
 """
 
 import functools
 import posixpath
 import re
+from collections.abc import Callable
 
 import nbformat
-import yaml
 from nbformat import NotebookNode, v4
 
-from course.checkout import LINK, METADATA, ROLE, ROOT, Page, Refused, read, statements, text
+from course.checkout import (
+    LINK,
+    METADATA,
+    ROLE,
+    ROOT,
+    Page,
+    Refused,
+    place,
+    read,
+    statements,
+    text,
+)
 from pdpbook.exercises import ASSIGNMENTS, assignment
 
 PAGES = ROOT / "book" / "exercises"
@@ -32,9 +44,23 @@ Save this notebook, then run the next cell. It runs the saved file from its top 
 a process of its own, as the grader does, and shows the line with which each
 function begins. Nothing else is graded by the machine."""
 HINT = "▸ Hint (click to open)"  # JupyterLab gives a closed hint no triangle
+LED = re.compile(r"\[([^][]*)\]\(book:([\w/]+)\.(ipynb|md)(#[\w-]+)?\)")  # a link to a page
 
 
-def plain(name: str) -> NotebookNode:
+def handed_out(source: str) -> str:
+    """Text whose links lead to the site, or are words alone as long as there is none."""
+    site = place()
+    if not site.published:
+        return LED.sub(r"\1", source)
+    return LED.sub(lambda link: f"[{link[1]}]({site.page(link[2], link[4] or '')})", source)
+
+
+def beside(source: str) -> str:
+    """Text whose links lead from `release/` to the notebooks of the book."""
+    return LED.sub(lambda link: f"[{link[1]}](../../{link[2]}.{link[3]}{link[4] or ''})", source)
+
+
+def plain(name: str, lead: Callable[[str], str] = handed_out) -> NotebookNode:
     """The solved notebook without what only the book can show: a source for nbgrader."""
     notebook = nbformat.read(PAGES / f"{name}.ipynb", as_version=4)
     notebook.metadata = NotebookNode(METADATA)
@@ -44,7 +70,7 @@ def plain(name: str) -> NotebookNode:
             {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "deletable", "editable"}}
         )
         if cell.cell_type == "markdown":
-            source = LINK.sub(to_site, ROLE.sub(linked, cell.source))
+            source = lead(LINK.sub(to_page, ROLE.sub(linked, cell.source)))
             cell.source = source.replace("<summary>Hint</summary>", f"<summary>{HINT}</summary>")
         else:
             cell.outputs, cell.execution_count = [], None
@@ -62,7 +88,7 @@ def finds(notebook: NotebookNode, name: str, functions: list[str]) -> NotebookNo
 
 
 def linked(match: re.Match[str], page: str = "") -> str:
-    """A role of MyST as a link to the book, for what stands on `page` of it."""
+    """A role of MyST as a link of the form `LED`, for what stands on `page` of the book."""
     role, words, target = match[1], match[2] or "", match[3] or match[4]
     if role == "numref":
         return words or "the next figure"
@@ -72,31 +98,25 @@ def linked(match: re.Match[str], page: str = "") -> str:
         chapter = next((r["chapter"] for r in statements() if r["label"] == target), "")
         if chapter:
             title = _page(f"book/{chapter}").boxes[target].title.partition(";")[0].strip()
-            return f"[{words or title}]({_home()}book/{chapter}.html#{target})"
+            return f"[{words or title}](book:{chapter}.ipynb#{target})"
     if page and role in SAID:
         anchor = f"#{target}" if role == "eq" else ""
-        return f"[{SAID[role]}]({_home()}book/{page}.html{anchor})"
+        return f"[{SAID[role]}](book:{page}.ipynb{anchor})"
     raise Refused(f"an exercise cannot show the role {match[0]} outside of the book")
 
 
-def to_site(match: re.Match[str], here: str = "exercises/name") -> str:
-    """The target of a link to another page, on the site."""
-    page, _, anchor = match.groups("")
+def to_page(match: re.Match[str], here: str = "exercises/name") -> str:
+    """The target of a link to another page, in the form `LED`."""
+    page, suffix, anchor = match.groups("")
     if not page:
         return match[0]
-    path = posixpath.normpath(f"book/{posixpath.dirname(here)}/{page}")
-    return f"]({_home()}{path}.html{anchor})"
+    path = posixpath.normpath(f"{posixpath.dirname(here)}/{page}")
+    return f"](book:{path}.{suffix}{anchor})"
 
 
 @functools.cache
 def _page(path: str) -> Page:
     return read(path, nbformat.read(ROOT / f"{path}.ipynb", as_version=4))
-
-
-@functools.cache
-def _home() -> str:
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    return str(config["html"]["baseurl"])
 
 
 def released(notebook: NotebookNode) -> NotebookNode:
@@ -132,7 +152,7 @@ def _without(source: str, mark: str, stub: list[str]) -> str:
 
 def release(name: str) -> str:
     """The student version of an assignment, as it is committed."""
-    return str(text(released(plain(name))))
+    return str(text(released(plain(name, beside))))
 
 
 def write(*, check: bool) -> int:

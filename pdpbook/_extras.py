@@ -24,8 +24,8 @@ def extra(module: str) -> Any:
     except ImportError as error:
         name = EXTRAS[library]
         raise ImportError(
-            f"{library} cannot be imported; it is in the extra {name!r} of the package: "
-            f"pip install 'pdpbook[{name}]'",
+            f"{library} cannot be imported; it is in the extra {name!r} of the package. In the "
+            f"folder of the book: pip install '.[{name}]'",
             name=library,
         ) from error
 

@@ -95,7 +95,7 @@ class Explorable:
 
     script: str  #: name of the script, lower-case letters
     figure: str  #: name of the figure, ``fig-...``
-    data: dict[str, Any]  #: finite numbers, strings, lists and arrays that it computes from
+    data: dict[str, Any]  #: strings, lists, arrays, and numbers of which seven digits count
     root: str = "../../"  #: from the page to the root of the site; from a chapter two folders up
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class Explorable:
         self._json()
 
     def _json(self) -> str:
-        text = json.dumps(self.data, allow_nan=False, default=_listed, separators=(",", ":"))
+        text = json.dumps(_rounded(self.data), allow_nan=False, separators=(",", ":"))
         return text.replace("<", "\\u003c")  # or the text could end the script that holds it
 
     def __repr__(self) -> str:
@@ -123,7 +123,16 @@ class Explorable:
 <script defer src="{folder}{self.script}.js"></script>"""
 
 
-def _listed(value: Any) -> Any:
+def _rounded(value: Any) -> Any:
+    """Return lists and numbers for JSON, floats to seven digits, of which all processors agree."""
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(one) for one in value]
+    if isinstance(value, float):
+        return float(f"{value:.7g}")
+    if value is None or isinstance(value, str | int):
+        return value
     raise TypeError(f"data must be numbers, strings, lists and arrays; got {type(value).__name__}")

@@ -80,6 +80,13 @@ def by_quantiles(d, eta, size, rng):
 
 
 @right("foundations", "sample_l2_laplace")
+def drawn_in_float32(d, eta, size, rng):
+    u = rng.standard_normal((size, d), dtype=np.float32)
+    radius = rng.standard_gamma(d, (size, 1), dtype=np.float32) / np.float32(eta)
+    return radius * u / np.linalg.norm(u, axis=1, keepdims=True)
+
+
+@right("foundations", "sample_l2_laplace")
 def a_normal_mixture(d, eta, size, rng):
     """The noise is a normal vector whose variance is Gamma."""
     variance = 2 * rng.gamma((d + 1) / 2, 1, size) / eta**2

@@ -576,6 +576,31 @@ def test_all_printed_results_have_a_verdict_and_what_holds_stands_first(made):
     assert heads[0][0] == "Reproduced"
 
 
+@pytest.mark.parametrize(
+    ("item", "head"),
+    [
+        ("Table 3", "Table 3, published as Table 5."),
+        ("Table 1", "Table 1."),
+        ("Figure 10", "Figure 10, published as Figure 1."),
+        ("Figure 1", "Figure 1, not in the published version."),
+    ],
+)
+def test_numbers_of_both_versions_stand_in_the_head(made, item, head):
+    entry = entries(made["published"])[f"printed-a-{item}".lower().replace(" ", "-")]
+    assert f"**[Acharya et al.]{{.facet}}, {head}**" in entry
+
+
+def test_a_table_of_the_paper_with_two_versions_needs_both_numbers(tmp_path, monkeypatch):
+    rows = evidence._source("published")["published"][:1]
+    del rows[0]["number_published"]
+    (tmp_path / "book").mkdir()
+    text = yaml.safe_dump({"published": rows})
+    (tmp_path / "book" / "published.yml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(evidence, "ROOT", tmp_path)
+    with pytest.raises(pages.Refused, match=r"A Table 1: must have .*'number_published'"):
+        evidence._source("published")
+
+
 def test_every_erratum_has_its_quotation_and_its_measured_line(made):
     source, found = evidence._source("errata"), entries(made["errata"])
     assert {row["paper"] for row in source["corrections"]} == set("ABCD")

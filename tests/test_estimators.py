@@ -209,8 +209,9 @@ FRAMES = {"cube": CubeRegressor, "ball": OnePromise, "users": UserEstimator, "po
 
 
 def api_table(heading):
-    """Rows of the table in CONTRIBUTING.md that has this heading, by the first two columns."""
-    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """Rows of the table in `back/settings` that has this heading, by the first two columns."""
+    page = Path(__file__).parents[1] / "book" / "back" / "settings.md"
+    text = page.read_text(encoding="utf-8")
     body = text.split(f"| {heading} |\n", 1)[1].split("\n\n")[0].splitlines()[1:]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body]
     keys = [tuple(cell.strip("`") for cell in row[:2]) for row in rows]
@@ -230,8 +231,8 @@ def taken(kind):
 
 
 def differences(kinds):
-    """What the estimators take in another way than the tables of CONTRIBUTING.md say."""
-    rows = api_table("name | frame | default | unit | meaning")
+    """What the estimators take in another way than the tables of the page say."""
+    rows = api_table("name | group | default | unit | meaning")
     exceptions = api_table("name | estimator | default | why")
     found, used = [], set()
     shared = Counter(name for kind in kinds for name, *_ in taken(kind))

@@ -228,6 +228,30 @@ def test_an_explorable_holds_its_data_and_one_sentence():
     assert nearer == html.replace("../../_static", "../_static")
 
 
+def test_an_explorable_keeps_seven_digits_of_all_its_floats():
+    third = 1 / 3
+    data = {
+        "number": third,
+        "numpy": np.float64(third),
+        "large": 55.623145800914244,
+        "small": 1.23456789e-12,
+        "whole": 12345678901,
+        "array": np.array([[third, 2 / 3]]),
+        "nested": [{"deep": (third, None, True, "0.33333333333")}],
+    }
+    html = figures.Explorable("limit", "fig-a-b", data)._repr_html_()
+    held = json.loads(re.search(r'<script type="application/json">(.*?)</script>', html)[1])
+    assert held == {
+        "number": 0.3333333,
+        "numpy": 0.3333333,
+        "large": 55.62315,
+        "small": 1.234568e-12,
+        "whole": 12345678901,
+        "array": [[0.3333333, 0.6666667]],
+        "nested": [{"deep": [0.3333333, None, True, "0.33333333333"]}],
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

@@ -11,15 +11,15 @@ from urllib.parse import unquote, urlsplit
 
 import links
 import nbformat
+import pdp_home
 import pytest
 import reading
-import yaml
 from markdown_it import MarkdownIt
 from pybtex.database import parse_file
 from reading import Refused
 
 ROOT = Path(__file__).resolve().parent.parent
-HOME = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["html"]["baseurl"]
+HOME = pdp_home.place().home
 TOC = (ROOT / "_toc.yml").read_text("utf-8")
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
@@ -126,7 +126,7 @@ def test_the_contents_are_the_table_of_contents(prepared):
     """All but the sections of the back matter, without solutions."""
     found = [t for source in texts(prepared / "contents.ipynb") for _, t in linked(source)]
     listed = re.findall(r"^(?:root|  +- file): book/(\S+)$", TOC, re.M)
-    below = ("back/api/", "back/ledger/", "back/grading", "back/cards")
+    below = ("back/api/", "back/ledger/", "back/grading", "back/cards", "back/papers")
     listed = [name for name in listed if not name.startswith(below)]
     names = [re.sub(r"\.\w+$", "", t.removeprefix(f"{HOME}book/")) for t in found]
     assert [name.replace("exercises/release/", "exercises/") for name in names] == listed
@@ -205,6 +205,7 @@ def book():
         ("[x](../back/api.md)", f"[x]({HOME}book/back/api.html)"),
         ("[x](../foundations/noise.ipynb)", "[x](../foundations/noise.ipynb)"),
         ("[x](../exercises/pac.ipynb)", "[x](../exercises/release/pac.ipynb)"),
+        ("[x](accuracy.ipynb#thm-accuracy)", "[x](accuracy.ipynb#cell-id=thm-accuracy)"),
         (
             "[x](../intro.ipynb#find-your-question)",
             "[x](../intro.ipynb#cell-id=find-your-question)",

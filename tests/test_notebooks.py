@@ -81,6 +81,26 @@ def too_long(notebook):
     return wrong
 
 
+MANTISSA = re.compile(r"(?<![\w.])(\d+\.?\d*)(?:[eE][+-]?\d+)?")
+DIGITS = 10
+
+
+def digits(number):
+    """How many significant digits a number shows."""
+    significant = number.replace(".", "").lstrip("0")
+    return len(significant if "." in number else significant.rstrip("0"))
+
+
+def too_many_digits(notebook):
+    """Numbers of which processors may end the last digit differently, strings and HTML included."""
+    return [
+        f"cell {cell.id} printed {number}, more than {DIGITS} digits"
+        for cell in code_cells(notebook)
+        for number in MANTISSA.findall(reading.printed(cell))
+        if digits(number) > DIGITS
+    ]
+
+
 def unlabelled_figures(notebook):
     """Figure cells without caption, name or an alt text that says what one sees."""
     wrong, names = [], set()
@@ -303,6 +323,7 @@ def misrendered(notebook):
 RULES = [
     not_canonical,
     too_long,
+    too_many_digits,
     unlabelled_figures,
     unseeded,
     unsaid,
@@ -463,6 +484,12 @@ PLANTED = [
     (too_long, code("x" * 76), "a line of 76 characters, more than 75"),
     (too_long, output("stream", name="stdout", text="a\n" + "x" * 81), "printed a line of 81"),
     (too_long, output("execute_result", data={"text/plain": "x" * 81}), "printed a line of 81"),
+    (
+        too_many_digits,
+        output("display_data", data={"text/html": '{"all":[1,55.62314580091424]}'}),
+        "printed 55.62314580091424, more than 10 digits",
+    ),
+    (too_many_digits, output("stream", name="stdout", text="0.012345678901e-7"), "0.012345678901"),
     (unsaid, output("execute_result", data={"text/plain": "0.5"}), "shows a bare value: 0.5"),
     (unlabelled_figures, figure(caption=""), "has no caption"),
     (

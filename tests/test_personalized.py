@@ -843,7 +843,7 @@ def test_a_penalty_that_rounding_may_lose_is_refused_whatever_the_data_are(n, d,
         blocks = Rows.from_blocks([(X, y, epsilon)], ("X", "y", "epsilon"))
         assert np.isfinite(kept.output_law(X, y, epsilon=epsilon).center).all()
         assert np.isfinite(kept.output_law(blocks).center).all()
-        said = rf"^lam must be above .* with {n} people, {d} columns .* got {lost.lam:g}"
+        said = rf"^lam must be above .* with {n} people, {d} columns .* got {float(lost.lam)!r}"
         for refused in (
             lambda lost=lost, X=X: lost.output_law(X, y, epsilon=epsilon),
             lambda lost=lost, blocks=blocks: lost.output_law(blocks),

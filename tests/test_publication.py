@@ -94,7 +94,7 @@ def test_an_old_address_leads_on_and_a_release_opens_its_tag(small):
     assert (html / "404.html").read_text("utf-8") == pdp_publish.not_found(HOME)
     done, html = small(version="2.1.0.dev0")
     assert done.returncode == 0, done.stderr
-    assert "/v2/gh/o/r/main?urlpath" in (html / "book/two.html").read_text("utf-8")
+    assert "/v2/gh/o/r/binder?urlpath" in (html / "book/two.html").read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def site(tmp_path):
     files["s/thm-x.html"] = LASTING.format(home=HOME)
     files |= {"index.html": AWAY.format(home=HOME), "404.html": NOT_FOUND.format(home=HOME)}
     listed = "".join(f"<loc>{HOME}{name}</loc>" for name in ("book/one.html", "search.html"))
-    files |= {"sitemap.xml": listed, "robots.txt": f"Sitemap: {HOME}sitemap.xml", "c.png": "x"}
+    files |= {"sitemap.xml": listed, "c.png": "x"}
 
     def faults(redirects=None):
         for name, text in files.items():
@@ -247,7 +247,6 @@ def test_a_right_site_has_no_fault(site):
         ("sitemap.xml", f"<loc>{HOME}search.html</loc>", "", "sitemap.xml", "sitemap"),
         ("sitemap.xml", "search", "find", "sitemap.xml", "sitemap"),
         ("sitemap.xml", "b/search", "b/book/one", "sitemap.xml", "sitemap"),
-        ("robots.txt", "Sitemap", "Map", "robots.txt", "sitemap"),
         ("book/one.html", "c.png", "d.png", "book/one.html", "preview"),
         ("book/one.html", "twitter:card", "x", "book/one.html", "preview"),
         (

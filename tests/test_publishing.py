@@ -12,12 +12,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import card
+import pdp_home
 import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parent.parent
-WORKFLOWS = {path.stem: path.read_text("utf-8") for path in (ROOT / ".github").rglob("*.yml")}
+WORKFLOWS = {
+    path.stem: path.read_text("utf-8") for path in (ROOT / ".github/workflows").glob("*.yml")
+}
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
@@ -26,11 +29,13 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # job -> what its token may write, and nothing else may
 WRITES = {
     ("publish", "pages"): {"pages", "id-token"},
+    ("publish", "binder"): {"contents"},
     ("publish", "release"): {"contents"},
     ("weekly", "report"): {"issues"},
 }
 HOST = {
     "gh",
+    "git",
     "sha256sum",
     "if",
     "then",
@@ -45,15 +50,17 @@ def jobs(text):
     return yaml.safe_load(text)["jobs"]
 
 
-def steps(text):
-    return [step for job in jobs(text).values() for step in job["steps"]]
+def steps(job):
+    """What a job does itself; one that uses another workflow has no steps."""
+    return job.get("steps", [])
 
 
 def unpinned(name, text):
-    """An action is a commit, with its version beside it."""
+    """An action is a commit, with its version beside it; a workflow is one of ours."""
     used = re.findall(r"^ *-? ?uses: (.*)$", text, re.M)
-    good = r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+"
-    return [use for use in used if not re.fullmatch(good, use)]
+    good = r"actions/[a-z-]+(?:/[a-z]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+"
+    ours = [f"./.github/workflows/{stem}.yml" for stem in WORKFLOWS]
+    return [use for use in used if use not in ours and not re.fullmatch(good, use)]
 
 
 def too_powerful(name, text):
@@ -74,7 +81,8 @@ def secrets(name, text):
 
 def endless(name, text):
     """A run ends, and does not race another one."""
-    wrong = [job for job, row in jobs(text).items() if not 0 < row.get("timeout-minutes", 0) <= 120]
+    own = {job: row for job, row in jobs(text).items() if steps(row)}
+    wrong = [job for job, row in own.items() if not 0 < row.get("timeout-minutes", 0) <= 120]
     return wrong + ([] if "group" in yaml.safe_load(text).get("concurrency", {}) else ["the top"])
 
 
@@ -82,7 +90,7 @@ def commands(text):
     """The lines of every `run`, with those of a matrix in place."""
     for job in jobs(text).values():
         matrix = job.get("strategy", {}).get("matrix", {}).get("include", [])
-        for step in job["steps"]:
+        for step in steps(job):
             run = step.get("run", "")
             if run == "${{ matrix.command }}":
                 run = "\n".join(row["command"] for row in matrix)
@@ -94,11 +102,13 @@ def unknown_commands(name, text):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
     wrong = []
     for line in commands(text):
-        for command in re.split(r" \| | && ", line.split(" #")[0]):
+        for command in re.split(r" \| | && | \|\|$", line.split(" #")[0]):
             word, *rest = re.split(r"[\s=]+", command.strip())
             if word == "make":
                 known = bool(rest) and set(rest) <= targets
-            elif word in {"bash", ".venv/bin/python"}:
+            elif not word:
+                known = True
+            elif word in {"bash", "python3", ".venv/bin/python"}:
                 known = bool(rest) and (ROOT / rest[0]).is_file()
             else:
                 known = word in HOST
@@ -115,18 +125,41 @@ def dangling(name, text):
         if output not in everything.get(job, {}).get("outputs", {}):
             wrong.append(f"{job}.{output}")
     for job in everything.values():
-        ids = {step.get("id") for step in job["steps"]}
+        ids = {step.get("id") for step in steps(job)}
         named = re.findall(r"steps\.([\w-]+)\.", json.dumps(job))
         wrong += [step for step in named if step not in ids]
-        needed = job.get("needs", [])
-        wrong += {needed} - set(everything) if isinstance(needed, str) else []
+        wrong += set(needs(job)) - set(everything)
+        wrong += set(re.findall(r"needs\.([\w-]+)\.", json.dumps(job))) - set(needs(job))
+    return wrong
+
+
+def needs(job):
+    """The jobs that a job waits for."""
+    needed = job.get("needs", [])
+    return [needed] if isinstance(needed, str) else needed
+
+
+def untested(name, text):
+    """What is published has passed the tests, and only where somebody wants it published."""
+    everything, wrong = jobs(text), []
+    for job, row in everything.items():
+        if name == "publish" and row.get("permissions"):
+            waits = set(needs(row))
+            while more := {one for job in waits for one in needs(everything[job])} - waits:
+                waits |= more
+            if "./.github/workflows/ci.yml" not in {everything[one].get("uses") for one in waits}:
+                wrong.append(f"{job} does not wait for the tests")
+            asked = {"vars.PUBLISH == 'true'", "github.ref_type == 'tag'"}
+            if not asked & set(re.split(r" (?:&&|\|\|) ", row.get("if", ""))):
+                wrong.append(f"{job} runs in a fork that never asked for it")
     return wrong
 
 
 def wrong_pythons(name, text):
     """Every Python of a container is allowed by the package, and the lowest allowed one is used."""
     allowed = SpecifierSet(PROJECT["requires-python"])
-    used = re.findall(r"python: \"?([\d.]+)", text) + re.findall(r"python:([\d.]+)-", text)
+    used = re.findall(r"python(?:-version)?: \"?([\d.]+)", text)
+    used += re.findall(r"python:([\d.]+)-", text)
     floor = re.search(r">=([\d.]+)", PROJECT["requires-python"])[1]
     wrong = [version for version in used if version not in allowed]
     return wrong + ([] if floor in used else [f"not {floor}"])
@@ -139,6 +172,7 @@ RULES = [
     endless,
     unknown_commands,
     dangling,
+    untested,
     wrong_pythons,
 ]
 
@@ -155,6 +189,7 @@ def test_workflows_keep_the_rules(name, rule):
         (unpinned, "ci", r"@[0-9a-f]{40} # v6.0.2", "@v6"),
         (unpinned, "ci", r" # v6\.0\.2", ""),
         (unpinned, "publish", r"actions/deploy-pages", "someone/deploy-pages"),
+        (unpinned, "publish", r"workflows/ci\.yml", "workflows/tests.yml"),
         (too_powerful, "ci", r"contents: read", "contents: write"),
         (too_powerful, "ci", r"^permissions:\n  contents: read\n", ""),
         (too_powerful, "publish", r"pages: write", "pages: write\n      contents: write"),
@@ -169,6 +204,10 @@ def test_workflows_keep_the_rules(name, rule):
         (dangling, "weekly", r"id: links", "id: link"),
         (dangling, "weekly", r"outputs\.links", "outputs.link"),
         (dangling, "publish", r"needs: build", "needs: built"),
+        (dangling, "weekly", r"needs: \[check, machines\]", "needs: check"),
+        (untested, "publish", r"needs: test", "needs: []"),
+        (untested, "publish", r"uses: \./\.github/workflows/ci\.yml", "runs-on: ubuntu-latest"),
+        (untested, "publish", r"    if: vars.*'branch'\n", ""),
         (wrong_pythons, "ci", r'"3.14"', '"3.10"'),
         (wrong_pythons, "publish", r"python:3\.11", "python:3.12"),
     ],
@@ -189,6 +228,17 @@ def test_one_action_has_one_commit():
     assert len({action for action, _ in used}) == len(used) >= 5
 
 
+def test_dependabot_sees_every_lock_and_every_action():
+    updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text("utf-8"))["updates"]
+    watched = {row["package-ecosystem"]: row for row in updates}
+    assert set(watched) == {"pip", "github-actions"}
+    assert {row["schedule"]["interval"] for row in updates} == {"weekly"}
+    locks = [*ROOT.glob("requirements*.txt"), *ROOT.glob("[a-z]*/requirements*.txt")]
+    assert {ROOT / name.lstrip("/") for name in watched["pip"]["directories"]} == {
+        lock.parent for lock in locks
+    }
+
+
 # --- what the configuration promises -------------------------------------------------------------
 
 
@@ -198,18 +248,17 @@ def committed_text():
             yield path, path.read_text("utf-8")
 
 
-def binder_links(text):
-    return re.findall(r"https://[^\s\"'()]*/v2/gh/[^\s\"'()]*", text)
-
-
-def test_links_to_binder_follow_the_configuration():
-    """They are moved to the tag of a release by the text that the configuration gives."""
-    slug = CONFIG["repository"]["url"].removeprefix("https://github.com/")
-    hub, branch = CONFIG["launch_buttons"]["binderhub_url"], CONFIG["repository"]["branch"]
-    links = [link for _, text in committed_text() for link in binder_links(text)]
-    assert len(links) >= 6  # the six pages of exercises
-    for link in links:
-        assert link.startswith(f"{hub}/v2/gh/{slug}/{branch}?urlpath="), link
+def test_the_branch_of_binder_moves_with_all_that_binder_opens():
+    """What its scripts and `tools/links.py` read, and what notebooks import."""
+    (moves,) = [line for line in commands(WORKFLOWS["publish"]) if "git diff" in line]
+    compared = set(moves.partition(" -- ")[2].removesuffix(" ||").split())
+    assert compared == {
+        *("binder", "book", "course", "lab", "pdpbook", "tools"),
+        *("_config.yml", "_toc.yml", "pyproject.toml"),
+    }
+    assert all((ROOT / name).exists() for name in compared)
+    assert f"HEAD:refs/heads/{pdp_home.BINDER}" in WORKFLOWS["publish"]
+    assert f"origin/{pdp_home.BINDER} " in moves
 
 
 def test_every_link_left_unvisited_is_there():

@@ -13,6 +13,8 @@ import nbformat
 import pytest
 import yaml
 
+from lab import published
+
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = ROOT.parent / "shared" / "papers"
 FILES = {"A": "A-anonymous.txt", "B": "B.txt", "C": "C.txt", "D": "D.txt"}
@@ -119,3 +121,83 @@ def test_eight_sentences_are_judged():
 def test_judged_sentences_are_printed_in_the_paper(texts, quote):
     assert is_printed(quote, texts["A"])
     assert not is_printed(quote.replace("a", "e"), texts["A"])
+
+
+# --- the two versions of Acharya et al. -----------------------------------------------------------
+
+PUBLISHED = yaml.safe_load((ROOT / "book" / "published.yml").read_text(encoding="utf-8"))
+NUMBERS = {
+    row["item"]: row["number_published"] for row in PUBLISHED["published"] if row["paper"] == "A"
+}
+
+
+def versions():
+    """The texts of the anonymous and of the named version."""
+    return [
+        (TEXTS / f"A-{name}.txt").read_text(encoding="utf-8") for name in ("anonymous", "named")
+    ]
+
+
+def named_together(text):
+    """Pairs of tables or figures that the running text names in one breath, in order."""
+    pairs = re.findall(r"\b(Table|Figure)s? (\d+) and (?:Figure )?(\d+)\b", text)
+    return [(f"{kind} {number}", kind) for kind, *both in pairs for number in both]
+
+
+def rows_of_tables(text):
+    """Label and surviving numbers of each row, table by table, of the text without formulas."""
+    found = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if re.fullmatch(r"\d+(\.\d+)?", cells[0]) and len(cells) > 1:
+            if not found or float(cells[0]) <= float(found[-1][-1][0]):
+                found.append([])
+            found[-1].append((cells[0], [cell for cell in cells[1:] if cell]))
+    return found
+
+
+def disagreeing(numbers, named):
+    """Tables whose rows or surviving numbers are not in the anonymous table of that number."""
+    printed = published.table("pdpop")
+    anonymous = {other: item for item, other in numbers.items()}
+    wrong = []
+    for k, rows in enumerate(rows_of_tables(named), start=1):
+        table = printed[printed["table"] == anonymous[f"Table {k}"].removeprefix("Table ")]
+        values = table.groupby(table["row_value"].astype(float))["value"].agg(set)
+        same = [float(label) for label, _ in rows] == list(values.index)
+        if not same or not all({*map(float, kept)} <= values[float(at)] for at, kept in rows):
+            wrong.append(f"Table {k}")
+    return wrong
+
+
+def test_each_number_of_the_published_version_is_given_once():
+    given = [number for number in NUMBERS.values() if number != "none"]
+    wanted = [f"Table {k}" for k in range(1, 15)] + [f"Figure {k}" for k in range(1, 19)]
+    assert sorted(given) == sorted(wanted)
+    assert NUMBERS["Figure 1"] == "none"
+    for item, number in NUMBERS.items():
+        assert number == "none" or number.split()[0] == item.split()[0]
+
+
+@needs_texts
+def test_both_versions_name_the_same_tables_and_figures_in_the_same_order():
+    anonymous, named = map(named_together, versions())
+    assert len(anonymous) == 26
+    assert [(NUMBERS[item], kind) for item, kind in anonymous] == named
+
+
+@needs_texts
+def test_tables_of_the_published_version_have_the_rows_and_numbers_that_survive():
+    _, named = versions()
+    tables = rows_of_tables(named)
+    assert len(tables) == 14
+    assert sum(len(kept) for rows in tables for _, kept in rows) == 83
+    assert disagreeing(NUMBERS, named) == []
+
+
+@needs_texts
+@pytest.mark.parametrize("pair", [("Table 3", "Table 5"), ("Table 2", "Table 12")])
+def test_two_numbers_that_changed_places_are_noticed(pair):
+    one, two = pair
+    swapped = NUMBERS | {one: NUMBERS[two], two: NUMBERS[one]}
+    assert disagreeing(swapped, versions()[1]) == sorted([NUMBERS[one], NUMBERS[two]])

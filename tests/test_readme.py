@@ -1,4 +1,4 @@
-"""The recipe of the README, run as printed, and the numbers beside it."""
+"""The first screen of the README; its recipe, run as printed, and the numbers beside it."""
 
 import re
 from pathlib import Path
@@ -9,9 +9,36 @@ import pytest
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 
-README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIRST = README.partition("<details>")[0]
 SIZES = (400, 1338, 20_000)
 FITS = 60
+
+
+def test_the_first_screen_is_one():
+    assert len(FIRST.split()) <= 400
+    assert FIRST.count("```") == 2
+    commands = set(re.findall(r"^make ([a-z-]+)  ", FIRST, re.M))
+    assert commands == {"book", "test"}
+    named = commands | set(re.findall(r"`make ([a-z-]+)", README))
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    assert named <= set(targets)
+
+
+def test_every_file_that_the_readme_links_is_there():
+    linked = re.findall(r"\]\(([^)]+)\)", README)
+    assert len(linked) >= 8
+    assert [one for one in linked if "://" not in one and not (ROOT / one).is_file()] == []
+
+
+def test_the_picture_follows_a_dark_page():
+    picture = (ROOT / "book/_static/readme.svg").read_text("utf-8")
+    light, dark = re.findall(r"^svg\{([^}]*)\}", picture, re.M)
+    assert "@media (prefers-color-scheme: dark){\nsvg{--paper" in picture
+    named = [set(re.findall(r"--[a-z]+", rule)) for rule in (light, dark)]
+    assert named[0] == named[1] == set(re.findall(r"var\((--[a-z]+)\)", picture))
+    assert not re.search(r"#[0-9a-f]{6}", picture.partition("</style>")[2])
 
 
 @pytest.fixture(scope="module")

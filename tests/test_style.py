@@ -9,13 +9,11 @@ import doctest
 import importlib
 import importlib.metadata
 import inspect
-import io
 import os
 import pkgutil
 import re
 import subprocess
 import sys
-import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -201,56 +199,6 @@ def test_planted_loose_code_is_noticed(source):
     assert not loose("try:\n    f()\nexcept ValueError:\n    raise TypeError('x') from None")
 
 
-LONGEST = 420  # lines of a module; `minimal` is made from the pages, and grows with them
-CODE, ALL = 11_900, 21_200  # lines of the package at most
-NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-SHEETS = sorted((ROOT / "course").rglob("*.py"))
-
-
-def long(source):
-    """How far a module is beyond the limit, after which it becomes a folder."""
-    lines = len(source.splitlines())
-    return [f"{lines} lines, at most {LONGEST}: split it by topic"] if lines > LONGEST else []
-
-
-def code_lines(source):
-    """How many lines have code on them: no docstring, no comment, no blank."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    heads = [
-        node.body[0]
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, documented) and ast.get_docstring(node) is not None
-    ]
-    docs = {k for head in heads for k in range(head.lineno, head.end_lineno + 1)}
-    tokens = [
-        token
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type not in NOT_CODE and token.string
-    ]
-    return len({k for t in tokens for k in range(t.start[0], t.end[0] + 1)} - docs)
-
-
-def test_modules_stay_short():
-    written = [path for path in SOURCES if path.name != "minimal.py"]
-    assert faulty(lambda path: long(text_of(path)), written + SHEETS) == {}
-
-
-def test_a_planted_long_module_is_noticed():
-    assert long("x = 1\n" * (LONGEST + 1))
-    assert not long("x = 1\n" * LONGEST)
-
-
-def test_the_package_stays_small():
-    assert sum(code_lines(text_of(path)) for path in SOURCES) <= CODE
-    assert sum(len(text_of(path).splitlines()) for path in SOURCES) <= ALL
-
-
-def test_lines_of_code_are_counted():
-    head = '"""What."""\n\n# why\n\n\ndef f(\n    x,\n):\n    """How.\n\n    Long."""\n'
-    source = head + '    return """a\nb""" + x\n'
-    assert code_lines(source) == 5
-
-
 # --- floors --------------------------------------------------------------------------------------
 
 
@@ -358,7 +306,7 @@ for name, call in {
     try:
         call()
     except ImportError as error:
-        print(name, f"pip install 'pdpbook[{name}]'" in str(error))
+        print(name, f"pip install '.[{name.strip()}]'" in str(error))
 """
 
 

@@ -170,13 +170,22 @@ def published_numbers(pages: dict[str, Page]) -> str:
 def _result(row: Row, verdict: str, pages: dict[str, Page]) -> str:
     anchor = f"printed-{row['paper']}-{row['item']}".lower().replace(" ", "-")
     name = called(row["paper"]).partition(" (")[0]
-    head = f"**[{name}]{{.facet}}, {row['item']}.** {_flat(row['shows'])}"
+    item = f"**[{name}]{{.facet}}, {row['item']}{_as_published(row)}.**"
+    head = f"{item} {_flat(row['shows'])}"
     if verdict == "pending":
         return entry(anchor, f"{head} *Pending:* {code(row['chapter'])} is a later chapter.")
     where = f"published.yml, {row['paper']} {row['item']}"
     shown = _shown(where, row["judged"], row["evidence"], pages, 99)
     judged = f"*{verdict.capitalize()}:* {_flat(row['judged'])}"
     return entry(anchor, f"{head} {judged}", _folded("\n\n".join(shown)))
+
+
+def _as_published(row: Row) -> str:
+    """The number in the published version of a paper, where that is another one or none."""
+    number = row.get("number_published", row["item"])
+    if number == "none":
+        return ", not in the published version"
+    return "" if number == row["item"] else f", published as {number}"
 
 
 def pending(pages: dict[str, Page]) -> list[str]:
@@ -206,8 +215,11 @@ def _source(name: str) -> dict[str, list[Row]]:
         for row in rows:
             place = row.get("place") or row.get("item")
             where = f"{name}.yml, {section}, {row.get('paper')} {place}"
-            if set(row) != FIELDS[section]:
-                faults.append(f"{where}: must have {sorted(FIELDS[section])}; got {sorted(row)}")
+            fields = FIELDS[section]
+            if section == "published" and row.get("paper") == "A":
+                fields = fields | {"number_published"}
+            if set(row) != fields:
+                faults.append(f"{where}: must have {sorted(fields)}; got {sorted(row)}")
             elif row["paper"] not in PAPERS:
                 faults.append(f"{where}: no such paper")
             elif row.get("kind", "error") not in KINDS:

@@ -1,13 +1,13 @@
-"""Run the notebooks of the table of contents, one a core, into the cache that the build reads.
+"""Run the notebooks of the table of contents, one a core, for the build that follows.
 
     python tools/execute.py
 
-The build by itself runs one notebook after the other. What is in the cache is not run again, nor
-what `make test` has run already, in `_build/executed`. The first notebook that fails ends the run,
-with its traceback, and with it `make book`.
+A notebook that ran under its present key is not run again; `tools/keys.py` says what that is. The
+first notebook that fails ends the run, with its traceback, and with it `make book`.
 """
 
-import os
+import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -15,12 +15,15 @@ import nbformat
 import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
-from nbformat import NotebookNode
+from jupyter_cache.cache.main import JupyterCacheBase
+from kept import keep, kept
+from keys import key
+from nbclient.exceptions import CellExecutionError
 from notebooks import ROOT, at_once, run
 from reading import files
 
-CACHE = ROOT / "_build" / ".jupyter_cache"
-EXECUTED = ROOT / "_build" / "executed"  # by nbval; see conftest.py
+CACHE = ROOT / "_build" / ".jupyter_cache"  # what Jupyter Book reads
+SHOWN = "shown"  # in the record of a notebook: the key under which it ran
 
 
 def pages() -> list[Path]:
@@ -35,39 +38,57 @@ def _timeout() -> int:
     return int(config["execute"]["timeout"])
 
 
-def _by_test(path: Path) -> NotebookNode | None:
-    """The notebook as a test has run it, if its cells are still the same."""
-    there = EXECUTED / os.path.relpath(path, ROOT)
-    if not there.is_file():
-        return None
-    done, now = (nbformat.read(each, as_version=4) for each in (there, path))
-    same = [c.source for c in done.cells] == [c.source for c in now.cells]
-    return done if same else None
+async def execute(path: Path) -> None:
+    """Run a notebook and keep it."""
+    start, present = time.perf_counter(), key(path)
+    notebook = await run(nbformat.read(path, as_version=4), path.parent, _timeout())
+    keep(path, notebook, present, time.perf_counter() - start)
+
+
+def _opened() -> JupyterCacheBase:
+    """Return the cache that Jupyter Book reads; a damaged one is made anew."""
+    try:
+        cache = get_cache(CACHE)
+        cache.list_cache_records()
+    except Exception:
+        shutil.rmtree(CACHE)
+        cache = get_cache(CACHE)
+    cache.change_cache_limit(1000)
+    return cache
+
+
+def show(paths: list[Path]) -> None:
+    """Hand the notebooks, as they ran, to Jupyter Book."""
+    cache = _opened()
+    for path in paths:
+        notebook = kept(path)
+        assert notebook is not None
+        ran = notebook.metadata.pop("key")
+        seconds = notebook.metadata.pop("execution_seconds")  # the cache compares what is left
+        try:
+            if cache.match_cache_notebook(notebook).data[SHOWN] == ran:
+                continue
+        except KeyError:
+            pass
+        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds, SHOWN: ran})
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
 def main() -> None:
-    """Fill the cache."""
-    cache = get_cache(CACHE)
-    cache.change_cache_limit(1000)
-
-    def missing(path: Path) -> bool:
-        try:
-            cache.match_cache_notebook(nbformat.read(path, as_version=4))
-        except KeyError:
-            return True
-        return False
-
-    async def execute(path: Path) -> None:
-        start, notebook = time.perf_counter(), _by_test(path)
-        if notebook is None:
-            notebook = await run(nbformat.read(path, as_version=4), path.parent, _timeout())
-            notebook.metadata["execution_seconds"] = time.perf_counter() - start
-        seconds = notebook.metadata.pop("execution_seconds")  # the cache compares the others
-        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-
-    at_once(execute, [path for path in pages() if missing(path)])
+    """Run what has not run, and hand all to the build."""
+    everything = pages()
+    missing = [path for path in everything if kept(path) is None]
+    print(f"{len(missing)} of {len(everything)} notebooks have to run", flush=True)
+    while missing:
+        at_once(execute, missing)
+        missing = [path for path in missing if kept(path) is None]  # somebody changed it meanwhile
+    show(everything)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except CellExecutionError as error:
+        sys.exit(
+            "\n".join([str(error), *error.__notes__, "Mend it, and run the same command again."])
+        )

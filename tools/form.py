@@ -144,7 +144,6 @@ def on_screen(tab: Any, address: str) -> tuple[float, float]:
     """Screens of 1440 x 900 of a built page, and the share of its height that is code or logs."""
     tab.set_viewport_size({"width": 1440, "height": 900})
     tab.goto(address)
-    tab.wait_for_function("window.MathJax?.startup?.promise?.then(() => true)")
     screens, code = tab.evaluate(SHARES)
     return screens, code
 

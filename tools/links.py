@@ -27,6 +27,7 @@ from nbformat import NotebookNode, v4
 from reading import LINK, ROLE, ROOT, Page, Refused, read, works
 
 sys.path.append(str(ROOT / "book" / "_ext"))  # what folds on the site
+from pdp_home import place
 from pdp_sentences import Cell, kinds
 
 METADATA = {
@@ -82,14 +83,18 @@ class Notebook:
                     slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
                     yield slug, cell.id
 
+    def cell_of(self, anchor: str) -> str:
+        """The cell of a heading or of a label, empty if there is none."""
+        labels = {label: goal.cell for label, goal in self.labels()}
+        return {**labels, **dict(self.headings())}.get(anchor, "")
+
 
 class Book:
     """What the links of one folder can lead to."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "book"
-        config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-        self.home = str(config["html"]["baseurl"])
+        self.site = place().page
         self.toc: dict[str, Any] = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
         found = sorted(self.folder.rglob("*.ipynb"))
         names = [p.relative_to(self.folder).with_suffix("").as_posix() for p in found]
@@ -112,9 +117,6 @@ class Book:
         """The target of a link from one notebook to a cell of another."""
         target = "" if name == page else posixpath.relpath(f"{name}.ipynb", posixpath.dirname(page))
         return target + (f"#cell-id={cell}" if cell else "")
-
-    def site(self, name: str, anchor: str = "") -> str:
-        return f"{self.home}book/{name}.html{anchor}"
 
     def opened(self, name: str) -> str:
         """The notebook that opens for a page: of exercises, the one without solutions."""
@@ -153,7 +155,7 @@ class Book:
             if suffix == "md":
                 return f"]({self.site(name, anchor)})"
             goal = self.notebooks.get(self.opened(name) if path else name)
-            cell = dict(goal.headings()).get(anchor[1:], "") if goal else ""
+            cell = goal.cell_of(anchor[1:]) if goal else ""
             if goal is None or (anchor and not cell):
                 raise Refused(f"{one.name}: {match[0][1:]} leads nowhere")
             return f"]({self.to(one.name, goal.name, cell)})"

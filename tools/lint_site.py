@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import publication
@@ -25,6 +24,10 @@ import yaml
 from bs4 import BeautifulSoup, NavigableString, Tag
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "book" / "_ext"))
+from pdp_home import Place, opened, place  # noqa: E402
+from pdp_typeset import as_tex  # noqa: E402
+
 EXCEPTIONS = ROOT / "tests" / "site_exceptions.toml"
 CODE = {"pre", "code", "kbd", "script", "style", "noscript", "mjx-container"}
 CODE_CLASSES = {"math", "highlight", "headerlink"}
@@ -101,7 +104,7 @@ class Exceptions:
 
 @dataclass
 class Site:
-    """A folder of built pages, each parsed once."""
+    """A folder of built pages, each parsed once, with formulas as TeX."""
 
     folder: Path
     baseurl: str = ""
@@ -112,7 +115,7 @@ class Site:
         for path in sorted(self.folder.rglob("*.html")):
             name = path.relative_to(self.folder).as_posix()
             if not name.startswith("_"):  # theme files, copies of sources
-                text = path.read_text(encoding="utf-8")
+                text = as_tex(path.read_text(encoding="utf-8"))
                 self.pages[name] = BeautifulSoup(text, "html.parser")
         self._ids = {n: [t["id"] for t in s.find_all(id=True)] for n, s in self.pages.items()}
 
@@ -272,11 +275,14 @@ RULES = {
 }
 
 
-def buttons(site: Site, checkout: Path, repository: str, branch: str, ref: str) -> Iterator[Fault]:
-    """Edit, issue, Binder and download links point at files; exercises open the student's copy."""
-    slug = re.escape(urlsplit(repository).path.strip("/"))
+def buttons(site: Site, checkout: Path, home: Place, ref: str) -> Iterator[Fault]:
+    """Edit, issue, Binder and download links point at files; exercises open the student's copy.
+
+    Without a repository there is nothing to edit, and nothing that Binder could open.
+    """
+    repository, slug = home.repository, re.escape(urlsplit(home.repository).path.strip("/"))
     patterns = {
-        "edit": rf"^{re.escape(repository)}/edit/{branch}/([^?#]+)",
+        "edit": rf"^{re.escape(repository)}/edit/{home.branch}/([^?#]+)",
         "binder": rf"/v2/gh/{slug}/{re.escape(ref)}\?urlpath=lab/tree/([^?#&]+)",
         "issue": rf"^{re.escape(repository)}/issues/new\?title=Issue%20on%20page%20%2F([^&]+)",
         "download": r"((?:_sources|_downloads)/.+)",
@@ -304,7 +310,7 @@ def buttons(site: Site, checkout: Path, repository: str, branch: str, ref: str) 
                     if not re.search(r"/release/|^_downloads/", target):
                         yield Fault(page, "button", f"{name} gives the solutions away: {target}")
         for name in needed:
-            if not found[name]:
+            if not found[name] and (repository or name == "download"):
                 yield Fault(page, "button", f"no {name} button")
 
 
@@ -351,32 +357,20 @@ def lint_pages(site: Site) -> list[Fault]:
     return sorted(faults)
 
 
-def configured(checkout: Path) -> Any:
-    return yaml.safe_load((checkout / "_config.yml").read_text(encoding="utf-8"))
-
-
 def read(folder: Path, checkout: Path = ROOT) -> Site:
     """The built pages, with the address that they get."""
-    return Site(folder, baseurl=configured(checkout)["html"]["baseurl"])
+    return Site(folder, baseurl=place(checkout).home)
 
 
 def lint(site: Site, checkout: Path = ROOT) -> list[Fault]:
     """All rules, with the configuration and the table of contents of the checkout."""
-    repository = configured(checkout)["repository"]
     faults = lint_pages(site)
     faults += contents(site, checkout / "_toc.yml")
-    branch = repository["branch"]
-    faults += buttons(site, checkout, repository["url"], branch, opened(checkout, branch))
+    faults += buttons(site, checkout, place(checkout), opened(checkout))
     redirects = yaml.safe_load((checkout / "book" / "redirects.yml").read_text(encoding="utf-8"))
     rows = publication.rows(site.folder, site.baseurl, site.pages, redirects)
     faults += [Fault(*row) for row in rows]
     return faults
-
-
-def opened(checkout: Path, branch: str) -> str:
-    """What Binder opens: the branch in development, the tag in a release."""
-    version = yaml.safe_load((checkout / "CITATION.cff").read_text(encoding="utf-8"))["version"]
-    return branch if "dev" in version else f"v{version}"
 
 
 def main(folder: str = "_build/html", checkout: Path = ROOT) -> int:

@@ -14,8 +14,11 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 os.environ.setdefault("PYTHONHASHSEED", "0")
@@ -25,7 +28,6 @@ import nbformat
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from tqdm import tqdm
 
 ROOT = Path(__file__).resolve().parent.parent
 METADATA = {
@@ -86,14 +88,26 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-async def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNode:
+class Client(NotebookClient):
+    """Leaves Ctrl-C to `at_once`, and the end of the kernel to `run`."""
+
+    @asynccontextmanager
+    async def async_setup_kernel(self, **settings: Any) -> AsyncIterator[None]:
+        await self.async_start_new_kernel(**settings)
+        await self.async_start_new_kernel_client()
+        yield
+
+
+async def run(
+    notebook: NotebookNode, folder: Path, timeout: int, env: Mapping[str, str] | None = None
+) -> NotebookNode:
     """Run a notebook in place in a fresh kernel, whose working directory is `folder`."""
     with tempfile.TemporaryDirectory(prefix="kernel-") as there:
         # through files: two kernels that start at once cannot pick the same port
         manager = AsyncKernelManager(
             kernel_name="python3", transport="ipc", connection_file=f"{there}/kernel.json"
         )
-        client = NotebookClient(
+        client = Client(
             notebook,
             km=manager,
             timeout=timeout,
@@ -103,7 +117,7 @@ async def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNod
         )
         finished = False
         try:
-            await client.async_execute(cleanup_kc=False)
+            await client.async_execute(env=env or os.environ)
             finished = True
         finally:
             if manager.has_kernel:  # only what ran to its end is asked, and may tidy up
@@ -116,26 +130,40 @@ async def run(notebook: NotebookNode, folder: Path, timeout: int) -> NotebookNod
 def at_once(job: Callable[[Path], Awaitable[None]], paths: list[Path]) -> None:
     """Do a job on each notebook, one kernel a core, large notebooks first; one failure ends all."""
     waiting = iter(sorted(paths, key=lambda path: -path.stat().st_size))
+    done = 0
 
     async def core() -> None:
+        nonlocal done
         for path in waiting:
+            start = time.perf_counter()
             try:
                 await job(path)
             except Exception as error:
-                error.add_note(f"{path} failed; the others were stopped.")
+                task = asyncio.current_task()
+                if task and task.cancelling():  # its kernel was ended, it did not fail
+                    raise asyncio.CancelledError from None
+                error.add_note(f"{name_of(path)} failed; the others were stopped.")
                 raise
-            bar.update()
+            done += 1
+            seconds = time.perf_counter() - start
+            print(f"[{done}/{len(paths)}] {name_of(path)}, {seconds:.0f} s", flush=True)
 
     async def together() -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(os.cpu_count() or 1):
                 group.create_task(core())
 
-    with tqdm(total=len(paths), disable=not sys.stderr.isatty()) as bar:
-        try:
-            asyncio.run(together())
-        except ExceptionGroup as failures:
-            raise failures.exceptions[0] from None  # the rest are the kernels that it ended
+    try:
+        asyncio.run(together())
+    except KeyboardInterrupt:
+        sys.exit(f"Stopped. {done} of {len(paths)} notebooks are done and kept.")
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+
+
+def name_of(path: Path) -> str:
+    """Return the name of a notebook as the table of contents has it: foundations/coins."""
+    return os.path.relpath(path, ROOT / "book").removesuffix(".ipynb")
 
 
 async def refresh(path: Path) -> None:

@@ -6,11 +6,13 @@
 committed notebooks, `back/statements.md` off
 `statements.csv`, `back/api.md` and the pages in `back/api/` off the docstrings,
 `back/functions.md` off docstrings and tests, `back/errata.md` and `back/published.md` off
-`errata.yml` and `published.yml` and the evidence that they name, `back/house.md` and its picture
+`errata.yml` and `published.yml` and the evidence that they name, `back/papers.md` off
+`papers.csv`, `back/house.md` and its picture
 off the floors in `tools/house.py`, `back/method.md` off one theorem's cells and records (`method`),
 `back/benchmarks.md` off the records in `lab/benchmarks/`,
 `back/runs.md` off the lock, `back/instructors.md` and the last cell of every chapter off
-`teaching.md`, `teaching.yml` and the exercises, the map of the chapters off `teaching.yml`.
+`teaching.md`, `teaching.yml` and the exercises, the map of the chapters off `teaching.yml`, the
+targets of links in README.md and two lines of CITATION.cff off where the book lives (`addresses`).
 With `--check` nothing is written: the exit code is 1 when a page or a cell is out of date. The
 ledger refuses a check or falsifier cell that printed no line of its label; errata and published
 refuse evidence that no chapter prints any more.
@@ -24,12 +26,14 @@ import re
 import sys
 from functools import partial
 
+from addresses import write as write_addresses
 from chapter_map import chapter_map
 from evidence import errata, published_numbers
 from functions import exported, functions, modules, named, runs
 from house import house, picture
 from method import method
 from method import picture as steps
+from papers_index import papers_index
 from pdp_sentences import fault
 from reading import (
     CHECKED,
@@ -288,7 +292,8 @@ def api(pages: dict[str, Page]) -> str:
         choice(),
         "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "
-        "leads to the docstring. Arrays go in and come out; randomness is an argument.\n",
+        "leads to the docstring. Arrays go in and come out; randomness is an argument. Names and "
+        "defaults that estimators share are on {doc}`a page of their own <settings>`.\n",
     ]
     for name in modules():
         module = importlib.import_module(name)
@@ -352,6 +357,7 @@ PAGES = {
     "api": api,
     "errata": errata,
     "published": published_numbers,
+    "papers": papers_index,
     "benchmarks": benchmarks,
     "functions": functions,
     "runs": runs,
@@ -376,7 +382,7 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 2
     pages, checking = load(), "--check" in arguments
-    code = write_last_cells(pages, check=checking)
+    code = write_last_cells(pages, check=checking) | write_addresses(check=checking)
     for name, make in PAGES.items():
         path = ROOT / "book" / place(name)
         shown = path.relative_to(ROOT)

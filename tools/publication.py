@@ -76,9 +76,6 @@ def sitemap(folder: Path, home: str, pages: Mapping[str, BeautifulSoup]) -> Iter
         yield "sitemap.xml", "sitemap", f"{address} {lost} the sitemap"
     if len(listed) > len(set(listed)):
         yield "sitemap.xml", "sitemap", "lists an address twice"
-    robots = folder / "robots.txt"
-    if not (robots.is_file() and f"Sitemap: {home}sitemap.xml" in robots.read_text("utf-8")):
-        yield "robots.txt", "sitemap", "does not say where the sitemap is"
 
 
 def moved(rows: Mapping[str, str], pages: Mapping[str, BeautifulSoup]) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
     python tools/release.py version 0.2.0        or 0.3.0.dev0, which opens the next development
     python tools/release.py check v0.2.0         the tag and the files agree
-    python tools/release.py archive              pack _build/html, with its SHA-256
+    python tools/release.py archive              pack _build/html, with its SHA-256 and its notes
 
 `CHANGELOG.md` keeps a heading `## 0.2.0, unreleased` while 0.2.0 is in development. The order of a
 release is in `CONTRIBUTING.md`.
@@ -75,6 +75,12 @@ def set_version(version: str, today: str, root: Path = ROOT) -> None:
     replace(root, "pdpbook/__init__.py", line, f'__version__ = "{version}"')
 
 
+def notes(root: Path = ROOT) -> str:
+    """What `CHANGELOG.md` says of the newest version, and what the archive is."""
+    _, newest, *_ = re.split(r"^## .*\n", (root / "CHANGELOG.md").read_text("utf-8"), flags=re.M)
+    return newest.strip() + "\n\nThe archive is the built book: unpack it and open index.html.\n"
+
+
 def archive(html: Path, out: Path, version: str) -> Path:
     """Pack a built book: the same pages give the same bytes."""
     if not (html / "book" / "intro.html").is_file():
@@ -109,7 +115,9 @@ def main(arguments: list[str]) -> int:
         elif given.step == "check" and given.tag != "v" + current():
             raise ValueError(f"the tag is {given.tag}, the files say {current()}")
         elif given.step == "archive":
-            print(archive(ROOT / "_build" / "html", ROOT / "_build" / "archive", current()))
+            out = ROOT / "_build" / "archive"
+            print(archive(ROOT / "_build" / "html", out, current()))
+            (out / "notes.md").write_text(notes(), encoding="utf-8")
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

@@ -31,6 +31,10 @@ from bs4 import BeautifulSoup, Tag
 from pdpbook.figures import NAMED
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "book" / "_ext"))
+from pdp_home import place  # noqa: E402
+from pdp_typeset import WrongFormula, as_tex, typeset  # noqa: E402
+
 HTML = ROOT / "_build" / "html"
 END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")
 WIDE = 2.2  # width by height of a picture from which on its caption is below
@@ -208,16 +212,22 @@ def print_pdf(chromium, names: list[str], site: Path, out: Path) -> None:
 def main(arguments: list[str]) -> int:
     plans = yaml.safe_load((ROOT / "book" / "slides.yml").read_text(encoding="utf-8"))
     names = [one for one in arguments if one != "--pdf"] or list(plans)
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    home = place().home
     for name in names:
-        html = (HTML / "book" / f"{name}.html").read_text(encoding="utf-8")
+        html = as_tex((HTML / "book" / f"{name}.html").read_text(encoding="utf-8"))
         file = HTML / "slides" / f"{name}.html"
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            file.write_text(page(name, plans[name], html, config["html"]["baseurl"]), "utf-8")
+            file.write_text(page(name, plans[name], html, home), "utf-8")
         except Refused as refusal:
             print(f"book/slides.yml: {name}: {refusal}")
             return 1
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    try:
+        typeset(HTML, config["sphinx"]["config"]["formulas_at_build"])
+    except WrongFormula as wrong:
+        print(wrong)
+        return 1
     if "--pdf" in arguments:
         from playwright.sync_api import sync_playwright
 

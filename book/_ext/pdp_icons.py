@@ -6,8 +6,10 @@ cuts them anew from the theme's, so that an icon that a page begins to use is th
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 
 import pydata_sphinx_theme
@@ -16,6 +18,7 @@ from fontTools import subset
 FONTS = Path("vendor", "fontawesome", "webfonts")
 THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
 RULE = re.compile(r'([^{}]*)\{[^{}]*?content:\s*"\\([0-9a-f]{2,5}) ?"')
+logging.getLogger("fontTools").setLevel(logging.WARNING)  # else it tells of every table it cuts
 NAME = re.compile(r"\bfa-([a-z0-9-]+)")
 
 
@@ -31,16 +34,23 @@ def used(styles: Iterable[str], pages: Iterable[str]) -> set[int]:
     return signs
 
 
+def cut(font: Path, signs: set[int], to: Path | BytesIO) -> None:
+    """Write a font with these signs only."""
+    options = subset.Options(flavor="woff2")
+    options.drop_tables += ["FFTM"]  # times of FontForge
+    cutter = subset.Subsetter(options)
+    cutter.populate(unicodes=signs)
+    with subset.load_font(font, options) as loaded:
+        cutter.subset(loaded)
+        subset.save_font(loaded, to, options)
+
+
 def cut_fonts(static: Path, pages: Iterable[str]) -> None:
     """Leave in the fonts what is used; `pages` are the texts of the pages and scripts."""
-    styles = [file.read_text(encoding="utf-8") for file in static.rglob("*.css")]
+    sheets = (file for file in static.rglob("*.css") if file.name != "formulas.css")
+    styles = [file.read_text(encoding="utf-8") for file in sheets]
     signs = used(styles, pages)
     for file in (static / FONTS).glob("*.woff2"):
-        options = subset.Options(flavor="woff2")
-        font = subset.load_font(THEME / FONTS / file.name, options)
-        cutter = subset.Subsetter(options)
-        cutter.populate(unicodes=signs)
-        cutter.subset(font)
-        subset.save_font(font, file, options)
+        cut(THEME / FONTS / file.name, signs, file)
     for file in (static / FONTS).glob("*.ttf"):
         file.unlink()  # for browsers that cannot read the others: none is left

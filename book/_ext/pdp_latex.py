@@ -16,6 +16,7 @@ from pathlib import Path
 
 from docutils import nodes
 from pdp_folds import is_cell, part, streams
+from pdp_home import HERE
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.texescape import escape
@@ -32,7 +33,7 @@ ON_PAPER = (
     "First come the chapters and the exercises. Appendices hold the depth pages, in the order of "
     "their chapters, and the pages of the papers; after the back matter stand the solutions. A "
     "figure that moves on the web is one of its pictures here. Code that a web page folds, such as "
-    "that of figures and checks, is not printed: it is in the notebooks, at "
+    "that of figures and checks, is not printed: it is in the notebooks"
 )
 MOVES = "On the web page of the book"  # what stands for a figure to move
 REFERENCE = "book/back/api"  # a fifth of the pages if it were not set smaller
@@ -164,7 +165,8 @@ class Paper(SphinxPostTransform):
         opening = nodes.section("", nodes.title("", "", *title_of(root)), *front)
         address = self.config.html_baseurl
         link = nodes.reference("", address, refuri=address)
-        words = nodes.paragraph("", "", nodes.Text(ON_PAPER), link, nodes.Text("."))
+        where = [] if address.startswith(HERE) else [nodes.Text(", at "), link]
+        words = nodes.paragraph("", "", nodes.Text(ON_PAPER), *where, nodes.Text("."))
         opening[1:1] = box("pdpaside", [nodes.Text("On paper")], [words])
         for file in self.document.findall(addnodes.start_of_file):
             file.insert(0, tex(self.counters(file["docname"])))

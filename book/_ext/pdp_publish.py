@@ -1,18 +1,19 @@
-"""What publication adds to the built pages: moved addresses, a sitemap, links to the release.
+"""What publication adds to the built pages: where the book lives, moved addresses, a sitemap.
 
-`book/redirects.yml` maps an old address to the page that answers now; each row becomes a small
-page that sends the reader on, and page 404 answers for every other address. Links to Binder open
-the branch while a version is in development and the tag once it is released; `CITATION.cff` says
-which.
+`pdp_home` says where the book lives; every address of the site, of the repository and of Binder
+follows from it. Without a repository there are no buttons that lead to one. `book/redirects.yml`
+maps an old address to the page that answers now; each row becomes a small page that sends the
+reader on, and page 404 answers for every other address.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 from html import escape
 from pathlib import Path
-from urllib.parse import urlsplit
 
+import pdp_home
 import yaml
 from sphinx.errors import ExtensionError
 
@@ -26,6 +27,9 @@ SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 {}
 </urlset>
 """
+BUTTONS = ("use_repository_button", "use_edit_page_button", "use_issues_button")
+TO_CLONE = "ADDRESS-OF-THE-REPOSITORY"  # what pages say as long as there is none
+TO_A_PAGE = re.compile(r"\]\(\.\./\.\./([\w/]+)\.(?:ipynb|md)")  # from book/exercises/release
 LOST = '<meta name="robots" content="noindex">\n<link rel="icon" href="data:,">'
 
 
@@ -72,24 +76,41 @@ def write_sitemap(app, out: Path) -> None:
     (out / "sitemap.xml").write_text(SITEMAP.format("\n".join(rows)), encoding="utf-8")
 
 
-def pin_binder(app, out: Path) -> None:
-    """A page of a release opens the notebook of that release, whatever the branch holds by then."""
-    if "dev" in app.config.pdp_version:
-        return
-    options = app.config.html_theme_options
-    slug = urlsplit(options["repository_url"]).path.strip("/")
-    binder = f"{options['launch_buttons']['binderhub_url']}/v2/gh/{slug}/"
-    branch, tag = f"{binder}{options['repository_branch']}?", f"{binder}v{app.config.pdp_version}?"
-    for page in out.rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        if branch in text:
-            page.write_text(text.replace(branch, tag), encoding="utf-8")
+def address_downloads(app, out: Path) -> None:
+    """A notebook that a student downloads has left the book: its links lead to the site."""
+    site = rf"]({app.config.html_baseurl}book/\1.html"
+    for file in (out / "_downloads").rglob("*.ipynb"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(TO_A_PAGE.sub(site, text), encoding="utf-8")
 
 
-def note_version(app, config) -> None:
-    """A new version makes every page anew, so that all of them link to the same release."""
-    citation = Path(app.confdir, "CITATION.cff").read_text(encoding="utf-8")
-    config.pdp_version = yaml.safe_load(citation)["version"]
+def lead_home(app, config) -> None:
+    """Tell Sphinx, the theme and the previews where the book lives."""
+    place = pdp_home.place(Path(app.confdir))
+    config.html_baseurl = config.ogp_site_url = place.home
+    config.pdp_repository = place.repository
+    config.pdp_opened = pdp_home.opened(Path(app.confdir))
+    config.html_theme_options["repository_url"] = place.repository
+    for button in BUTTONS:
+        config.html_theme_options[button] = bool(place.repository)
+    if not place.repository:
+        config.html_theme_options["launch_buttons"] = {}
+
+
+def name_repository(app, docname: str, source: list[str]) -> None:
+    """Commands that clone the repository name its address, once it has one."""
+    if app.config.pdp_repository:
+        source[0] = source[0].replace(TO_CLONE, app.config.pdp_repository)
+
+
+def open_notebooks(app, pagename, templatename, context, doctree) -> None:
+    """Binder opens what was released, and of a page of exercises the student's notebook."""
+    edited = f"/{app.config.html_theme_options.get('repository_branch')}?"
+    for group in context.get("header_buttons", []):
+        if group["label"] == "launch-buttons":
+            for button in group["buttons"]:
+                url = button["url"].replace(edited, f"/{app.config.pdp_opened}?")
+                button["url"] = url.replace("/book/exercises/", "/book/exercises/release/")
 
 
 def finish(app, exception) -> None:
@@ -98,11 +119,14 @@ def finish(app, exception) -> None:
         Path(app.outdir, "404.html").write_text(page, encoding="utf-8")
         write_redirects(app, Path(app.outdir))
         write_sitemap(app, Path(app.outdir))
-        pin_binder(app, Path(app.outdir))
+        address_downloads(app, Path(app.outdir))
 
 
 def setup(app) -> dict[str, bool]:
-    app.add_config_value("pdp_version", "", "html")
-    app.connect("config-inited", note_version)
+    app.add_config_value("pdp_opened", "", "html")  # another one makes every page anew
+    app.add_config_value("pdp_repository", "", "env")
+    app.connect("config-inited", lead_home, priority=400)  # before the theme reads its options
+    app.connect("source-read", name_repository)
+    app.connect("html-page-context", open_notebooks, priority=600)  # the theme adds them at 501
     app.connect("build-finished", finish, priority=950)  # after pdp_html has mended the pages
     return {"parallel_read_safe": True, "parallel_write_safe": True}

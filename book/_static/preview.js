@@ -49,34 +49,21 @@
     for (const one of body.querySelectorAll("[href]"))
       one.href = new URL(one.getAttribute("href"), path);
     for (const one of body.querySelectorAll("[data-preview]")) delete one.dataset.preview;
-    return { body, from, path };
+    return body;
   };
 
-  // A page without formulas did not load what sets them; the page of the excerpt says where it is.
-  const typeset = async (from, path) => {
-    if (!box.querySelector(".math")) return;
-    if (!window.MathJax?.startup) {
-      for (const script of from.querySelectorAll("head script")) {
-        const source = script.getAttribute("src");
-        if (!(source ?? script.textContent).match(/mathjax\/|window\.MathJax/)) continue;
-        const copy = document.createElement("script");
-        copy.textContent = script.textContent;
-        if (source) copy.src = new URL(source, path);
-        document.head.append(copy);
-        if (source) await new Promise((done) => { copy.onload = copy.onerror = done; });
-      }
+  // What scrolls can be reached by the keyboard, as soon as it is unfolded or the window is narrow.
+  const SCROLLS = ".bd-article :is(div.math, div.math mjx-container, pre)";
+  const sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const { overflowX, overflowY } = getComputedStyle(target);
+      const more = target.scrollWidth > target.clientWidth + 1
+        || target.scrollHeight > target.clientHeight + 1;
+      if (more && /auto|scroll/.test(overflowX + overflowY)) target.tabIndex = 0;
     }
-    await window.MathJax?.startup?.promise;
-    await window.MathJax?.typesetPromise?.([box]);
-  };
-
-  // What scrolls can be reached by the keyboard.
+  });
   const reach = (root) => {
-    for (const one of [root, ...root.querySelectorAll("mjx-container, pre, div.math")])
-      if (one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1) {
-        const style = getComputedStyle(one);
-        if (/auto|scroll/.test(style.overflowX + style.overflowY)) one.tabIndex = 0;
-      }
+    for (const one of root.querySelectorAll(SCROLLS)) sizes.observe(one);
   };
 
   const place = (link, point) => {
@@ -110,7 +97,7 @@
     shown = link;
     link.removeAttribute("title"); // the browser would show its own
     try {
-      const { body, from, path } = await excerpt(new URL(link.dataset.preview, location.href).href);
+      const body = await excerpt(new URL(link.dataset.preview, location.href).href);
       if (shown !== link || !body.childNodes.length) return;
       const onward = document.createElement("a");
       onward.href = link.href;
@@ -121,10 +108,11 @@
       link.setAttribute("aria-details", box.id);
       box.showPopover({ source: link });
       place(link, point);
-      await typeset(from, path);
-      if (shown !== link) return;
-      place(link, point);
       reach(box);
+      if (window.MathJax?.typesetPromise) { // where formulas are not drawn by the build
+        await window.MathJax.typesetPromise([box]);
+        if (shown === link) place(link, point);
+      }
     } catch {
       if (shown === link) hide(); // offline: the link itself is still there
     }
@@ -136,15 +124,12 @@
   };
 
   const start = () => {
-    const lasting = document.querySelector("main.lasting");
-    if (lasting) addEventListener("load", async () => {
-      await window.MathJax?.startup?.promise;
-      reach(lasting);
-    });
+    reach(document);
     if (!box.showPopover || !document.querySelector("a[data-preview]")) return;
     Object.assign(box, { id: "preview", className: "preview bd-article", popover: "manual" });
     box.setAttribute("role", "note");
     document.body.append(box);
+    sizes.observe(box);
     document.addEventListener("pointerover", (event) => {
       if (event.pointerType === "touch") return;
       const link = linkAt(event);

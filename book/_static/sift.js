@@ -1,39 +1,34 @@
 // Filters and sorts long lists: every `ul.sift` and `table.sift` of a page, together.
 //
-// Above the first of them stand a field and a button for each word in a `.facet`; an item shows when
-// it has all the words of the field and the facet that is pressed. What is folded is not searched.
-// A head of a table sorts it: up, down, then as it was. Without scripts the lists are as they are.
+// The build has put a field above the first of them, and a button for each word in a `.facet`; an item
+// shows when it has all the words of the field and the facets that are pressed. Facets of one kind are
+// one choice: pressing one lets go of the other. What is folded is not searched. Of a formula its TeX
+// counts, too. A head of a table sorts it: up, down, then as it was. Without scripts the lists are as
+// they are.
 (() => {
   const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
     .replace(/\s+/g, " ");
   const order = new Intl.Collator("en", { numeric: true }).compare;
-  const made = (tag, properties = {}, ...children) => {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...children);
-    return element;
-  };
   const read = (element) => {
     const copy = element.cloneNode(true);
     copy.querySelectorAll("details > :not(summary)").forEach((one) => one.remove());
     const facets = [...copy.querySelectorAll(".facet")].map((one) => one.textContent);
-    return { element, facets, text: plain(copy.textContent) };
+    const tex = [...copy.querySelectorAll("[data-tex]")].map((one) => one.dataset.tex);
+    return { element, facets, text: plain([copy.textContent, ...tex].join(" ")) };
   };
 
   const filter = (bar, items) => {
-    let pressed = null;
-    const field = made("input", { type: "search", id: "sift", autocomplete: "off" });
-    const status = made("p", { className: "sift-status" });
-    status.setAttribute("role", "status");
-    const counts = new Map();
-    for (const { facets } of items) {
-      for (const facet of new Set(facets)) counts.set(facet, (counts.get(facet) ?? 0) + 1);
-    }
+    const field = bar.querySelector("input"), status = bar.querySelector("output");
+    const buttons = [...bar.querySelectorAll("button")];
+    const isPressed = (button) => button.getAttribute("aria-pressed") === "true";
+    const set = (button, pressed) => button.setAttribute("aria-pressed", pressed);
     const show = () => {
       const words = plain(field.value).split(" ").filter(Boolean);
+      const pressed = buttons.filter(isPressed);
       let shown = 0;
       for (const { element, facets, text } of items) {
         element.hidden = !(words.every((word) => text.includes(word))
-          && (!pressed || facets.includes(pressed.value)));
+          && pressed.every((button) => facets.includes(button.value)));
         shown += !element.hidden;
       }
       for (const section of document.querySelectorAll("article section:has(.sift)")) {
@@ -43,25 +38,26 @@
       status.textContent = `${shown === items.length ? "All" : `${shown} of`} ${items.length} shown`;
     };
     const press = (button) => {
-      pressed = button === pressed ? null : button;
-      for (const one of buttons) one.setAttribute("aria-pressed", one === pressed);
+      const pressed = !isPressed(button);
+      for (const one of buttons) if (one.dataset.kind === button.dataset.kind) set(one, false);
+      set(button, pressed);
       show();
     };
-    const names = [...counts.keys()].filter((name) => counts.get(name) < items.length)
-      .sort((one, other) => counts.get(other) - counts.get(one));
-    const buttons = names.map((name) => made("button", { type: "button", value: name,
-      onclick: (event) => press(event.currentTarget) }, `${name} ${counts.get(name)}`));
+    const release = () => {
+      for (const button of buttons) set(button, false);
+      show();
+    };
+    for (const button of buttons) button.addEventListener("click", () => press(button));
     field.addEventListener("input", show);
     // A link to what the filter hides shows all again.
     addEventListener("hashchange", () => {
       const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
       if (!target?.closest("[hidden]")) return;
       field.value = "";
-      press(pressed);
+      release();
       target.scrollIntoView();
     });
-    bar.append(made("label", { htmlFor: "sift" }, "Filter"), field, ...buttons, status);
-    press(null);
+    release();
   };
 
   const sortable = (table) => {
@@ -76,7 +72,8 @@
           : [...rows].sort((one, other) => sign * order(key(one), key(other)));
         table.tBodies[0].append(...sorted);
       };
-      const button = made("button", { type: "button", onclick: sort }, head.textContent.trim());
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", onclick: sort, textContent: head.textContent.trim() });
       head.ariaSort = "none";
       head.replaceChildren(button);
     });
@@ -84,11 +81,9 @@
 
   addEventListener("DOMContentLoaded", () => {
     const lists = [...document.querySelectorAll("article .sift")];
-    if (!lists.length) return;
+    const bar = document.querySelector(".sift-bar");
+    if (!bar) return;
     const items = lists.flatMap((list) => [...(list.tBodies?.[0].rows ?? list.children)].map(read));
-    const bar = made("div", { className: "sift-bar" });
-    const above = lists.length > 1 ? "section:has(> h2)" : ".pst-scrollable-table-container";
-    (lists[0].closest(above) ?? lists[0]).before(bar);
     filter(bar, items);
     lists.filter((list) => list.tHead).forEach(sortable);
   });

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from pdpbook import exercises
+from pdpbook.exercises.demands import ROUNDING
 
 __all__ = ["ALARM", "ROUNDING", "WATCHED", "assignment", "leaves"]
 
 ALARM = 1e-6  # a right answer may fail a property that draws this often
-ROUNDING = 1e-9  # relative; larger than what a few hundred operations lose
 #: arrays in which the grader shows what a submission did to its copies of them
 WATCHED: list[Any] = []
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pdpbook.exercises.demands import LEAST, Demands, Draws, each, rises
+from pdpbook.exercises.demands import LEAST, ROUNDING, Demands, Draws, each, rises
 from pdpbook.exercises.examples import as_written
 from pdpbook.exercises.properties import Answer, Assignment
 
@@ -82,7 +82,7 @@ def leaving_nobody_out_is_a_choice(answer: Answer, rng: Draws) -> Demands:
     """The best threshold is never worse than the smallest budget for all."""
     for spread in (0.0, 1.0, 30.0):
         first, second, _ = answer(rng.uniform(0.1, 5, rng.few(12)), 2, 9.0, spread)
-        yield bool(second <= first * (1 + 1e-12))
+        yield bool(second <= first * (1 + ROUNDING))
 
 
 @visible("errors_of_plans")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 Demands = Iterator[bool]
+ROUNDING = 1e-6  #: relative: numbers may come in float32, which rounds each of them by 6e-8
 LEAST, MOST = np.finfo(float).tiny, np.finfo(float).max  #: the least and the largest number above 0
 
 
@@ -50,6 +51,14 @@ def each(found: Any, shape: tuple[int, ...], low: float = -MOST, high: float = M
     """Whether there are numbers of a shape, all of them from `low` to `high`."""
     found = shaped(found, shape).astype(float)
     return bool(np.all((low <= found) & (found <= high)))
+
+
+def in_double(found: Any) -> Any:
+    """What an answer gave, in double precision: a property that computes with it loses no digit."""
+    if isinstance(found, tuple | list):
+        return [in_double(part) for part in found]
+    narrow = hasattr(found, "astype") and np.asarray(found).dtype == np.float32
+    return found.astype(float) if narrow else found
 
 
 def shaped(found: Any, shape: tuple[int, ...]) -> Any:

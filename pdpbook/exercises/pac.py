@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pdpbook.exercises.demands import LEAST, Demands, Draws, each, repeats, rises, truths
+from pdpbook.exercises.demands import LEAST, ROUNDING, Demands, Draws, each, repeats, rises, truths
 from pdpbook.exercises.examples import written
 from pdpbook.exercises.properties import Answer, Assignment
 
@@ -31,7 +31,7 @@ def a_covariance_is_square_and_no_variance_negative(answer: Answer, rng: Draws) 
         output = shrunken_mean(rng.normal(size=(n := 1 + rng.few(8), k)))
         found = np.asarray(answer(output, n, 40, rng.fresh()))
         yield found.shape == (k, k) and np.allclose(found, found.T)
-        yield bool(np.linalg.eigvalsh(found).min() > -1e-12)
+        yield bool(np.linalg.eigvalsh(found).min() >= -ROUNDING * np.trace(found))
 
 
 @visible("half_covariance")
@@ -66,7 +66,8 @@ def noise_is_a_covariance(answer: Answer, rng: Draws) -> bool:
     """The result is a covariance of the shape of S: symmetric, with no negative variance."""
     S = covariance(rng, rng.few(3))
     B = np.asarray(answer(S, 0.5))
-    return B.shape == S.shape and bool(np.allclose(B, B.T) and np.linalg.eigvalsh(B).min() > -1e-9)
+    least = -ROUNDING * np.trace(S)
+    return B.shape == S.shape and bool(np.allclose(B, B.T) and np.linalg.eigvalsh(B).min() > least)
 
 
 @visible("cheapest_noise")

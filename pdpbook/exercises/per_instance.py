@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from pdpbook.exercises.demands import Demands, Draws, each, repeats, truths
+from pdpbook.exercises.demands import ROUNDING, Demands, Draws, each, repeats, truths
 from pdpbook.exercises.properties import Answer, Assignment
 
 PROPERTIES = Assignment("per_instance", by_hand={"may_losses_be_published": 4})
@@ -82,7 +82,7 @@ def who_has_no_row_loses_nothing(answer: Answer, rng: Draws) -> bool:
     X, y = people(rng, n := rng.few(25), d := rng.few(3))
     X[n // 2] = 0
     loss = answer(rng.normal(size=(rng.few(6), d)), X, y, n // 2, 0.7, 1.3)
-    return bool(np.allclose(loss, 0, atol=1e-8))
+    return bool(np.allclose(loss, 0, atol=ROUNDING))
 
 
 @visible("loss_at_release")
@@ -106,7 +106,7 @@ def a_larger_epsilon_leaves_less(answer: Answer, rng: Draws) -> Demands:
     """Neither delta grows with epsilon."""
     for pair in itertools.pairwise((0.0, 0.3, 1.0, 3.0)):
         more, less = (np.asarray(answer(epsilon, 0.5, 2.0)) for epsilon in pair)
-        yield bool(np.all(less <= more + 1e-9))
+        yield bool(np.all(less <= more + ROUNDING))
 
 
 @visible("delta_both_ways")

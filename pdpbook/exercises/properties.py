@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook.exercises.demands import Demands, Draws, Unmet
+from pdpbook.exercises.demands import Demands, Draws, Unmet, in_double
 from pdpbook.exercises.examples import Calls, account
 
 #: the assignments of the book, in its order
@@ -65,7 +65,7 @@ class Property:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                found = self.test(answer, draws)
+                found = self.test(lambda *given, **named: in_double(answer(*given, **named)), draws)
                 for met in found if isinstance(found, Iterator) else [found]:
                     if not met:
                         return Unmet()

@@ -67,13 +67,6 @@ def address(folder):
 
 
 @pytest.fixture(scope="session")
-def quick_address(folder):
-    """The same site without drawn formulas, which take half of the time of a page."""
-    with serving(folder, formulas=False) as found:
-        yield found
-
-
-@pytest.fixture(scope="session")
 def browser():
     """One Chromium for all pages; it cannot resolve the name of any other host."""
     playwright = pytest.importorskip("playwright.sync_api")

@@ -15,10 +15,18 @@ COLORS = ["color-contrast", "link-in-text-block"]
 SHOTS = os.environ.get("PDPBOOK_SHOTS")
 axe, Fault = Axe(), lint_site.Fault
 
-TYPESET = """async () => {
-  if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
-  await document.fonts.ready;
+FONTS = "async () => { await document.fonts.ready; }"
+# What a reader has begun to read stays where it is: the sum of the shifts, each the part of the
+# window that moved times how far it went.
+WATCHED = """() => {
+  window.moved = 0;
+  new PerformanceObserver(list => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) window.moved += one.value;
+  }).observe({ type: "layout-shift", buffered: true });
 }"""
+MOVED = """() => new Promise(done => setTimeout(() => requestAnimationFrame(() =>
+  setTimeout(() => done(window.moved))), 100))"""
+MOST_MOVED = 0.1  # where web.dev ends "good"
 SCROLLED = """async () => {
   for (const image of document.images) image.loading = "eager";
   await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
@@ -63,9 +71,7 @@ SETTLED = """() => {
 RAW_TEX = r"""() => {
   const found = [];
   for (const math of document.querySelectorAll(".math"))
-    if (!math.querySelector("mjx-container")) found.push("not typeset: " + math.textContent.trim());
-  for (const wrong of document.querySelectorAll("[data-mml-node=merror], mjx-merror"))
-    found.push("TeX error: " + wrong.textContent);
+    if (!math.querySelector("mjx-container")) found.push("not drawn: " + math.textContent.trim());
   const skip = "pre, code, script, style, noscript, mjx-container, .math";
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
@@ -74,6 +80,42 @@ RAW_TEX = r"""() => {
         && !walk.currentNode.parentElement.closest(skip)) found.push("raw TeX: " + text.trim());
   }
   return found.map(text => text.slice(0, 90));
+}"""
+# The signs that are drawn are those of the hidden MathML, and as many primes as TeX has. A sign is
+# the text before an element: none where the style sheet lost it. One of two letters that wraps
+# shows one.
+NOT_AS_WRITTEN = r"""() => {
+  const TALL = "mjx-stretchy-v, mjx-stretchy-h", PRIME = "\u2032", found = [];
+  const drawn = sign => {
+    const tall = sign.closest(TALL);
+    if (tall) {
+      const code = parseInt(tall.className.match(/mjx-c([0-9A-F]+)/)[1], 16);
+      return sign === tall.querySelector("mjx-c") ? String.fromCodePoint(code) : "";
+    }
+    const content = getComputedStyle(sign, "::before").content;
+    const text = content[0] === '"' ? JSON.parse(content) : "";
+    if (text.length < 2) return text;
+    const high = line => {
+      sign.style.lineHeight = line;
+      return parseFloat(getComputedStyle(sign, "::before").height);
+    };
+    const lines = (high("100px") - high("")) / 100;
+    return lines > 1.5 ? text[0] : text;
+  };
+  // Roots have no letter in MathML; double bars and lines below have two codes.
+  const letters = text => [...text.normalize("NFKC").replace(/[\s\u2061-\u2064√]/g, "")
+    .replace(/∥/g, "‖").replace(/―/g, "–")].sort().join("");
+  const closed = [...document.querySelectorAll("details:not([open])")];
+  closed.forEach(one => one.open = true);
+  for (const math of document.querySelectorAll("[data-tex]")) {
+    const signs = letters([...math.querySelectorAll("mjx-c")].map(drawn).join(""));
+    const written = letters(math.querySelector("math").textContent);
+    const primes = (math.dataset.tex.match(/'|\\prime/g) ?? []).length;
+    if (signs !== written || signs.split(PRIME).length - 1 !== primes)
+      found.push(`${signs} is drawn of ${math.dataset.tex}`);
+  }
+  closed.forEach(one => one.open = false);
+  return found;
 }"""
 # The theme cuts off a wide formula in the text; a wide one on its own line scrolls. What is folded
 # is measured, too.
@@ -158,12 +200,16 @@ def drive(browser, address: str, page: str, files: set[str] | None = None) -> li
     tab.on("pageerror", lambda error: seen.append(("page-error", str(error))))
     tab.on("request", on_request)
     tab.on("response", lambda r: r.status >= 400 and seen.append(("missing-file", r.url)))
+    tab.add_init_script(f"({WATCHED})()")
     tab.goto(address + page, wait_until="load")
-    tab.evaluate(TYPESET)
+    tab.evaluate(FONTS)
+    if (moved := tab.evaluate(MOVED)) > MOST_MOVED:
+        seen.append(("moved", f"{moved:.2f} of the window"))
     tab.evaluate(SCROLLED)
     if files is not None:
         files |= asked
     seen += [("formula", text) for text in tab.evaluate(RAW_TEX)]
+    seen += [("drawn", text) for text in tab.evaluate(NOT_AS_WRITTEN)]
     seen += [("overflow", what) for what in tab.evaluate(OVERFLOW)]
     placed = tab.locator("article svg.inline-figure").evaluate_all(f"all => all.flatMap({PLACED})")
     seen += [("picture", what) for what in placed]
@@ -200,7 +246,7 @@ def shoot(tab, page: str) -> None:
     """Screenshots of the whole page: desktop in dark and in light, phone."""
     stem = re.sub(r"[^a-z0-9_]+", "-", page.removesuffix(".html"))
     tab.reload()
-    tab.evaluate(TYPESET)
+    tab.evaluate(FONTS)
     for name, scheme, size in [
         ("dark", "dark", DESKTOP),
         ("light", "light", DESKTOP),

@@ -30,22 +30,14 @@ def missing(what: str):
 class Quiet(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # keep the connection: fifty small files a page
 
-    def __init__(self, *args, formulas=True, **options):
-        self.formulas = formulas
-        super().__init__(*args, **options)
-
-    def translate_path(self, path):
-        drawing = "/mathjax/" in path and not self.formulas
-        return os.devnull if drawing else super().translate_path(path)
-
     def log_message(self, *args):
         pass
 
 
 @contextmanager
-def serving(folder: Path, formulas: bool = True):
-    """The address of a server of this folder on this machine; without MathJax if so asked."""
-    handler = functools.partial(Quiet, directory=str(folder), formulas=formulas)
+def serving(folder: Path):
+    """The address of a server of this folder on this machine."""
+    handler = functools.partial(Quiet, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -42,26 +42,6 @@ def test_search_finds_something(browser, address):
         tab.wait_for_selector("#search-results li a")
 
 
-def test_rare_commands_and_spoken_formulas_are_on_the_site(browser, address):
-    """What MathJax loads when it is needed was not pruned."""
-    lost = []
-    with browser.new_context() as context:
-        tab = context.new_page()
-        tab.on("response", lambda r: r.status >= 400 and lost.append(r.url))
-        tab.goto(address + "book/foundations/coins.html")
-        html = tab.evaluate(
-            r"""async () => {
-              await MathJax.startup.promise;
-              const tex = "\\cancel{x} \\bra{y} \\mathfrak{g} \\mathscr{A} \\mathtt{t} \\bbox{b}";
-              const node = await MathJax.tex2chtmlPromise(tex);
-              await MathJax.loader.load("a11y/explorer");
-              return node.outerHTML;
-            }"""
-        )
-        assert "merror" not in html
-        assert not lost
-
-
 def test_without_scripts_the_text_is_there(browser, address):
     with browser.new_context(java_script_enabled=False) as context:
         tab = context.new_page()
@@ -78,8 +58,13 @@ PLANTED = {
     "page-error": "<script>undefinedFunction()</script>",
     "other-host": "<script>fetch('https://example.org/x').catch(() => 0)</script>",
     "missing-file": "<img alt='A picture that is not there' src='gone.png'>",
+    "moved": "<script>addEventListener('load', () => requestAnimationFrame(() =>"
+    " requestAnimationFrame(() => { document.body.style.paddingTop = '400px'; })))</script>",
     "overflow": "<pre style='width: 600px'>wide</pre>",
     "formula": r"<p>The bound is \(\varepsilon\).</p>",
+    "drawn": "<style>mjx-c { display: inline-block } mjx-c::before { content: '\u2032\u2032';"
+    " display: block; width: 0 }</style><p class='math' data-tex=\"''\"><mjx-container>"
+    "<mjx-c></mjx-c><math><mo>\u2033</mo></math></mjx-container></p>",
     "cut": "<article><span class='math' style='display: inline-block; width: 90px'><mjx-container>"
     "<mjx-math><i style='display: inline-block; width: 95px'>x</i></mjx-math></mjx-container>"
     "</span></article>",

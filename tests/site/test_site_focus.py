@@ -5,7 +5,7 @@ classes, is looked at on a page.
 """
 
 import pytest
-from drive import DESKTOP, PHONE, TYPESET
+from drive import DESKTOP, FONTS, PHONE
 from support import serving
 
 PAGES = [
@@ -40,7 +40,7 @@ def unseen(browser, address: str, size: dict[str, int], scheme: str) -> set[str]
     ) as context:
         tab = context.new_page()
         tab.goto(address, wait_until="load")
-        tab.evaluate(TYPESET)
+        tab.evaluate(FONTS)
         for _ in range(PRESSES):
             tab.keyboard.press("Tab")
             found = tab.evaluate(FOCUSED)

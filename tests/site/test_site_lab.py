@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 
 import links
 import nbformat
+import pdp_home
 import pytest
-import yaml
 from playwright.sync_api import expect
 from support import FOLDER, ROOT, missing
 
 import binder
 
-HOME = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["html"]["baseurl"]
+HOME = pdp_home.place().home
 BASE = "/user/reader/"
 LINK = re.compile(r"\[([\w “”.,()-]+)\]\(([^()\s]+)\)")  # with words that are shown as they stand
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"

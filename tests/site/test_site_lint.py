@@ -1,5 +1,6 @@
 """The lint of the built pages finds nothing, and finds each fault that is planted."""
 
+import re
 import shutil
 
 import lint_site
@@ -125,6 +126,7 @@ def test_an_empty_folder_is_a_fault(tmp_path):
 CONFIG = """
 html: {baseurl: "https://home.org/b/"}
 repository: {url: "https://github.com/o/r", branch: main}
+launch_buttons: {binderhub_url: "https://mybinder.org"}
 """
 TOC = """
 format: jb-book
@@ -139,7 +141,7 @@ PREVIEW = "".join(
 )
 EDIT = "https://github.com/o/r/edit/main/"
 ISSUE = "https://github.com/o/r/issues/new?title=Issue%20on%20page%20%2F"
-BINDER = "https://mybinder.org/v2/gh/o/r/main?urlpath=lab/tree/"
+BINDER = "https://mybinder.org/v2/gh/o/r/binder?urlpath=lab/tree/"
 
 
 def head(name: str) -> str:
@@ -170,7 +172,6 @@ def checkout(tmp_path):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "book" / "redirects.yml").write_text("{}")
     (tmp_path / "html" / "404.html").write_text(HEAD % "" + BODY % "")
-    (tmp_path / "html" / "robots.txt").write_text(f"Sitemap: {HOME}sitemap.xml")
     (tmp_path / "html" / "card.png").touch()
     for name in ["intro.ipynb", "one.ipynb", "two.md"]:
         (tmp_path / "book" / name).touch()
@@ -203,9 +204,9 @@ def test_a_button_to_a_missing_file_is_found(checkout, kind):
 
 def test_a_page_of_a_release_opens_its_tag(checkout):
     (checkout / "CITATION.cff").write_text("version: 0.2.0")
-    assert "book/one.html: button: binder opens main instead of v0.2.0" in lines(checkout)
+    assert "book/one.html: button: binder opens binder instead of v0.2.0" in lines(checkout)
     for page in (checkout / "html" / "book").glob("*.html"):
-        page.write_text(page.read_text().replace("/main?urlpath", "/v0.2.0?urlpath"))
+        page.write_text(page.read_text().replace("/binder?urlpath", "/v0.2.0?urlpath"))
     assert lines(checkout) == []
 
 
@@ -214,6 +215,13 @@ def test_a_button_that_is_gone_is_found(checkout, kind):
     page = checkout / "html" / "book" / "one.html"
     page.write_text(page.read_text().replace(kind, "https://elsewhere.org/"))
     assert any("button: no " in line for line in lines(checkout))
+
+
+def test_without_a_repository_no_button_is_missed(checkout):
+    (checkout / "_config.yml").write_text(CONFIG.replace("https://github.com/o/r", ""))
+    for page in (checkout / "html" / "book").glob("*.html"):
+        page.write_text(re.sub(r"<a href='https://.*?</a>", "", page.read_text()))
+    assert lines(checkout) == []
 
 
 def exercises(checkout, links):

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from drive import DESKTOP, PHONE, TYPESET, audit
+from drive import DESKTOP, FONTS, PHONE, audit
 
 PAGE = "book/personalized/pdp_op.html"
 LINKS = {
@@ -19,7 +19,7 @@ def tab(browser, address):
     with browser.new_context(viewport=DESKTOP, reduced_motion="reduce") as context:
         tab = context.new_page()
         tab.goto(address + PAGE, wait_until="load")
-        tab.evaluate(TYPESET)
+        tab.evaluate(FONTS)
         yield tab
 
 
@@ -75,7 +75,7 @@ def test_a_finger_opens_a_preview_and_then_follows_the_link(browser, address):
     with browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True) as context:
         tab = context.new_page()
         tab.goto(address + PAGE, wait_until="load")
-        tab.evaluate(TYPESET)
+        tab.evaluate(FONTS)
         link = tab.locator(LINKS["statement"][0]).first
         link.tap()
         box = tab.wait_for_selector(OPENED).bounding_box()

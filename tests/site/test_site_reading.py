@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import yaml
-from drive import TYPESET
+from drive import FONTS
 from support import ROOT, serving
 
 
@@ -88,7 +88,7 @@ def test_formulas_of_a_folded_proof_have_their_size(browser, address, long_proof
     with browser.new_context() as context:
         tab = context.new_page()
         tab.goto(address + long_proof)
-        tab.evaluate(TYPESET)
+        tab.evaluate(FONTS)
         tab.locator("details.rest-of-proof").first.evaluate("d => { d.open = true; }")
         sizes = "all => [...new Set(all.map(math => getComputedStyle(math).fontSize))]"
         inside = tab.locator("details.rest-of-proof mjx-container").evaluate_all(sizes)

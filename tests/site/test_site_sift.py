@@ -5,7 +5,7 @@ import re
 import pytest
 from drive import DESKTOP, PHONE, audit
 
-PAGES = ["ledger", "ledger/pac", "statements", "published", "errata"]
+PAGES = ["ledger", "ledger/pac", "statements", "published", "errata", "papers"]
 ITEMS = "article ul.sift > li, article table.sift > tbody > tr"
 HEAVY = 300_000  # bytes of HTML
 
@@ -13,14 +13,14 @@ pages = pytest.mark.parametrize("name", PAGES)
 
 
 @pytest.fixture
-def visit(browser, quick_address):
+def visit(browser, address):
     """Opens a page of the back matter."""
     contexts = []
 
     def visited(name, **options):
         contexts.append(browser.new_context(viewport=DESKTOP, reduced_motion="reduce", **options))
         tab = contexts[-1].new_page()
-        tab.goto(f"{quick_address}book/back/{name}.html", wait_until="load")
+        tab.goto(f"{address}book/back/{name}.html", wait_until="load")
         return tab
 
     yield visited
@@ -68,9 +68,34 @@ def test_a_button_chooses_and_lets_go(visit, name):
         assert count(tab)[0] == int(said) == len(shown(tab))
         facets = [item.locator(".facet").all_text_contents() for item in shown(tab)]
         assert all(facet in found for found in facets)
-    tab.keyboard.press("Enter")
-    assert count(tab) == everything
-    assert tab.locator(".sift-bar [aria-pressed=true]").count() == 0
+        tab.keyboard.press("Enter")
+        assert count(tab) == everything
+        assert tab.locator(".sift-bar [aria-pressed=true]").count() == 0
+
+
+def test_a_paper_and_a_verdict_choose_together(visit):
+    tab = visit("papers")
+    buttons, pressed = tab.locator(".sift-bar button"), tab.locator(".sift-bar [aria-pressed=true]")
+    buttons.filter(has_text="Yang").click()
+    of_one = count(tab)[0]
+    buttons.filter(has_text="not in the book").click()
+    both = [item.inner_text() for item in shown(tab)]
+    assert 0 < len(both) < of_one
+    assert all("Yang (2024)" in text and "not in the book" in text for text in both)
+    buttons.filter(has_text="Wang").click()  # another paper takes the place of the first
+    assert [button.get_attribute("value") for button in pressed.all()] == [
+        "Wang (2019)",
+        "not in the book",
+    ]
+    assert all("Wang (2019)" in item.inner_text() for item in shown(tab))
+
+
+@pytest.mark.parametrize("name", ["statements", "errata"])
+def test_a_button_takes_the_place_of_another(visit, name):
+    tab = visit(name)
+    for k in range(2):
+        tab.locator(".sift-bar button").nth(k).click()
+    assert tab.locator(".sift-bar [aria-pressed=true]").count() == 1
 
 
 def test_a_heading_without_items_goes_with_them(visit):
@@ -123,7 +148,7 @@ def test_without_scripts_the_lists_are_whole(visit):
     for name in PAGES:
         tab = visit(name, java_script_enabled=False)
         assert len(shown(tab)) == tab.locator(ITEMS).count() > 10
-        assert tab.locator(".sift-bar").count() == 0
+        assert not tab.locator(".sift-bar").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -47,8 +47,8 @@ def a_list_even_of_one(epsilon):
 
 
 @wrong("truth_probability", "the_promise_is_kept_exactly")
-def certain_above_twenty_nats(epsilon):
-    return np.where(np.asarray(epsilon) > 20, 1.0, special.expit(epsilon))
+def certain_above_ten_nats(epsilon):
+    return np.where(np.asarray(epsilon) > 10, 1.0, special.expit(epsilon))
 
 
 @wrong("truth_probability", "a_large_budget_is_no_overflow")
@@ -458,6 +458,28 @@ def an_infinite_ratio(hits_p, draws_p, hits_q, draws_q, alarm):
     if hits_q == 0 and hits_p:
         return np.inf
     return clopper(hits_p, draws_p, hits_q, draws_q, alarm / 2, alarm / 2)
+
+
+@wrong("epsilon_lower_bound", "false_alarms_are_as_rare_as_asked")
+def one_hit_too_few_for_q(hits_p, draws_p, hits_q, draws_q, alarm):
+    """The parameters of the hint on both sides: it raises twice the false alarms that are asked."""
+    if hits_p == 0:
+        return 0.0
+    low = stats.beta.ppf(alarm / 2, hits_p, draws_p - hits_p + 1)
+    if hits_q == 0:
+        high = 1 - (alarm / 2) ** (1 / draws_q)
+    else:
+        high = stats.beta.ppf(1 - alarm / 2, hits_q, draws_q - hits_q + 1)
+    return max(0.0, float(np.log(low / high)))
+
+
+@wrong("epsilon_lower_bound", "false_alarms_are_as_rare_as_asked")
+def one_hit_too_many_for_p(hits_p, draws_p, hits_q, draws_q, alarm):
+    some = 0 < hits_p < draws_p
+    low = stats.beta.ppf(alarm / 2, hits_p + 1, draws_p - hits_p) if some else hits_p / draws_p
+    more = hits_q < draws_q
+    high = stats.beta.isf(alarm / 2, hits_q + 1, draws_q - hits_q) if more else 1.0
+    return max(0.0, float(np.log(low / high))) if low else 0.0
 
 
 @wrong("epsilon_lower_bound", "false_alarms_are_as_rare_as_asked")

@@ -305,7 +305,7 @@ def certain_where_the_complement_is(v, prior):
 
 @wrong("success_bound", "enough_information_is_certainty")
 def never_quite_certain(v, prior):
-    return min(1 - 1e-9, root_of(v, prior, prior, 1.0, divergence))
+    return min(1 - 1e-5, root_of(v, prior, prior, 1.0, divergence))
 
 
 # --- best_guess_rate -----------------------------------------------------------------------------

@@ -99,7 +99,8 @@
   root.classList.add("live");
   resize();
   show(wanted(), false);
-  const typeset = window.MathJax?.startup?.promise ?? Promise.resolve();
-  // Fonts are asked for when formulas are laid out, which is later than they are made.
-  typeset.then(drawn).then(() => document.fonts.ready).then(fit);
+  // Formulas are in the page, but where Node did not run when the book was built.
+  const formulas = window.MathJax?.startup?.promise ?? Promise.resolve();
+  // Fonts are asked for when formulas are laid out.
+  formulas.then(drawn).then(() => document.fonts.ready).then(fit);
 })();

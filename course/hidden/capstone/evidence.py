@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from sklearn.linear_model import Ridge
 
-from course.hidden import leaves
+from course.hidden import ROUNDING, leaves
 from pdpbook.exercises.capstone import hidden, town
 from pdpbook.exercises.properties import Answer
 from pdpbook.noise import L2Laplace
@@ -55,7 +55,7 @@ def it_speaks_for_the_truth_near_the_truth(answer: Answer, rng: Generator) -> bo
     weights = budgets / budgets.sum()
     here, there = _two_fits(X, y, weights, 0.3, [1])
     found, other = (answer(c, X, y, weights, 0.3, 30.0, [1]) for c in (here, there))
-    return bool(found > 0 and np.isclose(found, -other, rtol=1e-6))
+    return bool(found > 0 and np.isclose(found, -other, rtol=ROUNDING))
 
 
 @hidden("evidence_of_release")
@@ -68,7 +68,7 @@ def nobody_loses_more_than_promised(answer: Answer, rng: Generator) -> bool:
         for theta in 10.0 ** rng.uniform(-3, 6, (5, 1)) * rng.normal(size=(5, 2)):
             rows = [int(rng.integers(6)), 6 + int(rng.integers(6))]
             found = answer(theta, X, y, budgets / budgets.sum(), lam, eta, rows)
-            fine.append(bool(abs(found) <= budgets[rows].sum() * (1 + 1e-9) + 1e-6))
+            fine.append(bool(abs(found) <= budgets[rows].sum() * (1 + ROUNDING) + 1e-6))
     return all(fine)
 
 

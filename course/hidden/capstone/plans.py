@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from course.hidden import leaves
+from course.hidden import ROUNDING, leaves
 from pdpbook.exercises.capstone import hidden
 from pdpbook.exercises.properties import Answer
 
@@ -32,7 +32,7 @@ def _subsets(n: int) -> Any:
 def equal_budgets_leave_no_choice(answer: Answer, rng: Generator) -> bool:
     """Where all budgets are equal, all plans are."""
     found = np.asarray(answer(np.full(25, 0.7), 3, 12.0, 2.0))
-    return bool(np.allclose(found, found[0], rtol=1e-10))
+    return bool(np.allclose(found, found[0], rtol=ROUNDING))
 
 
 @hidden("errors_of_plans")
@@ -74,7 +74,7 @@ def without_scatter_own_budgets_are_best(answer: Answer, rng: Generator) -> bool
     third = answer(budgets, 2, 9.0, 0.0)[2]
     some = rng.dirichlet(np.ones(10), 50) * budgets
     others = [_error(budgets, w / w.sum(), 2, 9.0, 0.0) for w in some]
-    return bool(third <= min(others) * (1 + 1e-12) and third <= answer(budgets, 2, 9.0, 0.0)[1])
+    return bool(third <= (1 + ROUNDING) * min(*others, answer(budgets, 2, 9.0, 0.0)[1]))
 
 
 @hidden("errors_of_plans")

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import ROUNDING
 from pdpbook.exercises.foundations import hidden
 from pdpbook.exercises.properties import Answer
 
@@ -10,10 +11,10 @@ from pdpbook.exercises.properties import Answer
 @hidden("truth_probability", weight=3)
 def the_promise_is_kept_exactly(answer: Answer, rng: Generator) -> bool:
     """What a report can reveal is the budget, no more and no less."""
-    epsilon = np.array([*rng.uniform(0.05, 6, 50), 25.0])
+    epsilon = np.array([*rng.uniform(0.05, 6, 50), 12.0])
     chance = np.asarray(answer(epsilon))
-    loss = np.log(chance / (1 - chance))  # of the largest budget, 1 - chance has five digits
-    return bool(np.allclose(loss[:-1], epsilon[:-1], rtol=1e-9) and abs(loss[-1] - 25) < 1e-3)
+    odds = np.exp(epsilon)  # of a report that is true
+    return bool(np.allclose(chance, odds / (1 + odds), rtol=ROUNDING, atol=0))
 
 
 @hidden("truth_probability")

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import ROUNDING
 from pdpbook.exercises.foundations import hidden, laws
 from pdpbook.exercises.properties import Answer
 
@@ -49,7 +50,7 @@ def merging_outputs_reveals_no_more(answer: Answer, rng: Generator) -> bool:
     """Outputs that are merged reveal no more than before."""
     p, q = laws(rng, m=8)
     merged = [law.reshape(4, 2).sum(axis=1) for law in (p, q)]
-    return bool(answer(*merged, 0.2) <= answer(p, q, 0.2) + 1e-12)
+    return bool(answer(*merged, 0.2) <= answer(p, q, 0.2) + ROUNDING)
 
 
 # --- worst_event ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
+from course.hidden import ROUNDING
 from pdpbook.exercises.pac import covariance, hidden, rotation
 from pdpbook.exercises.properties import Answer
 
@@ -30,7 +31,7 @@ def coordinates_do_not_matter(answer: Answer, rng: Generator) -> bool:
     """Other coordinates or other units, for output and noise alike, change nothing."""
     S, B, A = covariance(rng, 4), covariance(rng, 4), rng.normal(size=(4, 4)) + 3 * np.eye(4)
     found = answer(S, B)
-    return bool(found > SOME and np.isclose(answer(A @ S @ A.T, A @ B @ A.T), found, rtol=1e-7))
+    return bool(found > SOME and np.isclose(answer(A @ S @ A.T, A @ B @ A.T), found, rtol=ROUNDING))
 
 
 @hidden("gaussian_information")
@@ -39,7 +40,7 @@ def an_output_may_vary_in_one_direction_only(answer: Answer, rng: Generator) -> 
     B, way = covariance(rng, 4), rng.normal(size=4)
     along = float(way @ np.linalg.solve(B, way))
     one = answer(np.array([[along]]), np.array([[1.0]]))
-    return bool(one > SOME and np.isclose(answer(np.outer(way, way), B), one, rtol=1e-7))
+    return bool(one > SOME and np.isclose(answer(np.outer(way, way), B), one, rtol=ROUNDING))
 
 
 @hidden("gaussian_information")

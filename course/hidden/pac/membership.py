@@ -4,7 +4,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import integrate, special, stats
 
-from course.hidden import ALARM
+from course.hidden import ALARM, ROUNDING
 from pdpbook.exercises.pac import covariance, game, hidden, with_one_moved
 from pdpbook.exercises.properties import Answer
 
@@ -34,7 +34,7 @@ def coordinates_hide_nothing(answer: Answer, rng: Generator) -> bool:
         move, A = with_one_moved(rng, noise), rng.normal(size=(3, 3)) + 3 * np.eye(3)
         far = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(noise), move))
         found = answer(move, noise), answer(A @ move, A @ noise @ A.T)
-        fine.append(bool(np.allclose(found, answer(np.array([far]), np.eye(1)), atol=1e-8)))
+        fine.append(bool(np.allclose(found, answer(np.array([far]), np.eye(1)), atol=ROUNDING)))
     return all(fine)
 
 
@@ -46,7 +46,7 @@ def noise_beside_the_move_hides_nothing(answer: Answer, rng: Generator) -> bool:
     wide = np.zeros((4, 4))
     wide[:2, :2], wide[2:, 2:] = noise, 50 * covariance(rng, 2)
     more = np.append(move, [0.0, 0.0])
-    return bool(np.isclose(answer(more, wide), answer(move, noise), atol=1e-8))
+    return bool(np.isclose(answer(more, wide), answer(move, noise), atol=ROUNDING))
 
 
 # --- guess_members --------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def densities_spend_every_budget(answer: Answer, rng: Generator) -> bool:
     eta = float(answer(epsilon, 2.0))  # a label goes from -1 to 1: by 2 per unit weight
     weights = epsilon / epsilon.sum()
     losses = [_loss_of_mean(weight, eta) for weight in weights]
-    return bool(np.allclose(losses, epsilon, rtol=1e-8))
+    return bool(np.allclose(losses, epsilon, rtol=ROUNDING))
 
 
 @hidden("rate_that_spends_all")
@@ -107,7 +107,7 @@ def promises_are_what_densities_say(answer: Answer, rng: Generator) -> bool:
         weights = share * random_weights(rng)
         weights[0] += 1 - share
         losses = [_loss_of_mean(weight, eta) for weight in weights]
-        fine.append(np.allclose(answer(weights, eta, 2.0), losses, rtol=1e-8, atol=1e-12))
+        fine.append(np.allclose(answer(weights, eta, 2.0), losses, rtol=ROUNDING, atol=1e-12))
     return all(fine)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import ROUNDING
 from pdpbook.exercises.properties import Answer
 from pdpbook.exercises.user_level import hidden, values
 
@@ -29,7 +30,7 @@ def no_user_loses_more_than_epsilon(answer: Answer, rng: Generator) -> bool:
         y, users, grid = values(rng)
         other = np.where(users == user, rng.choice([-5.0, 20.0]), y)
         losses.append(_loss(answer(y, users, grid, 1.0), answer(other, users, grid, 1.0)))
-    return max(losses) <= 1 + 1e-9
+    return max(losses) <= 1 + ROUNDING
 
 
 @hidden("median_law")
@@ -55,7 +56,9 @@ def odds_are_as_the_scores_are(answer: Answer, rng: Generator) -> bool:
         for values_now in (y, np.where(users < 3, 4.0, y)):
             scores = np.array([_score(values_now, users, z) for z in grid])
             found = np.log(answer(values_now, users, grid, 30.0))
-            fine.append(bool(np.allclose(found - found[0], -75.0 * (scores - scores[0]))))
+            fine.append(
+                bool(np.allclose(found - found[0], -75.0 * (scores - scores[0]), atol=ROUNDING))
+            )
     return all(fine)
 
 
@@ -65,7 +68,7 @@ def more_rows_are_no_more_say(answer: Answer, rng: Generator) -> bool:
     y, users, grid = values(rng)
     again = users == 4
     more = np.concatenate([y, y[again], y[again]]), np.append(users, np.full(2 * again.sum(), 4))
-    return bool(np.allclose(answer(*more, grid, 2.0), answer(y, users, grid, 2.0), rtol=1e-8))
+    return bool(np.allclose(answer(*more, grid, 2.0), answer(y, users, grid, 2.0), rtol=ROUNDING))
 
 
 @hidden("median_law")
@@ -89,7 +92,7 @@ def left_and_right_are_alike(answer: Answer, rng: Generator) -> bool:
     """Values and grid seen in a mirror give the law in a mirror."""
     y, users, grid = values(rng)
     mirrored = answer(-y, users, -grid[::-1], 1.0)
-    return bool(np.allclose(mirrored, np.asarray(answer(y, users, grid, 1.0))[::-1], rtol=1e-8))
+    return bool(np.allclose(mirrored, np.asarray(answer(y, users, grid, 1.0))[::-1], rtol=ROUNDING))
 
 
 @hidden("median_law")
@@ -98,7 +101,7 @@ def other_candidates_do_not_matter(answer: Answer, rng: Generator) -> bool:
     y, users, grid = values(rng)
     p, few = np.asarray(answer(y, users, grid, 1.0)), np.array([1, 4, 5, 10])
     q = np.asarray(answer(y, users, grid[few], 1.0))
-    return bool(np.allclose(p[few] / p[4], q / q[1], rtol=1e-8))
+    return bool(np.allclose(p[few] / p[4], q / q[1], rtol=ROUNDING))
 
 
 @hidden("median_law")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from course.hidden import ROUNDING
 from pdpbook.exercises.properties import Answer
 from pdpbook.exercises.user_level import hidden, rows
 
@@ -29,13 +30,13 @@ def _shares_spent(answer: Answer, rng: Generator) -> Any:
 @hidden("noise_scale_for_users", weight=3)
 def no_user_loses_more_than_their_budget(answer: Answer, rng: Generator) -> bool:
     """Whatever a user's labels become, they lose no more than their budget."""
-    return bool(np.all(_shares_spent(answer, rng) <= 1 + 1e-9))
+    return bool(np.all(_shares_spent(answer, rng) <= 1 + ROUNDING))
 
 
 @hidden("noise_scale_for_users")
 def somebody_uses_up_their_budget(answer: Answer, rng: Generator) -> bool:
     """No less noise would do for everybody."""
-    return bool(np.all(_shares_spent(answer, rng).max(axis=1) >= 1 - 1e-9))
+    return bool(np.all(_shares_spent(answer, rng).max(axis=1) >= 1 - ROUNDING))
 
 
 @hidden("noise_scale_for_users")
