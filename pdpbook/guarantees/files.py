@@ -17,13 +17,13 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
 from pdpbook import __version__
 from pdpbook._extras import extra, of_pandas
-from pdpbook._names import python_objects, same_name
+from pdpbook._names import same_lists
 
 WHAT, FORM = "pdpbook budget account", 1
 #: a file ends with its checksum, of all that is before
@@ -196,7 +196,7 @@ def name_to_json(name: Any) -> Any:
     """Return what stands for a name in the file: of text, numbers and booleans the name itself."""
     try:
         found = _encoded(name)
-        if same_name(name_from_json(json.loads(json.dumps(found))), name):
+        if same_lists([name_from_json(json.loads(json.dumps(found)))], [name]):
             return found
     except (TypeError, ValueError):
         pass
@@ -212,7 +212,7 @@ def _encoded(name: Any) -> Any:
     if isinstance(name, float):
         return name if math.isfinite(name) else {"float": repr(name)}
     if isinstance(name, datetime):  # one of pandas, too
-        return {"time": (name.astimezone(UTC) if name.tzinfo else name).isoformat()}
+        return {"time": name.isoformat()}
     if isinstance(name, date):
         return {"date": name.isoformat()}
     if isinstance(name, timedelta):
@@ -220,10 +220,9 @@ def _encoded(name: Any) -> Any:
     if isinstance(name, tuple):
         return {"tuple": [_encoded(part) for part in name]}
     if of_pandas(name, "Period"):
-        return {"period": str(name), "every": name.freqstr}
+        return {"period": name.ordinal, "every": name.freqstr}
     if of_pandas(name, "Interval"):
-        ends = python_objects([name.left, name.right], "people")
-        return {"interval": [_encoded(end) for end in ends], "closed": name.closed}
+        return {"interval": [_encoded(name.left), _encoded(name.right)], "closed": name.closed}
     raise TypeError
 
 
@@ -244,7 +243,7 @@ def name_from_json(found: Any) -> Any:
     if kind == "span":
         return pandas.Timedelta(value)
     if kind == "period":
-        return pandas.Period(value, freq=found["every"])
+        return pandas.Period(ordinal=value, freq=found["every"])
     if kind == "interval":
         return pandas.Interval(*map(name_from_json, value), closed=found["closed"])
     raise ValueError(kind)
