@@ -17,7 +17,7 @@ from pdpbook import check
 from pdpbook._extras import of_pandas
 from pdpbook._names import NameTable, read_names
 from pdpbook.guarantees import files
-from pdpbook.guarantees.accounts import missing_relation
+from pdpbook.guarantees.accounts import missing_relation, root
 from pdpbook.guarantees.promises import GaussianDP, Promise, PureDP, ZeroConcentratedDP
 
 #: Kinds of budget: the parameter, and the power of it that adds up.
@@ -178,9 +178,9 @@ class BudgetAccount:
 
     @property
     def spent(self) -> Any:
-        """What each person has spent, a number or shape (n,): their odometer; of mus, its root."""
+        """What each person has spent, rounded up, a number or shape (n,): their odometer."""
         with self._turn():
-            return self._shaped(_root(spent, self._power) for spent in self._spent)
+            return self._shaped(_root_above(spent, self._power) for spent in self._spent)
 
     @property
     def remaining(self) -> Any:
@@ -350,7 +350,7 @@ class BudgetAccount:
     def _refuse_release(self, over: list[int], asked: list[Fraction]) -> NoReturn:
         left = np.atleast_1d(self._left())
         named = [
-            f"{self._name(i)} asks {_root(asked[i], self._power)!r} and has {float(left[i])!r} left"
+            f"{self._name(i)} asks {root(asked[i], self._power)!r} and has {float(left[i])!r} left"
             for i in over[:5]
         ]
         more = f", and {len(over) - 5} more" if len(over) > 5 else ""
@@ -369,7 +369,7 @@ class BudgetAccount:
         )
 
     def __repr__(self) -> str:
-        spent = self._shaped(_root(spent, self._power) for spent in self._spent)
+        spent = self._shaped(_root_above(spent, self._power) for spent in self._spent)
         return f"BudgetAccount({self.budget!r}, spent={spent!r})"
 
     def _left(self) -> Any:
@@ -386,17 +386,17 @@ def _exact(values: Any, power: int) -> list[Fraction]:
     return [Fraction(repr(float(v))) ** power for v in np.atleast_1d(values)]
 
 
-def _root(value: Fraction, power: int) -> float:
-    """Return the float next to a root; of squares by whole numbers, which never overflow."""
-    if power == 1 or not value:
-        return float(value)
-    shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
-    return float(Fraction(math.isqrt(int(value * Fraction(4) ** shift))) / Fraction(2) ** shift)
+def _root_above(value: Fraction, power: int) -> float:
+    """Return a float next to a root whose printed decimal to the power is at least this."""
+    near = root(value, power)
+    while Fraction(repr(near)) ** power < value:
+        near = math.nextafter(near, math.inf)
+    return near
 
 
 def _root_below(value: Fraction, power: int) -> float:
-    """Return the largest float, or nearly, whose printed decimal to the power is at most this."""
-    near = _root(value, power)
+    """Return a float next to a root whose printed decimal to the power is at most this."""
+    near = root(value, power)
     while Fraction(repr(near)) ** power > value:
         near = math.nextafter(near, 0.0)
     return near
