@@ -471,6 +471,33 @@ def test_costs_go_by_name_where_the_account_does():
         account.admit(pd.Series({"ann": 0.1, "cy": 0.1}))
     with pytest.raises(ValueError, match="people must be None with a Series"):
         account.admit(cost, people=["ann", "bo"])
-    with pytest.raises(TypeError, match="mu must be an array: a promise keeps no names"):
-        GaussianDP(cost, neighbors="zero-out")
-    assert GaussianDP(pd.Series([0.1, 0.2]), neighbors="zero-out").n == 2
+
+
+BY_NAME = [pd.Series({"bo": 0.05, "ann": 0.4}), pd.Series([0.05, 0.4], index=[1, 0])]
+BY_NAME += [pd.Series([0.05, 0.4])]
+
+
+@pytest.mark.parametrize("named", BY_NAME, ids=["text", "turned around", "in order"])
+def test_names_are_refused_where_nobody_keeps_them(named):
+    """A promise has no names, so one of a Series went to the people of the account in their order,
+    whoever they were; and so did costs, in an account without names."""
+    rule = r"^mu must be an array: a promise keeps no names; got a Series\. Pass mu\.to_numpy"
+    with pytest.raises(TypeError, match=rule):
+        GaussianDP(named, neighbors="zero-out")
+    account = BudgetAccount([0.5, 0.1], **GAUSS)
+    with pytest.raises(
+        TypeError, match=r"^cost must be an array: the account does not say who its"
+    ):
+        account.admit(named)
+    assert_array_equal(account.spent, 0)
+
+
+@pytest.mark.parametrize("kind", [GaussianDP, PureDP, ZeroConcentratedDP])
+def test_infinite_costs_are_beyond_the_largest_budget(kind):
+    """They counted as the largest float, which that budget could pay."""
+    most = np.finfo(float).max
+    account = BudgetAccount([most, most], neighbors="zero-out", kind=kind)
+    assert_array_equal(account.admit([np.inf, most]), [False, True])
+    assert_array_equal(account.spent, [0.0, most])
+    named = BudgetAccount({"ann": most}, neighbors="zero-out", kind=kind)
+    assert_array_equal(named.admit([np.inf], people=["ann"]), [False])

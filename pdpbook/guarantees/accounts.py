@@ -158,8 +158,9 @@ def success_rate(promise: Promise) -> Any:
 
     .. math:: \tfrac12(1 + \delta(0))
 
-    Rounded up. PAC privacy has its own, an average over halves of a pool. Statement ``prop-even-odds``,
-    part 1, chapter *synthesis/one_dataset*. Returns a number or array, one a person.
+    Rounded up. PAC privacy has its own, an average over halves of a pool. Statement
+    ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*. Returns a number or array, one a
+    person.
 
     Parameters
     ----------

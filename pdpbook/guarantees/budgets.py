@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -26,6 +27,7 @@ POWERS: dict[type, tuple[str, int]] = {
     GaussianDP: ("mu", 2),
     ZeroConcentratedDP: ("rho", 1),
 }
+BEYOND = Fraction(2) ** sys.float_info.max_exp  # above all floats
 
 
 class BudgetAccount:
@@ -235,11 +237,13 @@ class BudgetAccount:
             raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
         if self.budget.n is None:
             raise ValueError("budget must be one for each person to admit people; got one for all")
-        if self.people is not None and (names := check.index_of(cost)) is not None:
+        if self.people is None:
+            check.refuse_index(cost, "cost", "the account does not say who its people are")
+        elif (names := check.index_of(cost)) is not None:
             if people is not None:
                 raise ValueError("people must be None with a Series of costs, which names them")
             people = names
-        each = np.minimum(check.extended(cost, "cost"), np.finfo(float).max)
+        each = np.asarray(check.extended(cost, "cost"))
         asked, places = self._placed(each, each.shape, people, paying=each >= 0)
         with self._turn():
             enough = self._within(asked)
@@ -382,8 +386,9 @@ class BudgetAccount:
 
 
 def _exact(values: Any, power: int) -> list[Fraction]:
-    """Return powers of the decimals that the numbers print as."""
-    return [Fraction(repr(float(v))) ** power for v in np.atleast_1d(values)]
+    """Return powers of the decimals that the numbers print as; infinity is beyond all budgets."""
+    each = (float(v) for v in np.atleast_1d(values))
+    return [(BEYOND if v == math.inf else Fraction(repr(v))) ** power for v in each]
 
 
 def _root_above(value: Fraction, power: int) -> float:
