@@ -170,6 +170,7 @@ def test_a_spend_that_cannot_be_written_is_refused_and_nothing_drawn(path, monke
     assert rng.bit_generator.state == state
     assert not hasattr(model, "mean_")
     assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == ["club.json"]
     monkeypatch.undo()
     assert_array_equal(account.spent, 0)
     account.spend(PureDP(0.5, **USER))
@@ -301,6 +302,54 @@ def test_an_older_copy_and_another_account_in_its_place_are_noticed(path):
     BudgetAccount({"Ana": 9.0, "Ben": 9.0}, **USER).save(path)
     with pytest.raises(ValueError, match=r"is now another account's"):
         account.spend(PureDP(0.1, **USER))
+
+
+def test_accounts_of_the_same_people_and_budgets_are_not_taken_for_each_other(path):
+    """Where more was spent from the other one, their files could be swapped without notice."""
+    account, second = club(path), path.with_name("second.json")
+    other = club(second)
+    account.spend(PureDP(0.1, **USER))
+    other.spend(PureDP(0.3, **USER))
+    again = BudgetAccount.open(path, **USER)
+    os.replace(second, path)
+    for one in (account, again):
+        with pytest.raises(ValueError, match=r"is now another account's"):
+            one.spend(PureDP(0.1, **USER))
+        with pytest.raises(ValueError, match=r"is now another account's"):
+            _ = one.remaining
+    assert_array_equal(BudgetAccount.open(path, **USER).spent, 0.3)
+
+
+def test_a_spend_leaves_all_other_files_alone(path):
+    """What was being written was once in `club.json.new`, which may be the file of an account."""
+    account, beside = club(path), path.with_name("club.json.new")
+    other = club(beside)
+    other.spend(PureDP(0.5, **USER))
+    account.spend(PureDP(0.1, **USER))
+    assert_array_equal(BudgetAccount.open(beside, **USER).spent, 0.5)
+    other.spend(PureDP([0.0, 0.1], **USER))
+    assert sorted(one.name for one in path.parent.iterdir()) == ["club.json", "club.json.new"]
+
+
+def test_what_a_killed_spender_left_is_not_written_to(path):
+    """It may be another name of a file, or a link."""
+    account, other = club(path), path.with_name("other")
+    other.write_bytes(b"kept")
+    left = path.with_name(f"club.json.{account._id}.new")
+    for make in (left.hardlink_to, left.symlink_to):
+        make(other)
+        account.spend(PureDP(0.1, **USER))
+        assert other.read_bytes() == b"kept"
+        assert not left.exists()
+
+
+def test_a_file_without_an_id_is_refused(path):
+    account = club(path)
+    for wrong in ("", "../club", account._id[1:], account._id.upper() + "x"):
+        head = account._head.replace(account._id, wrong)
+        path.write_bytes(files.content_of(head, account._spent, False))
+        with pytest.raises(ValueError, match="was cut or changed"):
+            BudgetAccount.open(path, **USER)
 
 
 def test_the_mode_of_the_file_stays_and_a_new_one_is_the_owners(path):

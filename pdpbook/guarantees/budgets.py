@@ -99,7 +99,8 @@ class BudgetAccount:
         self._private = False  # whether `admit` was told costs that depend on records
         self._lock, self._process = Lock(), os.getpid()
         self._path: str | None = None  # of its file, if it is kept in one
-        self._head, self._content = "", b""  # how it begins, and all of it as last seen
+        self._id, self._head = files.new_id(), ""  # whose it is, and how it begins
+        self._content = b""  # all of it as last seen
 
     def save(self, path: Any) -> None:
         """Keep the account in a new file from now on: budgets, names, and what was spent.
@@ -117,7 +118,8 @@ class BudgetAccount:
         path : str or path
             Of a file that does not exist yet. Names are written as text, numbers, booleans, dates,
             times (with a zone, in UTC), spans of time, periods, intervals or tuples of these, and
-            other names are refused. What is being written is beside it, with ``.new`` at the end.
+            other names are refused. What is being written is beside it, under its name, the id of
+            the account, and ``.new``.
 
         Examples
         --------
@@ -130,6 +132,7 @@ class BudgetAccount:
         people = None if self.people is None else [files.name_to_json(n) for n in self.people]
         head = files.head(
             {
+                "id": self._id,
                 "kind": self.kind.__name__,
                 "neighbors": self.budget.neighbors,
                 "leave_out": bool(self.leave_out),
@@ -174,7 +177,7 @@ class BudgetAccount:
             names = NameTable([files.name_from_json(n) for n in fields["people"]], "people").names
             budget = dict(zip(names, budget, strict=True))
         account = cls(budget, neighbors=neighbors, kind=kind, leave_out=fields["leave_out"])
-        account._path, account._head = where, files.head_of(content)
+        account._path, account._id, account._head = where, fields["id"], files.head_of(content)
         account._learn(content)
         return account
 
@@ -335,7 +338,7 @@ class BudgetAccount:
         """Keep what was spent: in the file first, if there is one."""
         if self._path is not None:
             content = files.content_of(self._head, spent, private)
-            files.replace(self._path, content)
+            files.replace(self._path, content, self._id)
             self._content = content
         self._spent, self._private = spent, private
 
