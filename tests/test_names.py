@@ -402,6 +402,10 @@ def float_of(k):
     return [1.0, 7.0, float(BIG), float(2**53), 0.0, 23.0][k]
 
 
+def spans_of(starts, dtype):
+    return pd.IntervalIndex.from_arrays(np.array(starts, dtype), np.full(len(starts), 2**62, dtype))
+
+
 WHOLE = [1, 7, BIG, 2**53, 0, 23]
 NEAR = [1, 7, BIG + 1, 2**53 + 1, 0, 27]
 DATES = ["1990-05-01", "1990-05-01 12:00", "2020-03-29 00:30", "2020-02-29", "2020-10-25 00:30"]
@@ -429,6 +433,10 @@ KINDS = {
     "spans": lambda who: pd.to_timedelta([WHOLE[k] % 1000 for k in who], unit="D"),
     "intervals": lambda who: pd.IntervalIndex.from_tuples([(k, k + 1) for k in who]),
     "float intervals": lambda who: pd.IntervalIndex.from_tuples([(k / 1, k + 1.0) for k in who]),
+    "near intervals": lambda who: spans_of([NEAR[k] for k in who], "int64"),
+    "rounded intervals": lambda who: spans_of([float_of(k) for k in who], "float64"),
+    "arrow text": lambda who: pd.Index([str(WHOLE[k]) for k in who], dtype="string[pyarrow]"),
+    "arrow times": lambda who: KINDS["UTC"](who).astype("timestamp[ns, tz=UTC][pyarrow]"),
     "mixed": lambda who: pd.Index(
         [[True, "7", BIG, 2.0**53, 0, dt.date(1990, 5, 1)][k] for k in who], dtype=object
     ),
@@ -436,6 +444,12 @@ KINDS = {
     "levels": lambda who: pd.MultiIndex.from_arrays([[WHOLE[k] for k in who], ["a"] * len(who)]),
     "float levels": lambda who: pd.MultiIndex.from_tuples([(float_of(k), "a") for k in who]),
     "pairs": lambda who: pd.Index([(NEAR[k], "a") for k in who], dtype=object, tupleize_cols=False),
+    "numpy's pairs": lambda who: pd.Index(
+        [(np.int64(NEAR[k]), np.str_("a")) for k in who], dtype=object, tupleize_cols=False
+    ),
+    "numpy's rounded pairs": lambda who: pd.Index(
+        [(np.float64(float_of(k)), "a") for k in who], dtype=object, tupleize_cols=False
+    ),
 }
 
 
@@ -443,6 +457,8 @@ def key(name):
     """A name for a dict in which True is not 1, and an instant is one in all zones."""
     if isinstance(name, tuple):
         return tuple(map(key, name))
+    if isinstance(name, pd.Interval):
+        return key(name.left), key(name.right), name.closed, "interval"
     if isinstance(name, pd.Timestamp) and name.tz is not None:
         return name.tz_convert("UTC"), "instant"
     return (

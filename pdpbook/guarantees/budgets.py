@@ -50,9 +50,11 @@ class BudgetAccount:
     ----------
     budget : array_like or mapping
         Epsilons in nats, mus or rhos: a number above 0; shape (n,), one for each person; or by
-        person: a mapping, or a Series, whose index then says who they are. Names are compared as
-        Python objects: 1 and 1.0 are one person, "1" is another, and so are True and a date as
-        text; what is missing is no name.
+        person: a mapping, or a Series, whose index then says who they are. Names are text, numbers,
+        booleans, dates, times, spans of time, periods, intervals, UUIDs, or tuples and frozensets
+        of these, and are compared as Python objects: 1 and 1.0 are one person, "1" is another, and
+        so are True and a date as text. A time with a zone is its instant. What is missing is no
+        name, and all other types are refused.
     neighbors : str
         The relation of every release, as in `PureDP`.
     kind : {PureDP, GaussianDP, ZeroConcentratedDP}, default PureDP
