@@ -112,7 +112,7 @@ def python_objects(values: Any, argument: str) -> list[Any]:
 
 def same_names(first: Any, second: Any) -> bool:
     """Return whether two pandas indexes name their rows alike; a gap is the same as a gap."""
-    if first is second:
+    if first.is_(second):  # whatever it holds
         return True
     if first.dtype == second.dtype and first.dtype.kind != "O":
         return bool(first.equals(second))
@@ -155,7 +155,9 @@ def _python(name: Any, argument: str) -> Any:
     if _is("Period", kind):
         return name
     if _is("Interval", kind):
-        ends = (_python(end, argument) for end in (name.left, name.right))
+        ends = [_python(end, argument) for end in (name.left, name.right)]
+        if not ends[0] <= ends[1]:  # for NumPy, whose numbers round where they are compared
+            _refuse(name, argument)
         return kind(*ends, closed=name.closed)
     if name is None or _is("NaT", name) or _is("NA", name):
         return None

@@ -177,6 +177,24 @@ def test_a_spend_that_cannot_be_written_is_refused_and_nothing_drawn(path, monke
     assert_array_equal(account.remaining, [0.0, 0.5])
 
 
+@pytest.mark.parametrize("step", ["_write", "_sync_folder"])
+def test_a_file_that_cannot_be_made_is_not_left(path, monkeypatch, step):
+    """It would be a copy of an account that goes on without it."""
+
+    def full(*given):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, step, full)
+    account = BudgetAccount(1.0, **USER)
+    with pytest.raises(OSError, match="No space left"):
+        account.save(path)
+    assert not path.exists()
+    account.spend(PureDP(1.0, **USER))
+    monkeypatch.undo()
+    account.save(path)
+    assert BudgetAccount.open(path, **USER).remaining == 0
+
+
 def test_the_file_has_the_charge_before_the_draw(path):
     account = club(path)
     seen = []

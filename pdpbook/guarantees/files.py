@@ -103,8 +103,8 @@ def create(path: str, content: bytes) -> None:
     with ExitStack() as undo:
         undo.callback(os.unlink, path)
         _write(handle, content)
+        _sync_folder(path)
         undo.pop_all()
-    _sync_folder(path)
 
 
 @contextmanager
