@@ -4,22 +4,41 @@ pandas turns both sides into one type before it looks a name up. So a whole numb
 that it only rounds to, text finds a date, and a number finds the interval around it: one person is
 charged for another. Here names are the Python objects that they stand for, and a dict finds them.
 
-Two names are one person if Python says that they are equal: 1, 1.0 and NumPy's 1 are one name, the
-same instant in two time zones is one name, and "1" is another name than 1. For Python True equals 1
-as well, for people it does not: True never finds 1, and a table that holds both is refused.
+What may be a name is a closed list: types of Python and pandas whose objects are equal exactly if
+they stand for the same, and NumPy's, which are turned into these. All else is refused: nobody knows
+how it compares, or whether it keeps all its digits.
+
+Two names are one person if Python says that they are equal: 1, 1.0 and NumPy's 1 are one name, and
+"1" is another. There are two exceptions. True is not 1, though Python says so, and a table in which
+two names are equal to Python alone is refused. A time with a zone is the instant, in UTC: one name
+in all zones, and two in the hour that comes twice in autumn, of which Python does not say so.
 """
 
+import math
 import sys
-from collections.abc import Mapping, Set
-from typing import Any
+from collections.abc import Mapping, Sequence, Set
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NoReturn
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pdpbook._extras import extra
+
 __all__: list[str] = []  # for the package
 
-COMPLETE = {int, str, bytes, bool}  # types without a missing value
-NESTED = (bool, np.bool_, tuple, frozenset)  # types in which True may be taken for 1
+#: types of names that are taken as they are. A type is looked up itself: what is derived from it
+#: may compare in another way
+PLAIN = {int, str, bytes, bool, Fraction, UUID, date, timedelta}
+#: NumPy's types that are Python's with fewer digits. `longdouble` has more
+EXACT = {np.dtype(code).type for code in "?bhilqpBHILQPefdUS"}
+#: units of NumPy's times that pandas' have, too, and those of times alone
+UNITS, CALENDAR = {"W", "D", "h", "m", "s", "ms", "us", "ns"}, {"Y", "M"}
+#: types of names that are a boolean, or may have one in them
+NESTED = {bool, tuple, frozenset}
 
 
 class NameTable:
@@ -35,24 +54,22 @@ class NameTable:
     def __init__(self, names: Any, argument: str):
         self.names = tuple(read_names(names, argument))
         self._places: dict[Any, int] = {}
-        for place, name in enumerate(self.names):
-            first = self._places.setdefault(name, place)
-            if first != place:
-                twins = f"{self.names[first]!r} and {name!r} are equal to Python"
-                why = "" if repr(self.names[first]) == repr(name) else f": {twins}"
-                raise ValueError(
-                    f"{argument} must have one budget for each person; two for {name!r}{why}"
-                )
-        self._nested = _may_hold_booleans(self.names)
+        keys = _keys(self.names)
+        for place, key in enumerate(keys):
+            if self._places.setdefault(key, place) != place:
+                self._refuse_two(self.names[place], argument)
+        seen: dict[Any, Any] = {}
+        for name in self.names if keys is not self.names else ():
+            if name in seen:
+                self._refuse_two(name, argument, f": {seen[name]!r} is equal to it for Python")
+            seen[name] = name
+
+    def _refuse_two(self, name: Any, argument: str, why: str = "") -> NoReturn:
+        raise ValueError(f"{argument} must have one budget for each person; two for {name!r}{why}")
 
     def find(self, names: list[Any]) -> NDArray[np.intp]:
         """Return the place of each of these names, as `read_names` returns them; -1 for nobody."""
-        places = [self._places.get(name, -1) for name in names]
-        if self._nested or _may_hold_booleans(names):
-            for k, place in enumerate(places):
-                if place >= 0 and _key(names[k]) != _key(self.names[place]):
-                    places[k] = -1
-        return np.array(places, dtype=np.intp)
+        return np.array([self._places.get(key, -1) for key in _keys(names)], dtype=np.intp)
 
     def find_all(
         self, names: list[Any], rule: str, needed: NDArray[np.bool_] | None = None
@@ -74,84 +91,150 @@ class NameTable:
 
 
 def read_names(values: Any, argument: str) -> list[Any]:
-    """Return names as Python objects, in their order; what is missing or unhashable is refused."""
+    """Return names as Python objects, in their order; what is missing or no name is refused."""
     names = python_objects(values, argument)
     for place, name in enumerate(names):
-        if type(name) in COMPLETE:
-            continue
-        try:
-            hash(name)
-        except TypeError:
-            raise TypeError(
-                f"{argument} must be names that a dict can hold, such as text, numbers, dates and "
-                f"tuples of them; got {name!r}"
-            ) from None
         if _is_missing(name):
             raise ValueError(f"{argument} must name everybody; {argument}[{place}] = {name!r}")
     return names
 
 
 def python_objects(values: Any, argument: str) -> list[Any]:
-    """Return the entries of a list, array, index or column as Python objects."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{argument} must not be a masked array: its hidden entries would count")
-    one_column = np.ndim(values) == 1 if hasattr(values, "ndim") else hasattr(values, "__iter__")
-    if not one_column or isinstance(values, (str, bytes, Set, Mapping)):
-        raise TypeError(
-            f"{argument} must be a list, array or index of names; got {type(values).__name__}"
-        )
-    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        values = list(values)  # as a list of NumPy's they would be whole numbers
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [_plain(name) if isinstance(name, np.generic) else name for name in listed]
+    """Return the entries of a list, array, index or column as Python objects, the missing as None.
+
+    What is on no list of types above is a TypeError, and a time out of range a ValueError.
+    """
+    listed = _listed(values, argument)
+    if PLAIN.issuperset(map(type, listed)):
+        return listed
+    return [_python(name, argument) for name in listed]
 
 
 def same_names(first: Any, second: Any) -> bool:
     """Return whether two pandas indexes name their rows alike; a gap is the same as a gap."""
-    if first.dtype == second.dtype and first.dtype != object:
-        return bool(first.equals(second))
-    one, other = python_objects(first, "index"), python_objects(second, "index")
-    return len(one) == len(other) and all(map(same_name, one, other))
-
-
-def same_name(one: Any, other: Any) -> bool:
-    """Return whether two names are one; what is missing is the same as what is missing."""
-    if one is other:
+    if first.is_(second):  # whatever it holds
         return True
-    if _is_missing(one) or _is_missing(other):
-        return _is_missing(one) and _is_missing(other)
-    return bool(_key(one) == _key(other))
+    if first.dtype == second.dtype and first.dtype.kind != "O":
+        return bool(first.equals(second))
+    return same_lists(python_objects(first, "index"), python_objects(second, "index"))
 
 
-def _plain(name: Any) -> Any:
-    """A name of NumPy's as Python's or pandas' own."""
+def same_lists(some: list[Any], others: list[Any]) -> bool:
+    """Return whether two lists of names, as `python_objects` returns them, are the same."""
+    return len(some) == len(others) and list(_keys(some)) == list(_keys(others))
+
+
+def _listed(values: Any, argument: str) -> list[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{argument} must not be a masked array: its hidden entries would count")
+    one_column = np.ndim(values) == 1 if hasattr(values, "ndim") else hasattr(values, "__iter__")
+    if not one_column or isinstance(values, (str, bytes, bytearray, Set, Mapping)):
+        raise TypeError(
+            f"{argument} must be a list, array or index of names; got {type(values).__name__}"
+        )
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mMV":
+        return list(values)  # NumPy's own list would have whole numbers for times
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _python(name: Any, argument: str) -> Any:
+    """A name as an object of Python's or pandas' own, None if it is missing."""
+    if isinstance(name, np.generic):
+        name = _of_numpy(name, argument)
+    kind = type(name)
+    if kind in PLAIN:
+        return name
+    if kind is float:
+        return None if math.isnan(name) else name
+    if kind is Decimal:
+        return None if name.is_nan() else name
+    if kind in (tuple, frozenset):
+        return kind([_python(part, argument) for part in name])
+    if kind is datetime or _is("Timestamp", kind) or _is("Timedelta", kind):
+        return _in_range(name, argument)
+    if _is("Period", kind):
+        return name
+    if _is("Interval", kind):
+        ends = [_python(end, argument) for end in (name.left, name.right)]
+        if not ends[0] <= ends[1]:  # for NumPy, whose numbers round where they are compared
+            _refuse(name, argument)
+        return kind(*ends, closed=name.closed)
+    if name is None or _is("NaT", name) or _is("NA", name):
+        return None
+    _refuse(name, argument)
+
+
+def _of_numpy(name: Any, argument: str) -> Any:
+    """A scalar of NumPy's as Python's or pandas' own, if it loses nothing."""
+    if type(name) in EXACT:
+        return name.item()
+    if not isinstance(name, (np.datetime64, np.timedelta64)):
+        _refuse(name, argument)
+    if np.isnat(name):
+        return None
+    is_time, (unit, times) = isinstance(name, np.datetime64), np.datetime_data(name.dtype)
+    if unit not in (UNITS | CALENDAR if is_time else UNITS) or times != 1:
+        _refuse(name, argument)
+    pandas = extra("pandas")
+    try:
+        return pandas.Timestamp(name) if is_time else pandas.Timedelta(name)
+    except (ValueError, OverflowError):
+        _refuse_range(name, argument)
+
+
+def _in_range(name: Any, argument: str) -> Any:
+    """A time, with a zone in UTC, or a span. Beyond the range of Python's own, pandas' may be equal
+    and a dict does not find them."""
+    try:
+        if _is("Timedelta", type(name)):
+            name.to_pytimedelta()
+            return name
+        if name.tzinfo is not None:
+            if name.utcoffset() is None:  # Python takes it for a time without a zone
+                _refuse(name, argument)
+            name = name.astimezone(UTC)
+        date(name.year, name.month, name.day)
+    except (ValueError, OverflowError):
+        _refuse_range(name, argument)
+    return name
+
+
+def _refuse(name: Any, argument: str) -> NoReturn:
+    kind = type(name)
+    raise TypeError(
+        f"{argument} must be names that compare exactly: text, numbers, booleans, dates, times "
+        "(no finer than nanoseconds), spans of time, periods, intervals, UUIDs, or tuples and "
+        f"frozensets of these; got {name!r}, of type {kind.__module__}.{kind.__qualname__}. Pass "
+        "text or a number that stands for it"
+    )
+
+
+def _refuse_range(name: Any, argument: str) -> NoReturn:
+    raise ValueError(
+        f"{argument} must be times of the years 1 to 9999, in UTC if they have a zone, and spans "
+        f"that datetime.timedelta can hold; got {name!s}"
+    )
+
+
+def _is(word: str, value: Any) -> bool:
+    """Whether this is pandas' object of that name; where pandas is not imported, nothing is."""
     pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(name, np.datetime64):
-        return pandas.Timestamp(name)
-    if pandas is not None and isinstance(name, np.timedelta64):
-        return pandas.Timedelta(name)
-    return name if isinstance(name, (np.datetime64, np.timedelta64)) else name.item()
+    return pandas is not None and value is getattr(pandas, word)
 
 
 def _is_missing(name: Any) -> bool:
-    """Whether a name is none: not equal to itself, as NaN is, or without an answer, as pandas' NA;
-    or a group that holds such a name."""
-    if isinstance(name, (tuple, frozenset)):
-        return any(_is_missing(part) for part in name)
-    try:
-        return name is None or not bool(name == name)
-    except (TypeError, ValueError):
-        return True
+    """Whether a name is none, or a group that holds none."""
+    return name is None or (type(name) in (tuple, frozenset) and any(map(_is_missing, name)))
 
 
-def _may_hold_booleans(names: Any) -> bool:
-    return any(issubclass(kind, NESTED) for kind in set(map(type, names)))
+def _keys(names: Sequence[Any]) -> Sequence[Any]:
+    """Names as they are looked up; most are looked up as they are."""
+    return names if NESTED.isdisjoint(map(type, names)) else list(map(_key, names))
 
 
 def _key(name: Any) -> Any:
-    """A name that is equal to another if they are one person: it tells True from 1."""
-    if isinstance(name, tuple):
-        return tuple(map(_key, name))
-    if isinstance(name, frozenset):
-        return frozenset(map(_key, name))
-    return isinstance(name, (bool, np.bool_)), name
+    """What is equal, and has one hash, exactly for names of one person. No name holds a type."""
+    kind = type(name)
+    if kind is bool:
+        return bool, name
+    return kind(map(_key, name)) if kind in NESTED else name

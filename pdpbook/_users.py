@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pdpbook import Floats, check
 from pdpbook._extras import extra, of_pandas
-from pdpbook._names import NameTable, python_objects, read_names, same_names
+from pdpbook._names import NameTable, python_objects, read_names, same_lists, same_names
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -100,7 +100,7 @@ def _sorted_labels(column: NDArray[Any], given: NDArray[Any]) -> tuple[NDArray[A
             f"all of them with a zone or all without; got {got}"
         ) from None
     found = python_objects(labels, "users")
-    if [found[code] for code in codes] != names:
+    if not same_lists([found[code] for code in codes], names):
         raise ValueError(
             "users must be labels that NumPy can tell apart: some that differ become one, such as "
             "whole numbers beyond 2**53 next to fractions. Pass strings"

@@ -347,6 +347,15 @@ def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
             )
 
 
+def refuse_index(values: Any, name: str, why: str) -> None:
+    """Refuse what names its rows where only their order counts."""
+    if index_of(values) is not None:
+        raise TypeError(
+            f"{name} must be an array: {why}; got a {type(values).__name__}. Pass "
+            f"{name}.to_numpy() to go by position"
+        )
+
+
 def index_of(values: Any) -> Any:
     """Names of the rows of what pandas made; nothing else is touched."""
     pandas = sys.modules.get("pandas")

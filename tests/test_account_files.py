@@ -98,6 +98,9 @@ ODD = {
     (1, ("a", UTC)): 1.0,
     pd.Interval(pd.Timestamp("2020"), pd.Timestamp("2021"), closed="both"): 1.1,
     pd.Period("2020Q4", freq="Q-JAN"): 1.2,
+    pd.Period("2020-01-01", freq="W"): 1.6,
+    pd.Interval(np.float64(0.5), np.int64(1)): 1.7,
+    pd.Timestamp(1, tz="Asia/Tokyo"): 1.8,
     True: 1.3,
     ',\n"private": true': 1.4,
     ',\n"sha256": "': 1.5,
@@ -113,7 +116,7 @@ def test_odd_names_come_back(path):
 
 
 @pytest.mark.parametrize(
-    "name", [uuid.UUID(int=1), b"a", frozenset(["a"]), object(), 1j, ("a", uuid.UUID(int=1))]
+    "name", [uuid.UUID(int=1), b"a", frozenset(["a"]), Fraction(1, 3), ("a", uuid.UUID(int=1))]
 )
 def test_names_that_cannot_be_written_are_refused_and_no_file_is_left(path, name):
     account = BudgetAccount({"Ana": 1.0, name: 1.0}, **USER)
@@ -167,10 +170,29 @@ def test_a_spend_that_cannot_be_written_is_refused_and_nothing_drawn(path, monke
     assert rng.bit_generator.state == state
     assert not hasattr(model, "mean_")
     assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == ["club.json"]
     monkeypatch.undo()
     assert_array_equal(account.spent, 0)
     account.spend(PureDP(0.5, **USER))
     assert_array_equal(account.remaining, [0.0, 0.5])
+
+
+@pytest.mark.parametrize("step", ["_write", "_sync_folder"])
+def test_a_file_that_cannot_be_made_is_not_left(path, monkeypatch, step):
+    """It would be a copy of an account that goes on without it."""
+
+    def full(*given):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, step, full)
+    account = BudgetAccount(1.0, **USER)
+    with pytest.raises(OSError, match="No space left"):
+        account.save(path)
+    assert not path.exists()
+    account.spend(PureDP(1.0, **USER))
+    monkeypatch.undo()
+    account.save(path)
+    assert BudgetAccount.open(path, **USER).remaining == 0
 
 
 def test_the_file_has_the_charge_before_the_draw(path):
@@ -298,6 +320,54 @@ def test_an_older_copy_and_another_account_in_its_place_are_noticed(path):
     BudgetAccount({"Ana": 9.0, "Ben": 9.0}, **USER).save(path)
     with pytest.raises(ValueError, match=r"is now another account's"):
         account.spend(PureDP(0.1, **USER))
+
+
+def test_accounts_of_the_same_people_and_budgets_are_not_taken_for_each_other(path):
+    """Where more was spent from the other one, their files could be swapped without notice."""
+    account, second = club(path), path.with_name("second.json")
+    other = club(second)
+    account.spend(PureDP(0.1, **USER))
+    other.spend(PureDP(0.3, **USER))
+    again = BudgetAccount.open(path, **USER)
+    os.replace(second, path)
+    for one in (account, again):
+        with pytest.raises(ValueError, match=r"is now another account's"):
+            one.spend(PureDP(0.1, **USER))
+        with pytest.raises(ValueError, match=r"is now another account's"):
+            _ = one.remaining
+    assert_array_equal(BudgetAccount.open(path, **USER).spent, 0.3)
+
+
+def test_a_spend_leaves_all_other_files_alone(path):
+    """What was being written was once in `club.json.new`, which may be the file of an account."""
+    account, beside = club(path), path.with_name("club.json.new")
+    other = club(beside)
+    other.spend(PureDP(0.5, **USER))
+    account.spend(PureDP(0.1, **USER))
+    assert_array_equal(BudgetAccount.open(beside, **USER).spent, 0.5)
+    other.spend(PureDP([0.0, 0.1], **USER))
+    assert sorted(one.name for one in path.parent.iterdir()) == ["club.json", "club.json.new"]
+
+
+def test_what_a_killed_spender_left_is_not_written_to(path):
+    """It may be another name of a file, or a link."""
+    account, other = club(path), path.with_name("other")
+    other.write_bytes(b"kept")
+    left = path.with_name(f"club.json.{account._id}.new")
+    for make in (left.hardlink_to, left.symlink_to):
+        make(other)
+        account.spend(PureDP(0.1, **USER))
+        assert other.read_bytes() == b"kept"
+        assert not left.exists()
+
+
+def test_a_file_without_an_id_is_refused(path):
+    account = club(path)
+    for wrong in ("", "../club", account._id[1:], account._id.upper() + "x"):
+        head = account._head.replace(account._id, wrong)
+        path.write_bytes(files.content_of(head, account._spent, False))
+        with pytest.raises(ValueError, match="was cut or changed"):
+            BudgetAccount.open(path, **USER)
 
 
 def test_the_mode_of_the_file_stays_and_a_new_one_is_the_owners(path):

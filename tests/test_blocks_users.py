@@ -287,6 +287,20 @@ def test_rows_are_kept_piece_by_piece_as_at_once(monkeypatch, most, many):
     assert_array_equal(kept, np.flatnonzero(users.places(5) < most))
 
 
+@pytest.mark.parametrize("many", [1, 3, 50, 1 << 20])
+def test_users_of_many_blocks_are_joined_early_without_a_change(monkeypatch, many):
+    monkeypatch.setattr(owners, "MANY", many)
+    own = np.array([BUDGETS[k] for k in USERS])
+    rows = Rows.from_blocks(
+        cut({"users": USERS, "epsilon": own}, range(9, N, 9)), ("users", "epsilon")
+    )
+    users, budgets = owners.users_of(rows)
+    expected = check_users(USERS, N)
+    assert_array_equal(users.labels, expected.labels)
+    assert_array_equal(users.sizes, expected.sizes)
+    assert_array_equal(budgets, [BUDGETS[k] for k in expected.labels])
+
+
 def test_the_limit_keeps_the_same_rows_whoever_else_takes_part():
     """Budgets of 0 leave rows out, and the others are numbered, in memory and in blocks."""
     model = SampleLimitedRegression(max_rows=3)

@@ -549,6 +549,12 @@ def test_values_of_rows_go_by_the_index_of_the_rows():
     for fine in (y[::-1], y.to_numpy(), y.tolist(), y[:1], None):  # lengths are others' to check
         v.refuse_other_index(fine, "y", X=X)
     v.refuse_other_index(y, "y", X=X.to_numpy())
+    for named in (y, X, y.reset_index(drop=True)):
+        with pytest.raises(
+            TypeError, match=r"^y must be an array: no names here; got a (Ser|Data)"
+        ):
+            v.refuse_index(named, "y", "no names here")
+    v.refuse_index(y.to_numpy(), "y", "no names here")
     assert v.index_of(y) is y.index
     assert v.index_of([1, 2]) is v.index_of((1, 2)) is v.index_of(np.ones(2)) is None
 

@@ -5,6 +5,8 @@ promise, or at most, where it is the budget of a mechanism. It may be off by a f
 as many times more in the tail of a normal as the logarithm of delta is large.
 """
 
+from fractions import Fraction
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -18,6 +20,10 @@ from pdpbook.guarantees import (
     GaussianDP,
     PureDP,
     ZeroConcentratedDP,
+    compose,
+    group,
+    half_budget,
+    success_rate,
 )
 from pdpbook.noise import gaussian_epsilon, gaussian_mu, gaussian_profile
 from pdpbook.user_level import WeightedMean
@@ -238,7 +244,108 @@ def test_mus_of_many_are_those_of_each():
     assert (np.diff(found, axis=0) >= 0).all()
 
 
+# ------------------------------------------------------------------ sums
+several = st.lists(wide | st.floats(5e-324, 10), min_size=1, max_size=6)
+KINDS = {"epsilon": (PureDP, 1), "rho": (ZeroConcentratedDP, 1), "mu": (GaussianDP, 2)}
+
+
+def total(amounts, power):
+    with mp.workdps(1500):
+        return mp.root(sum(mp.mpf(one) ** power for one in amounts), power)
+
+
+def assert_least_above(found, true):
+    """The next smaller float is not enough."""
+    with mp.workdps(1500):
+        assert mp.mpf(float(np.nextafter(found, 0))) < true <= mp.mpf(float(found))
+
+
+@pytest.mark.parametrize(("unit", "kind", "power"), [(u, *KINDS[u]) for u in KINDS])
+@given(several)
+@example([1e-200])
+@example([1e-200, 1e-200])
+@example([2.7e-162, 2.7e-162])
+@example([5e-324, 5e-324])
+@example([1.0, 1e-17])
+@example([1e200, 1e-200])
+@example([1.7976931348623157e308])
+def test_sums_are_rounded_up_and_no_further(unit, kind, power, amounts):
+    own = [kind(one, **ONE) for one in amounts]
+    found = getattr(compose(*own), unit)
+    assert_least_above(found, total(amounts, power))
+    assert found == getattr(compose(*own[::-1]), unit)
+    each = compose(*(kind([one, 1.0, 0.0], **ONE) for one in amounts))
+    assert getattr(each, unit)[0] == found
+    assert getattr(each, unit)[2] == 0
+
+
+@given(several)
+def test_a_group_is_promised_no_less_than_the_sum(amounts):
+    found = group(PureDP(amounts, **ONE), range(len(amounts)))
+    assert_least_above(found, total(amounts, 1))
+    assert group(PureDP(amounts[0], **ONE), range(3)) >= 3 * mp.mpf(amounts[0])
+
+
+@given(several, st.lists(deltas, min_size=1, max_size=3))
+def test_simple_composition_is_rounded_up(amounts, chances):
+    if sum(chances) > 1 - 1e-9:
+        return
+    own = [ApproximateDP(1.0, chance, **ONE) for chance in chances]
+    both = compose(*own, *(PureDP(one, **ONE) for one in amounts))
+    assert_least_above(both.epsilon, total([1.0] * len(own) + amounts, 1))
+    assert_least_above(both.delta, total(chances, 1))
+
+
+@pytest.mark.parametrize(("kind", "unit"), [(PureDP, "epsilon"), (GaussianDP, "mu")])
+def test_a_sum_beyond_all_floats_is_refused(kind, unit):
+    most = kind(1.7976931348623157e308, **ONE)
+    assert compose(most) == most
+    with pytest.raises(ValueError, match=rf"^{unit} must be finite"):
+        compose(most, most)
+
+
+@given(wide)
+def test_the_ceiling_on_guesses_is_rounded_up(epsilon):
+    with mp.workdps(1500):
+        true = 1 / (1 + mp.exp(-mp.mpf(epsilon)))
+        assert (
+            true
+            <= mp.mpf(float(success_rate(PureDP(epsilon, **ONE))))
+            <= true * (1 + mp.mpf(1e-14))
+        )
+
+
+@given(wide, deltas)
+def test_half_a_budget_keeps_the_whole(epsilon, delta):
+    half, chance = half_budget(epsilon, delta)
+    with mp.workdps(1500):
+        true = mp.mpf(delta) / (1 + mp.exp(mp.mpf(epsilon) / 2))
+        assert 2 * mp.mpf(float(half)) <= mp.mpf(epsilon)
+        assert true * (1 - mp.mpf(1e-14)) - TINY <= mp.mpf(float(chance)) <= true
+
+
 # ------------------------------------------------------------------ what an account is charged
+@given(st.lists(wide, min_size=1, max_size=5), st.sampled_from(sorted(KINDS)))
+def test_what_was_spent_is_rounded_up(amounts, unit):
+    kind, power = KINDS[unit]
+    account = BudgetAccount(1e200, kind=kind, **ONE)
+    for one in amounts:
+        account.spend(kind(one, **ONE))
+    found, true = account.spent, sum(Fraction(repr(one)) ** power for one in amounts)
+    assert Fraction(repr(found)) ** power >= true
+    assert Fraction(repr(float(np.nextafter(found, 0)))) ** power < true
+
+
+def test_tiny_mus_that_are_composed_first_are_charged():
+    """Their squares are below all floats: they were charged 0."""
+    account = BudgetAccount([1e-199, 10.0], kind=GaussianDP, **ONE)
+    both = compose(*[GaussianDP([1e-200, 1.0], **ONE)] * 2)
+    for _ in range(49):
+        account.spend(both)
+    with pytest.raises(ValueError, match=r"^release refused"):
+        account.spend(compose(both, both))
+
+
 def test_a_tiny_pure_budget_is_charged_in_an_account_of_mus():
     """It was charged nothing, and promised 1e-17, fifty times."""
     account = BudgetAccount([1e-16, 10.0], kind=GaussianDP, **USER)
@@ -246,7 +353,7 @@ def test_a_tiny_pure_budget_is_charged_in_an_account_of_mus():
         WeightedMean().fit([[0.1], [0.2]], [0.1, 0.2], epsilon=[1e-17, 1.0], account=account)
     with mp.workdps(60):
         true = mp.sqrt(50) * gaussian_of_pure(1e-17)
-        assert true <= mp.mpf(float(account.spent[0])) * (1 + mp.mpf(1e-15))  # the root is rounded
+        assert true <= mp.mpf(float(account.spent[0]))
     assert_allclose(account.spent[0], float(true), rtol=1e-14)
     for _ in range(13):
         WeightedMean().fit([[0.1], [0.2]], [0.1, 0.2], epsilon=[1e-17, 1.0], account=account)

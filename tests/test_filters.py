@@ -400,6 +400,45 @@ def test_whoever_leaves_may_raise_what_others_are_promised_and_these_are_asked_a
     assert promised.any()
 
 
+def test_people_leave_in_rounds_until_all_others_can_pay():
+    """Without the first twenty the mean of the budgets rises, and the next twenty cannot pay it."""
+    X, y, _ = crowd()
+    epsilon = np.r_[np.full(20, 0.2), np.full(40, 3.0)]
+    model = SampledRidge(threshold="mean")
+    first = model.fit(X, y, epsilon=epsilon).guarantee_.epsilon
+    limit = np.r_[np.full(20, 0.1), 1.01 * first[20:40], np.full(20, 9.0)]
+    account = BudgetAccount(limit, neighbors="replace-one", leave_out=True)
+    promised = model.fit(X, y, epsilon=epsilon, account=account).guarantee_.epsilon
+    assert_array_equal(promised > 0, np.arange(60) >= 40)
+    assert (promised[40:] > 1.01 * first[20:40]).all()
+    assert_array_equal(account.spent, promised)
+
+
+def test_one_number_for_all_is_charged_as_what_it_promises_to_whoever_loses_most():
+    """The mean of what is promised would be less than what somebody lost."""
+    X, y, epsilon = crowd()
+    account = BudgetAccount(9.0, neighbors="replace-one")
+    PDPRidge().fit(X, y, epsilon=epsilon, account=account)
+    assert account.spent == epsilon.max() > epsilon.mean()
+    named = {"a": 0.5, "b": 2.0}
+    users = BudgetAccount(9.0, neighbors="user")
+    WeightedMean().fit(X[:4], y[:4], users=list("abab"), epsilon=named, account=users)
+    assert users.spent == 2.0
+
+
+def test_whoever_has_no_budget_takes_nothing_from_the_last_person():
+    """A place of -1 once stood for the last of them."""
+    account = BudgetAccount({"ann": 1.0, "bo": 1.0}, neighbors="user")
+    X, y = np.zeros((3, 1)), np.array([0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=r"it has no budget for 'zoe'$"):
+        WeightedMean().fit(X, y, users=["zoe", "ann", "bo"], epsilon=0.5, account=account)
+    assert_array_equal(account.spent, 0)
+    account.spend(PureDP([0.3, 0.0, 0.5], neighbors="user"), people=["ann", "zoe", "bo"])
+    assert_array_equal(account.spent, [0.3, 0.5])
+    enough = account.affords(PureDP([0.9, 0.0], neighbors="user"), people=["bo", "zoe"])
+    assert_array_equal(enough, [False, True])
+
+
 def test_one_number_for_all_nobody_left_and_private_balances_are_refused():
     X, y, epsilon = crowd()
     limit = np.r_[0.1, np.full(59, 9.0)]
@@ -432,6 +471,33 @@ def test_costs_go_by_name_where_the_account_does():
         account.admit(pd.Series({"ann": 0.1, "cy": 0.1}))
     with pytest.raises(ValueError, match="people must be None with a Series"):
         account.admit(cost, people=["ann", "bo"])
-    with pytest.raises(TypeError, match="mu must be an array: a promise keeps no names"):
-        GaussianDP(cost, neighbors="zero-out")
-    assert GaussianDP(pd.Series([0.1, 0.2]), neighbors="zero-out").n == 2
+
+
+BY_NAME = [pd.Series({"bo": 0.05, "ann": 0.4}), pd.Series([0.05, 0.4], index=[1, 0])]
+BY_NAME += [pd.Series([0.05, 0.4])]
+
+
+@pytest.mark.parametrize("named", BY_NAME, ids=["text", "turned around", "in order"])
+def test_names_are_refused_where_nobody_keeps_them(named):
+    """A promise has no names, so one of a Series went to the people of the account in their order,
+    whoever they were; and so did costs, in an account without names."""
+    rule = r"^mu must be an array: a promise keeps no names; got a Series\. Pass mu\.to_numpy"
+    with pytest.raises(TypeError, match=rule):
+        GaussianDP(named, neighbors="zero-out")
+    account = BudgetAccount([0.5, 0.1], **GAUSS)
+    with pytest.raises(
+        TypeError, match=r"^cost must be an array: the account does not say who its"
+    ):
+        account.admit(named)
+    assert_array_equal(account.spent, 0)
+
+
+@pytest.mark.parametrize("kind", [GaussianDP, PureDP, ZeroConcentratedDP])
+def test_infinite_costs_are_beyond_the_largest_budget(kind):
+    """They counted as the largest float, which that budget could pay."""
+    most = np.finfo(float).max
+    account = BudgetAccount([most, most], neighbors="zero-out", kind=kind)
+    assert_array_equal(account.admit([np.inf, most]), [False, True])
+    assert_array_equal(account.spent, [0.0, most])
+    named = BudgetAccount({"ann": most}, neighbors="zero-out", kind=kind)
+    assert_array_equal(named.admit([np.inf], people=["ann"]), [False])

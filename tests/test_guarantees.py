@@ -1,8 +1,10 @@
 """Promises: hand cases, identities, mechanisms that attain the hub, refusals."""
 
+import contextlib
 import copy
 import math
 import pickle
+import threading
 from fractions import Fraction
 from itertools import chain, combinations
 
@@ -157,7 +159,8 @@ def test_compose_adds_what_a_theorem_adds():
 
 
 def test_group_adds():
-    assert group(PureDP([0.1, 0.2, 0.4], **ONE), [2, 0]) == 0.5
+    assert group(PureDP([0.5, 0.2, 0.25], **ONE), [2, 0]) == 0.75
+    assert group(PureDP([0.1, 0.2, 0.4], **ONE), [2, 0]) == 0.5000000000000001  # of the doubles
     assert_allclose(group(PureDP(0.3, **ONE), range(4)), 1.2)
     assert group(PureDP(0.3, **ONE), []) == 0
 
@@ -291,6 +294,43 @@ def test_a_fifteenth_that_prints_too_large_is_refused_and_remaining_is_not():
         account.spend(PureDP(1 / 15, **ONE))
     account.spend(PureDP(account.remaining, **ONE))
     assert account.remaining == 0
+
+
+class Meeting(BudgetAccount):
+    """An account in which two threads wait for each other where it is decided who can pay."""
+
+    def __init__(self, *given, **settings):
+        super().__init__(*given, **settings)
+        self.barrier = threading.Barrier(2, timeout=0.5)
+
+    def _within(self, asked):
+        enough = super()._within(asked)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            self.barrier.wait()
+        return enough
+
+
+@pytest.mark.parametrize("way", ["spend", "admit"])
+def test_of_two_threads_that_ask_for_all_one_is_granted(way):
+    """Decided before the lock, both could pay."""
+    account = Meeting([1.0], neighbors="zero-out")
+    granted = []
+
+    def ask():
+        if way == "admit":
+            granted.append(account.admit([1.0]).all())
+            return
+        with contextlib.suppress(ValueError):
+            account.spend(PureDP([1.0], neighbors="zero-out"))
+            granted.append(True)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(granted) == 1
+    assert account.spent.tolist() == [1.0]
 
 
 def test_the_account_refuses_what_it_cannot_add():

@@ -1,5 +1,7 @@
 """Noise for PAC privacy of membership: differences, moments, allocation, certificates, release."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -562,6 +564,37 @@ def test_the_chance_of_being_in_reaches_the_certificate():
     )
     inner = pac.conditional_success_rate(0.9, 0.99, 0.8)
     assert release.certificate.target == pac.success_rate_to_snr(inner, "mi", 0.8)
+
+
+@pytest.mark.parametrize("sample_rate", [0.2, 0.5, 0.9])
+def test_so_many_are_in_the_secret_half_as_the_promise_says(sample_rate):
+    """Its prior, and the noise, are of this chance. Here weights tell how many were in."""
+    n = 30
+    rng = np.random.default_rng(21)
+    pool = pac.Pool(np.ones((n, 1)), np.ones(n), alpha=float(n), fit_intercept=False)
+    settings = {"sample_rate": sample_rate, "success_rate": 0.95, "draws": 500}
+    release = pac.calibrate_release(pool, rng=rng, **settings)
+    bare = dataclasses.replace(release, covariance=1e-24 * release.covariance)
+    weights = bare.draw(400, rng=rng)[:, 0]  # k / (k + n) of k members
+    shares = weights / (1 - weights)
+    error = np.sqrt(sample_rate * (1 - sample_rate) / (400 * n))
+    assert abs(shares.mean() - sample_rate) < 5 * error
+    assert release.sample_rate == sample_rate
+
+
+def test_a_fit_draws_its_half_as_its_guarantee_says(monkeypatch):
+    X, y = pool_of(30, 1)
+    rates = []
+
+    def noted(self, size, sample_rate, rng, sample=pac.Pool.sample):
+        rates.append(sample_rate)
+        return sample(self, size, sample_rate, rng)
+
+    monkeypatch.setattr(pac.Pool, "sample", noted)
+    model = pac.PACRegression(success_rate=0.95, sample_rate=0.8, draws=500, random_state=3)
+    model.fit(X, y)
+    assert set(rates) == {0.8}  # simulated and secret halves alike
+    assert model.guarantee_.sample_rate == 0.8
 
 
 def test_many_draws_of_one_calibration():

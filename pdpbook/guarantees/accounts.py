@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ def compose(*promises: Promise) -> Promise:
     Pure epsilons add; so do the epsilons and the deltas of approximate promises (simple
     composition), and the rhos of concentrated ones; mus add as squares. A number serves everybody.
     Pure promises join any of the other kinds by their own theorem (as (epsilon, 0), `to_zcdp`,
-    `to_gaussian`), Gaussian ones join concentrated ones by `to_zcdp`. A later mechanism may look at
+    `to_gaussian`), Gaussian ones join concentrated ones by `to_zcdp`. A sum is exact, and rounded
+    up to the next float. A later mechanism may look at
     earlier outputs if its promise holds whatever they were. Hand in all at once: a sum of pure
     promises converted afterwards promises less. A missing theorem is a TypeError.
 
@@ -63,14 +65,13 @@ def compose(*promises: Promise) -> Promise:
         return ApproximateDP(epsilon, delta, neighbors=relation)
     if ZeroConcentratedDP in kinds:
         return ZeroConcentratedDP(_total(p.to_zcdp().rho for p in promises), neighbors=relation)
-    squares = _total(p.to_gaussian().mu ** 2 for p in promises)
-    return GaussianDP(np.sqrt(squares), neighbors=relation)
+    return GaussianDP(_total((p.to_gaussian().mu for p in promises), 2), neighbors=relation)
 
 
 def group(promise: PureDP, members: Iterable[int]) -> float:
     """Return the epsilon that a pure promise gives to several people who act as one: their sum.
 
-    In nats, 0 for no members. Change one member at a time: the factors multiply.
+    In nats, rounded up, 0 for no members. Change one member at a time: the factors multiply.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def group(promise: PureDP, members: Iterable[int]) -> float:
     if len(set(who)) < len(who) or (promise.n is not None and any(i >= promise.n for i in who)):
         raise ValueError(f"members must be different people below n = {promise.n}; got {who}")
     each = np.broadcast_to(promise.epsilon, (promise.n or max(who, default=0) + 1,))
-    return math.fsum(each[who])
+    return _root_of_sum(each[who].tolist(), 1)
 
 
 def missing_relation(first: str, second: str) -> str:
@@ -98,12 +99,35 @@ def missing_relation(first: str, second: str) -> str:
     return f"{missing} (a replacement is a removal and an addition: {twice})"
 
 
-def _total(values: Iterable[Any]) -> Any:
-    """Add exactly and round once, for each person: the order does not matter."""
+def _total(values: Iterable[Any], power: int = 1) -> Any:
+    """Add what several promises have for each person, or for all."""
     columns = np.broadcast_arrays(*values)
-    if columns[0].ndim == 0:
-        return math.fsum(float(v) for v in columns)
-    return np.array([math.fsum(person) for person in zip(*columns, strict=True)])
+    people = list(zip(*(np.ravel(column).tolist() for column in columns), strict=True))
+    sums = {amounts: _root_of_sum(amounts, power) for amounts in set(people)}
+    totals = [sums[amounts] for amounts in people]
+    return np.array(totals) if columns[0].ndim else totals[0]
+
+
+def _root_of_sum(amounts: Iterable[float], power: int) -> float:
+    """Return the least float that is not below the root of the exact sum of powers."""
+    total = sum((Fraction(amount) ** power for amount in amounts), Fraction(0))
+    try:
+        found = root(total, power)
+    except OverflowError:  # beyond all floats: no promise takes it
+        return math.inf
+    while found < math.inf and Fraction(found) ** power < total:
+        found = math.nextafter(found, math.inf)
+    while found and Fraction(below := math.nextafter(found, 0.0)) ** power >= total:
+        found = below
+    return found
+
+
+def root(value: Fraction, power: int) -> float:
+    """Return a float next to a root; of squares by whole numbers, which never overflow."""
+    if power == 1 or not value:
+        return float(value)
+    shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
+    return float(Fraction(math.isqrt(int(value * Fraction(4) ** shift))) / Fraction(2) ** shift)
 
 
 def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
@@ -113,7 +137,8 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
 
     Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*. For promises about
     adding, removing or zeroing out a record: a replaced one is one that leaves and one that comes
-    (``fact-group``, chapter *per_instance/definitions*). Returns both, in the shape of `epsilon`.
+    (``fact-group``, chapter *per_instance/definitions*). Returns both, in the shape of `epsilon`,
+    rounded down.
 
     Parameters
     ----------
@@ -121,8 +146,11 @@ def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
         Budgets against replacing a record.
     delta : float in [0, 1), default 0.0
     """
-    half = np.asarray(check.positive(epsilon, "epsilon")) / 2
-    return half[()], (check.delta(delta, zero=True) / (1 + np.exp(half)))[()]
+    whole = np.asarray(check.positive(epsilon, "epsilon"))
+    half = np.where(2 * (whole / 2) > whole, np.nextafter(whole / 2, 0.0), whole / 2)
+    with np.errstate(over="ignore"):
+        share = check.delta(delta, zero=True) / (1 + np.exp(half))
+    return half[()], np.nextafter(share * (1 - 1e-15), 0.0)[()]
 
 
 def success_rate(promise: Promise) -> Any:
@@ -130,8 +158,9 @@ def success_rate(promise: Promise) -> Any:
 
     .. math:: \tfrac12(1 + \delta(0))
 
-    PAC privacy has its own ceiling, an average over halves of a pool. Statement ``prop-even-odds``,
-    part 1, chapter *synthesis/one_dataset*. Returns a number or array, one a person.
+    Rounded up. PAC privacy has its own, an average over halves of a pool. Statement
+    ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*. Returns a number or array, one a
+    person.
 
     Parameters
     ----------
@@ -144,4 +173,4 @@ def success_rate(promise: Promise) -> Any:
     """
     if isinstance(promise, PACPrivacy):
         return promise.success_rate
-    return (1 + promise.profile(0.0)) / 2
+    return np.nextafter((1 + promise.profile(0.0)) / 2, 1.0)[()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -17,7 +18,7 @@ from pdpbook import check
 from pdpbook._extras import of_pandas
 from pdpbook._names import NameTable, read_names
 from pdpbook.guarantees import files
-from pdpbook.guarantees.accounts import missing_relation
+from pdpbook.guarantees.accounts import missing_relation, root
 from pdpbook.guarantees.promises import GaussianDP, Promise, PureDP, ZeroConcentratedDP
 
 #: Kinds of budget: the parameter, and the power of it that adds up.
@@ -26,6 +27,7 @@ POWERS: dict[type, tuple[str, int]] = {
     GaussianDP: ("mu", 2),
     ZeroConcentratedDP: ("rho", 1),
 }
+BEYOND = Fraction(2) ** sys.float_info.max_exp  # above all floats
 
 
 class BudgetAccount:
@@ -48,7 +50,11 @@ class BudgetAccount:
     ----------
     budget : array_like or mapping
         Epsilons in nats, mus or rhos: a number above 0; shape (n,), one for each person; or by
-        person: a mapping, or a Series, whose index then says who they are.
+        person: a mapping, or a Series, whose index then says who they are. Names are text, numbers,
+        booleans, dates, times, spans of time, periods, intervals, UUIDs, or tuples and frozensets
+        of these, and are compared as Python objects: 1 and 1.0 are one person, "1" is another, and
+        so are True and a date as text. A time with a zone is its instant. What is missing is no
+        name, and all other types are refused.
     neighbors : str
         The relation of every release, as in `PureDP`.
     kind : {PureDP, GaussianDP, ZeroConcentratedDP}, default PureDP
@@ -95,7 +101,8 @@ class BudgetAccount:
         self._private = False  # whether `admit` was told costs that depend on records
         self._lock, self._process = Lock(), os.getpid()
         self._path: str | None = None  # of its file, if it is kept in one
-        self._head, self._content = "", b""  # how it begins, and all of it as last seen
+        self._id, self._head = files.new_id(), ""  # whose it is, and how it begins
+        self._content = b""  # all of it as last seen
 
     def save(self, path: Any) -> None:
         """Keep the account in a new file from now on: budgets, names, and what was spent.
@@ -113,7 +120,8 @@ class BudgetAccount:
         path : str or path
             Of a file that does not exist yet. Names are written as text, numbers, booleans, dates,
             times (with a zone, in UTC), spans of time, periods, intervals or tuples of these, and
-            other names are refused. What is being written is beside it, with ``.new`` at the end.
+            other names are refused. What is being written is beside it, under its name, the id of
+            the account, and ``.new``.
 
         Examples
         --------
@@ -126,6 +134,7 @@ class BudgetAccount:
         people = None if self.people is None else [files.name_to_json(n) for n in self.people]
         head = files.head(
             {
+                "id": self._id,
                 "kind": self.kind.__name__,
                 "neighbors": self.budget.neighbors,
                 "leave_out": bool(self.leave_out),
@@ -170,15 +179,15 @@ class BudgetAccount:
             names = NameTable([files.name_from_json(n) for n in fields["people"]], "people").names
             budget = dict(zip(names, budget, strict=True))
         account = cls(budget, neighbors=neighbors, kind=kind, leave_out=fields["leave_out"])
-        account._path, account._head = where, files.head_of(content)
+        account._path, account._id, account._head = where, fields["id"], files.head_of(content)
         account._learn(content)
         return account
 
     @property
     def spent(self) -> Any:
-        """What each person has spent, a number or shape (n,): their odometer; of mus, its root."""
+        """What each person has spent, rounded up, a number or shape (n,): their odometer."""
         with self._turn():
-            return self._shaped(_root(spent, self._power) for spent in self._spent)
+            return self._shaped(_root_above(spent, self._power) for spent in self._spent)
 
     @property
     def remaining(self) -> Any:
@@ -233,11 +242,13 @@ class BudgetAccount:
             raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
         if self.budget.n is None:
             raise ValueError("budget must be one for each person to admit people; got one for all")
-        if self.people is not None and (names := check.index_of(cost)) is not None:
+        if self.people is None:
+            check.refuse_index(cost, "cost", "the account does not say who its people are")
+        elif (names := check.index_of(cost)) is not None:
             if people is not None:
                 raise ValueError("people must be None with a Series of costs, which names them")
             people = names
-        each = np.minimum(check.extended(cost, "cost"), np.finfo(float).max)
+        each = np.asarray(check.extended(cost, "cost"))
         asked, places = self._placed(each, each.shape, people, paying=each >= 0)
         with self._turn():
             enough = self._within(asked)
@@ -329,7 +340,7 @@ class BudgetAccount:
         """Keep what was spent: in the file first, if there is one."""
         if self._path is not None:
             content = files.content_of(self._head, spent, private)
-            files.replace(self._path, content)
+            files.replace(self._path, content, self._id)
             self._content = content
         self._spent, self._private = spent, private
 
@@ -348,7 +359,7 @@ class BudgetAccount:
     def _refuse_release(self, over: list[int], asked: list[Fraction]) -> NoReturn:
         left = np.atleast_1d(self._left())
         named = [
-            f"{self._name(i)} asks {_root(asked[i], self._power)!r} and has {float(left[i])!r} left"
+            f"{self._name(i)} asks {root(asked[i], self._power)!r} and has {float(left[i])!r} left"
             for i in over[:5]
         ]
         more = f", and {len(over) - 5} more" if len(over) > 5 else ""
@@ -367,7 +378,7 @@ class BudgetAccount:
         )
 
     def __repr__(self) -> str:
-        spent = self._shaped(_root(spent, self._power) for spent in self._spent)
+        spent = self._shaped(_root_above(spent, self._power) for spent in self._spent)
         return f"BudgetAccount({self.budget!r}, spent={spent!r})"
 
     def _left(self) -> Any:
@@ -380,21 +391,22 @@ class BudgetAccount:
 
 
 def _exact(values: Any, power: int) -> list[Fraction]:
-    """Return powers of the decimals that the numbers print as."""
-    return [Fraction(repr(float(v))) ** power for v in np.atleast_1d(values)]
+    """Return powers of the decimals that the numbers print as; infinity is beyond all budgets."""
+    each = (float(v) for v in np.atleast_1d(values))
+    return [(BEYOND if v == math.inf else Fraction(repr(v))) ** power for v in each]
 
 
-def _root(value: Fraction, power: int) -> float:
-    """Return the float next to a root; of squares by whole numbers, which never overflow."""
-    if power == 1 or not value:
-        return float(value)
-    shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
-    return float(Fraction(math.isqrt(int(value * Fraction(4) ** shift))) / Fraction(2) ** shift)
+def _root_above(value: Fraction, power: int) -> float:
+    """Return a float next to a root whose printed decimal to the power is at least this."""
+    near = root(value, power)
+    while Fraction(repr(near)) ** power < value:
+        near = math.nextafter(near, math.inf)
+    return near
 
 
 def _root_below(value: Fraction, power: int) -> float:
-    """Return the largest float, or nearly, whose printed decimal to the power is at most this."""
-    near = _root(value, power)
+    """Return a float next to a root whose printed decimal to the power is at most this."""
+    near = root(value, power)
     while Fraction(repr(near)) ** power > value:
         near = math.nextafter(near, 0.0)
     return near

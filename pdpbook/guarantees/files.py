@@ -4,7 +4,8 @@ The file is text, JSON with a checksum, which finds damage and no forgery: who m
 may write anything. A lock of the operating system belongs to whoever reads and writes, for that
 moment alone, and ends with its owner. What is written goes to a second file beside it, which takes
 the place of the first when it is whole and on the disk: a process that is killed leaves the old
-file or the new one.
+file or the new one. Every account has a random id, by which it knows its file from that of another
+account with the same people and budgets, and which the second file has in its name.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ import hashlib
 import json
 import math
 import os
+import re
+import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from datetime import UTC, date, datetime, timedelta
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
 from pdpbook import __version__
 from pdpbook._extras import extra, of_pandas
-from pdpbook._names import python_objects, same_name
+from pdpbook._names import same_lists
 
 WHAT, FORM = "pdpbook budget account", 1
 #: a file ends with its checksum, of all that is before
@@ -33,6 +36,11 @@ WRITABLE = (
     "text, numbers, True and False, dates, times, spans of time, periods, intervals, and tuples "
     "of these"
 )
+
+
+def new_id() -> str:
+    """Return an id that no other account has."""
+    return secrets.token_hex(16)
 
 
 def head(fields: dict[str, Any]) -> str:
@@ -71,6 +79,7 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
             f"{fields.get('version')}: open it with that version or a later one"
         )
     body = content.rpartition(END.partition("{}")[0].encode())[0]
+    known = known and re.fullmatch("[0-9a-f]{32}", str(fields.get("id"))) is not None
     if not known or content != body + END.format(hashlib.sha256(body).hexdigest()).encode():
         raise ValueError(
             f"path must be a file as BudgetAccount.save wrote it; {path} was cut or changed. Its "
@@ -94,8 +103,8 @@ def create(path: str, content: bytes) -> None:
     with ExitStack() as undo:
         undo.callback(os.unlink, path)
         _write(handle, content)
+        _sync_folder(path)
         undo.pop_all()
-    _sync_folder(path)
 
 
 @contextmanager
@@ -118,13 +127,18 @@ def locked(path: str) -> Iterator[bytes]:
         os.close(handle)
 
 
-def replace(path: str, content: bytes) -> None:
+def replace(path: str, content: bytes, own_id: str) -> None:
     """Put new content in the place of a file whose lock is held, all of it or nothing."""
-    beside = f"{path}.new"  # only who has the lock writes there
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    os.fchmod(handle, stat.S_IMODE(os.stat(path).st_mode))
-    _write(handle, content)
-    os.replace(beside, path)
+    beside = f"{path}.{own_id}.new"  # nobody else's: who writes there has the lock
+    with suppress(FileNotFoundError):  # of one that was killed while it wrote
+        os.unlink(beside)
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with ExitStack() as undo:
+        undo.callback(os.unlink, beside)
+        os.fchmod(handle, stat.S_IMODE(os.stat(path).st_mode))
+        _write(handle, content)
+        os.replace(beside, path)
+        undo.pop_all()
     _sync_folder(path)
 
 
@@ -196,7 +210,7 @@ def name_to_json(name: Any) -> Any:
     """Return what stands for a name in the file: of text, numbers and booleans the name itself."""
     try:
         found = _encoded(name)
-        if same_name(name_from_json(json.loads(json.dumps(found))), name):
+        if same_lists([name_from_json(json.loads(json.dumps(found)))], [name]):
             return found
     except (TypeError, ValueError):
         pass
@@ -212,7 +226,7 @@ def _encoded(name: Any) -> Any:
     if isinstance(name, float):
         return name if math.isfinite(name) else {"float": repr(name)}
     if isinstance(name, datetime):  # one of pandas, too
-        return {"time": (name.astimezone(UTC) if name.tzinfo else name).isoformat()}
+        return {"time": name.isoformat()}
     if isinstance(name, date):
         return {"date": name.isoformat()}
     if isinstance(name, timedelta):
@@ -220,10 +234,9 @@ def _encoded(name: Any) -> Any:
     if isinstance(name, tuple):
         return {"tuple": [_encoded(part) for part in name]}
     if of_pandas(name, "Period"):
-        return {"period": str(name), "every": name.freqstr}
+        return {"period": name.ordinal, "every": name.freqstr}
     if of_pandas(name, "Interval"):
-        ends = python_objects([name.left, name.right], "people")
-        return {"interval": [_encoded(end) for end in ends], "closed": name.closed}
+        return {"interval": [_encoded(name.left), _encoded(name.right)], "closed": name.closed}
     raise TypeError
 
 
@@ -244,7 +257,7 @@ def name_from_json(found: Any) -> Any:
     if kind == "span":
         return pandas.Timedelta(value)
     if kind == "period":
-        return pandas.Period(value, freq=found["every"])
+        return pandas.Period(ordinal=value, freq=found["every"])
     if kind == "interval":
         return pandas.Interval(*map(name_from_json, value), closed=found["closed"])
     raise ValueError(kind)

@@ -119,9 +119,7 @@ class Promise:
 
     def _store(self, **checked: Any) -> None:
         for name in checked:
-            names = check.index_of(getattr(self, name))
-            if names is not None and any(names != np.arange(len(names))):
-                raise TypeError(f"{name} must be an array: a promise keeps no names; got a Series")
+            check.refuse_index(getattr(self, name), name, "a promise keeps no names")
         shapes = {name: np.shape(v) for name, v in checked.items() if np.ndim(v)}
         if len(set(shapes.values())) > 1:
             raise ValueError(f"{' and '.join(shapes)} must have one length; got shapes {shapes}")

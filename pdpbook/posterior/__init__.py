@@ -13,6 +13,7 @@ from pdpbook.posterior.calibration import (
     residual_bound,
     worst_case_gamma,
 )
+from pdpbook.posterior.eigenvalues import largest_eigenvalue_bound
 from pdpbook.posterior.laws import AdaptiveLaw, PosteriorLaw, adaptive_profile
 from pdpbook.posterior.single import (
     Certificate,

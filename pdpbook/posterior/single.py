@@ -19,6 +19,7 @@ from pdpbook.frames.settings import mechanism, setting
 from pdpbook.per_instance import ops_epsilon
 from pdpbook.per_instance.levels import in_unit_ball
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
+from pdpbook.posterior.eigenvalues import largest_eigenvalue_bound
 from pdpbook.posterior.laws import PosteriorLaw
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
@@ -40,11 +41,11 @@ def release_gram_bound(
 
     With a d by d matrix A of independent standard normal numbers,
 
-    .. math:: X^\top X + \frac{A+A^\top}{2\mu}
-              - \frac{\sqrt2}\mu\bigl(\sqrt d+\sqrt{\ln(1/\varrho)}\bigr) I .
+    .. math:: X^\top X + \frac{A+A^\top}{2\mu} - \frac{t_d(\varrho)}\mu I ,
 
-    Statement ``prop-published-losses``, chapter *per_instance/published_losses*. It may be
-    published, and need not be positive. Returns an array of shape (d, d), symmetric.
+    where :math:`t_d` is `largest_eigenvalue_bound`, the same for all data. It may be published, and
+    need not be positive. Statement ``prop-published-losses``, chapter
+    *per_instance/published_losses*. Returns an array of shape (d, d), symmetric.
 
     Parameters
     ----------
@@ -61,14 +62,14 @@ def release_gram_bound(
     --------
     >>> rng = np.random.default_rng(1)
     >>> release_gram_bound(np.ones((1000, 1)), 1.0, failure=0.01, rng=rng).round(1)
-    array([[995.9]])
+    array([[998.]])
     """
     mu, failure, rng = check.number(mu, "mu"), check.delta(failure, "failure"), check.rng(rng)
     in_memory("release_gram_bound", X)
     X = check.matrix(X, "X")
     in_unit_ball((X**2).sum(axis=1), "X", "have rows in the unit ball", " of squared norm")
     noise = rng.standard_normal(2 * X.shape[1:]) / (2 * mu)
-    margin = np.sqrt(2) / mu * (np.sqrt(len(noise)) + np.sqrt(-np.log(failure)))
+    margin = largest_eigenvalue_bound(len(noise), failure) / mu
     return np.asarray(X.T @ X + (noise + noise.T) - margin * np.eye(len(noise)))
 
 
