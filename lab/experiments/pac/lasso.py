@@ -99,4 +99,4 @@ def _settled(
     slope = np.abs(b - np.einsum("tjk,tk->tj", g, solved))
     optimal = np.all((np.sign(solved) == sign) & (slope <= alpha + EXACT), axis=1)
     beta[left[optimal]] = solved[optimal]
-    return left[~optimal]
+    return np.asarray(left[~optimal])

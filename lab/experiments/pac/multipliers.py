@@ -43,7 +43,7 @@ def multipliers(sample_rate: float, steps: int, promises: tuple[Promise, ...]) -
     """
     wanted = np.array([_mu(*promise) for promise in promises])
     if sample_rate == 1:
-        return np.maximum(np.sqrt(steps) / wanted, FLOOR)
+        return np.asarray(np.maximum(np.sqrt(steps) / wanted, FLOOR))
     # in the limit of many steps mu = q sqrt(T (exp(1 / sigma^2) - 1))
     guess = 1 / np.sqrt(np.log1p((wanted / sample_rate) ** 2 / steps))
     high = max(2 * guess.max(), 4 * FLOOR)
@@ -56,7 +56,7 @@ def multipliers(sample_rate: float, steps: int, promises: tuple[Promise, ...]) -
         use = (column > RARE) & (column < SURE)
         curve = [_mu(epsilon, delta) for delta in column[use]]
         found.append(_read_off(np.log(sigmas[use]), np.log(curve), float(np.log(mu))))
-    return np.maximum(np.exp(found), FLOOR)
+    return np.asarray(np.maximum(np.exp(found), FLOOR))
 
 
 def _read_off(log_sigma: Floats, log_mu: Floats, wanted: float) -> float:
