@@ -14,10 +14,10 @@ RESULTS = {  #: files in `results` beside a page, from `experiments`
     "users_synthetic": "GWA against limits on rows, made-up users",
     "users_real": "the same on drug reviews and cars",
     "users_columns": "the same with other columns of the drug reviews",
-    "pac-dpsgd": "DP-SGD at the ceilings of PAC privacy",
+    "pac-dpsgd": "DP-SGD on its whole grid, at the ceilings of PAC privacy",
     "pac-noise": "PAC noise at these ceilings",
     "pac-bases": "PAC noise in other bases, and on raw data",
-    "pac-readings": "six readings of the tables on PAC privacy",
+    "pac-readings": "six readings of the tables on PAC privacy, by columns of the cars",
     "scale": "memory and seconds of releases on many rows",
     "owners": "the same for people with many records, in Parquet and on a cluster",
 }

@@ -409,7 +409,9 @@ def test_same_generator_same_draws():
     [
         ("lenses", (24, 4), 0.6336),
         ("concrete-slump", (103, 7), 0.3212),
-        ("automobile", (201, 15), 0.3803),
+        ("automobile", (201, 15), 0.3869),
+        ("automobile, text", (201, 16), 0.3869),
+        ("automobile, fifteen", (201, 15), 0.3803),
     ],
 )
 def test_pac_designs_are_standardized(name, shape, rmse):
@@ -425,10 +427,26 @@ def test_pac_designs_are_standardized(name, shape, rmse):
 
 
 def test_words_of_the_automobiles_are_numbers():
-    X, _ = chapters.pac_design("automobile")
+    X, _ = chapters.pac_design("automobile, fifteen")
     assert X.num_of_cylinders.nunique() == 7
     assert X.num_of_doors.nunique() == 3  # two, four, and the mean of the known ones
     assert X.notna().all().all()
+
+
+def test_gaps_of_the_automobiles_are_filled_before_cars_without_a_price_are_dropped():
+    frame = datasets.load("automobile")
+    known = frame.price.notna().to_numpy()
+    X, y = chapters.pac_design("automobile", raw=True)
+    assert list(X) == list(frame.drop(columns="price").select_dtypes("number"))
+    assert_allclose(y, frame.price[known])
+    for column, whole in [("bore", False), ("horsepower", True), ("normalized_losses", True)]:
+        gaps = frame[column].isna().to_numpy()[known]
+        mean = frame[column].mean()
+        assert gaps.any()
+        assert_allclose(X[column][gaps], np.floor(mean) if whole else mean)
+    later, _ = chapters.pac_design("automobile, text", raw=True)
+    gaps = frame["bore"].isna().to_numpy()[known]
+    assert_allclose(later.bore[gaps], frame.bore[known].mean())
 
 
 def test_no_design_for_other_tables():

@@ -361,6 +361,23 @@ def test_an_unknown_file_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_table_of_a_file_is_run_again(tmp_path, monkeypatch):
+    def sweep(data, *, draws=1, rng, progress):
+        return pd.DataFrame({"data": [data], "value": [draws * rng.random()]})
+
+    calls = ((sweep, "lenses", {}), (sweep, "automobile", {}), (sweep, "automobile, text", {}))
+    monkeypatch.setitem(records.PAC_RESULTS, "pac-noise", calls)
+    whole = experiments.read_results(experiments.write_results("pac-noise", tmp_path))
+    path = experiments.write_results("pac-noise", tmp_path, draws=2, only="automobile")
+    again = experiments.read_results(path)
+    assert list(again.data) == list(whole.data)
+    assert_allclose(again.value / whole.value, [1, 2, 2], rtol=1e-3)
+    lines = [line for line in again.attrs["header"] if line.startswith("run ")]
+    assert [line.partition(",")[0] for line in lines] == [lines[0], "run again: automobile"]
+    with pytest.raises(ValueError, match="only must be data of pac-noise"):
+        experiments.write_results("pac-noise", tmp_path, only="diabetes")
+
+
 def test_a_missing_folder_is_named(tmp_path, capsys):
     with pytest.raises(SystemExit):
         records.main(["n", "--folder", str(tmp_path / "nowhere")])

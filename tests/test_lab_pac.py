@@ -8,9 +8,15 @@ from numpy.testing import assert_allclose
 
 from lab import chapters, experiments
 from lab.experiments import pac as runs
-from lab.experiments.pac import readings
+from lab.experiments.pac import readings, sgd
+from lab.experiments.pac.lasso import LassoPool, lassos, pool_with
+from lab.experiments.pac.multipliers import multipliers
 from pdpbook import pac
-from pdpbook.gradient import DPSGDLaw, calibrate_to_success_rate
+from pdpbook.gradient import (
+    DPSGDLaw,
+    calibrate_noise_multiplier,
+    calibrate_to_success_rate,
+)
 
 FOLDER = Path(__file__).resolve().parent.parent / "book" / "papers" / "results"
 
@@ -70,6 +76,58 @@ def test_repeats_at_once_have_the_law_of_one_at_a_time(pool, law):
 )
 def test_planted_slips_are_noticed(pool, law, bug):
     assert largest_gap(pool, law, **bug) > 5
+
+
+def gap_of_the_grid(pool, batch=8, clip=1.0, sigma=0.8, epochs=3):
+    """The same for streams that share batches and noise: the second of three is looked at."""
+    X, y = pool
+    three = sgd.Streams(
+        *(np.array(part) for part in (
+            [epochs + 2, epochs, 1], [0.3, 0.1, 0.2], [9.0, clip, 1.0], [2.0, sigma, 1.0],
+            [False] * 3,
+        ))
+    )  # fmt: skip
+    generators = [rng(100 + r) for r in range(1000)]
+    draws = np.array([sgd.train(X, y, three, batch, one)[1] for one in generators])
+    q, steps, divisor = sgd.opacus(30, 8)
+    one = DPSGDLaw(np.column_stack([X, np.ones(30)]), y, q, divisor, 1.0, 0.1, 3 * steps, 0.8)
+    law = one.sample(1000, rng=rng(4))[:, -3:]
+    means = np.abs(draws.mean(axis=0) - law.mean(axis=0)) / np.sqrt(law.var(axis=0) / 500)
+    spread = np.abs(np.log(draws.std(axis=0) / law.std(axis=0))) * np.sqrt(1000)
+    return max(means.max(), spread.max())
+
+
+def test_cells_side_by_side_have_the_law_of_one_alone(pool):
+    assert gap_of_the_grid(pool) < 5  # false alarm below 1e-5
+
+
+@pytest.mark.parametrize("slip", [{"batch": 5}, {"clip": 2.0}, {"sigma": 8.0}, {"epochs": 2}])
+def test_slips_of_the_grid_are_noticed(pool, slip):
+    assert gap_of_the_grid(pool, **slip) > 5
+
+
+def test_random_starts_are_those_of_pytorch():
+    drawn = runs.start_weights((4000, 5), rng())
+    assert np.abs(drawn).max() <= 0.5  # one over the root of four features; the intercept too
+    assert_allclose(drawn.std(axis=0), 0.5 / np.sqrt(3), rtol=5 / np.sqrt(4000))
+    X, y = np.eye(4), np.zeros(4)
+    still = dict(sample_rate=1.0, divisor=4, learning_rate=1e-12, clip_norm=1.0, steps=1, repeats=3)
+    kept = runs.dpsgd_weights(X, y, 0.0, first=drawn[:3], rng=rng(), **still)
+    assert_allclose(kept[0], drawn[:3], atol=1e-11)
+
+
+def test_multipliers_read_off_a_curve_are_those_by_bisection():
+    q, steps = 1 / 7, 70
+    found = multipliers(q, steps, sgd._promises()).reshape(3, -1)
+    for k, rate in enumerate(runs.RATES[::3]):
+        assert_allclose(found[0, 3 * k], calibrate_to_success_rate(rate, q, steps), rtol=3e-3)
+        epsilon = float(pac.success_rate_to_epsilon(rate, 1e-5))
+        for row, delta in [(1, 1e-5), (2, 1e-3)]:
+            exact = calibrate_noise_multiplier(epsilon, delta, q, steps)
+            assert_allclose(found[row, 3 * k], exact, rtol=3e-3)
+    everybody = multipliers(1.0, 4, ((0.0, 0.5),))
+    assert_allclose(everybody, calibrate_to_success_rate(0.75, 1.0, 4), rtol=1e-5)
+    assert (multipliers(0.5, 1, ((0.0, 0.96),)) == 0.2).all()  # half are never sampled
 
 
 def test_who_is_not_in_the_half_has_no_say(pool):
@@ -183,11 +241,11 @@ def test_who_trains_on_everybody_hides_nobody(pool):
 @pytest.mark.parametrize("data", runs.DATA)
 @pytest.mark.parametrize("alpha", [2.0**-8, 0.05, 2.0])
 def test_lassos_side_by_side_are_those_of_scikit_learn(data, alpha):
-    pool = pac.Pool(*runs.pool_of(data), "lasso", alpha)
+    pool = LassoPool(*runs.pool_of(data), alpha=alpha)
     masks = pool.sample(8, 0.5, rng(12))
     masks[0] = False
     one_by_one = np.array([pool.refit(mask) for mask in masks])
-    ours = readings._fits(pool, masks)
+    ours = pool.fits(masks)
     assert_allclose(ours[0], 0, atol=0)
     for mask, mine, theirs in zip(masks[1:], ours[1:], one_by_one[1:], strict=True):
         X, y = pool.X[mask], pool.y[mask]
@@ -199,6 +257,27 @@ def test_lassos_side_by_side_are_those_of_scikit_learn(data, alpha):
     assert_allclose(ours, one_by_one, atol=2e-5)
 
 
+@pytest.mark.parametrize("data", ["concrete-slump", "automobile"])
+@pytest.mark.parametrize("alpha", [2.0**-10, 0.01, 0.5])
+def test_neighbors_of_a_lasso_are_refits(data, alpha):
+    pool = LassoPool(*runs.pool_of(data), alpha=alpha)
+    masks = pool.sample(3, 0.5, rng(12))
+    masks[0] = False
+    fits, moved = pool.differences(masks)
+    assert_allclose(fits, pool.fits(masks), atol=0)
+    for k, mask in enumerate(masks):
+        for i in range(0, len(mask), 17):
+            with_i, without = mask.copy(), mask.copy()
+            with_i[i], without[i] = True, False
+            assert_allclose(moved[k, i], pool.refit(with_i) - pool.refit(without), atol=5e-5)
+
+
+def test_with_the_signs_of_before_a_coefficient_that_changes_sign_is_found_again():
+    G, c = np.eye(2)[None] * np.ones((3, 1, 1)), np.array([[1.0, 0.05], [1.0, -3.0], [0.0, 0.3]])
+    near = np.array([[1.0, 0.5], [1.0, 0.5], [1.0, 0.5]])
+    assert_allclose(lassos(G, c, 0.1, near), [[0.9, 0], [0.9, -2.9], [0, 0.2]], atol=1e-9)
+
+
 @pytest.mark.parametrize(("model", "alpha"), [("ridge", 1.0), ("lasso", 0.05)])
 def test_everybodys_loop_estimates_what_the_printed_loop_does(pool, model, alpha, monkeypatch):
     monkeypatch.setattr(readings, "ETA", 0.0)  # nobody is done before the most pairs
@@ -206,7 +285,7 @@ def test_everybodys_loop_estimates_what_the_printed_loop_does(pool, model, alpha
     X, y = (part[:20] for part in pool)
     ours, theirs = [], []
     for seed in range(8):
-        found = readings._loop(pac.Pool(X, y, model, alpha), rng(seed))
+        found = readings._loop(pool_with(X, y, model, alpha), rng(seed))
         assert all((part.draws == 30).all() for part in found.values())
         same = [part.second.sum(axis=1) for part in found.values()]
         assert_allclose(*same, rtol=1e-9)  # the same pairs, rotated
@@ -256,18 +335,38 @@ def test_raw_units_are_the_standardized_ones_rescaled():
     (X, y), (U, v) = runs.pool_of("concrete-slump"), runs.pool_of("concrete-slump", raw=True)
     assert_allclose((U - U.mean(axis=0)) / U.std(axis=0), X, atol=1e-9)
     assert_allclose((v - v.mean()) / v.std(), y, atol=1e-9)
-    with pytest.raises(ValueError, match="raw must be False"):
-        runs.pool_of("automobile", raw=True)
+    with pytest.raises(ValueError, match="name must be one of"):
+        runs.pool_of("automobile, code")
 
 
-ONE = dict(rates=(0.75,), schedules=((16, 1),), learning_rates=(0.1,), clip_norms=(1.0,))
+GAME = tuple(("half", how, sizing, (0.75,)) for how in ("zero", "fresh") for sizing in ("tv",))
+ONE = dict(plan=GAME, batches=(16,), epochs=(1,), learning_rates=(0.1,), clip_norms=(1.0,))
+QUICK = dict(held_out=False, runs=0)
 
 
 def test_a_cell_alone_repeats_its_row_of_a_longer_sweep():
-    one = runs.sweep_dpsgd("lenses", **ONE, held_out=False, draws=5, rng=rng(12))
-    more = ONE | {"learning_rates": (0.01, 0.1)}
-    two = runs.sweep_dpsgd("lenses", **more, held_out=False, draws=5, rng=rng(12))
-    assert_allclose(two[two.learning_rate == 0.1].rmse, one.rmse, rtol=1e-12)
+    one = runs.sweep_dpsgd("lenses", **ONE, **QUICK, draws=5, rng=rng(12))
+    more = ONE | {"learning_rates": (1e-8, 0.1), "clip_norms": (1.0, 1e7)}
+    two = runs.sweep_dpsgd("lenses", **more, **QUICK, draws=5, rng=rng(12))
+    two = two[(two.learning_rate == 0.1) & (two.clip_norm == 1)]
+    assert len(two)
+    key = ["start", "evaluation"]
+    two = two.set_index(key)
+    assert_allclose(two.rmse, one.set_index(key).loc[two.index].rmse, rtol=1e-12)
+
+
+def test_the_best_cell_of_a_grid_has_the_least_error():
+    grid = ONE | {"learning_rates": (1e-8, 0.01, 0.1), "clip_norms": (1.0, 1e7)}
+    whole = runs.sweep_dpsgd("lenses", **grid, **QUICK, draws=5, rng=rng(12))
+    alone = [
+        runs.sweep_dpsgd(
+            "lenses",
+            **(ONE | {"learning_rates": (speed,), "clip_norms": (clip,)}),
+            **QUICK, draws=5, rng=rng(12),
+        ).rmse.to_numpy()
+        for speed in grid["learning_rates"] for clip in grid["clip_norms"]
+    ]  # fmt: skip
+    assert_allclose(whole.rmse[whole.evaluation == "pool"], np.min(alone, axis=0)[::2], rtol=1e-9)
 
 
 def committed(name):
@@ -276,15 +375,18 @@ def committed(name):
 
 def test_committed_rows_of_dpsgd_are_repeated():
     frame = committed("pac-dpsgd")
-    fresh = runs.sweep_dpsgd("lenses", **ONE, held_out=False, rng=rng(experiments.SEED))
-    key = ["trained_on", "calibration", "evaluation"]
-    mine = fresh.set_index(key)
-    rows = frame[(frame.data == "lenses") & (frame.epochs == 1) & (frame.clip_norm == 1)]
-    rows = rows[(rows.learning_rate == 0.1) & (rows.success_rate == 0.75)]
-    rows = rows[rows.evaluation != "held-out"].set_index(key)
-    assert len(rows) == len(mine) == 9
-    for column in ("rmse", "rmse_sd", "r2"):
-        assert_allclose(rows[column], mine.loc[rows.index, column], rtol=2e-3)
+    game = frame[(frame.data == "lenses") & (frame.trained_on == "half") & frame.best]
+    old = game[(game.success_rate == 0.75) & (game.calibration == "tv")]
+    for _, row in old[old.evaluation == "pool"].iterrows():
+        cell = dict(
+            batches=(int(row.batch_size),), epochs=(int(row.epochs),),
+            learning_rates=(row.learning_rate,), clip_norms=(row.clip_norm,),
+        )  # fmt: skip
+        fresh = runs.sweep_dpsgd("lenses", plan=GAME, **cell, **QUICK, rng=rng(experiments.SEED))
+        fresh = fresh[(fresh.start == row.start) & (fresh.evaluation == "pool")]
+        for column in ("rmse", "rmse_sd", "r2"):
+            assert_allclose(fresh[column], row[column], rtol=2e-3)
+    assert set(old.start) == {"zero", "fresh"}
 
 
 def test_committed_rows_of_pac_are_repeated():
@@ -336,8 +438,9 @@ def test_committed_readings_are_whole():
     frame = committed("pac-readings")
     assert frame.attrs["header"][0] == "python -m lab pac-readings"
     assert not frame.duplicated(["data", "raw", *KEY]).any()
-    assert len(frame) == 3 * 3 * 12 + 2 * 12
-    assert (frame.runs == 20).all()
+    assert len(frame) == 5 * 3 * 12 + 3 * 12
+    unprinted = frame.raw & (frame.data == "automobile")
+    assert (frame.runs == np.where(unprinted, 2, 20)).all()
     assert ((0 < frame.low) & (frame.low <= frame["mean"]) & (frame["mean"] <= frame.high)).all()
 
 
@@ -348,6 +451,7 @@ def test_committed_files_are_whole():
         assert np.isfinite(frame[["rmse", "rmse_sd", "r2", "r2_sd"]]).all(axis=None)
         best = frame[frame.best & (frame.evaluation == "pool")]
         groups = ["data", "method", "calibration", "trained_on", "success_rate"]
+        groups += ["start"] * ("start" in frame)
         assert not best.duplicated(groups).any()
 
 

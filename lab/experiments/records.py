@@ -15,11 +15,11 @@ from lab.experiments.owners import sweep_owners
 from lab.experiments.pac import (
     DATA as POOLS,
 )
+from lab.experiments.pac import OTHERS as OTHER_POOLS
 from lab.experiments.pac import (
     sweep_bases,
     sweep_dpsgd,
     sweep_pac,
-    sweep_raw_dpsgd,
     sweep_readings,
 )
 from lab.experiments.scale import sweep_scale
@@ -36,7 +36,7 @@ from lab.experiments.sweeps import (
     sweep_n,
 )
 from lab.experiments.users import sweep_users
-from lab.tables import versions, write_table
+from lab.tables import read_results, versions, write_table
 from pdpbook import check
 
 SEED = 7  #: of every committed file; each sweep in it starts from a generator of its own
@@ -84,16 +84,20 @@ USER_RESULTS: dict[str, Calls] = {
 COLUMN_RESULTS: dict[str, Calls] = {"users_columns": ((sweep_columns, "druglib", {}),)}
 #: the calls behind every committed file on PAC privacy against DP-SGD
 PAC_RESULTS: dict[str, Calls] = {
-    "pac-dpsgd": tuple((sweep_dpsgd, pool, {}) for pool in POOLS),
+    "pac-dpsgd": (
+        *((sweep_dpsgd, pool, {}) for pool in POOLS),
+        *((sweep_dpsgd, pool, {"raw": True}) for pool in POOLS),
+    ),
     "pac-noise": tuple((sweep_pac, pool, {}) for pool in POOLS),
     "pac-bases": (
         *((sweep_bases, pool, {}) for pool in POOLS),
-        *((sweep_bases, pool, {"raw": True}) for pool in POOLS[:2]),
-        *((sweep_raw_dpsgd, pool, {}) for pool in POOLS[:2]),
+        *((sweep_bases, pool, {"raw": True}) for pool in POOLS),
     ),
     "pac-readings": (
-        *((sweep_readings, pool, {}) for pool in POOLS),
+        *((sweep_readings, pool, {}) for pool in POOLS + OTHER_POOLS),
         *((sweep_readings, pool, {"raw": True, "models": ("ridge",)}) for pool in POOLS[:2]),
+        # no number is printed, and the loop ends nowhere before its longest: two runs will do
+        (sweep_readings, POOLS[2], {"raw": True, "models": ("ridge",), "runs": 2}),
     ),
 }
 #: the calls behind the committed files on many rows
@@ -147,7 +151,12 @@ def settings() -> pd.DataFrame:
 
 
 def write_results(
-    name: str, folder: str | Path, *, draws: int | None = None, progress: bool = False
+    name: str,
+    folder: str | Path,
+    *,
+    draws: int | None = None,
+    only: str | None = None,
+    progress: bool = False,
 ) -> Path:
     """Run the sweeps of one committed file and write it.
 
@@ -159,6 +168,10 @@ def write_results(
         Where to; must exist.
     draws : int, optional
         Fresh draws; by default as in those or the sweep.
+    only : str, optional
+        Data whose sweeps are run again, under any of their readings; all other rows of the file
+        stay as they are. Every sweep has a generator of its own, so the rows are those of a full
+        run.
     progress : bool, default False
         Show a bar when a sweep takes over two seconds.
 
@@ -179,22 +192,37 @@ def write_results(
     changed = {} if draws is None else {"draws": draws}
     every = RESULTS | USER_RESULTS | COLUMN_RESULTS | PAC_RESULTS | SCALE_RESULTS
     calls = [(sweep, data, options | changed) for sweep, data, options in every[name]]
+    wanted = [call for call in calls if only in (None, _table(call[1]))]
+    if not wanted:
+        raise ValueError(f"only must be data of {name}; got {only!r}")
+    path = Path(folder) / f"{name}.csv"
+    kept = None if only is None else read_results(path)
     start = time.perf_counter()
     frames = [
         sweep(data, **options, rng=np.random.default_rng(SEED), progress=progress)
-        for sweep, data, options in calls
+        for sweep, data, options in wanted
     ]
-    seconds = time.perf_counter() - start
+    took = f"{time.perf_counter() - start:.0f} s"
+    times = [f"run time: {took}"]
+    if kept is not None:
+        frames.insert(0, kept[kept.data.map(_table) != only])
+        again = f"run again: {only}, "
+        times = [line for line in kept.attrs["header"] if line.startswith("run ")]
+        times = [*(line for line in times if not line.startswith(again)), again + took]
     header = [
         f"python -m lab {name}",
         f"seed: {SEED}",
         versions(pd),
-        f"run time: {seconds:.0f} s",
+        *times,
         *(f"sweep: {s.__name__} {d} {o or 'defaults'}" for s, d, o in calls),
     ]
-    path = Path(folder) / f"{name}.csv"
     write_table(path, header, frames)
     return path
+
+
+def _table(data: str) -> str:
+    """The table behind a data set that is read in several ways."""
+    return data.partition(",")[0]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -205,13 +233,14 @@ def main(arguments: Sequence[str]) -> int:
         "--folder", type=Path, help="where to, by default the results folder of the chapter"
     )
     parser.add_argument("--draws", type=int, help="fresh draws of data and budgets")
+    parser.add_argument("--only", metavar="DATA", help="run again on these data, keep other rows")
     chosen = parser.parse_args(arguments)
     folders = {name: chosen.folder or FOLDERS[name] for name in chosen.name}
     for folder in folders.values():
         if not folder.is_dir():
             parser.error(f"there is no folder {folder}; run from the top of the repository")
     for name, folder in folders.items():
-        path = write_results(name, folder, draws=chosen.draws, progress=True)
+        path = write_results(name, folder, draws=chosen.draws, only=chosen.only, progress=True)
         sys.stdout.write(f"{path}\n")
     return 0
 

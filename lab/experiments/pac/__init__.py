@@ -5,6 +5,7 @@ from lab.experiments.pac.noise import ALPHAS, sweep_bases, sweep_pac
 from lab.experiments.pac.readings import PENALTIES, agreement, sweep_readings
 from lab.experiments.pac.runs import (
     DATA,
+    OTHERS,
     Scores,
     dpsgd_weights,
     pac_weights,
@@ -13,4 +14,4 @@ from lab.experiments.pac.runs import (
     rescaled,
     scores,
 )
-from lab.experiments.pac.sgd import SCHEDULES, sweep_dpsgd, sweep_raw_dpsgd
+from lab.experiments.pac.sgd import noise_levels, opacus, start_weights, sweep_dpsgd

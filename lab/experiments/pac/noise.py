@@ -28,6 +28,7 @@ from lab.experiments.pac.cells import (
     squares_of,
     start,
 )
+from lab.experiments.pac.lasso import pool_with
 from lab.experiments.pac.runs import pac_weights, printed_weights, rescaled, scores
 from pdpbook import Floats
 from pdpbook.pac import CalibratedRelease, Pool, calibrate_release
@@ -36,6 +37,7 @@ ALPHAS = tuple(2.0**k for k in range(-10, 11, 2))  #: every second penalty of Ta
 HALVES = 20_000  # simulated for a calibration
 CONFIDENCE = 0.999  # its failures cost a ceiling of 0.52 little; with 0.99 a quarter of its room
 FEWER = 8000  # where only ratios are looked at, or folds multiply the work
+FEWEST = 2000  # for lasso, whose neighbors are a small solve each
 LASSO = 0.01  # penalty of lasso, which is not tuned
 
 
@@ -133,12 +135,11 @@ def sweep_bases(
         Penalty of ridge.
     raw : bool, default False
         Whether features and label stay in their own units; errors are then divided by the
-        deviation of the label, and only the repaired procedure runs. Not for automobile.
+        deviation of the label, only the repaired procedure runs, and not for lasso.
     lasso : bool, default True
-        Whether the printed procedure runs on lasso as well. The repaired one would refit it for
-        everybody in thousands of halves, which takes hours.
+        Whether lasso runs as well.
     halves, draws, rng, progress
-        As in `sweep_pac`, with 8000 halves by default.
+        As in `sweep_pac`, with 8000 halves by default, and at most 2000 for lasso.
 
     Returns
     -------
@@ -160,15 +161,16 @@ def sweep_bases(
         for (model, penalty), basis in bar(cells, f"bases, {data}", progress):
             cell = {"model": model, "alpha": penalty, "basis": basis, "trained_on": "half"}
             own = own_rng(seed, penalty, len(basis))
-            if model == "ridge" or (model == "ols" and data != "lenses"):
-                release = _calibrated(X, y, penalty, halves, own, model=model, basis=basis)
+            if model != "ols" or data != "lenses":
+                most = min(halves, FEWEST) if model == "lasso" else halves
+                release = _calibrated(X, y, penalty, most, own, model=model, basis=basis)
                 for name in ("mi", "tv"):
                     wide = rescaled(release, TARGET, name)
                     theta, secret = pac_weights(release, wide, repeats=draws, rng=own)
                     new = cell | {"calibration": name}
                     rows += scored(new, (TARGET,), theta, X, y, secret)
             if basis in ("unit", "svd") and not raw:
-                pool = Pool(X, y, model, penalty)
+                pool = pool_with(X, y, model, penalty)
                 moments = _printed_loop(pool, basis, own)
                 for name in ("variance", "deviation"):
                     theta, secret = printed_weights(
@@ -191,7 +193,7 @@ def _calibrated(
 ) -> CalibratedRelease:
     name, _, task = basis.partition(", ")
     return calibrate_release(
-        Pool(X, y, model, alpha),
+        pool_with(X, y, model, alpha),
         TARGET,
         basis=name,
         task=task or "weights",

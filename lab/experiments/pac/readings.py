@@ -8,16 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lab.chapters import PrintedMoments
 from lab.experiments.pac.cells import TARGET, Row, bar, own_rng, start
+from lab.experiments.pac.lasso import pool_with
 from lab.experiments.pac.runs import printed_weights, scores
-from pdpbook import Floats, check
+from pdpbook import check
 from pdpbook.pac import Pool
-
-Masks = NDArray[np.bool_]
 
 #: penalties of each model: every second of Table III, for lasso up to where all weights are 0
 PENALTIES = {
@@ -29,8 +27,6 @@ READ_AS = ("deviation", "variance")
 PLACES = (("pool", "pool"), ("half", "pool"), ("half", "half"))  # trained on, scored on
 ETA, LOOK, MOST = 1e-3, 10, 1000  # change that ends the loop, pairs between two looks, pairs
 HALVES = 1000  # behind the singular vectors
-SWEEPS, ROUNDS = 5, 2000  # coordinate descents between two guesses of the signs, guesses at most
-TINY, EXACT = 1e-12, 1e-9  # a column that does not vary; slack of an optimum
 
 
 def sweep_readings(
@@ -51,13 +47,13 @@ def sweep_readings(
 
     Parameters
     ----------
-    data : {"lenses", "concrete-slump", "automobile"}
-        The pool.
+    data : str
+        The pool, as for `pool_of`.
     models : sequence of {"ols", "ridge", "lasso"}
         What is trained, over `PENALTIES`.
     raw : bool, default False
         Whether features and label stay in their own units; errors then have the label's unit,
-        as in Table V. Not for automobile.
+        as in Table V.
     runs : int, default 20
         Repeats of the whole, at least 2.
     draws : int, default 50
@@ -89,7 +85,7 @@ def sweep_readings(
     with threadpool_limits(1):
         for model, alpha, run in bar(cells, f"readings, {data}", progress):
             own = own_rng(seed, len(model), alpha, run)
-            pool = Pool(X, y, model, alpha)
+            pool = pool_with(X, y, model, alpha)
             for basis, moments in _loop(pool, own).items():
                 cell = {"model": model, "basis": basis, "alpha": alpha, "run": run}
                 rows += [cell | row for row in _read(pool, moments, draws, unit, own)]
@@ -156,7 +152,7 @@ def _read(
 
 def _loop(pool: Pool, rng: np.random.Generator) -> dict[str, PrintedMoments]:
     """`chapters.printed_moments` in two bases from the same pairs, everybody's at once."""
-    weights = _fits(pool, pool.sample(HALVES, 0.5, rng))
+    weights = pool.fits(pool.sample(HALVES, 0.5, rng))
     turned = np.linalg.svd(weights - weights.mean(axis=0), full_matrices=False)[2].T
     bases = {"unit": np.eye(pool.p), "svd": turned}
     n = len(pool.y)
@@ -168,9 +164,9 @@ def _loop(pool: Pool, rng: np.random.Generator) -> dict[str, PrintedMoments]:
         halves = pool.sample(LOOK * len(people), 0.5, rng)
         at = np.arange(len(halves)), np.repeat(people, LOOK)
         halves[at] = False
-        without = _fits(pool, halves)
+        without = pool.fits(halves)
         halves[at] = True
-        moved = (_fits(pool, halves) - without).reshape(len(people), LOOK, pool.p)
+        moved = (pool.fits(halves) - without).reshape(len(people), LOOK, pool.p)
         for name, V in bases.items():
             going = on[name][people]
             here, count = people[going], drawn[name][people[going], None]
@@ -184,41 +180,3 @@ def _loop(pool: Pool, rng: np.random.Generator) -> dict[str, PrintedMoments]:
         name: PrintedMoments(sums[name] / drawn[name][:, None], V, drawn[name])
         for name, V in bases.items()
     }
-
-
-def _fits(pool: Pool, masks: Masks) -> Floats:
-    """`Pool.fits`, where the lassos of all subsets are fitted side by side."""
-    if pool.model != "lasso":
-        return pool.fits(masks)
-    d, size = pool.X.shape[1], np.maximum(masks.sum(axis=1), 1)  # the model of nobody is zero
-    Z = np.column_stack([pool.X, pool.y])
-    middle = masks @ Z / size[:, None]
-    both = (masks @ (Z[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)).reshape(-1, d + 1, d + 1)
-    both = both / size[:, None, None] - middle[:, :, None] * middle[:, None, :]
-    coef = _lassos(both[:, :d, :d], both[:, :d, d], pool.alpha)
-    return np.column_stack([coef, middle[:, d] - np.einsum("td,td->t", middle[:, :d], coef)])
-
-
-def _lassos(G: Floats, c: Floats, alpha: float) -> Floats:
-    """Minimizers of b'Gb/2 - c'b + alpha |b|_1: a few descents guess the signs, then one solve."""
-    beta, eye = np.zeros_like(c), np.eye(c.shape[1])
-    left = np.arange(len(c))
-    for _ in range(ROUNDS):
-        now, g, b = beta[left], G[left], c[left]
-        for j in [*range(c.shape[1])] * SWEEPS:
-            own = g[:, j, j]
-            rest = b[:, j] - np.einsum("tk,tk->t", g[:, j], now) + own * now[:, j]
-            pull = np.sign(rest) * np.maximum(np.abs(rest) - alpha, 0)
-            now[:, j] = np.divide(pull, own, out=np.zeros_like(own), where=own > TINY)
-        beta[left] = now
-        sign = np.sign(now)
-        used = sign != 0
-        system = np.where(used[:, :, None] & used[:, None, :], g + TINY * eye, eye)
-        solved = np.linalg.solve(system, (used * (b - alpha * sign))[:, :, None])[:, :, 0]
-        slope = np.abs(b - np.einsum("tjk,tk->tj", g, solved))
-        optimal = np.all((np.sign(solved) == sign) & (slope <= alpha + EXACT), axis=1)
-        beta[left[optimal]] = solved[optimal]
-        left = left[~optimal]
-        if not len(left):
-            break
-    return beta

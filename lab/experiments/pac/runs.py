@@ -1,6 +1,6 @@
 """Many repeats at once of the releases that the experiments of PAC privacy compare.
 
-DP-SGD from zero for several noise levels side by side, the repaired release at every ceiling from
+DP-SGD for several noise levels side by side, the repaired release at every ceiling from
 one calibration, and the printed noise. What is swept is in `sweeps`. Not private: pools are known.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lab.chapters import PrintedMoments, pac_design, printed_noise
-from pdpbook import Floats, check, datasets
+from pdpbook import Floats, check
 from pdpbook.pac import (
     CalibratedRelease,
     Pool,
@@ -22,6 +22,7 @@ from pdpbook.pac import (
 Masks = NDArray[np.bool_]
 
 DATA = ("lenses", "concrete-slump", "automobile")  #: the pools of Yang (2024)
+OTHERS = ("automobile, text", "automobile, fifteen")  #: other columns of the automobiles
 CONSTANT = 1e-9  # labels whose variance is below this share of the pool's are all the same
 
 
@@ -38,11 +39,11 @@ def pool_of(name: str, *, raw: bool = False) -> tuple[Floats, Floats]:
 
     Parameters
     ----------
-    name : {"lenses", "concrete-slump", "automobile"}
-        As for `chapters.pac_design`.
+    name : str
+        As for `chapters.pac_design`: one of `DATA`, or of `OTHERS` for other columns of the cars.
     raw : bool, default False
         Whether to leave the columns in their own units; by default each has mean 0 and deviation
-        1. Not for automobile, where the paper has no such numbers.
+        1.
 
     Returns
     -------
@@ -54,15 +55,10 @@ def pool_of(name: str, *, raw: bool = False) -> tuple[Floats, Floats]:
     Raises
     ------
     ValueError
-        If `name` is unknown, or `raw` for automobile.
+        If `name` is unknown.
     """
-    X, y = pac_design(check.choice(name, "name", DATA))
-    if not raw:
-        return X.to_numpy(), y.to_numpy()
-    if name == "automobile":
-        raise ValueError("raw must be False for automobile, whose doors and cylinders are words")
-    frame = datasets.load(name).astype(float)
-    return frame[list(X)].to_numpy(), frame[y.name].to_numpy()
+    X, y = pac_design(check.choice(name, "name", DATA + OTHERS), raw=raw)
+    return X.to_numpy(), y.to_numpy()
 
 
 def scores(weights: ArrayLike, X: ArrayLike, y: ArrayLike, rows: ArrayLike | None = None) -> Scores:
@@ -105,6 +101,7 @@ def dpsgd_weights(
     clip_norm: float,
     steps: int,
     members: ArrayLike | None = None,
+    first: ArrayLike | None = None,
     repeats: int = 50,
     rng: np.random.Generator,
 ) -> Floats:
@@ -131,6 +128,8 @@ def dpsgd_weights(
         Number of steps T.
     members : array_like of bool, shape (R, n), optional
         Who is in the data of each repeat; by default everybody.
+    first : array_like, shape (R, d + 1), optional
+        Weights that each repeat starts from; by default zero.
     repeats : int, default 50
         R, where `members` is not given.
     rng : numpy.random.Generator
@@ -157,6 +156,8 @@ def dpsgd_weights(
     full = np.ones((check.count(repeats, "repeats"), len(y)), dtype=bool)
     present = full if members is None else np.asarray(members)
     theta = np.zeros((len(sigmas), len(present), Z.shape[1]))
+    if first is not None:
+        theta += np.asarray(first, dtype=float)
     for _ in range(check.count(steps, "steps")):
         batch = present & (rng.random(present.shape) < sample_rate)
         residual = theta @ Z.T - y
