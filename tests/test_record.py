@@ -240,6 +240,26 @@ def test_a_solver_has_ten_times_its_tolerance_and_no_more():
 # --- the command ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "together", "each"),
+    [
+        ([1.0, 1e-6], [1.0, 1.1e-6], 1e-7, 0.1),
+        ([2.0, 0.0], [2.0, 1e-9], 5e-10, np.inf),
+        ([np.inf, np.nan, 4.0], [np.inf, np.nan, 5.0], 0.25, 0.25),
+        ([np.inf, 1.0], [1.0, 1.0], np.inf, np.inf),
+        ([np.nan], [1.0], np.inf, np.inf),
+        ([0.0], [0.0], 0.0, 0.0),
+        ([1.0, 2.0], [1.0], np.inf, np.inf),
+        (["a"], ["b"], np.inf, np.inf),
+        (["a"], ["a"], 0.0, 0.0),
+    ],
+)
+def test_relative_errors_by_hand(old, new, together, each):
+    old, new = np.array(old), np.array(new)
+    assert record.relative_error(old, new, record.largest) == pytest.approx(together)
+    assert record.relative_error(old, new, np.abs) == pytest.approx(each)
+
+
 def test_arrays_come_back_from_the_file():
     for array in (np.eye(3), np.array([0.1, 0.1, 0.1, np.inf]), np.arange(4.0), np.zeros((2, 0))):
         written = json.loads(json.dumps(record.plain(array)))

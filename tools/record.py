@@ -839,10 +839,14 @@ def array_of(value: Any) -> Any:
 
 # --- comparison ----------------------------------------------------------------------------------
 
-RELATIVE = 1e-9  # on any machine: the last digits of a release are those of a processor
-
+RELATIVE = 1e-9  # between two machines: the last digits are those of a processor
 ANY = 1e9  # relative: to the bit on one machine, and not held between two
+
+#: what a minimizer decides
 RELEASED = ("coef_", "intercept_")
+
+#: everybody has a number of their own, however small it is beside those of others
+PERSONAL = ("guarantee_", "pure_guarantee_", "remaining", "spent")
 
 
 @dataclass(frozen=True)
@@ -925,7 +929,8 @@ def differing(
         elif is_nested(one) or is_nested(other):
             yield f"{name} {one} -> {other}"
         else:
-            error = relative_error(array_of(one), array_of(other))
+            size = np.abs if attribute in PERSONAL else largest
+            error = relative_error(array_of(one), array_of(other), size)
             if error > most(attribute):
                 yield f"{name} {one} -> {other} (relative {error:.1g})"
 
@@ -934,19 +939,23 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, dict) and "levels" not in value
 
 
-def relative_error(old: Any, new: Any) -> float:
-    """The largest difference over the largest entry; infinite for other shapes or words."""
-    if old.shape != new.shape:
-        return np.inf
-    if not all(array.dtype.kind in "fiu" for array in (old, new)):
-        return 0.0 if np.array_equal(old, new) else np.inf
-    finite = np.isfinite(old)
-    if not np.array_equal(old[~finite], new[~finite], equal_nan=True):
-        return np.inf
-    if not finite.any():
+def relative_error(old: Any, new: Any, size: Callable[[Any], Any]) -> float:
+    """The largest difference relative to a size; infinite for other words or shapes."""
+    numbers = all(array.dtype.kind in "fiu" for array in (old, new))
+    if np.array_equal(old, new, equal_nan=numbers):
         return 0.0
-    error, size = np.abs(new - old)[finite].max(), np.abs(old[finite]).max()
-    return float(error / size) if size else (np.inf if error else 0.0)
+    if not numbers or old.shape != new.shape:
+        return np.inf
+    with np.errstate(invalid="ignore", divide="ignore"):
+        errors = np.abs(new - old) / size(old)
+    errors = np.where(np.isnan(errors), np.inf, errors)
+    same = (old == new) | (np.isnan(old) & np.isnan(new))
+    return float(np.where(same, 0.0, errors).max())
+
+
+def largest(values: Any) -> Any:
+    """The largest finite size: entries of a vector or matrix are rounded together."""
+    return np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
 
 
 # --- command line --------------------------------------------------------------------------------
