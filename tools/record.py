@@ -6,9 +6,11 @@
 
 A tree is a work tree of any commit: of it, this script needs `pdpbook` alone. What a commit does
 not have is recorded as absent. `compare` lists what differs, case by case, and exits with 1 if
-anything does. To the bit is meant on one machine: the last digits of a release differ between
-processors, so `tests/test_record.py` holds the committed file, `tests/record.json`, to `RELATIVE`,
-and what a solver leaves open to ten times its tolerance, see `SOLVERS`.
+anything does; `--every 20` takes every twentieth case, for a quick look.
+
+To the bit is meant on one machine: the last digits of a release differ between processors. So
+`tests/test_record.py` holds today's releases to the committed file within `RELATIVE`, and what a
+solver decides within ten times its tolerance, see `SOLVERS`.
 
 A change that means to release something else writes the file anew, and its commit says why:
 `python tools/record.py write tests/record.json`.
@@ -26,7 +28,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,8 +50,8 @@ class Recipe:
     seed: int
     rows: int
     columns: int
-    _: Any = field(default=None, repr=False)
-    shape: str = "even"  #: see `draw_rows`
+    _: KW_ONLY
+    shape: str = "uniform"  #: see `draw_rows`
     owners: str = "each"  #: see `draw_owners`
     budgets: str = "unequal"  #: see `draw_budgets`
     form: str = "arrays"  #: see `in_form`
@@ -686,8 +688,9 @@ def arguments(case: Case, data: Data) -> dict[str, Any]:
 
 def one_number(budgets: Any) -> Any:
     """The smallest budget above 0 for everybody who has one, and 0 for the others."""
-    each = np.asarray(budgets)
-    return np.where(each > 0, np.min(each, where=each > 0, initial=np.inf), 0.0)
+    budgets = np.asarray(budgets)
+    takes_part = budgets > 0
+    return np.where(takes_part, np.min(budgets, where=takes_part, initial=np.inf), 0.0)
 
 
 def model_of(kind: Any, settings: Mapping[str, Any], seed: int) -> Any:
@@ -736,9 +739,9 @@ def promised(model: Any) -> dict[str, Any]:
             "neighbors": getattr(promise, "neighbors", None),
             **{name: plain(value) for name, value in numbers.items()},
         }
-        each = np.asarray(next(iter(numbers.values())))
-        if each.ndim:
-            found["people"], found["participants"] = len(each), int((each > 0).sum())
+        spent = np.asarray(next(iter(numbers.values())))
+        if spent.ndim:
+            found["people"], found["participants"] = len(spent), int((spent > 0).sum())
     return found
 
 
@@ -794,9 +797,9 @@ def in_common(attempts: list[dict[str, Any]]) -> dict[str, Any]:
     ]
     found = {name: first[name] for name in shared}
     for seed, one in zip(SEEDS, attempts, strict=True):
-        own = {name: value for name, value in one.items() if name not in shared}
-        if own:
-            found[f"seed {seed}"] = own
+        different = {name: value for name, value in one.items() if name not in shared}
+        if different:
+            found[f"seed {seed}"] = different
     return found
 
 
@@ -825,8 +828,8 @@ def plain(value: Any) -> Any:
             levels.append(item)
     if 2 * len(levels) > array.size or len(levels) > len(DIGITS):
         return array.tolist()
-    each = "".join(DIGITS[levels.index(item)] for item in array.ravel().tolist())
-    return {"levels": levels, "each": each, "shape": list(array.shape)}
+    digits = "".join(DIGITS[levels.index(item)] for item in array.ravel().tolist())
+    return {"levels": levels, "each": digits, "shape": list(array.shape)}
 
 
 def array_of(value: Any) -> Any:
@@ -1020,7 +1023,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", choices=["write", "compare", "print"])
     parser.add_argument("first", type=Path, help="a file to write, or a file or tree to compare")
     parser.add_argument("second", type=Path, nargs="?", default=ROOT, help="a file or tree")
-    parser.add_argument("--every", type=int, default=1, help="every so manieth case alone")
+    parser.add_argument(
+        "--every", type=int, default=1, help="every k-th case alone, for a quick look"
+    )
     given = parser.parse_args(arguments)
     if given.command == "compare":
         return compared(given.first, given.second, given.every)
