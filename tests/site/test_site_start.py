@@ -163,10 +163,9 @@ def test_noise_of_the_game_is_laplace(ask):
     np.testing.assert_allclose(beyond, np.minimum(shares, 1 - shares), rtol=1e-9)
 
 
-def test_scripts_are_small_and_ask_nobody():
+def test_scripts_ask_nobody():
     for name in NAMES:
         text = (SCRIPTS / f"{name}.js").read_text(encoding="utf-8")
-        assert len(text.splitlines()) <= 150
         assert not re.search(r"fetch|XMLHttpRequest|import\(|https?://", text), name
 
 
