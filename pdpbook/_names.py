@@ -26,8 +26,6 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from pdpbook._extras import extra
-
 __all__: list[str] = []  # for the package
 
 #: types of names that are taken as they are. A type is looked up itself: what is derived from it
@@ -175,9 +173,12 @@ def _of_numpy(name: Any, argument: str) -> Any:
     is_time, (unit, times) = isinstance(name, np.datetime64), np.datetime_data(name.dtype)
     if unit not in (UNITS | CALENDAR if is_time else UNITS) or times != 1:
         _refuse(name, argument)
-    pandas = extra("pandas")
     try:
+        import pandas
+
         return pandas.Timestamp(name) if is_time else pandas.Timedelta(name)
+    except ImportError:  # only pandas' times are as fine as NumPy's
+        _refuse(name, argument)
     except (ValueError, OverflowError):
         _refuse_range(name, argument)
 

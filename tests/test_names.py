@@ -4,6 +4,7 @@ import dataclasses
 import datetime as dt
 import enum
 import re
+import sys
 import uuid
 from decimal import Decimal
 from fractions import Fraction
@@ -315,6 +316,13 @@ def test_times_that_python_cannot_hold_are_refused(name):
 def test_the_first_year_is_a_name_where_it_is_one_in_utc():
     first = dt.datetime(1, 1, 1, tzinfo=dt.timezone(-dt.timedelta(hours=5)))
     assert_array_equal(places([first], [dt.datetime(1, 1, 1, 5, tzinfo=dt.UTC)]), [0])
+
+
+def test_times_of_numpy_are_no_names_where_pandas_is_absent(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(TypeError, match=r"^people must be names that compare exactly"):
+        read_names([np.datetime64("2020-01-01")], "people")
+    assert read_names([1, "a", np.float64(2), dt.datetime(2020, 1, 1)], "people")[2] == 2
 
 
 def test_nothing_rounds_within_a_name():

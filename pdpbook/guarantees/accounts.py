@@ -173,4 +173,5 @@ def success_rate(promise: Promise) -> Any:
     """
     if isinstance(promise, PACPrivacy):
         return promise.success_rate
-    return np.nextafter((1 + promise.profile(0.0)) / 2, 1.0)[()]
+    rate = np.nextafter((1 + promise.profile(0.0)) / 2, 1.0)
+    return rate if promise.n is not None else float(rate)
