@@ -151,8 +151,8 @@ def published_numbers(pages: dict[str, Page]) -> str:
         f"The four papers print {len(given)} tables and figures. {len(given) - bare} of them give "
         f"numbers: {count['reproduced']} are reproduced whole, {count['in part']} but for cells "
         f"that are named, and {count['side by side']} leave too much open for a verdict"
-        f"{lost}. Of the other {bare}, which give none, {count['claim holds']} claim something that "
-        f"holds with our numbers, and {count['redrawn']} are drawn anew with our numbers.\n",
+        f"{lost}. Of the other {bare}, which give none, {count['claim holds']} claim something "
+        f"that holds with our numbers, and {count['redrawn']} are drawn anew with our numbers.\n",
         _tally([(row["paper"], verdict) for row, verdict in given], VERDICTS),
         "By which rule a number agrees stands [at the end](#how-numbers-are-compared). In "
         "pictures, paper by paper: {doc}`../papers/personalized`, {doc}`../papers/users` and "
