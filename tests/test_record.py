@@ -223,7 +223,7 @@ def test_another_account_is_noticed():
     def more(found):
         found["fit 2"]["remaining"]["levels"][0] *= 1 + 1e-8
 
-    assert len(planted("PDPRidge, account: two fits", more)) == 1
+    assert len(planted("PDPRidge charged two fits", more)) == 1
 
 
 def test_a_solver_has_ten_times_its_tolerance_and_no_more():

@@ -596,7 +596,7 @@ def cases() -> dict[str, Case]:
             if argument in ARGUMENTS[name]:
                 found[f"{name}, {broken}"] = Case(name, broken=broken)
         for account in ACCOUNTS if "account" in ARGUMENTS[name] else ():
-            found[f"{name}, account: {account}"] = Case(name, account=account)
+            found[f"{name} charged {account}"] = Case(name, account=account)
     return found
 
 
