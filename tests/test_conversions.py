@@ -250,14 +250,14 @@ KINDS = {"epsilon": (PureDP, 1), "rho": (ZeroConcentratedDP, 1), "mu": (Gaussian
 
 
 def total(amounts, power):
-    with mp.workdps(1500):
-        return mp.root(sum(mp.mpf(one) ** power for one in amounts), power)
+    """The exact sum of powers of the decimals that the numbers print as."""
+    return sum(Fraction(repr(one)) ** power for one in amounts)
 
 
-def assert_least_above(found, true):
+def assert_least_above(found, total, power=1):
     """The next smaller float is not enough."""
-    with mp.workdps(1500):
-        assert mp.mpf(float(np.nextafter(found, 0))) < true <= mp.mpf(float(found))
+    below = float(np.nextafter(found, 0))
+    assert Fraction(repr(below)) ** power < total <= Fraction(repr(float(found))) ** power
 
 
 @pytest.mark.parametrize(("unit", "kind", "power"), [(u, *KINDS[u]) for u in KINDS])
@@ -272,7 +272,7 @@ def assert_least_above(found, true):
 def test_sums_are_rounded_up_and_no_further(unit, kind, power, amounts):
     own = [kind(one, **ONE) for one in amounts]
     found = getattr(compose(*own), unit)
-    assert_least_above(found, total(amounts, power))
+    assert_least_above(found, total(amounts, power), power)
     assert found == getattr(compose(*own[::-1]), unit)
     each = compose(*(kind([one, 1.0, 0.0], **ONE) for one in amounts))
     assert getattr(each, unit)[0] == found
@@ -283,7 +283,16 @@ def test_sums_are_rounded_up_and_no_further(unit, kind, power, amounts):
 def test_a_group_is_promised_no_less_than_the_sum(amounts):
     found = group(PureDP(amounts, **ONE), range(len(amounts)))
     assert_least_above(found, total(amounts, 1))
-    assert group(PureDP(amounts[0], **ONE), range(3)) >= 3 * mp.mpf(amounts[0])
+    assert Fraction(repr(group(PureDP(amounts[0], **ONE), range(3)))) >= 3 * Fraction(
+        repr(amounts[0])
+    )
+
+
+def test_what_fits_one_after_the_other_fits_together():
+    for parts, budget in [((0.1, 0.4), 0.5), ((0.1, 0.2), 0.3), ((0.1, 0.1, 0.1), 0.3)]:
+        together = compose(*(PureDP(one, **ONE) for one in parts))
+        assert together.epsilon == budget
+        BudgetAccount(budget, **ONE).spend(together)
 
 
 @given(several, st.lists(deltas, min_size=1, max_size=3))

@@ -27,10 +27,11 @@ def compose(*promises: Promise) -> Promise:
     Pure epsilons add; so do the epsilons and the deltas of approximate promises (simple
     composition), and the rhos of concentrated ones; mus add as squares. A number serves everybody.
     Pure promises join any of the other kinds by their own theorem (as (epsilon, 0), `to_zcdp`,
-    `to_gaussian`), Gaussian ones join concentrated ones by `to_zcdp`. A sum is exact, and rounded
-    up to the next float. A later mechanism may look at
-    earlier outputs if its promise holds whatever they were. Hand in all at once: a sum of pure
-    promises converted afterwards promises less. A missing theorem is a TypeError.
+    `to_gaussian`), Gaussian ones join concentrated ones by `to_zcdp`. What is added are the
+    decimals that the numbers print as, exactly, and the sum is rounded up: 0.1 and 0.4 are 0.5, as
+    in an account. A later mechanism may look at earlier outputs if its promise holds whatever they
+    were. Hand in all at once: a sum of pure promises converted afterwards promises less. A missing
+    theorem is a TypeError.
 
     Parameters
     ----------
@@ -109,17 +110,22 @@ def _total(values: Iterable[Any], power: int = 1) -> Any:
 
 
 def _root_of_sum(amounts: Iterable[float], power: int) -> float:
-    """Return the least float that is not below the root of the exact sum of powers."""
-    total = sum((Fraction(amount) ** power for amount in amounts), Fraction(0))
+    """Return the least float whose decimal is not below the root of the sum of powers."""
+    total = sum((decimal(amount) ** power for amount in amounts), Fraction(0))
     try:
         found = root(total, power)
     except OverflowError:  # beyond all floats: no promise takes it
         return math.inf
-    while found < math.inf and Fraction(found) ** power < total:
+    while found < math.inf and decimal(found) ** power < total:
         found = math.nextafter(found, math.inf)
-    while found and Fraction(below := math.nextafter(found, 0.0)) ** power >= total:
-        found = below
+    while found and decimal(math.nextafter(found, 0.0)) ** power >= total:
+        found = math.nextafter(found, 0.0)
     return found
+
+
+def decimal(value: float) -> Fraction:
+    """Return exactly the decimal that a float prints as, which is what was written down."""
+    return Fraction(repr(float(value)))
 
 
 def root(value: Fraction, power: int) -> float:

@@ -18,7 +18,7 @@ from pdpbook import check
 from pdpbook._extras import of_pandas
 from pdpbook._names import NameTable, read_names
 from pdpbook.guarantees import files
-from pdpbook.guarantees.accounts import missing_relation, root
+from pdpbook.guarantees.accounts import decimal, missing_relation, root
 from pdpbook.guarantees.promises import GaussianDP, Promise, PureDP, ZeroConcentratedDP
 
 #: Kinds of budget: the parameter, and the power of it that adds up.
@@ -393,13 +393,13 @@ class BudgetAccount:
 def _exact(values: Any, power: int) -> list[Fraction]:
     """Return powers of the decimals that the numbers print as; infinity is beyond all budgets."""
     each = (float(v) for v in np.atleast_1d(values))
-    return [(BEYOND if v == math.inf else Fraction(repr(v))) ** power for v in each]
+    return [(BEYOND if v == math.inf else decimal(v)) ** power for v in each]
 
 
 def _root_above(value: Fraction, power: int) -> float:
     """Return a float next to a root whose printed decimal to the power is at least this."""
     near = root(value, power)
-    while Fraction(repr(near)) ** power < value:
+    while decimal(near) ** power < value:
         near = math.nextafter(near, math.inf)
     return near
 
@@ -407,6 +407,6 @@ def _root_above(value: Fraction, power: int) -> float:
 def _root_below(value: Fraction, power: int) -> float:
     """Return a float next to a root whose printed decimal to the power is at most this."""
     near = root(value, power)
-    while Fraction(repr(near)) ** power > value:
+    while decimal(near) ** power > value:
         near = math.nextafter(near, 0.0)
     return near
