@@ -290,6 +290,7 @@ def bounds(value: ArrayLike, name: str, d: int | None = None) -> tuple[Any, Any]
 
 def inside(values: Floats, low: Any, high: Any, name: str, interval: str, *, clip: bool) -> Floats:
     """Return `values` if they lie in [low, high]; outside they raise, or are clipped on request."""
+    flag(clip, "clip")
     if clip:
         values = np.clip(values, low, high)
     outside = ~((values >= low) & (values <= high))
