@@ -108,6 +108,33 @@ def python_objects(values: Any, argument: str) -> list[Any]:
     return [_python(name, argument) for name in listed]
 
 
+def as_labels(users: Any) -> NDArray[Any]:
+    """Return labels as an array that keeps what they are: where NumPy would round numbers, drop a
+    zone or make text of numbers, as the objects that `python_objects` returns."""
+    if isinstance(users, np.ndarray) and users.dtype.kind != "O":
+        return users
+    if np.ndim(users) != 1 if hasattr(users, "ndim") else hasattr(users, "columns"):
+        return np.asarray(users)  # of a shape that is refused
+    if hasattr(users, "dtype") or hasattr(users, "type"):  # one type for all
+        column = np.asarray(users)
+        if column.dtype.kind in "biuf":
+            return column
+    return _as_objects(python_objects(users, "users"))
+
+
+def join_labels(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return labels of several blocks one after the other: as objects unless all have one type."""
+    if len({part.dtype if part.dtype.kind != "U" else "U" for part in parts}) == 1:
+        return np.concatenate(parts)
+    return _as_objects([label for part in parts for label in part.tolist()])
+
+
+def _as_objects(labels: list[Any]) -> NDArray[Any]:
+    column = np.empty(len(labels), dtype=object)
+    column[:] = labels
+    return column
+
+
 def same_names(first: Any, second: Any) -> bool:
     """Return whether two pandas indexes name their rows alike; a gap is the same as a gap."""
     if first.is_(second):  # whatever it holds

@@ -5,7 +5,6 @@ position. A mapping, or a Series of another length whose index is exactly the se
 value a user. What can be read in two ways that differ is refused.
 """
 
-import sys
 from collections.abc import Mapping, Set
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -14,8 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook import Floats, check
-from pdpbook._extras import extra, of_pandas
-from pdpbook._names import NameTable, python_objects, read_names, same_lists, same_names
+from pdpbook._extras import of_pandas
+from pdpbook._names import (
+    NameTable,
+    as_labels,
+    python_objects,
+    read_names,
+    same_lists,
+    same_names,
+)
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -61,46 +67,44 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
     check.refuse_masked(users, "users")
     check.refuse_other_index(users, "users", **rows)
-    column = check.shape(np.asarray(users), "users", (n,), "one label for each row of X")
-    given = column if isinstance(users, np.ndarray) else np.asarray(users, dtype=object)
-    missing = _missing(given)
+    column = check.shape(as_labels(users), "users", (n,), "one label for each row of X")
+    missing = _missing(column)
     if missing.any():
         at = int(np.flatnonzero(missing)[0])
         raise ValueError(
-            f"users must have no missing label; users[{at}] = {given[at]!r} "
+            f"users must have no missing label; users[{at}] = {np.asarray(users, object)[at]!r} "
             f"({int(missing.sum())} of {n} are missing)"
         )
-    labels, codes = _sorted_labels(column, given)
+    labels, codes = _sorted_labels(column)
     sizes = np.bincount(codes, minlength=len(labels))
     return Users(codes, labels, sizes, True, rows | {"users": users})
 
 
-def _missing(given: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which labels are none at all; only pandas knows its own word for that."""
-    if "pandas" in sys.modules:
-        return np.asarray(extra("pandas").isna(given))
-    return np.array([label is None or np.any(label != label) for label in given], dtype=bool)
+def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which labels are none at all."""
+    if column.dtype.kind == "O":
+        return np.array([label is None for label in column], dtype=bool)
+    return np.asarray(column != column)
 
 
-def _sorted_labels(column: NDArray[Any], given: NDArray[Any]) -> tuple[NDArray[Any], Any]:
-    """Return the labels that differ, in order, and the place of each row's; `given` as objects."""
-    if given.dtype.kind != "O":
+def _sorted_labels(column: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+    """Return the labels that differ, in order, and the place of each row's."""
+    if column.dtype.kind != "O":
         return np.unique(column, return_inverse=True)
-    names = python_objects(given, "users")
-    kinds = {_kind(type(name)) for name in names}
+    kinds = {_kind(type(label)) for label in column}
     one_kind = len(kinds) == 1 and not issubclass(next(iter(kinds)), (tuple, Set))
     try:
         if not one_kind:
             raise TypeError
-        labels, codes = np.unique(column, return_inverse=True)
+        distinct, codes = np.unique(column, return_inverse=True)
     except (TypeError, ValueError):
         got = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise TypeError(
             "users must be labels of one kind that has an order, such as numbers, text or times, "
             f"all of them with a zone or all without; got {got}"
         ) from None
-    found = python_objects(labels, "users")
-    if not same_lists([found[code] for code in codes], names):
+    labels = np.array(distinct.tolist())  # numbers and text in a type of their own
+    if not same_lists(python_objects(labels, "users"), distinct.tolist()):
         raise ValueError(
             "users must be labels that NumPy can tell apart: some that differ become one, such as "
             "whole numbers beyond 2**53 next to fractions. Pass strings"

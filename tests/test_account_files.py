@@ -579,3 +579,22 @@ def test_a_fork_opens_the_file_itself(path):
         os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
     assert_array_equal(account.spent, 0.1)
+
+
+def test_a_save_that_is_cut_short_leaves_nothing(tmp_path, monkeypatch):
+    account = BudgetAccount([1.0, 1.0], neighbors="add-remove")
+
+    def half(handle, content):
+        os.write(handle, content[: len(content) // 2])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(files, "_write", half)
+        with pytest.raises(KeyboardInterrupt):
+            account.save(tmp_path / "a.json")
+    assert [*tmp_path.iterdir()] == []
+    account.save(os.fsencode(tmp_path / "a.json"))  # a path in bytes
+    account.spend(PureDP(0.5, neighbors="add-remove"))
+    assert_array_equal(
+        BudgetAccount.open(tmp_path / "a.json", neighbors="add-remove").spent, [0.5, 0.5]
+    )

@@ -536,3 +536,64 @@ def test_a_worker_killed_midway_changes_nothing(model, workers, tmp_path):  # no
     killer.join()
     assert killed
     assert_same(got, fitted(model, X, Y, users=USERS))
+
+
+# ------------------------------------------------------------------ names of users, in any form
+INSTANT = pd.Timestamp("2026-10-25 01:30", tz="UTC")  # in the hour that comes twice in Berlin
+ZONES = ("UTC", "Europe/Berlin", "Europe/Lisbon")
+
+
+EARLIER, IN_JULY = INSTANT - pd.Timedelta("1h"), INSTANT.replace(month=7)
+
+
+@pytest.mark.parametrize("instant", [INSTANT, EARLIER, IN_JULY])
+@pytest.mark.parametrize("kind", [lambda time: time, lambda time: time.to_pydatetime()])
+def test_one_instant_is_one_user_in_all_zones(instant, kind):
+    who = [kind(instant.tz_convert(zone)) for zone in ZONES]
+    assert len(check_users(who * 4, 12).labels) == 1
+    rows = Rows.from_blocks([(np.zeros((6, 1)), np.ones(6), who * 2)] * 2, ("X", "y", "users"))
+    model = WeightedMean(epsilon=0.5, random_state=0).fit(rows)
+    assert len(model.users_) == 1
+
+
+def forms(times):
+    """A column of times with a zone, as tables have it."""
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    zone = str(times[0].tz)
+    yield pa.array([time.to_pydatetime() for time in times], pa.timestamp("us", zone))
+    yield pl.Series([time.to_pydatetime() for time in times])
+    yield pd.Series(times)
+    yield list(times)
+
+
+def test_a_time_keeps_its_zone_in_every_form():
+    with_zone = pd.Timestamp("2026-07-01 12:00", tz="Europe/Berlin")
+    without = pd.Timestamp("2026-07-01 10:00")
+    X, y = np.zeros((8, 1)), np.ones(8)
+    for users in forms([with_zone] * 8):
+        for blocks in (False, True):
+            account = BudgetAccount({without: 1.0, with_zone: 1.0}, neighbors="user")
+            model = WeightedMean(epsilon=0.9, random_state=0)
+            if blocks:
+                rows = Rows.from_blocks([(X, y, users)], ("X", "y", "users"))
+                model.fit(rows, account=account)
+            else:
+                model.fit(X, y, users=users, account=account)
+            assert_array_equal(account.spent, [0, 0.9])
+
+
+@pytest.mark.parametrize(
+    "users",
+    [[2**53 + 1, 0.5], [1, "1"], [True, 1], ["a\0", "a"], [2**53 + 1, 2.0**53]],
+    ids=["whole and half", "number and text", "true and one", "text with an end", "two on a float"],
+)
+def test_lists_in_blocks_are_read_as_in_memory(users):
+    X, y = np.zeros((4, 1)), np.ones(4)
+    kinds = (TypeError, ValueError)
+    with pytest.raises(kinds, match="users must be labels"):
+        check_users(users * 2, 4)
+    together = [(X, y, users * 2)]
+    apart = [(X, y, users[:1] * 4), (X, y, users[1:] * 4)]
+    for blocks in (together, apart):
+        with pytest.raises(kinds, match="users must be labels"):
+            WeightedMean(epsilon=0.9).fit(Rows.from_blocks(blocks, ("X", "y", "users")))

@@ -326,7 +326,7 @@ def test_a_mechanism_needs_numpy_scipy_and_scikit_learn_alone():
         "(9,)",
         "['a' 'b' 'c']",
         "('a', 'b', 'c') [0.  1.  0.5]",
-        "users must have no missing label; users[1] = np.float64(nan) (1 of 9 are missing)",
+        "users must have no missing label; users[1] = nan (1 of 9 are missing)",
         "accounting True",
         "gwa True",
         "plots True",

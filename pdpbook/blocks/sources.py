@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook import check
+from pdpbook._names import as_labels
 
 ROWS = 1 << 16  # of a block cut from an array
 NUMBERS = 1 << 22  # at most so many in X of such a block, or one row
@@ -212,6 +213,8 @@ def as_array(part: Any, name: str, k: int) -> NDArray[Any]:
     """What came as an array; a frame of several types, or of types of its own, column by column."""
     check.refuse_masked(part, name)
     arrow, frame = hasattr(part, "column_names"), hasattr(part, "iloc") and part.ndim == 2
+    if name == "users" and not (arrow or frame):
+        return as_labels(part)
     dtypes = list(part.schema.types if arrow else part.dtypes if frame else [])
     if len(set(dtypes)) < 2 and all(isinstance(dtype, np.dtype) for dtype in dtypes):
         return np.asarray(part)

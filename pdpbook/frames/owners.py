@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from pdpbook import Floats, check
 from pdpbook._domain import note_width, refuse_few
-from pdpbook._users import Users, check_user_epsilon, check_users, one_each, places, row_keys
+from pdpbook._names import as_labels, join_labels
+from pdpbook._users import (
+    Users,
+    check_user_epsilon,
+    check_users,
+    one_each,
+    places,
+    row_keys,
+)
 from pdpbook.blocks import Rows
 
 if TYPE_CHECKING:
@@ -119,7 +127,7 @@ def _sums(function: Callable[[Records], Floats], records: Records) -> tuple[Any,
 
 def _counted(labels: Any, users: Any, start: int) -> tuple[Any, ...]:
     """First row of a block, who in it takes part, and how many rows they have."""
-    codes, part = found(labels, users)
+    codes, part = found(labels, as_labels(users))
     return start, *np.unique(codes[part], return_counts=True)
 
 
@@ -132,7 +140,7 @@ def found(have: NDArray[Any], wanted: NDArray[Any]) -> tuple[NDArray[np.intp], N
 def _read(seen: Any, only: Any, function: Any, users: Any, start: int = 0, **block: Any) -> Any:
     """What a function returns for the rows of a block, all rows of a user together."""
     rules, origin, labels = seen
-    codes, there = found(labels, users)
+    codes, there = found(labels, as_labels(users))
     part = np.flatnonzero(there)
     order, codes = np.argsort(codes[part], kind="stable"), np.sort(codes[part])
     if only is not None:
@@ -155,11 +163,17 @@ def users_of(rows: Rows) -> tuple[Users, Floats]:
     for part in rows.each(_owners):  # joined so often that little more is held than what is left
         held.append(part)
         if sum(len(one[0]) for one in held) > MANY + 2 * len(held[0][0]):
-            held = [_owners(*map(np.concatenate, zip(*held, strict=True)))]
+            held = [_joined(held)]
     if not held:
         raise ValueError("blocks must hold at least one person; got none")
-    labels, epsilon, sizes = _owners(*map(np.concatenate, zip(*held, strict=True)))
+    labels, epsilon, sizes = _joined(held)
     return Users(np.zeros(0, dtype=np.intp), labels, sizes, True, {}), epsilon
+
+
+def _joined(held: list[Any]) -> tuple[Any, ...]:
+    """Users of several parts, their budgets, and how many rows each of them has."""
+    labels, epsilon, sizes = zip(*held, strict=True)
+    return _owners(join_labels(labels), np.concatenate(epsilon), np.concatenate(sizes))
 
 
 def _owners(users: Any, epsilon: Any = 0.0, sizes: Any = 1) -> tuple[Any, ...]:

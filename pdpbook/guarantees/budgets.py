@@ -145,9 +145,9 @@ class BudgetAccount:
         with self._lock:
             if self._path is not None:
                 raise ValueError(f"account must not be in a file yet; it is in {self._path}")
-            where = os.path.realpath(os.fspath(path))  # one file, even by a link to it
+            where = os.path.realpath(os.fsdecode(path))  # one file, even by a link to it
             content = files.content_of(head, self._spent, self._private)
-            files.create(where, content)
+            files.create(where, content, self._id)
             self._path, self._head, self._content = where, head, content
 
     @classmethod
@@ -165,7 +165,7 @@ class BudgetAccount:
         neighbors, kind : str, and type, default PureDP
             As in the constructor: those of the account.
         """
-        where = os.path.realpath(os.fspath(path))
+        where = os.path.realpath(os.fsdecode(path))
         with files.locked(where) as content:
             fields = files.fields_of(content, where)
         for name, own, given in (
@@ -200,9 +200,9 @@ class BudgetAccount:
 
         The promise is for the people of the account, in its order, or one number for all. Where the
         account names its people, `people` says who those of the promise are: each of them once, and
-        nobody else. What no theorem turns into the kind of the account raises TypeError; another
-        relation or length, whoever would overspend, with people and amounts, and any promise after
-        `admit`, when what is left depends on records, raise ValueError.
+        nobody else who would pay. What no theorem turns into the kind of the account raises
+        TypeError; another relation or length, whoever would overspend, with people and amounts, and
+        any promise after `admit`, when what is left depends on records, raise ValueError.
         """
         asked, _ = self._asked(promise, people)
         with self._turn():

@@ -91,18 +91,17 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
 # --- who may write ----------------------------------------------------------------------------
 
 
-def create(path: str, content: bytes) -> None:
-    """Write a new file, on the disk when this returns; one that exists is refused."""
+def create(path: str, content: bytes, own_id: str) -> None:
+    """Write a new file, all of it or nothing, on the disk when this returns."""
     _locks()
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise FileExistsError(
-            f"path must be new; {path} exists. BudgetAccount.open goes on with an account"
-        ) from None
-    with ExitStack() as undo:
+    with _written_beside(path, content, own_id) as beside, ExitStack() as undo:
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            raise FileExistsError(
+                f"path must be new; {path} exists. BudgetAccount.open goes on with an account"
+            ) from None
         undo.callback(os.unlink, path)
-        _write(handle, content)
         _sync_folder(path)
         undo.pop_all()
 
@@ -129,17 +128,25 @@ def locked(path: str) -> Iterator[bytes]:
 
 def replace(path: str, content: bytes, own_id: str) -> None:
     """Put new content in the place of a file whose lock is held, all of it or nothing."""
-    beside = f"{path}.{own_id}.new"  # nobody else's: who writes there has the lock
+    with _written_beside(path, content, own_id) as beside:
+        os.chmod(beside, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(beside, path)
+    _sync_folder(path)
+
+
+@contextmanager
+def _written_beside(path: str, content: bytes, own_id: str) -> Iterator[str]:
+    """Yield a second file that is on the disk, and is gone afterwards under its own name."""
+    beside = f"{path}.{own_id}.new"  # nobody else's: who writes there has the account, or the lock
     with suppress(FileNotFoundError):  # of one that was killed while it wrote
         os.unlink(beside)
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with ExitStack() as undo:
-        undo.callback(os.unlink, beside)
-        os.fchmod(handle, stat.S_IMODE(os.stat(path).st_mode))
+    try:
         _write(handle, content)
-        os.replace(beside, path)
-        undo.pop_all()
-    _sync_folder(path)
+        yield beside
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
 
 
 def _locks() -> Any:
