@@ -113,7 +113,8 @@ def as_labels(users: Any) -> NDArray[Any]:
     zone or make text of numbers, as the objects that `python_objects` returns."""
     if isinstance(users, np.ndarray) and users.dtype.kind != "O":
         return users
-    if np.ndim(users) != 1 if hasattr(users, "ndim") else hasattr(users, "columns"):
+    is_table = hasattr(users, "columns") or getattr(users, "ndim", 1) != 1
+    if is_table or not hasattr(users, "__iter__"):
         return np.asarray(users)  # of a shape that is refused
     if hasattr(users, "dtype") or hasattr(users, "type"):  # one type for all
         column = np.asarray(users)
