@@ -24,6 +24,7 @@ from pdpbook.pac import (
     joint_variances,
     lagrange_variances,
 )
+from pdpbook.pac.differences import signed
 
 SEED = 20240101
 
@@ -794,3 +795,21 @@ def test_arguments_of_the_certificate_are_named():
         pac.gaussian_mutual_information(-1.0)
     with pytest.raises(ValueError, match=r"^failure must be above 0 and below 1"):
         pac.empirical_bernstein(0.5, 0.1, 100, 1.0, 0.0)
+
+
+# ------------------------------------------------------------------ a seed on another machine
+@pytest.mark.parametrize("rho", [0.8, -0.3, 0.0])
+@pytest.mark.parametrize("eps", [3e-16, -3e-16])
+def test_rounding_decides_no_sign_of_the_noise(rho, eps):
+    """Two weights have axes (1, 1) and (1, -1): which entry is larger is a matter of rounding."""
+    cov = np.array([[4.0, 6 * rho], [6 * rho, 9.0]])
+    rounded = cov * (1 + eps * np.array([[1, 0], [0, -1]])) + [[0, eps], [eps, 0]]
+    assert_allclose(pac.whitener(rounded)[1], pac.whitener(cov)[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("eps", [1e-16, -1e-16, 1e-12, -1e-12])
+def test_entries_that_tie_have_one_sign(eps):
+    V = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2)
+    moved = V * [[1.0], [1.0 + eps]]
+    for sign in (1, -1):
+        assert_allclose(signed(sign * moved), V, atol=1e-9)

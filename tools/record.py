@@ -843,7 +843,6 @@ def array_of(value: Any) -> Any:
 # --- comparison ----------------------------------------------------------------------------------
 
 RELATIVE = 1e-9  # between two machines: the last digits are those of a processor
-ANY = 1e9  # relative: to the bit on one machine, and not held between two
 
 #: what a minimizer decides
 RELEASED = ("coef_", "intercept_")
@@ -874,7 +873,6 @@ SOLVERS = [
     Solver("TwoStageGWARegression", 1e-8, GAP),
     Solver("TwoStageGWARegression", 1e-6, GAP, {"tol": 1e-6}),
     Solver("PACRegression", 1e-8, "gap of Clarabel, and of scikit-learn's lasso"),
-    Solver("PACRegression", ANY, "rounding decides signs of its noise", values=RELEASED),
 ]
 
 

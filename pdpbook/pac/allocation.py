@@ -19,6 +19,7 @@ from pdpbook.pac.rates import success_rate_to_snr
 
 COMBINE = ("minimax", "max")  #: one noise for everybody, the cheapest or the maximum
 NULL = 1e-12  # relative; below it a direction of the covariance has no noise
+UNCORRELATED = 1e-13  # below it a correlation is rounding
 
 
 def allocate_noise(
@@ -137,7 +138,10 @@ def whitener(covariance: ArrayLike) -> tuple[Floats, Floats]:
         )
     deviation = np.sqrt(variances)
     inverse = np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-    values, vectors = np.linalg.eigh(inverse[:, None] * (cov + cov.T) / 2 * inverse)
+    correlation = inverse[:, None] * (cov + cov.T) / 2 * inverse
+    correlation[np.abs(correlation) < UNCORRELATED] = 0.0  # so that rounding turns no axes
+    np.fill_diagonal(correlation, deviation > 0)
+    values, vectors = np.linalg.eigh(correlation)
     if len(values) and values[0] < -1e-8:
         raise ValueError(f"covariance must be positive semidefinite; eigenvalue {values[0]:.3g}")
     vectors = signed(vectors)  # so that a seed repeats its noise on another machine

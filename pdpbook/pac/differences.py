@@ -21,6 +21,7 @@ from pdpbook.pac.pool import Pool
 BASES = ("unit", "svd", "difference")  #: in which coordinates noise is independent
 BLOCK = 1_000_000  # numbers in the largest temporary array
 PILOT = 1000  # draws that choose a basis, and nothing else
+ALIKE = 1e-6  # relative: what solvers and rounding leave of a tie
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +139,12 @@ def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floa
 
 
 def signed(V: Floats) -> Floats:
-    """Columns with their largest entry positive: a solver may return either sign."""
+    """Columns with the first of their largest entries positive: a solver may return either sign.
+
+    Entries that differ by rounding alone are equally large: those of two correlated weights are.
+    """
     if V.size == 0:
         return V
-    largest = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
-    return np.asarray(V * np.copysign(1.0, largest))
+    size = np.abs(V)
+    first = (size >= size.max(axis=0) * (1 - ALIKE)).argmax(axis=0)
+    return np.asarray(V * np.copysign(1.0, V[first, np.arange(V.shape[1])]))
