@@ -115,7 +115,7 @@ pages: $(READY)
 instructor: $(INSTRUCTOR)/.ready  ## Make the environment of nbgrader, apart from the book's
 
 course: $(READY) instructor  ## Make an nbgrader course of the exercises (FOLDER=../course)
-	$(BIN)/python -m course create $(FOLDER) --nbgrader
+	$(BIN)/python -m course create "$(FOLDER)" --nbgrader
 
 define LOCK
 rm -rf _build/lock

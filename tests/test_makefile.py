@@ -167,3 +167,9 @@ def test_serving_before_a_build_and_on_a_taken_port_is_one_sentence(tmp_path):
         port = taken.getsockname()[1]
         said = serve(tmp_path, port).stderr
     assert said == f"Port {port}: Address already in use. Try another: make serve PORT={port + 1}\n"
+
+
+def test_a_course_may_be_made_in_a_folder_with_a_space(installed):
+    _, make = installed
+    _, said, _ = make("--dry-run", "course", "FOLDER=../my course")
+    assert '-m course create "../my course" --nbgrader' in said
