@@ -182,10 +182,12 @@ def _refuse(column: pd.Series, name: str, wrong: NDArray[Any], rule: str, way_ou
         return
     at = int(np.flatnonzero(wrong)[0])
     value = column.iloc[at]
-    number = isinstance(value, (float, np.floating))
-    shown = (
-        check.shown(value) if number else f"{value!r}" if isinstance(value, str) else f"{value!s}"
-    )
+    if isinstance(value, (float, np.floating)):
+        shown = check.shown(value)
+    elif isinstance(value, str):
+        shown = repr(value)
+    else:
+        shown = str(value)
     end = f". {way_out}" if way_out else ""
     raise ValueError(
         f"column {name!r} must {rule}; got {shown} in row {column.index[at]!r} "

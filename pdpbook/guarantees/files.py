@@ -266,5 +266,6 @@ def name_from_json(found: Any) -> Any:
     if kind == "period":
         return pandas.Period(ordinal=value, freq=found["every"])
     if kind == "interval":
-        return pandas.Interval(*map(name_from_json, value), closed=found["closed"])
+        left, right = map(name_from_json, value)
+        return pandas.Interval(left, right, closed=found["closed"])
     raise ValueError(kind)

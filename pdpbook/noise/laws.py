@@ -182,7 +182,9 @@ def starts(path: Any, steps: int, d: int) -> Floats:
 
 def check_size(size: Any) -> tuple[int, ...]:
     """How many draws, as the axes in front of one: none for None."""
-    entries = () if size is None else size if isinstance(size, tuple) else (size,)
+    if size is None:
+        return ()
+    entries = size if isinstance(size, tuple) else (size,)
     return tuple(check.count(entry, "size", minimum=0) for entry in entries)
 
 

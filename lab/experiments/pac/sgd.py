@@ -8,6 +8,7 @@ whole. Cells are tuned by looking at errors on the pool, which is not private.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -276,17 +277,13 @@ def _kept(cells: list[Row], found: list[Floats], unit: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _again(row: Row, X: Floats, y: Floats, runs: int, draws: int, seed: int) -> Row:
-    """Mean, least and largest of the mean errors of whole runs of one cell."""
-    batch, epochs, how = int(row["batch_size"]), int(row["epochs"]), row["start"]
+def _trained(
+    row: Row, X: Floats, y: Floats, rng: np.random.Generator, *, first: Floats, **paths: Any
+) -> Floats:
+    """Final weights of DP-SGD with the settings of a cell, one row a path, as `paths` says."""
+    batch, epochs = int(row["batch_size"]), int(row["epochs"])
     q, steps, divisor = opacus(len(y), batch)
-    own = own_rng(seed, runs, epochs, batch, row["learning_rate"], row["clip_norm"], len(how))
-    first = np.zeros((runs * draws, X.shape[1] + 1))
-    if how != "zero":
-        first = start_weights((runs * draws, X.shape[1] + 1), own)
-    if how == "one":
-        first = np.repeat(first[:runs], draws, axis=0)
-    theta = dpsgd_weights(
+    weights: Floats = dpsgd_weights(
         X,
         y,
         noise_levels((TARGET,), row["calibration"], batch, epochs, len(y)),
@@ -295,10 +292,24 @@ def _again(row: Row, X: Floats, y: Floats, runs: int, draws: int, seed: int) -> 
         learning_rate=row["learning_rate"],
         clip_norm=row["clip_norm"],
         steps=epochs * steps,
-        members=np.ones((runs * draws, len(y)), dtype=bool),
         first=first,
-        rng=own,
+        rng=rng,
+        **paths,
     )[0]
+    return weights
+
+
+def _again(row: Row, X: Floats, y: Floats, runs: int, draws: int, seed: int) -> Row:
+    """Mean, least and largest of the mean errors of whole runs of one cell."""
+    batch, epochs, how = int(row["batch_size"]), int(row["epochs"]), row["start"]
+    own = own_rng(seed, runs, epochs, batch, row["learning_rate"], row["clip_norm"], len(how))
+    first = np.zeros((runs * draws, X.shape[1] + 1))
+    if how != "zero":
+        first = start_weights((runs * draws, X.shape[1] + 1), own)
+    if how == "one":
+        first = np.repeat(first[:runs], draws, axis=0)
+    everybody = np.ones((runs * draws, len(y)), dtype=bool)
+    theta = _trained(row, X, y, own, first=first, members=everybody)
     rmse = scores(theta, X, y).rmse.reshape(runs, draws) / y.std()
     means = rmse.mean(axis=1)
     found = {"rmse": means.mean(), "rmse_sd": rmse.std(axis=1, ddof=1).mean()}
@@ -310,24 +321,11 @@ def _again(row: Row, X: Floats, y: Floats, runs: int, draws: int, seed: int) -> 
 def _held_out(row: Row, X: Floats, y: Floats, draws: int, seed: int) -> Row:
     """The cell of `row`, trained on four fifths and scored on the rest, all folds together."""
     squares = np.empty((draws, len(y)))
-    batch, epochs = int(row["batch_size"]), int(row["epochs"])
     for k, fold in enumerate(folds(len(y), seed)):
         rest = np.setdiff1d(np.arange(len(y)), fold)
-        q, steps, divisor = opacus(len(rest), batch)
         own = own_rng(seed, FOLDS, k, row["learning_rate"])
         shape = draws, X.shape[1] + 1
-        theta = dpsgd_weights(
-            X[rest],
-            y[rest],
-            noise_levels((TARGET,), row["calibration"], batch, epochs, len(rest)),
-            sample_rate=q,
-            divisor=divisor,
-            learning_rate=row["learning_rate"],
-            clip_norm=row["clip_norm"],
-            steps=epochs * steps,
-            first=start_weights(shape, own) if row["start"] == "fresh" else np.zeros(shape),
-            repeats=draws,
-            rng=own,
-        )[0]
+        first = start_weights(shape, own) if row["start"] == "fresh" else np.zeros(shape)
+        theta = _trained(row, X[rest], y[rest], own, first=first, repeats=draws)
         squares[:, fold] = squares_of(theta, X[fold], y[fold])
     return row | {"evaluation": "held-out"} | pooled(squares, y)
