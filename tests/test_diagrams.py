@@ -199,10 +199,11 @@ def test_a_cloud_of_points_says_its_look_once():
 
 def test_code_in_the_color_of_the_text_has_no_tags(page):
     code = '<span class="n">x</span><span class="w"> </span><span class="o">=</span>'
+    code += '<span class="w"> </span><span class="k">not</span><span class="w"> </span>'
     page.write_text(f"<pre>{code}</pre>", encoding="utf-8")
     app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=page.parent)
     pdp_svg.finish(app, None)
-    assert page.read_text(encoding="utf-8") == '<pre>x <span class="o">=</span></pre>'
+    assert page.read_text(encoding="utf-8") == '<pre>x = <span class="k">not</span> </pre>'
 
 
 def test_other_builders_and_failed_builds_keep_their_files(tmp_path):

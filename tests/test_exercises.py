@@ -73,6 +73,8 @@ def test_the_reference_raises_no_false_alarm(name, exercise):
 
 def rounded(found):
     """The same numbers in float32."""
+    if isinstance(found, list) and {type(part) for part in found} == {float}:
+        return list(np.asarray(found, dtype=np.float32))
     if isinstance(found, tuple | list):
         return type(found)(rounded(part) for part in found)
     if isinstance(found, float):
