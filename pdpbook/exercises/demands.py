@@ -56,6 +56,8 @@ def each(found: Any, shape: tuple[int, ...], low: float = -MOST, high: float = M
 def in_double(found: Any) -> Any:
     """What an answer gave, in double precision: a property that computes with it loses no digit."""
     if isinstance(found, tuple | list):
+        if {type(part) for part in found} <= {float, np.float32}:  # long lists, at once
+            return np.asarray(found, dtype=float).tolist()
         return [in_double(part) for part in found]
     narrow = hasattr(found, "astype") and np.asarray(found).dtype == np.float32
     return found.astype(float) if narrow else found
