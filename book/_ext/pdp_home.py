@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
@@ -48,7 +50,7 @@ class Place:
 
 def place(root: Path = ROOT) -> Place:
     """Read where the book lives: the environment first, then `_config.yml`."""
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    config = _parsed((root / "_config.yml").read_text(encoding="utf-8"))
     home = os.environ.get("PDPBOOK_HOME") or config["html"]["baseurl"]
     repository = os.environ.get("PDPBOOK_REPOSITORY") or config["repository"]["url"]
     return Place(
@@ -57,6 +59,12 @@ def place(root: Path = ROOT) -> Place:
         config["repository"]["branch"],
         config["launch_buttons"]["binderhub_url"],
     )
+
+
+@lru_cache(maxsize=1)
+def _parsed(config: str) -> Any:
+    """Every cell of a sheet asks for the place; reading YAML takes a hundred times as long."""
+    return yaml.safe_load(config)
 
 
 def opened(root: Path = ROOT) -> str:

@@ -20,7 +20,8 @@ ID = re.compile(r'(\bid="|\bhref="#|url\(#)([^")]+)')
 TAG = re.compile(r"<[^>]+>")
 USE = r'<use (?P<head>href="[^"]*") ([^>]*?) style="(?P<style>[^"]*)"/>'
 SAME = re.compile(rf"{USE}(?:<use (?P=head) [^>]*? style=\"(?P=style)\"/>)+")  # points of a cloud
-QUIET = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')  # code that stays in the color of the text
+#: code that stays in the color of the text
+QUIET = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 
 
 def inline(svg: str, alt: str, prefix: str) -> str:
