@@ -1,6 +1,6 @@
 """Every mechanism of the package, a row each: what the tests of them all have to know of it.
 
-Scikit-learn's checks, forms of input, edges, blocks, reports, the harness of audits and the page of
+Scikit-learn's checks, forms of input, edges, reports, the harness of audits and the page of
 mechanisms read their lists here. A mechanism without a row is noticed in `test_estimators`.
 """
 
@@ -41,8 +41,6 @@ class Mechanism:
     _: KW_ONLY
     small: Settings = ({},)  #: for sixty people in the unit cube
     checked: Settings = ({},)  #: for scikit-learn's data, beside `ROOMY`: no noise is seen there
-    blocks: Settings = ()  #: for 1,100 people in blocks; without any it refuses them
-    users: Settings = ()  #: for users in blocks, likewise
     thrifty: Settings = ()  #: where a tiny budget costs the others at most a percent
     exact: Settings = ()  #: beside `UNITS`: where the noise of `report` is that of all data,
     bounded: Settings = ()  #: where it is an estimate with a bound,
@@ -91,7 +89,6 @@ MECHANISMS = [
         "coef_ intercept_ n_features_in_ pure_guarantee_",
         small=[dict(lam=0.5), dict(lam=0.5, **HUBER, **LINE), dict(lam=0.5, **DELTA)],
         checked=[dict(lam=1e-4, **LINE, **own) for own in ({}, SHORT, HUBER, DELTA)],
-        blocks=[dict(lam=0.2), dict(lam=0.2, **DELTA, **HALVES), dict(lam=0.2, **CUT)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, **HUBER), dict(lam=0.5, **HUBER, **DELTA)],
         exact=[dict(lam=0.1, **LINE), dict(lam=0.1, **HUBER, **DELTA)],
         sound={
@@ -105,7 +102,6 @@ MECHANISMS = [
         PersonalizedMean,
         "replace-one",
         "mean_",
-        blocks=[{}, {"y_bounds": (-0.5, 0.5), "clip": True}],
         thrifty=[{}],
         exact=[{}],
         sound={"PersonalizedMean": Trial(PersonalizedMean(), FLIP, tight=True)},
@@ -142,7 +138,6 @@ MECHANISMS = [
         "release_ gram_ moment_ coef_ intercept_ n_features_in_",
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, centered=True, **LINE), dict(lam=1e-4, **RICH, **GAUSSIAN)],
-        blocks=[dict(lam=0.2), dict(lam=0.2, centered=True, **GAUSSIAN, **DELTA, **HALVES)],
         bounded=[dict(lam=0.1, **LINE), dict(lam=0.1, centered=True, **GAUSSIAN, **DELTA)],
         sound={
             "SufficientStatisticsRidge": Trial(SufficientStatisticsRidge(), sums.NULL, tight=True),
@@ -156,7 +151,6 @@ MECHANISMS = [
         "add-remove",
         "coef_ intercept_ release_ n_features_in_",
         checked=[RICH | LINE],
-        blocks=[{"bounds": (0, 1)}, dict(calibration="published", **LINE, **BALL)],
         estimated=[{}],
         sound={"AdaSSP": Trial(AdaSSP(delta=0.01), sums.ALONE, tight=True)},
     ),
@@ -166,7 +160,6 @@ MECHANISMS = [
         "coef_ intercept_ theta_ gamma_ h_ n_features_in_",
         small=[dict(lam=500.0, n_max=1000)],
         checked=[dict(lam=1.0, n_max=1000, **LINE)],
-        blocks=[dict(lam=300.0, n_max=2000, **BALL)],
         bounded=[dict(lam=100.0, n_max=4000)],
         sound={"OnePosteriorSample": Trial(OnePosteriorSample(100.0, **FEW), AGAINST)},
     ),
@@ -179,7 +172,6 @@ MECHANISMS = [
             dict(norm_guess=100.0, n_max=1000, **LINE),
             dict(norm_guess=100.0, n_max=1000, row_norm=4.0, release_norm=True),
         ],
-        blocks=[dict(n_max=2000, release_norm=True, **LINE, **BALL)],
         estimated=[dict(n_max=4000), dict(n_max=4000, release_norm=True, **LINE)],
         sound={
             "AdaOPS": Trial(AdaOPS(**FEW), AGAINST),
@@ -213,7 +205,6 @@ MECHANISMS = [
         WeightedMean,
         "user",
         "mean_ h_ weights_ exposure_ users_",
-        users=[{}, {"y_bounds": (-0.5, 0.5), "clip": True}],
         thrifty=[{}],
         exact=[{}],
         sound={"WeightedMean": Trial(WeightedMean(**users.ROWS), users.GROUPS, tight=True)},
@@ -222,7 +213,6 @@ MECHANISMS = [
         SampleLimitedMean,
         "user",
         "mean_ max_rows_ exposure_ users_",
-        users=[{"max_rows": 3}, {}],
         exact=[{}],
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
@@ -236,11 +226,6 @@ MECHANISMS = [
             dict(delta=0.1, radius=20.0, steps=2000, step_size=1.0),
             dict(loss="logistic", radius=50.0, lam=1e-4, **OUTPUT),
             dict(loss="logistic", delta=0.1, radius=50.0, steps=500, step_size=4.0),
-        ],
-        users=[
-            dict(steps=4, clip_norm=0.2, **DELTA),
-            dict(steps=3, accounting="gaussian", **DELTA, **HALVES),
-            dict(loss="logistic", classes=(-1, 1), steps=3, **DELTA),
         ],
         thrifty=[OUTPUT, DELTA, dict(accounting="gaussian", **DELTA)],
         exact=[OUTPUT | {"lam": 0.1}, OUTPUT | LINE | LOGISTIC],
@@ -265,7 +250,6 @@ MECHANISMS = [
         GWARegression,
         "user-labels",
         "coef_ intercept_ release_ gap_ rank_ exposure_ users_ n_features_in_",
-        users=[{}, LINE, dict(prior=1.0, **DELTA), dict(objective="prediction")],
         small=[{}, dict(prior=1.0, **DELTA)],
         checked=[LINE, dict(delta=1e-5, objective="prediction")],
         thrifty=[{}, DELTA],
@@ -281,7 +265,6 @@ MECHANISMS = [
         SampleLimitedRegression,
         "user-labels",
         "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ n_features_in_",
-        users=[{}, dict(max_rows=3), dict(max_rows=5, sensitivity="exact", **LINE)],
         checked=[LINE],
         exact=[{}],
         sound={
@@ -293,7 +276,6 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ gap_ rank_ exposure_ "
         "users_ n_features_in_",
-        users=[{}],
         bounded=[dict(sigma2=1.0)],
         sound={
             "TwoStageGWARegression": Trial(
@@ -319,7 +301,6 @@ def every(name: str) -> list[Any]:
 
 ROWS = {row.kind: row for row in MECHANISMS}
 KINDS = [kind for kind in ROWS if kind is not users.Median]
-IN_MEMORY = [kind() for kind in KINDS if not (ROWS[kind].blocks or ROWS[kind].users)]
 SMALL = every("small")
 PROMISING = [model for model in SMALL if ROWS[type(model)].neighbors]  #: something to each person
 WITH_USERS = [model for model in SMALL if ROWS[type(model)].neighbors.startswith("user")]

@@ -21,7 +21,7 @@ FLOORS = {
     4: ("charging accounts", "_accounts _layout"),
     3: ("promises, constants", "guarantees sensitivity per_instance huber reports"),
     2: ("noise, algebra, data", "noise ridge datasets _domain"),
-    1: ("blocks, users", "blocks figures _users _budgets _factors _pandas"),
+    1: ("users, figures", "figures _users _budgets _factors _pandas"),
     0: ("checks of input", "check statements advice minimal _extras"),
     -1: ("who is who", "_names"),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
@@ -14,8 +13,6 @@ from sklearn.base import RegressorMixin
 from pdpbook import Floats, check
 from pdpbook._domain import inside
 from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
-from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
-from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.regressor import PrivateEstimator
 from pdpbook.frames.settings import check_settings, mechanism, optional, setting
 from pdpbook.guarantees import BudgetAccount
@@ -75,9 +72,9 @@ class PeopleWithRows:
 class UserEstimator(PrivateEstimator):
     """A release that protects a user with all of their rows, each with a budget of their own.
 
-    A mechanism also says its `plan`, weights and noise as a function of public things alone; whose
-    budgets are `heard`; and `needs_rows` and `chosen`, if sums over the rows of each user are not
-    enough. Sizes and ownership of rows are public. Rounding of floats is not covered.
+    A mechanism also says its `plan`, weights and noise as a function of public things alone, and
+    whose budgets are `heard`. Sizes and ownership of rows are public. Rounding of floats is not
+    covered.
 
     Parameters
     ----------
@@ -117,13 +114,11 @@ class UserEstimator(PrivateEstimator):
 
         Parameters
         ----------
-        X : array_like, shape (n, d), or Rows
+        X : array_like, shape (n, d)
             Rows, inside `bounds` where there are such; PUBLIC in label-private regressions, which
-            protect y alone; in means they count for their number alone. `Rows` with columns X, y,
-            users and perhaps epsilon, and Dask arrays, are read block by block in several passes;
-            label-private regressions hold the rows that may have a weight.
-        y : array_like, shape (n,), optional
-            Labels, inside `y_bounds`; or two classes. None with `Rows`.
+            protect y alone; in means they count for their number alone.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`; or two classes.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
         epsilon : float, mapping or array_like, optional
@@ -134,40 +129,18 @@ class UserEstimator(PrivateEstimator):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        return self._fit(self.people("fit", X, y, users, epsilon), X, account)
+        budgets = self._check_settings(epsilon)
+
+        def read(left: Any) -> PeopleWithRows:
+            spent = budgets if left is None else left
+            return PeopleWithRows(self, X, y, users, spent, fitting=True)
+
+        return self._fit(read, X, account)
 
     def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
         """Exact law of the release that `fit` draws from. NOT private: for audits and teaching."""
-        return self.law(self.people("output_law", X, y, users, epsilon)(None))
-
-    def needs_rows(self) -> str | None:
-        """Return which setting needs arrays in memory; None if `chosen` or sums suffice."""
-        return None
-
-    def chosen(self, people: UsersInBlocks) -> Records | None:
-        """Return the rows of blocks that count, where few do; None where sums over all suffice."""
-        return None
-
-    def even(self, rows: Rows) -> Any:
-        """Return second moments of a table that is public, from blocks."""
-        return None
-
-    def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[Any], Any]:
-        """Return what reads the people, with budgets of their own or those an account leaves."""
-        name = f"{type(self).__name__}.{method}"
-        if reader := self.needs_rows():
-            in_memory(f"{name} with {reader}", X, y, users, epsilon)
-        budgets = self._check_settings(None if is_dask(epsilon) else epsilon)
-        fitting = method == "fit"
-        if not in_blocks(None, X, y, users, epsilon):
-            return lambda left: PeopleWithRows(
-                self, X, y, users, budgets if left is None else left, fitting=fitting
-            )
-        owned = isinstance(X, Rows) and "epsilon" in X.names and epsilon is not None
-        column = epsilon if owned or is_dask(epsilon) or isinstance(epsilon, np.ndarray) else None
-        self.refuse_unread(X, "X", "y", "users", "epsilon")
-        rows = rows_of(X, y, users=users, epsilon=column)
-        return lambda left: UsersInBlocks(self, rows, budgets, left, fitting=fitting)
+        budgets = self._check_settings(epsilon)
+        return self.law(PeopleWithRows(self, X, y, users, budgets, fitting=False))
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `fit` was given, of matching lengths."""

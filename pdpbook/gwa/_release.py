@@ -10,8 +10,6 @@ from pdpbook import Floats, check
 from pdpbook._budgets import where_above_zero
 from pdpbook._domain import labels_of, predictions, table_of
 from pdpbook._users import Users, check_user_epsilon, check_users
-from pdpbook.blocks import Rows
-from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor
 from pdpbook.guarantees import GaussianDP, PureDP
@@ -98,19 +96,6 @@ class LabelPrivateRegression(UserRegressor):
         rows = table_of(self, X, ensure_all_finite=True)
         return rows, labels_of(rows, y)
 
-    def chosen(self, people: UsersInBlocks) -> Records:
-        """Return all rows: every one of them may have a weight."""
-        return people.limited(0, int(people.users.sizes.max()))
-
-    def even(self, rows: Rows) -> Floats:
-        gram, n = rows.select("X").sum(self.gram)
-        return np.asarray(gram / n)
-
-    def gram(self, X: Any) -> tuple[Floats, int]:
-        """Return the products of the columns of a block, summed, and its rows."""
-        rows = self.with_constant(check.matrix(X, "X"))
-        return rows.T @ rows, len(rows)
-
     def with_constant(self, X: Floats) -> Floats:
         """Return rows of the regression, with a last column of ones on request."""
         return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
@@ -132,7 +117,7 @@ class LabelPrivateRegression(UserRegressor):
     def _noise(self, crowd: Crowd) -> Noise:
         """Exact: independent noise on every entry of the release, through a public matrix."""
         last = crowd.plan or self.planned(crowd)
-        frame = table_frame(crowd.X, self.fit_intercept, self.width(), even=crowd.even)
+        frame = table_frame(crowd.X, self.fit_intercept, self.width())
         spread = self.variance(last) * last.back @ last.back.T
         return Noise.of(crowd, frame, spread, exact=True, scale=last.scale)
 

@@ -149,7 +149,7 @@ class TwoStageGWARegression(LabelPrivateRegression):
         final = crowd.plan or self.planned(crowd)
         if final.pilot is None:
             return super()._noise(crowd)
-        frame = table_frame(crowd.X, self.fit_intercept, self.width(), even=crowd.even)
+        frame = table_frame(crowd.X, self.fit_intercept, self.width())
         back, through = final.back, final.back @ final.weights
         spread = self.variance(final) * back @ back.T
         moves = self.with_constant(crowd.X[crowd.part.rows]) @ final.pilot.back

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from pdpbook import Floats, check
 from pdpbook._accounts import all_or_nothing, charge, check_account
 from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
-from pdpbook.blocks import in_memory
 from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
 from pdpbook.pac.allocation import COMBINE, allocate_noise, loss_task, whitener
@@ -225,7 +224,6 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         account : BudgetAccount, optional
             Charged with the promise before a draw; it refuses a fit that would overspend.
         """
-        in_memory(f"{type(self).__name__}.fit", X, y)
         self._check_settings()
         check_account(account)
         simulate, secret = generator_from(self.random_state).spawn(2)
@@ -255,7 +253,6 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         `random_state` given, exactly the law from which `fit` draws for this half, for attacks and
         audits; for an audit center a pool whose means are 1e6 times its spread, see `covariance_`.
         """
-        in_memory(f"{type(self).__name__}.output_law", X, y)
         self._check_settings()
         pool, release = self._planned(X, y)
         turn, shift = pool.origin

@@ -56,9 +56,6 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
     def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:
         return (np.array([weights @ y]),)
 
-    def needs_rows(self) -> str | None:
-        return None
-
     def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
         low, high = check.bounds(self.y_bounds, "y_bounds")
         self.mean_ = float((low + high) / 2 + (high - low) / 2 * draw[0])

@@ -171,11 +171,6 @@ class PDPRidge(CubeRegressor):
         if self.loss == "square":
             check.refuse_lost_penalty(self.lam, n, d, self.row_norm)
 
-    def needs_rows(self) -> str | None:
-        if self.loss == "huber":
-            return "PDPRidge with loss='huber'"  # more than one pass
-        return "PDPRidge with weights='capped'" if self.weights == "capped" else None
-
     def loudness(self, draw: Floats, law: L2Laplace) -> float:
         return float(law.eta)
 

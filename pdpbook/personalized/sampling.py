@@ -191,8 +191,8 @@ class SampledRidge(CubeRegressor):
         sampling cannot draw. Its center and rate give moments without drawing:
         `ridge.loss_moments`.
         """
-        budgets = self._refuse("conditional_law", X, y, epsilon)
-        people = self._people(X, y, epsilon, budgets, self.design)
+        budgets = self._refuse(X, y, epsilon)
+        people = People(self, *self.design(X, y), budgets)
         mask = np.asarray(kept)
         if mask.dtype != bool or mask.shape != (people.n,):
             raise ValueError(

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
-from pdpbook.blocks import in_memory
 from pdpbook.frames.ball import BallRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
@@ -65,7 +64,6 @@ def release_gram_bound(
     array([[998.]])
     """
     mu, failure, rng = check.number(mu, "mu"), check.delta(failure, "failure"), check.rng(rng)
-    in_memory("release_gram_bound", X)
     X = check.matrix(X, "X")
     in_unit_ball((X**2).sum(axis=1), "X", "have rows in the unit ball", " of squared norm")
     noise = rng.standard_normal(2 * X.shape[1:]) / (2 * mu)

@@ -99,12 +99,10 @@ def _box_frame(
     return Frame(low, wide / (high - low), start / radius, constant, *units, even, EVENLY, kept)
 
 
-def table_frame(
-    X: Floats, fit_intercept: bool, width: float, *, centered: bool = False, even: Any = None
-) -> Frame:
-    """Public rows, as they are or from their means; `even` are their second moments, if known."""
+def table_frame(X: Floats, fit_intercept: bool, width: float, *, centered: bool = False) -> Frame:
+    """Public rows, as they are or from their means."""
     low, constant = X.mean(axis=0) * centered, 1.0 if fit_intercept else None
-    even = _moments(_joined(X - low, constant)) if even is None else even
+    even = _moments(_joined(X - low, constant))
     step, rows = np.ones(X.shape[1]), "the public rows of X"
     return Frame(low, step, 0.0, constant, 1.0, width, even, rows, even)
 

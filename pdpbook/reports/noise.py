@@ -32,12 +32,11 @@ class Crowd(NamedTuple):
     epsilon: Any  #: a number, one budget a person or user, or a promise of another kind in words
     n: int | None = None  #: rows; None where their number is not public
     users: Users | None = None
-    X: Any = None  #: the table, where it is public; of blocks, the rows that were chosen
+    X: Any = None  #: the table, where it is public
     y: Any = None  #: the labels, where they are
     fitted: bool = False  #: whether the released attributes of the estimator are these people's
     plan: Any = None  #: what was planned for them, if it was, so that `_noise` need not do so anew
     loudness: Any = None  #: after a fit, what `loudness` of the estimator returned
-    even: Any = None  #: second moments of a public table in blocks, with its constant
 
     @property
     def above(self) -> Floats:

@@ -203,9 +203,6 @@ class SufficientStatisticsRidge(CubeRegressor):
                 f"delta must be 0 with noise='laplace', which never fails; got {self.delta:g}"
             )
 
-    def needs_rows(self) -> str | None:
-        return None
-
     def release(self, draw: Floats, law: ProductLaw, people: People) -> None:
         self.release_ = everything = draw
         if self.fit_intercept:

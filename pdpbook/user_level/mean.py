@@ -13,7 +13,6 @@ import numpy as np
 from pdpbook import Floats, check
 from pdpbook._users import Users
 from pdpbook.frames.means import MeanOfLabels
-from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor, limit_on_rows
 from pdpbook.guarantees import PureDP
@@ -55,8 +54,6 @@ class UserMean(MeanOfLabels, UserRegressor):
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
-        if not len(users.codes):  # in blocks
-            return row_weights * users.sizes
         return np.bincount(users.codes, row_weights, len(users.labels)).astype(float)
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
@@ -162,10 +159,6 @@ class SampleLimitedMean(UserMean):
         if self.max_rows == "best":
             return int(sample_limit(sizes, self.tradeoff(float(budgets.min()))).threshold)
         return int(min([sizes.max(), *([] if self.max_rows == "max" else [self.max_rows])]))
-
-    def chosen(self, people: UsersInBlocks) -> Records:
-        part = people.part
-        return people.limited(self.selection_seed, self.most(part.users.sizes, part.epsilon))
 
     def plan(self, users: Users, budgets: Floats) -> Plan:
         most = self.most(users.sizes, budgets)

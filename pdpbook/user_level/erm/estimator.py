@@ -24,9 +24,6 @@ from pdpbook._domain import (
     table_of,
 )
 from pdpbook._users import Users
-from pdpbook.blocks import in_memory
-from pdpbook.blocks.sources import ROWS
-from pdpbook.frames.owners import UsersInBlocks
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import PeopleWithRows, Plan, UserEstimator
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
@@ -35,7 +32,7 @@ from pdpbook.noise.profiles import at_levels
 from pdpbook.reports.frames import ball_frame
 from pdpbook.reports.noise import Crowd, Noise, through
 from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff, output_price
-from pdpbook.user_level.erm.descent import GradientTranscript, TranscriptInBlocks
+from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
 from pdpbook.user_level.weights import TradeoffWeights, tradeoff_weights
 
@@ -163,14 +160,11 @@ class WeightedERM(UserEstimator):
     fit_intercept: bool = setting(default=False, rule=check.flag)
     bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.pairs)
 
-    def law(self, people: PeopleWithRows | UsersInBlocks) -> GradientTranscript | L2Laplace:
+    def law(self, people: PeopleWithRows) -> GradientTranscript | L2Laplace:
         plan, owners, R = people.plan, people.part.users, float(self.radius)
         c, clips = plan.weights.row_weights, self.lipschitz() * plan.weights.weights
         T, d = plan.public["steps_"], people.crowd.d + bool(self.fit_intercept)
         steps: Any = clips, self.loss, R, self.step(plan, d), T, plan.scale
-        if isinstance(people, UsersInBlocks):
-            block: Any = np.broadcast_to(0.0, (ROWS, d)), np.zeros(0), c, np.arange(len(c))
-            return TranscriptInBlocks(*block, *steps, people.sums)  # type: ignore[call-arg]
         X, y, c = people.X, people.y, c[owners.codes]
         if self.optimizer == "output":
             goal = self.gradient_norm()
@@ -179,12 +173,6 @@ class WeightedERM(UserEstimator):
         rows = np.argsort(owners.codes, kind="stable")  # all rows of a user together
         starts = np.cumsum(owners.sizes) - owners.sizes
         return GradientTranscript(X[rows], y[rows], c[rows], starts, *steps)
-
-    def needs_rows(self) -> str | None:
-        if self.optimizer == "output":
-            return "optimizer='output'"
-        unknown = _logistic(self) and self.classes is None
-        return "loss='logistic' without classes" if unknown else None
 
     def promise(self, people: PeopleWithRows) -> ZeroConcentratedDP | GaussianDP | PureDP:
         parameter = people.part.everybody(self.promised(people.part.epsilon))
@@ -287,7 +275,7 @@ class WeightedERM(UserEstimator):
         rows = np.asarray(X, dtype=float)
         if y is None or not _logistic(self):
             return rows, labels_of(rows, y)
-        check.refuse_masked(y, "y")
+        check.refuse_hidden(y, "y")
         check_consistent_length(rows, y)
         return rows, np.asarray(y)
 
@@ -372,5 +360,4 @@ class WeightedERM(UserEstimator):
         return self.delta
 
     def _score(self, X: ArrayLike) -> Floats:
-        in_memory(f"{type(self).__name__}.predict", X)
         return np.asarray(predictions(self, X))
