@@ -1,4 +1,4 @@
-"""The frame of all mechanisms: settings, data, one law, one promise, one draw, one report."""
+"""The frame of all mechanisms: settings, data, one law, one promise, one draw."""
 
 from __future__ import annotations
 
