@@ -127,7 +127,7 @@ rm -rf _build/lock
 endef
 
 lock:  ## Resolve the ranges of pyproject.toml anew into the two lists of requirements
-	$(call LOCK,".[book]" ".[blocks]" ".[test]",requirements.txt)
+	$(call LOCK,".[book]" ".[test]",requirements.txt)
 	$(call LOCK,--constraint requirements.txt ".[instructor]",requirements-instructor.txt)
 
 links: book  ## Visit every link that leads out of the book

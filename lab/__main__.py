@@ -19,7 +19,6 @@ RESULTS = {  #: files in `results` beside a page, from `experiments`
     "pac-bases": "PAC noise in other bases, and on raw data",
     "pac-readings": "six readings of the tables on PAC privacy, by columns of the cars",
     "scale": "memory and seconds of releases on many rows",
-    "owners": "the same for people with many records, in Parquet and on a cluster",
 }
 OTHERS = {  #: the module whose `main` takes the options, and what it writes
     "mechanisms": ("comparison.sweep", "every private ridge regression at every penalty"),

@@ -10,7 +10,6 @@ import numpy as np
 from pdpbook._extras import of_pandas
 from pdpbook._users import Users
 from pdpbook.advice import PublicNumbersWarning, advise
-from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise
 
@@ -30,8 +29,8 @@ def check_account(account: Any) -> None:
     elif _within(SEARCHES):
         advise(
             "a search or cross-validation fits many times on the same people, and each fit spends "
-            "its budget anew: guarantee_ speaks of one. Choose settings by public numbers, see "
-            "report(), or pass account=BudgetAccount(...) to every fit",
+            "its budget anew: guarantee_ speaks of one. Choose settings by public numbers, or pass "
+            "account=BudgetAccount(...) to every fit",
             PublicNumbersWarning,
         )
 
@@ -65,11 +64,12 @@ def charge(
     promise, people = account.convert(promise), _people(account, X, users)
     if people is None:
         n, count = account.budget.n, promise.n
-        if count is None and not isinstance(X, Rows):  # one number for all of them
+        if count is None:  # one number for all of them
             count = np.shape(X)[0]
         if n not in (None, count):
-            those = "people in blocks, not counted" if count is None else f"{count} people"
-            raise ValueError(f"account must be of the people in the data; got {n} for {those}")
+            raise ValueError(
+                f"account must be of the people in the data; got {n} for {count} people"
+            )
         if n is None:  # one number stands for whoever loses most
             (each,) = promise._parameters().values()
             promise = account.kind(float(np.max(each)), neighbors=promise.neighbors)

@@ -1,6 +1,5 @@
 """From the user's units to the domain of the theorems and back: shapes, public bounds, settings."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
 from pdpbook.advice import CuratorWarning, advise
-from pdpbook.blocks import Rows, in_blocks, in_memory
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -23,7 +21,8 @@ def labels_of(X: Any, y: Any) -> Floats:
     """Labels as an array of shape (n,), one a row of X: a column is flattened with a warning."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
-    check.refuse_masked(y, "y")
+    check.refuse_hidden(X, "X")
+    check.refuse_hidden(y, "y")
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "O":
         labels = labels.astype(float)
@@ -32,15 +31,15 @@ def labels_of(X: Any, y: Any) -> Floats:
 
 
 def table_of(estimator: Any, X: Any, **checks: Any) -> Floats:
-    """Rows that `fit` was given in memory, by scikit-learn's checks of tables."""
-    check.refuse_masked(X, "X")
+    """Rows that `fit` was given, by scikit-learn's checks of tables."""
+    check.refuse_hidden(X, "X")
     refuse_few(row_count(X))
     checks = {"ensure_all_finite": False} | checks
     return np.asarray(validate_data(estimator, X, dtype=float, **checks))
 
 
 def data_of(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
-    """Rows and labels that `fit` was given in memory, of matching shapes; not yet looked at."""
+    """Rows and labels that `fit` was given, of matching shapes; not yet looked at."""
     plain = check.is_plain(X) and check.is_plain(y)
     if plain and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
         refuse_few(len(X))
@@ -197,30 +196,22 @@ def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def note_width(estimator: Any, width: int) -> None:
-    """Say how wide X was where scikit-learn did not see it: in blocks columns have no names."""
+    """Say how wide an array X was that scikit-learn did not see: its columns have no names."""
     estimator.n_features_in_ = width
     if hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
 
 
-def predictions(estimator: Any, X: Any) -> Any:
-    """Linear predictions from the released coefficients, in the kind of X."""
+def predictions(estimator: Any, X: Any) -> Floats:
+    """Linear predictions from the released coefficients."""
     check_is_fitted(estimator)
-    if in_blocks(X):
-        rows = X if isinstance(X, Rows) else Rows(X)
-        return rows.select("X").map(partial(_predict_block, estimator.coef_, estimator.intercept_))
     rows = validate_data(estimator, X, dtype=float, reset=False)
     return np.asarray(rows @ estimator.coef_ + estimator.intercept_)
-
-
-def _predict_block(coef: Floats, intercept: float, X: Any) -> Floats:
-    return np.asarray(check.matrix(X, "X", "n", len(coef)) @ coef + intercept)
 
 
 def row_count(X: Any) -> int:
     if hasattr(X, "shape"):
         return int(X.shape[0])
-    in_memory("predict", X)
     return len(np.asarray(X, dtype=object))
 
 

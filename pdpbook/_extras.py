@@ -12,7 +12,6 @@ EXTRAS = {
     "matplotlib": "plots",
     "matplotlib_inline": "plots",
     "pandas": "tables",
-    "pyarrow": "blocks",
 }
 
 

@@ -120,20 +120,10 @@ def as_labels(users: Any) -> NDArray[Any]:
         column = np.asarray(users)
         if column.dtype.kind in "biuf":
             return column
-    return _as_objects(python_objects(users, "users"))
-
-
-def join_labels(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return labels of several blocks one after the other: as objects unless all have one type."""
-    if len({part.dtype if part.dtype.kind != "U" else "U" for part in parts}) == 1:
-        return np.concatenate(parts)
-    return _as_objects([label for part in parts for label in part.tolist()])
-
-
-def _as_objects(labels: list[Any]) -> NDArray[Any]:
-    column = np.empty(len(labels), dtype=object)
-    column[:] = labels
-    return column
+    labels = python_objects(users, "users")
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    return objects
 
 
 def same_names(first: Any, second: Any) -> bool:

@@ -27,8 +27,7 @@ __all__: list[str] = []  # for the estimators of the package
 
 
 class Users(NamedTuple):
-    """Users of n rows: `labels` in sorted order; `codes[i]` is the place of row i's user in it, or
-    `codes` is empty in blocks, where `values` of users stand for those of their rows."""
+    """Users of n rows: `labels` in sorted order; `codes[i]` is the place of row i's user in it."""
 
     codes: NDArray[np.intp]
     labels: NDArray[Any]
@@ -38,18 +37,14 @@ class Users(NamedTuple):
 
     def spread(self, values: Floats) -> Floats:
         """Values of users for each of their rows."""
-        return values[self.codes] if len(self.codes) else values
+        return values[self.codes]
 
     def places(self, seed: int) -> NDArray[np.intp]:
         """Place 0, 1, ... of each row among those of its user, by random numbers: a user's own have
-        theirs, in the order of the table, which must be public, however it is cut."""
+        theirs, in the order of the table, which must be public."""
         own = np.argsort(np.argsort(self.codes, kind="stable"))
-        return places(self.codes, row_keys(seed, 0, len(own))[own])
-
-
-def row_keys(seed: int, start: int, n: int) -> Floats:
-    """Numbers `start` and so on of those that a seed draws, n of them."""
-    return np.random.Generator(np.random.PCG64(seed).advance(start)).random(n)
+        keys = np.random.default_rng(seed).random(len(own))
+        return places(self.codes, keys[own])
 
 
 def places(codes: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.intp]:
@@ -65,7 +60,7 @@ def check_users(users: Any, n: int, **rows: Any) -> Users:
     check.refuse_other_index(rows.get("y"), "y", X=rows.get("X"))
     if users is None:
         return Users(np.arange(n), np.arange(n), np.ones(n, dtype=np.intp), False, rows)
-    check.refuse_masked(users, "users")
+    check.refuse_hidden(users, "users")
     check.refuse_other_index(users, "users", **rows)
     column = check.shape(as_labels(users), "users", (n,), "one label for each row of X")
     missing = _missing(column)
@@ -176,8 +171,8 @@ def one_each(values: Any, users: Users, name: str) -> Floats:
     n = len(users.codes)
     if values.shape != (n,):
         raise ValueError(
-            f"{name} must be a number, a mapping from user to budget, or "
-            f"{_one_a_row(f'have shape ({n},)', n)}; got shape {values.shape}"
+            f"{name} must be a number, a mapping from user to budget, or have shape ({n},), "
+            f"one value for each row of X; got shape {values.shape}"
         )
     first = np.unique(users.codes, return_index=True)[1]  # row of each user
     differs = values != values[first][users.codes]
@@ -190,10 +185,6 @@ def one_each(values: Any, users: Users, name: str) -> Floats:
             f"{check.shown(before)} before"
         )
     return np.asarray(values[first])
-
-
-def _one_a_row(form: str, n: int) -> str:
-    return f"{form}, one value for each row of X" if n else "a column of the Rows, one value a row"
 
 
 def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
@@ -224,8 +215,8 @@ def _places_by_user(epsilon: Any, users: Users, name: str) -> NDArray[np.intp] |
     if len(epsilon) != n:
         if places is None or len(epsilon) != m:
             raise ValueError(
-                f"{name} must be {_one_a_row(f'a Series of length {n}', n)}, or have an index that "
-                f"is exactly the {m} users; got length {len(epsilon)} and another index"
+                f"{name} must be a Series of length {n}, one value for each row of X, or have an "
+                f"index that is exactly the {m} users; got length {len(epsilon)} and another index"
                 f"{missing and f' ({missing})'}. For budgets of more users, pass {name}.to_dict()"
             )
         return places

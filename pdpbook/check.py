@@ -329,10 +329,17 @@ def is_plain(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype == np.float64
 
 
-def refuse_masked(value: Any, name: str) -> None:
-    """Refuse an array with hidden entries: NumPy would hand them on like all others."""
+def refuse_hidden(value: Any, name: str) -> None:
+    """Refuse a masked array, whose hidden entries NumPy would hand on, and what is of Dask, all of
+    which it would load."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array: its hidden entries would count")
+    if type(value).__module__.partition(".")[0] == "dask":
+        raise TypeError(
+            f"{name} must be in memory; got {type(value).__name__} of Dask, all of which would be "
+            "loaded. Where sums are enough, as for PDPRidge, sufficient statistics, means, AdaSSP "
+            "and posterior samples, those of blocks add up: fit takes `Sums` in place of X and y"
+        )
 
 
 def refuse_other_index(values: Any, name: str, **rows: Any) -> None:
@@ -389,12 +396,7 @@ def _floats(value: Any, name: str) -> Floats:
     """An array of floats from numbers of any real type, booleans refused."""
     if is_plain(value):
         return np.asarray(value)
-    refuse_masked(value, name)
-    if hasattr(value, "dask"):
-        raise TypeError(
-            f"{name} must be in memory here, a NumPy array; got a Dask array, all of which would "
-            "be loaded. What takes blocks is listed in pdpbook.blocks"
-        )
+    refuse_hidden(value, name)
     try:
         raw = np.asarray(value)
         entries = () if isinstance(value, np.ndarray) else np.asarray(value, object).ravel()

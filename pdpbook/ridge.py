@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lapack, qr, solve_triangular
 
 from pdpbook import Floats, check
-from pdpbook.blocks import in_memory
 
 __all__ = ["LeaveOneOut", "LossMoments", "leave_one_out", "loss_moments", "weighted_ridge"]
 
@@ -53,7 +52,6 @@ def weighted_ridge(
     array([0.25])
     """
     lam = _check_lam(lam)
-    in_memory("weighted_ridge", X, y, weights)
     X, y = check.design(X, y, weights=weights)
     w = check.weights(weights, len(y))
     theta = ridge_of_sums(*weighted_sums(X, y, w), lam) if lam > 0 else None
@@ -103,7 +101,6 @@ def leave_one_out(
     >>> fit.theta, fit.leverage_in, fit.residual
     (array([0.33333333]), array([0.33333333, 0.33333333]), array([-0.5,  1. ]))
     """
-    in_memory("leave_one_out", X, y, weights)
     X, y = check.design(X, y, weights=weights)
     lam, w = _check_lam(lam), check.weights(weights, len(y))
     rows, labels = _scale(X, y, w)
@@ -176,7 +173,6 @@ def loss_moments(
     """
     eta = check.number(eta, "eta")
     lam = _check_lam(lam)
-    in_memory("loss_moments", X_test, y_test)
     X, y = check.design(X_test, y_test)
     n, d = X.shape
     center: Floats = check.shape(check.finite(theta, "theta"), "theta", (d,), "one for each column")
@@ -202,12 +198,6 @@ def ridge_of_sums(gram: Floats, moment: Floats, lam: float) -> Floats | None:
 def ridge_of_rows(X: Floats, y: Floats, lam: float, weights: Floats) -> Floats:
     """Minimizer by QR of the rows, at any condition."""
     return _stacked_fit(*_scale(X, y, weights), lam)[2]
-
-
-def ridge_of_factors(factors: Iterable[tuple[Floats, int]], lam: float) -> Floats:
-    """Minimizer from the factors of all blocks, against the *sum* of weighted squares."""
-    root, labels, _ = triangle(factors, lam)
-    return np.asarray(solve_triangular(root, labels, check_finite=False))
 
 
 def triangle(factors: Iterable[tuple[Floats, int]], lam: float) -> tuple[Floats, Floats, int]:
@@ -236,11 +226,6 @@ def factor(X: Floats, y: Floats) -> tuple[Floats, int]:
 
 def _triangular(both: Floats) -> Floats:
     return np.asarray(qr(both, mode="r", check_finite=False)[0][: both.shape[1]])
-
-
-def weighted_factor(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, int]:
-    """One block for `triangle`, its rows and labels times the roots of their weights."""
-    return factor(*_scale(X, y, weights))
 
 
 def weighted_sums(X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:

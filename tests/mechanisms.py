@@ -1,6 +1,6 @@
 """Every mechanism of the package, a row each: what the tests of them all have to know of it.
 
-Scikit-learn's checks, forms of input, edges, blocks, reports, the harness of audits and the page of
+Scikit-learn's checks, forms of input, edges, the harness of audits and the page of
 mechanisms read their lists here. A mechanism without a row is noticed in `test_estimators`.
 """
 
@@ -41,38 +41,27 @@ class Mechanism:
     _: KW_ONLY
     small: Settings = ({},)  #: for sixty people in the unit cube
     checked: Settings = ({},)  #: for scikit-learn's data, beside `ROOMY`: no noise is seen there
-    blocks: Settings = ()  #: for 1,100 people in blocks; without any it refuses them
-    users: Settings = ()  #: for users in blocks, likewise
     thrifty: Settings = ()  #: where a tiny budget costs the others at most a percent
-    exact: Settings = ()  #: beside `UNITS`: where the noise of `report` is that of all data,
-    bounded: Settings = ()  #: where it is an estimate with a bound,
-    estimated: Settings = ()  #: and one without
     sound: Mapping[str, Trial] = field(default_factory=dict)  #: neighbors that press it hard
     #: functions of `pdpbook.minimal` that draw the same; what is no such call is in `test_minimal`
     page: Mapping[str, Any] = field(default_factory=dict)
 
     def models(self, name: str) -> list[Any]:
         """The mechanism with its settings for one of these tests."""
-        known, beside = self.kind().get_params(), BESIDE.get(name, {})
-        beside = {one: value for one, value in beside.items() if one in known}
+        known = self.kind().get_params()
+        beside = {one: ROOMY[one] for one in ROOMY if one in known and name == "checked"}
         return [self.kind(**beside | own) for own in getattr(self, name)]
 
 
 # bounds wide enough for data that do not know of them, and so much budget that no noise is seen
 ROOMY = {"epsilon": 1e9, "bounds": (-4, 4), "y_bounds": (-4, 4), "clip": True, "random_state": 0}
-UNITS = {"bounds": [(18.0, 90.0), (0.0, 40.0), (-1.0, 3.0)], "y_bounds": (0.0, 100.0)}
-BESIDE = {"checked": ROOMY} | dict.fromkeys(("exact", "bounded", "estimated"), UNITS)
 
 LINE = {"fit_intercept": True}
-HALVES = LINE | {"bounds": (0.1, 0.8), "clip": True, "y_bounds": (-1, 2)}
-BALL = {"bounds": (0.0, 1.0), "row_norm": 1.5, "clip": True}
-CUT = {"row_norm": 1.0, "clip": True}
 SHORT = {"proof": "published", "row_norm": 4.0}
 HUBER = {"loss": "huber"}
 DELTA = {"delta": 1e-6}
 RICH = {"epsilon": 1e15, "delta": 0.1}
 GAUSSIAN = {"noise": "gaussian"}
-LOGISTIC = {"loss": "logistic", "y_bounds": (-1.0, 1.0)}
 OUTPUT = {"optimizer": "output"}
 
 FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
@@ -91,9 +80,7 @@ MECHANISMS = [
         "coef_ intercept_ n_features_in_ pure_guarantee_",
         small=[dict(lam=0.5), dict(lam=0.5, **HUBER, **LINE), dict(lam=0.5, **DELTA)],
         checked=[dict(lam=1e-4, **LINE, **own) for own in ({}, SHORT, HUBER, DELTA)],
-        blocks=[dict(lam=0.2), dict(lam=0.2, **DELTA, **HALVES), dict(lam=0.2, **CUT)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, **HUBER), dict(lam=0.5, **HUBER, **DELTA)],
-        exact=[dict(lam=0.1, **LINE), dict(lam=0.1, **HUBER, **DELTA)],
         sound={
             "PDPRidge": Trial(PDPRidge(60.0), FLIP, tight=True),
             "PDPRidge, Huber": Trial(PDPRidge(60.0, loss="huber"), FLIP),
@@ -105,9 +92,7 @@ MECHANISMS = [
         PersonalizedMean,
         "replace-one",
         "mean_",
-        blocks=[{}, {"y_bounds": (-0.5, 0.5), "clip": True}],
         thrifty=[{}],
-        exact=[{}],
         sound={"PersonalizedMean": Trial(PersonalizedMean(), FLIP, tight=True)},
         page={"personalized_mean": PersonalizedMean()},
     ),
@@ -118,7 +103,6 @@ MECHANISMS = [
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, **LINE)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, threshold="mean"), dict(lam=0.5, **HUBER)],
-        exact=[dict(lam=0.1), dict(lam=0.1, rule="exact", **HUBER)],
         sound={"SampledRidge": Trial(SampledRidge(400.0), flipped(3, 4, epsilon=personal.THREE))},
     ),
     Mechanism(
@@ -128,7 +112,6 @@ MECHANISMS = [
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, **LINE), dict(lam=1e-2, row_norm=4.0, **DELTA)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, **DELTA)],
-        bounded=[dict(lam=0.2)],
         sound={
             "ObjectivePerturbation": Trial(ObjectivePerturbation(2.0), personal.duel(), tight=True),
             "ObjectivePerturbation, delta": Trial(
@@ -142,8 +125,6 @@ MECHANISMS = [
         "release_ gram_ moment_ coef_ intercept_ n_features_in_",
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, centered=True, **LINE), dict(lam=1e-4, **RICH, **GAUSSIAN)],
-        blocks=[dict(lam=0.2), dict(lam=0.2, centered=True, **GAUSSIAN, **DELTA, **HALVES)],
-        bounded=[dict(lam=0.1, **LINE), dict(lam=0.1, centered=True, **GAUSSIAN, **DELTA)],
         sound={
             "SufficientStatisticsRidge": Trial(SufficientStatisticsRidge(), sums.NULL, tight=True),
             "SufficientStatisticsRidge, Gaussian": Trial(
@@ -156,8 +137,6 @@ MECHANISMS = [
         "add-remove",
         "coef_ intercept_ release_ n_features_in_",
         checked=[RICH | LINE],
-        blocks=[{"bounds": (0, 1)}, dict(calibration="published", **LINE, **BALL)],
-        estimated=[{}],
         sound={"AdaSSP": Trial(AdaSSP(delta=0.01), sums.ALONE, tight=True)},
     ),
     Mechanism(
@@ -166,8 +145,6 @@ MECHANISMS = [
         "coef_ intercept_ theta_ gamma_ h_ n_features_in_",
         small=[dict(lam=500.0, n_max=1000)],
         checked=[dict(lam=1.0, n_max=1000, **LINE)],
-        blocks=[dict(lam=300.0, n_max=2000, **BALL)],
-        bounded=[dict(lam=100.0, n_max=4000)],
         sound={"OnePosteriorSample": Trial(OnePosteriorSample(100.0, **FEW), AGAINST)},
     ),
     Mechanism(
@@ -179,8 +156,6 @@ MECHANISMS = [
             dict(norm_guess=100.0, n_max=1000, **LINE),
             dict(norm_guess=100.0, n_max=1000, row_norm=4.0, release_norm=True),
         ],
-        blocks=[dict(n_max=2000, release_norm=True, **LINE, **BALL)],
-        estimated=[dict(n_max=4000), dict(n_max=4000, release_norm=True, **LINE)],
         sound={
             "AdaOPS": Trial(AdaOPS(**FEW), AGAINST),
             "AdaOPS, norm": Trial(AdaOPS(release_norm=True, **FEW), AGAINST),
@@ -192,7 +167,6 @@ MECHANISMS = [
         "coef_ intercept_ n_features_in_",
         small=[dict(lam=0.5, **DELTA)],
         checked=[dict(lam=1e-4, delta=0.1, steps=300, **LINE)],
-        bounded=[dict(lam=0.1, **DELTA, **LINE)],
         sound={
             "GradientDescentRidge": Trial(
                 GradientDescentRidge(1.0, **descent.STEPS), descent.LOUD, tight=True
@@ -204,7 +178,6 @@ MECHANISMS = [
         "zero-out",
         "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_",
         checked=[dict(batch_size=10, epochs=50, **LINE)],
-        bounded=[dict(epochs=5)],
         sound={
             "DPSGDRegression": Trial(DPSGDRegression(**descent.BATCHES), descent.QUIET, draws=1500)
         },
@@ -213,17 +186,13 @@ MECHANISMS = [
         WeightedMean,
         "user",
         "mean_ h_ weights_ exposure_ users_",
-        users=[{}, {"y_bounds": (-0.5, 0.5), "clip": True}],
         thrifty=[{}],
-        exact=[{}],
         sound={"WeightedMean": Trial(WeightedMean(**users.ROWS), users.GROUPS, tight=True)},
     ),
     Mechanism(
         SampleLimitedMean,
         "user",
         "mean_ max_rows_ exposure_ users_",
-        users=[{"max_rows": 3}, {}],
-        exact=[{}],
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
     Mechanism(
@@ -237,14 +206,7 @@ MECHANISMS = [
             dict(loss="logistic", radius=50.0, lam=1e-4, **OUTPUT),
             dict(loss="logistic", delta=0.1, radius=50.0, steps=500, step_size=4.0),
         ],
-        users=[
-            dict(steps=4, clip_norm=0.2, **DELTA),
-            dict(steps=3, accounting="gaussian", **DELTA, **HALVES),
-            dict(loss="logistic", classes=(-1, 1), steps=3, **DELTA),
-        ],
         thrifty=[OUTPUT, DELTA, dict(accounting="gaussian", **DELTA)],
-        exact=[OUTPUT | {"lam": 0.1}, OUTPUT | LINE | LOGISTIC],
-        bounded=[dict(steps=20, **DELTA)],
         sound={
             "WeightedERM": Trial(WeightedERM(**STEPS), TURNED, draws=5000),
             "WeightedERM, Gaussian": Trial(
@@ -265,11 +227,9 @@ MECHANISMS = [
         GWARegression,
         "user-labels",
         "coef_ intercept_ release_ gap_ rank_ exposure_ users_ n_features_in_",
-        users=[{}, LINE, dict(prior=1.0, **DELTA), dict(objective="prediction")],
         small=[{}, dict(prior=1.0, **DELTA)],
         checked=[LINE, dict(delta=1e-5, objective="prediction")],
         thrifty=[{}, DELTA],
-        exact=[LINE, dict(objective="prediction", prior=100.0, **DELTA)],
         sound={
             "GWARegression": Trial(GWARegression(), ROWS_OF_USERS, tight=True),
             "GWARegression, Gaussian": Trial(
@@ -281,9 +241,7 @@ MECHANISMS = [
         SampleLimitedRegression,
         "user-labels",
         "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ n_features_in_",
-        users=[{}, dict(max_rows=3), dict(max_rows=5, sensitivity="exact", **LINE)],
         checked=[LINE],
-        exact=[{}],
         sound={
             "SampleLimitedRegression": Trial(SampleLimitedRegression(max_rows=5), ROWS_OF_USERS)
         },
@@ -293,8 +251,6 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ gap_ rank_ exposure_ "
         "users_ n_features_in_",
-        users=[{}],
-        bounded=[dict(sigma2=1.0)],
         sound={
             "TwoStageGWARegression": Trial(
                 TwoStageGWARegression(**TWO_STAGES), ROWS_OF_USERS, tight=True
@@ -306,7 +262,6 @@ MECHANISMS = [
         "",
         "",
         checked=[dict(alpha=1e-3, success_rate=1 - 1e-12, calibration="tv", draws=500, tol=0.3)],
-        exact=[dict(draws=2000, tol=0.3, random_state=0)],
         sound={"PACRegression": Trial(PACRegression(**POOL), pools.pool(), "attack", 400)},
     ),
 ]
@@ -319,7 +274,6 @@ def every(name: str) -> list[Any]:
 
 ROWS = {row.kind: row for row in MECHANISMS}
 KINDS = [kind for kind in ROWS if kind is not users.Median]
-IN_MEMORY = [kind() for kind in KINDS if not (ROWS[kind].blocks or ROWS[kind].users)]
 SMALL = every("small")
 PROMISING = [model for model in SMALL if ROWS[type(model)].neighbors]  #: something to each person
 WITH_USERS = [model for model in SMALL if ROWS[type(model)].neighbors.startswith("user")]

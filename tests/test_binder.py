@@ -65,7 +65,7 @@ def test_versions_are_those_of_the_locks():
 def test_what_the_package_needs_is_in_the_list():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    names = ("tables", "gwa", "accounting", "plots", "blocks")
+    names = ("tables", "gwa", "accounting", "plots")
     ranges = [*project["dependencies"], "tqdm", *(one for name in names for one in extras[name])]
     needed = {normal(re.match(r"[\w.-]+", one)[0]) for one in ranges} - {"matplotlib-inline"}
     assert "matplotlib" in needed  # ipykernel brings the other one

@@ -530,7 +530,7 @@ def test_one_number_a_flag_and_budgets_of_some():
     assert v.is_plain(np.ones(2))
     assert not v.is_plain(np.ones(2, dtype=int))
     with pytest.raises(TypeError, match=r"^y must not be a masked array"):
-        v.refuse_masked(np.ma.masked_equal([1.0, 2.0], 2.0), "y")
+        v.refuse_hidden(np.ma.masked_equal([1.0, 2.0], 2.0), "y")
 
 
 def test_every_public_check_is_tested_here():

@@ -11,7 +11,6 @@ from plants.filters import FILTERS, Filter
 from scipy import stats
 from sklearn.base import clone
 
-from pdpbook.blocks import Rows
 from pdpbook.gradient import GradientDescentRidge
 from pdpbook.guarantees import (
     ApproximateDP,
@@ -358,33 +357,6 @@ def test_users_and_tables_leave_by_name():
     for _ in range(2):
         model = PDPRidge().fit(frame, y, account=named)
     assert_array_equal(model.guarantee_.epsilon == 0, np.arange(60) < 20)
-
-
-def test_people_in_blocks_leave_as_those_in_memory_do():
-    X, y, epsilon = crowd()
-    limit = np.where(np.arange(60) % 2, 2.0, 1.0) * epsilon
-    found = []
-    for data in ((X, y), (Rows(X, y, epsilon=epsilon), None), (Rows(X, y), None)):
-        account = BudgetAccount(limit, neighbors="replace-one", leave_out=True)
-        given = (
-            {} if isinstance(data[0], Rows) and "epsilon" in data[0].names else {"epsilon": epsilon}
-        )
-        for _ in range(2):
-            model = PDPRidge(random_state=5).fit(*data, account=account, **given)
-        assert_array_equal(account.spent, limit)
-        found.append(model.coef_)
-    assert_allclose(found[1:], [found[0]] * 2, rtol=1e-9)
-
-
-def test_budgets_inside_of_blocks_cannot_be_set_to_0_and_nothing_is_charged():
-    X, y, epsilon = crowd()
-    blocks = [(X[k : k + 20], y[k : k + 20], epsilon[k : k + 20]) for k in (0, 20, 40)]
-    rows = Rows.from_blocks(blocks, names=("X", "y", "epsilon"))
-    limit = np.where(np.arange(60) % 2, 2.0, 0.5) * epsilon
-    account = BudgetAccount(limit, neighbors="replace-one", leave_out=True)
-    with pytest.raises(TypeError, match=r"^epsilon must be among the arrays of each block"):
-        PDPRidge().fit(rows, account=account)
-    assert not account.spent.any()
 
 
 def test_whoever_leaves_may_raise_what_others_are_promised_and_these_are_asked_again():

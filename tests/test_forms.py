@@ -17,7 +17,6 @@ from sklearn.base import clone
 from test_estimators import assert_promised
 
 from pdpbook.audit import audit_mechanism
-from pdpbook.blocks import Rows
 from pdpbook.gwa import gwa_program, gwa_weights
 from pdpbook.noise import grid_rate
 from pdpbook.per_instance import (
@@ -27,7 +26,7 @@ from pdpbook.per_instance import (
     ops_profile,
     per_instance_epsilon,
 )
-from pdpbook.personalized import error_bound, huber_ridge, mean_square_error
+from pdpbook.personalized import PDPRidge, error_bound, huber_ridge, mean_square_error
 from pdpbook.posterior import posterior_certificate
 from pdpbook.ridge import leave_one_out, loss_moments, weighted_ridge
 from pdpbook.user_level import (
@@ -386,18 +385,24 @@ def test_no_function_pairs_rows_that_are_named_in_two_ways(call, name):
         call()
 
 
-@pytest.mark.parametrize("model", SMALL, ids=str)
-def test_rows_are_read_or_refused_by_name(model):
-    rows = Rows(PLAIN["X"], PLAIN["y"])
-    if "users" in inspect.signature(model.fit).parameters:
-        missing = r"^rows must have a column 'users'; got X, y$|takes arrays in memory, not Rows"
-        with pytest.raises((ValueError, TypeError), match=missing):
-            clone(model).fit(rows)
-        rows = Rows(PLAIN["X"], PLAIN["y"], users=FRAME["user"].to_numpy())
-    try:
-        model_of = clone(model).fit(rows)
-    except TypeError as error:
-        assert str(error).startswith(f"{type(model).__name__}")  # noqa: PT017
-        assert "takes arrays in memory, not Rows" in str(error)  # noqa: PT017
-    else:
-        assert model_of.predict(PLAIN["X"]).shape == (N,)
+def test_what_is_of_dask_is_refused_by_name_with_the_way_beyond_memory():
+    import dask.array as da
+
+    users = FRAME["user"].to_numpy()
+    everything = PLAIN | {"epsilon": np.ones(N), "users": users}
+    for model in SMALL:
+        taken = inspect.signature(model.fit).parameters
+        given = {name: column for name, column in everything.items() if name in taken}
+        for name, column in given.items():
+            with pytest.raises(TypeError, match=rf"^{name} must be in memory; .* `Sums`"):
+                clone(model).fit(**given | {name: da.from_array(column)})
+
+
+def test_a_memory_map_is_read_as_an_array(tmp_path):
+    for name, column in PLAIN.items():
+        np.save(tmp_path / f"{name}.npy", column)
+    maps = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in PLAIN}
+    model = PDPRidge(random_state=1, bounds=(0, 100), y_bounds=(-100, 100))
+    expected = clone(model).fit(**PLAIN)
+    assert_array_equal(clone(model).fit(**maps).coef_, expected.coef_)
+    assert_array_equal(expected.predict(maps["X"]), expected.predict(PLAIN["X"]))

@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from pdpbook.advice import SAID, Advice, CuratorWarning, PublicNumbersWarning, silence
-from pdpbook.blocks import Rows
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.gwa import GWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
@@ -167,16 +166,6 @@ def test_a_fork_cannot_spend():
     account._process += 1  # as the child of a fork sees it
     with pytest.raises(RuntimeError, match="spent in the process that opened it"):
         account.spend(PureDP(0.1, neighbors="replace-one"))
-
-
-def test_blocks_are_charged_to_their_own_people():
-    X, y, epsilon = people()
-    account = BudgetAccount(np.full(7, 9.0), neighbors="replace-one")
-    with pytest.raises(ValueError, match=r"^account must be of the people in the data"):
-        PDPRidge().fit(Rows(X, y), account=account)
-    own = BudgetAccount(epsilon, neighbors="replace-one")
-    PDPRidge().fit(Rows(X, y, epsilon=epsilon), account=own)
-    assert_array_equal(own.spent, epsilon)
 
 
 def test_a_refusal_names_people_and_needs_nobody_who_takes_no_part():

@@ -3,17 +3,15 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from lab import experiments
-from lab.experiments import owners, scale
+from lab.experiments import scale
 from lab.experiments.scale import CASES, Case, sweep_scale
 from pdpbook.noise import L2Laplace
 from pdpbook.sensitivity import ridge_constant
 
-OWNERS = Path(__file__).resolve().parent.parent / "book" / "synthesis" / "results" / "owners.csv"
 FILE = Path(__file__).resolve().parent.parent / "book" / "synthesis" / "results" / "scale.csv"
 N, D, SEED = 500, 3, 5
 RNG = np.random.default_rng(1)
@@ -163,50 +161,3 @@ def test_a_committed_row_is_what_a_run_gives(committed, tmp_path):
     _, row = scale.measure(tmp_path, case, seed)
     match = committed[(committed[list(case._fields)] == list(case)).all(axis=1)]
     assert row["answer"] == pytest.approx(match["answer"].item(), rel=1e-3)
-
-
-# --- people with many records ---------------------------------------------------------------------
-
-
-def test_records_of_a_user_are_in_most_files_and_releases_are_those_of_memory(tmp_path):
-    owners.write_records(tmp_path, 4000, 40, SEED)
-    frames = [pd.read_parquet(path) for path in sorted(tmp_path.iterdir())]
-    assert sum(map(len, frames)) == 4000
-    assert min(np.bincount(np.concatenate([frame.user.unique() for frame in frames]))) > 15
-    for task in ("mean", "quantile", "steps"):
-        values, row = owners.measure(tmp_path, owners.Case(task, "file", 4000, 40), SEED)
-        exact, _ = owners.measure(tmp_path, owners.Case(task, "memory", 4000, 40), SEED)
-        assert_allclose(values, exact, rtol=1e-9)
-        assert row["passes"] == {"mean": 2, "quantile": 2, "steps": 1 + owners.STEPS}[task]
-
-
-@pytest.fixture(scope="module")
-def of_users():
-    return experiments.read_results(OWNERS)
-
-
-def test_ten_million_records_were_released_from_files_as_from_memory(of_users):
-    assert of_users.attrs["header"][0] == "python -m lab owners"
-    found = [owners.Case(*row) for row in of_users[list(owners.Case._fields)].itertuples(False)]
-    assert sorted(found) == sorted(owners.CASES)
-    assert of_users.difference.max() < 1e-9
-    files = of_users[of_users.source == "file"]
-    assert files[files.n == 10**7].peak.max() < 1000
-    assert (of_users.killed == (of_users.source == "cluster")).all()
-
-
-def test_a_committed_release_for_users_is_what_a_run_gives(of_users, tmp_path):
-    case = owners.Case("steps", "file", 10**5, 10**3)
-    seed = int(np.random.default_rng(experiments.SEED).integers(2**32))
-    owners.write_records(tmp_path, case.n, case.m, seed)
-    _, row = owners.measure(tmp_path, case, seed)
-    match = of_users[(of_users[list(case._fields)] == list(case)).all(axis=1)]
-    assert row["answer"] == pytest.approx(match["answer"].item(), rel=1e-3)
-    assert row["passes"] == match["passes"].item()
-
-
-def test_unknown_cases_of_users_are_refused():
-    with pytest.raises(ValueError, match="task must be one of"):
-        owners.sweep_owners(cases=[owners.Case("fit", "file", 10, 2)], rng=RNG)
-    with pytest.raises(ValueError, match="data must be one of"):
-        owners.sweep_owners("cars", rng=RNG)

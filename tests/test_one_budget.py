@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from mechanisms import PROMISING, ROWS, estimators, one_promise
+from mechanisms import PROMISING, estimators, one_promise
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
@@ -11,7 +11,6 @@ from sklearn.base import clone
 from pdpbook._budgets import one_budget, smallest
 from pdpbook.audit import audit_mechanism
 from pdpbook.audit.deltas import pair_deltas
-from pdpbook.blocks import Rows
 from pdpbook.gradient import DPSGDRegression
 from pdpbook.guarantees import BudgetAccount
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
@@ -23,9 +22,7 @@ MODELS = [
     DPSGDRegression(batch_size=4, n_public=8),
     DPSGDRegression(batch_size=4),
 ]
-IN_BLOCKS = [model for model in MODELS if ROWS[type(model)].blocks]
 every_model = pytest.mark.parametrize("model", MODELS, ids=str)
-in_blocks = pytest.mark.parametrize("model", IN_BLOCKS, ids=str)
 REFUSED = "epsilon must be one number for all who take part"
 CAREFUL, OPEN = 0.1, 1.0
 
@@ -109,16 +106,6 @@ def test_they_are_refused_before_the_data_are_touched(model, road, form):
 
 
 @every_model
-def test_they_are_refused_by_the_report(model):
-    X, _, epsilon = people()
-    with pytest.raises(ValueError, match=rf"^{REFUSED}"):
-        model.report(*X.shape, epsilon=epsilon)
-    with pytest.raises(ValueError, match=rf"^{REFUSED}"):
-        clone(model).set_params(epsilon=epsilon).report(*X.shape)
-    assert model.report(*X.shape, epsilon=OPEN).noise.prediction > 0
-
-
-@every_model
 def test_a_refusal_draws_nothing_and_charges_nothing(model):
     X, y, epsilon = people()
     account, rng = BudgetAccount(9.0, neighbors="add-remove"), np.random.default_rng(1)
@@ -129,67 +116,6 @@ def test_a_refusal_draws_nothing_and_charges_nothing(model):
     assert rng.bit_generator.state == state
     assert account.spent == 0
     assert [name for name in vars(tried) if name.endswith("_")] == []
-
-
-@pytest.mark.parametrize("road", ["fit", "output_law"])
-@in_blocks
-def test_they_are_refused_before_any_rows_are_read(model, road):
-    """Where budgets can be read alone: in memory, in a column of arrays, in a Dask array."""
-    import dask.array as da
-
-    def touched():
-        raise AssertionError("the rows were read")
-
-    _, y, epsilon = people()
-    X = da.map_blocks(touched, chunks=((20, 40), (2,)), dtype=float)
-    lazy = da.from_array(epsilon, chunks=7)  # the careful one and others are in the first block
-    apart = da.from_array(epsilon, chunks=((1, 59),))  # no block has two budgets
-    for given in (
-        (X, y, {"epsilon": epsilon}),
-        (X, y, {"epsilon": lazy}),
-        (X, y, {"epsilon": apart}),
-        (Rows(X, y, epsilon=epsilon), None, {}),
-        (Rows(X, y, epsilon=apart), None, {}),
-        (Rows(X, y), None, {"epsilon": epsilon}),
-    ):
-        with pytest.raises(ValueError, match=REFUSED):
-            getattr(clone(model), road)(*given[:2], **given[2])
-
-
-@pytest.mark.parametrize("road", ["fit", "output_law"])
-@in_blocks
-def test_pieces_are_refused_where_budgets_differ(model, road):
-    """They bring their budgets along: within a block no row is looked at, else nothing is drawn."""
-    X, y, epsilon = people()
-    names = ("X", "y", "epsilon")
-    wild = X.copy()
-    wild[0] = np.nan
-    whole = Rows.from_blocks([(wild, y, epsilon)], names)
-    with pytest.raises(ValueError, match=f"in block 0, .*{REFUSED}"):
-        getattr(clone(model), road)(whole)
-    pieces = [(X[part], y[part], epsilon[part]) for part in (slice(1), slice(1, None))]
-    rng = np.random.default_rng(1)
-    state, tried = rng.bit_generator.state, clone(model).set_params(random_state=rng)
-    with pytest.raises(ValueError, match=rf"^{REFUSED}"):
-        getattr(tried, road)(Rows.from_blocks(pieces, names))
-    assert rng.bit_generator.state == state
-    assert [name for name in vars(tried) if name.endswith("_")] == []
-
-
-@pytest.mark.parametrize("clip", [False, True])
-@in_blocks
-def test_a_block_of_zeros_is_no_other_budget(model, clip):
-    X, y, epsilon = people()
-    given = np.where(epsilon >= OPEN, OPEN, 0.0)
-    model = clone(model).set_params(random_state=1, clip=clip)
-    pieces = [(X[part], y[part], given[part]) for part in (slice(1), slice(1, None))]
-    one = clone(model).fit(Rows.from_blocks(pieces, ("X", "y", "epsilon")))
-    other = clone(model).fit(X[1:], y[1:], epsilon=OPEN)
-    assert_allclose(one.predict(X), other.predict(X), rtol=1e-9)
-    assert one.guarantee_ == other.guarantee_
-    zeros = Rows.from_blocks([(X, y, 0 * epsilon)], ("X", "y", "epsilon"))
-    with pytest.raises(ValueError, match=r"^epsilon must be above 0 for somebody"):
-        clone(model).output_law(zeros)
 
 
 # ---------------------------------------------------------------- why

@@ -105,6 +105,37 @@ def test_streamed_equals_in_memory(lam):
     assert (streamed.rows == np.argsort(-report.epsilon)[:5]).all()
 
 
+def test_quantiles_of_the_histogram_are_never_too_small():
+    X, y = data(500)
+    epsilon = per_instance_epsilon(X, y, LAM, GAMMA, DELTA).epsilon
+    stream = stream_per_instance([(X, y)], LAM, GAMMA, DELTA)
+    assert stream.n == stream.counts.sum() == 500
+    for share in (1e-3, 0.1, 0.5, 0.9, 0.999):
+        exact = np.quantile(epsilon, share, method="inverted_cdf")
+        assert exact <= stream.quantile(share) <= exact * 10 ** (1 / 200) * (1 + 1e-9)
+    alone = stream_per_instance([(np.eye(3), np.zeros(3))], 0.0, GAMMA, DELTA)
+    assert np.isinf(alone.quantile(0.5))
+    assert stream.counts.dtype == int
+    for share, message in [
+        (1.0, "share must be above 0 and below 1"),
+        ([0.5], "^share must be a si"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            stream.quantile(share)
+
+
+def test_different_people_the_second_time_are_noticed():
+    X, y = data(50)
+    sizes = iter([50, 49])
+
+    def shrinking():
+        size = next(sizes)
+        yield X[:size], y[:size]
+
+    with pytest.raises(ValueError, match="got 50 first, 49 the second time"):
+        stream_per_instance(shrinking, LAM, GAMMA, DELTA)
+
+
 # ---- one record for another
 
 

@@ -29,7 +29,7 @@ import pdpbook
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pdpbook"
 
-HEAVY = ("cvxpy", "matplotlib", "dp_accounting", "dask", "distributed")
+HEAVY = ("cvxpy", "matplotlib", "dp_accounting")
 
 # the printed lines of the package, and why
 PRINTS = {

@@ -42,6 +42,15 @@ def loss_of(model, user, epsilon, rng, users=USERS, bounds=(-1.0, 1.0)):
     return realized
 
 
+def test_which_rows_of_a_user_are_kept_is_their_own_affair():
+    """However the others' rows are sorted among them."""
+    model, rng = SampleLimitedMean(max_rows=2, random_state=7), np.random.default_rng(0)
+    y = rng.uniform(-1, 1, len(USERS))
+    expected = model.fit(y, y, users=USERS).mean_
+    order = np.lexsort([np.arange(len(USERS)), rng.permutation(5)[USERS]])
+    assert model.fit(y, y[order], users=USERS[order]).mean_ == pytest.approx(expected, rel=1e-12)
+
+
 def test_a_table_sorted_by_labels_keeps_the_promise():
     """As files often are: new labels of one user then move the rows of all others."""
     rng = np.random.default_rng(SEED)

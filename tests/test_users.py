@@ -6,6 +6,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from pdpbook._users import check_user_epsilon, check_users
+from pdpbook.guarantees import BudgetAccount
+from pdpbook.user_level import WeightedMean
 
 ROWS = np.array(["b", "a", "b", "c"])
 
@@ -100,3 +102,46 @@ def test_budgets_that_name_users_in_another_order_are_refused():
     assert_array_equal(
         check_user_epsilon(budgets.loc[["bo", "bo", "ann", "ann"]], users), [2.0, 0.1]
     )
+
+
+# ------------------------------------------------------------------ instants
+INSTANT = pd.Timestamp("2026-10-25 01:30", tz="UTC")  # in the hour that comes twice in Berlin
+EARLIER, IN_JULY = INSTANT - pd.Timedelta("1h"), INSTANT.replace(month=7)
+ZONES = ("UTC", "Europe/Berlin", "Europe/Lisbon")
+
+
+@pytest.mark.parametrize("instant", [INSTANT, EARLIER, IN_JULY])
+@pytest.mark.parametrize("kind", [lambda time: time, lambda time: time.to_pydatetime()])
+def test_one_instant_is_one_user_in_all_zones(instant, kind):
+    who = [kind(instant.tz_convert(zone)) for zone in ZONES]
+    assert len(check_users(who * 4, 12).labels) == 1
+
+
+def forms(times):
+    """A column of times with a zone, as tables have it."""
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    zone = str(times[0].tz)
+    yield pa.array([time.to_pydatetime() for time in times], pa.timestamp("us", zone))
+    yield pl.Series([time.to_pydatetime() for time in times])
+    yield pd.Series(times)
+    yield list(times)
+
+
+def test_a_time_keeps_its_zone_in_every_form():
+    with_zone = pd.Timestamp("2026-07-01 12:00", tz="Europe/Berlin")
+    without = pd.Timestamp("2026-07-01 10:00")
+    X, y = np.zeros((8, 1)), np.ones(8)
+    for users in forms([with_zone] * 8):
+        account = BudgetAccount({without: 1.0, with_zone: 1.0}, neighbors="user")
+        WeightedMean(epsilon=0.9, random_state=0).fit(X, y, users=users, account=account)
+        assert_array_equal(account.spent, [0, 0.9])
+
+
+@pytest.mark.parametrize(
+    "users",
+    [[2**53 + 1, 0.5], [1, "1"], [True, 1], ["a\0", "a"], [2**53 + 1, 2.0**53]],
+    ids=["whole and half", "number and text", "true and one", "text with an end", "two on a float"],
+)
+def test_labels_that_numpy_would_confuse_are_refused(users):
+    with pytest.raises((TypeError, ValueError), match="users must be labels"):
+        check_users(users * 2, 4)

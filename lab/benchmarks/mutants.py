@@ -4,7 +4,6 @@ Run it in a throw-away clone, see README.md: it writes setup.cfg and the folder 
 """
 
 import argparse
-import os
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,8 +28,6 @@ MODULES = {  # test files; tests left out, because they take long or test the te
     ),
     "gwa": (["gwa_dual", "gwa_interior", "gwa_regression", "gwa_solver"], ""),
     "pac": (["pac_noise", "pac_rates"], ""),
-    "blocks": (["blocks"], "not planted and not whoever_is_first"),
-    "streams": (["blocks"], "not planted and not whoever_is_first"),
 }
 CONFIG = """[mutmut]
 source_paths=pdpbook
@@ -71,11 +68,9 @@ class Only:
 
 
 def sources(module: str) -> list[Path]:
-    """Files of a module; what passes over blocks is one of its own, in whichever folder."""
-    if module == "streams":
-        return sorted(Path("pdpbook").glob("*/streams.py"))
+    """Files of a module."""
     files = [Path(f"pdpbook/{module}.py"), *Path(f"pdpbook/{module}").rglob("*.py")]
-    return [file for file in files if file.exists() and file.name != "streams.py"]
+    return [file for file in files if file.exists()]
 
 
 def run(files: list[Path], count: int) -> None:
@@ -119,7 +114,6 @@ def main(arguments: Sequence[str]) -> int:
     files = "\n".join(f"    tests/test_{name}.py" for name in tests)
     keyword = f"    -k\n    {keyword}\n" if keyword else ""
     text = CONFIG.format(sources=paths, keyword=keyword, files=files)
-    os.environ["DASK_SCHEDULER"] = "synchronous"  # threads do not survive the fork for a mutant
     Path("setup.cfg").write_text(text, encoding="utf-8")
     run(mutated, chosen.count)
     return 0

@@ -5,7 +5,6 @@ printed numbers against it. The printed numbers themselves are in `published`.
 """
 
 from lab.experiments.columns import sweep_columns
-from lab.experiments.owners import sweep_owners
 from lab.experiments.records import (
     COLUMN_RESULTS,
     FOLDERS,

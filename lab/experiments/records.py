@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from lab.experiments.columns import sweep_columns
-from lab.experiments.owners import sweep_owners
 from lab.experiments.pac import (
     DATA as POOLS,
 )
@@ -103,7 +102,6 @@ PAC_RESULTS: dict[str, Calls] = {
 #: the calls behind the committed files on many rows
 SCALE_RESULTS: dict[str, Calls] = {
     "scale": ((sweep_scale, "synthetic", {}),),
-    "owners": ((sweep_owners, "synthetic", {}),),
 }
 
 #: where every committed file lies, from the top of the repository

@@ -19,7 +19,6 @@ import pandas as pd
 from tqdm import tqdm
 
 from pdpbook import Floats, check
-from pdpbook.blocks import Rows
 from pdpbook.per_instance import per_instance_epsilon, stream_per_instance
 from pdpbook.personalized import PDPRidge
 
@@ -215,6 +214,8 @@ def _run(folder: Path, case: Case, seed: int) -> Floats:
 
 
 def _release(folder: Path, source: str, seed: int) -> Floats:
+    from pdpbook.blocks import Rows
+
     model = PDPRidge(LAM, proof=PROOF, random_state=seed)
     if source == "file":
         model.fit(Rows.from_blocks(pieces(folder), COLUMNS))
@@ -241,6 +242,7 @@ def _on_cluster(folder: Path, seed: int) -> Floats:
     import dask.array as da
     from dask import delayed
     from distributed import Client, LocalCluster
+    from pdpbook.blocks import Rows
 
     def column(name: str) -> Any:
         shape = np.load(folder / f"{name}.npy", mmap_mode="r").shape

@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget
 from pdpbook._domain import ball_to_user_units, labels_to_domain, rows_to_ball
-from pdpbook.blocks import Rows
 from pdpbook.frames.people import People
 from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism, optional, setting
 from pdpbook.guarantees import ApproximateDP
 from pdpbook.guarantees.promises import Promise
-from pdpbook.reports.noise import Crowd
 
 
 @mechanism
@@ -63,15 +61,6 @@ class OnePromise(PrivateRegressor):
         one_budget(budgets)
         return budgets
 
-    def refuse_column(self, epsilon: Rows) -> None:
-        self.refuse_budgets(np.concatenate([*epsilon.each(self.kept)]))
-
-    def kept(self, epsilon: Floats) -> Floats:
-        return np.array([one_budget(epsilon)] if np.any(epsilon) else [])
-
-    def crowd(self, people: People) -> Crowd:
-        return Crowd(people.columns, self.level(people))
-
 
 @mechanism
 class BallRegressor(OnePromise):
@@ -91,9 +80,6 @@ class BallRegressor(OnePromise):
     """
 
     row_norm: float | None = setting(default=None, rule=optional(check.scale))
-
-    def needs_rows(self) -> str | None:
-        return None
 
     def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
         return X.T @ X, X.T @ y

@@ -1,4 +1,4 @@
-"""The frame of all mechanisms: settings, data, one law, one promise, one draw, one report."""
+"""The frame of all mechanisms: settings, data, one law, one promise, one draw."""
 
 from __future__ import annotations
 
@@ -11,27 +11,22 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook import Floats, check
 from pdpbook._accounts import all_or_nothing, charge, check_account, left_out
-from pdpbook._domain import data_of, generator_from, note_width, predictions, refuse_few
+from pdpbook._domain import data_of, generator_from, predictions
 from pdpbook._extras import of_pandas
-from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
-from pdpbook.frames.people import People, PeopleInBlocks
+from pdpbook.frames.people import People
 from pdpbook.frames.settings import check_settings, mechanism, setting
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise
-from pdpbook.reports.noise import Crowd
-from pdpbook.reports.reported import Reported
 from pdpbook.ridge import weighted_sums
-
-Read = Callable[[Any, Any], tuple[Floats, Floats]]
 
 
 @mechanism
-class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """A release from one law, drawn once, with a promise to everybody.
 
     A mechanism says its `law`, which is the theorem, its `promise`, what it does to `release` a
-    draw, and where these here do not do, `pure_promise`, `check`, `refuse_budgets` and `loudness`.
-    Nothing without noise stays on the fitted object.
+    draw, with the `noise_` that is public, and where these here do not do, `pure_promise`, `check`
+    and `refuse_budgets`. Nothing without noise stays on the fitted object.
 
     Parameters
     ----------
@@ -43,8 +38,8 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    noise_ : Noise
-        What is public, such as ``noise_.rate`` and ``noise_.scale``, in units of the theorem.
+    noise_ : PublicNoise
+        ``noise_.rate``, ``noise_.scale`` and ``noise_.covariance``, in units of the theorem.
     """
 
     epsilon: ArrayLike = setting(default=1.0)
@@ -73,19 +68,8 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         return law.sample(rng=rng)
 
     def release(self, draw: Any, law: Any, people: Any) -> None:
-        """Store what is released of a draw."""
+        """Store what is released of a draw, and the public law of its noise."""
         raise NotImplementedError
-
-    def loudness(self, draw: Any, law: Any) -> Any:
-        """Return rate or scale of the noise of a draw, where it is not planned: public."""
-
-    def refuse_unread(self, X: Any, *read: str) -> None:
-        """Refuse columns of `Rows` that nothing reads, and budgets that come twice."""
-        names = X.names if isinstance(X, Rows) else ()
-        if other := ", ".join(name for name in names if name not in read):
-            raise ValueError(f"rows must have columns among {', '.join(read)}; got {other} as well")
-        if "epsilon" in names and not np.array_equal(self.epsilon, 1.0):
-            raise TypeError("epsilon must be the constructor's or a column of the rows; got both")
 
     def _check_settings(self, epsilon: Any = None) -> Any:
         """Everything that can be refused before the data are touched; returns the budgets."""
@@ -112,11 +96,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
             self.guarantee_ = promise
             if type(self).pure_promise is not PrivateEstimator.pure_promise:
                 self.pure_guarantee_ = pure
-            self._keep_noise(self.crowd(read), self.loudness(drawn, law))
         return self
-
-    def crowd(self, people: Any) -> Crowd:
-        return Crowd(people.columns, people.promised, people.n)
 
 
 @mechanism
@@ -126,7 +106,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     The frame maps records to the domain of the theorems by public bounds, draws once from the law
     of a mechanism, and maps back. `CubeRegressor` and `BallRegressor` are its domains. A mechanism
     also says `strength` and `relative_weights`, whose budgets are `heard`, when to `refuse_crowd`,
-    and `statistics` of its law, or `needs_rows`. Rounding of floats is not covered by the promise.
+    and perhaps `statistics` of its law. Rounding of floats is not covered by the promise.
 
     Parameters
     ----------
@@ -157,12 +137,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array_like, shape (n, d), or Rows
-            One row a person, inside the bounds. Where sums suffice, memory maps, Dask arrays and
-            `Rows` with columns X, y and perhaps epsilon are read block by block, in one pass; else
-            they are refused.
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds.
         y : array_like, shape (n,), optional
-            Labels, inside `y_bounds`; None with `Rows`.
+            Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's. With one
             promise for all they must be one public number, or it and 0. With a promise each
@@ -172,16 +150,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        budgets = self._refuse("fit", X, y, epsilon)
+        budgets = self._refuse(X, y, epsilon)
 
         def read(left: Any) -> People:
-            if left is None:
-                return self._fitted(X, y, epsilon, budgets)
-            again: Any = X
-            if isinstance(X, Rows):
-                names = [name for name in X.names if name != "epsilon"]
-                again = X.twice("account with leave_out").select(*names)
-            return self._fitted(again, y, left, left)
+            return People(self, *self.read(X, y), budgets if left is None else left)
 
         return self._fit(read, X, account)
 
@@ -195,8 +167,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Of a release in one piece its center is what would be released without noise; with
         `fit_intercept` the constant feature comes last.
         """
-        budgets = self._refuse("output_law", X, y, epsilon)
-        return self.law(self._people(X, y, epsilon, budgets, self.design))
+        budgets = self._refuse(X, y, epsilon)
+        return self.law(People(self, *self.design(X, y), budgets))
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return what budgets above 0 buy, one number a person."""
@@ -210,33 +182,26 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """Return the budgets, 0 for those that are not worth their price for all the others."""
         return epsilon
 
+    def share_out(self, budgets: Floats, d: int) -> Any:
+        """Return how budgets above 0 are spent, where that is worked out for all at once."""
+        raise NotImplementedError
+
     def refuse_given(self, epsilon: Any) -> None:
         """Refuse budgets beside those of the constructor, where these do not count."""
-
-    def refuse_column(self, epsilon: Rows) -> None:
-        """Refuse budgets in blocks that can be read before any rows are."""
-
-    def kept(self, epsilon: Floats) -> Floats:
-        """Return what there is to keep of the budgets of a block, to promise it."""
-        return epsilon
 
     def refuse_crowd(self, n: int, d: int) -> None:
         """Refuse numbers of people who take part, and of features, that settings do not bear."""
 
     def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Any, ...]:
-        """Return sums over people on the domain, all that the law asks of them in blocks."""
+        """Return sums over people on the domain."""
         return weighted_sums(X, y, weights)
 
-    def needs_rows(self) -> str | None:
-        """Return what needs all rows in memory, "" for the method itself; None if sums suffice."""
-        return ""
-
     def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:
-        """Return rows and labels that `fit` was given in memory."""
+        """Return rows and labels that `fit` was given."""
         return data_of(self, X, y)
 
     def design(self, X: Any, y: Any) -> tuple[Floats, Floats]:
-        """Return rows and labels that `output_law` was given in memory."""
+        """Return rows and labels that `output_law` was given."""
         return check.design(X, y)
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -250,46 +215,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def release(self, draw: Floats, law: Any, people: People) -> None:
         self.coef_, self.intercept_ = self.to_units(draw)
 
-    def _refuse(self, method: str, X: Any, y: Any, epsilon: Any) -> Any:
+    def _refuse(self, X: Any, y: Any, epsilon: Any) -> Any:
         """Refuse what can be refused before the data are touched, and return the budgets."""
-        if (reader := self.needs_rows()) is not None:
-            in_memory(reader or f"{type(self).__name__}.{method}", X, y, epsilon)
         if epsilon is not None:
             self.refuse_given(epsilon)
-        if is_dask(epsilon):  # checked block by block
-            return self._check_settings()
         return self._check_settings(by_position(self.epsilon if epsilon is None else epsilon, X, y))
-
-    def _fitted(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> People:
-        people = self._people(X, y, epsilon, budgets, self.read)
-        if isinstance(people, PeopleInBlocks):
-            refuse_few(people.n)
-            if self._reads_rows:
-                note_width(self, people.columns)
-        return people
-
-    def _people(self, X: Any, y: Any, epsilon: Any, budgets: Any, read: Read) -> People:
-        if self.needs_rows() is None and in_blocks(X, y, epsilon):
-            return PeopleInBlocks(self, self._columns(X, y, epsilon, budgets), budgets)
-        return People(self, *read(X, y), budgets)
-
-    def _columns(self, X: Any, y: Any, epsilon: Any, budgets: Any) -> Rows:
-        """Columns X, y and perhaps epsilon; budgets that can be read alone are checked here."""
-        owned = isinstance(X, Rows) and "epsilon" in X.names
-        column = epsilon
-        if not is_dask(epsilon) and not (owned and epsilon is None):
-            column = np.asarray(budgets) if np.ndim(budgets) or owned else None
-        rows = rows_of(X, y, epsilon=column)
-        self.refuse_unread(X, "X", "y", "epsilon")
-        rows = rows.select("X", "y", *(["epsilon"] if "epsilon" in rows.names else []))
-        paid = "epsilon" in rows.names and rows.whole
-        if paid and not max(rows.select("epsilon").each(_largest)) > 0:
-            raise ValueError("epsilon must be above 0 for somebody; got 0 in all blocks")
-        return rows if self._reads_rows else rows.select(*rows.names[1:])
-
-
-def _largest(epsilon: Any) -> float:
-    return float(np.max(check.some_epsilon(epsilon, len(epsilon)), initial=0.0))
 
 
 def by_position(epsilon: Any, X: Any, y: Any) -> Any:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from pdpbook import Floats, check
 from pdpbook._domain import inside
-from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
-from pdpbook.blocks import Rows, in_blocks, in_memory, is_dask, rows_of
-from pdpbook.frames.owners import Records, UsersInBlocks
+from pdpbook._users import (
+    Part,
+    Users,
+    check_budgets_of_users,
+    check_user_epsilon,
+    check_users,
+    part_of,
+)
 from pdpbook.frames.regressor import PrivateEstimator
 from pdpbook.frames.settings import check_settings, mechanism, optional, setting
 from pdpbook.guarantees import BudgetAccount
-from pdpbook.reports.frames import width_of_labels
-from pdpbook.reports.noise import Crowd
-from pdpbook.reports.reported import refuse_others
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +37,27 @@ class Plan:
     pilot: Plan | None = None  #: of an earlier release
 
 
+class PublicUsers(NamedTuple):
+    """What is public of the users, from which everything is planned."""
+
+    columns: int  #: of X
+    epsilon: Floats  #: shape (m,), one budget a user, 0 for whoever takes no part
+    users: Users
+    X: Any  #: the table, where it is public
+
+    @property
+    def part(self) -> Part:
+        return part_of(self.users, self.epsilon)
+
+
 class PeopleWithRows:
     """What a mechanism may look at: users who take part, and their rows. Not private.
 
     Rows `X` and labels `y` of those who take part are on the domain, labels measured from `origin`;
     `given` has these labels as they were, such as two classes. `users` are everybody, `promised`
     their budgets, shape (m,), 0 for whoever takes no part; ``part.users`` are those who do, with
-    their rows, ``part.epsilon`` their budgets. The `plan` was fixed before a label was looked at,
-    and `crowd` is what is public of everybody, with it.
+    their rows, ``part.epsilon`` their budgets. X has so many `columns`. The `plan` was fixed before
+    a label was looked at.
 
     Parameters
     ----------
@@ -61,23 +74,25 @@ class PeopleWithRows:
         rows, labels = rules.read(X, y) if fitting else rules.design(X, y)
         self.users = check_users(users, len(labels), X=X, y=y)
         epsilon = check_user_epsilon(budgets, self.users)
-        public = rules.public(rows.shape[1], epsilon, self.users, rows)
-        self.promised, self.part = public.epsilon, public.part
+        self.columns = rows.shape[1]
+        self.promised = rules.heard(epsilon, self.users, self.columns)
+        table = rows if rules.table_is_public else None
+        public = PublicUsers(self.columns, self.promised, self.users, table)
+        self.part = public.part
         self.given = labels[self.part.rows]
         self.X, y = rules.to_domain(rows[self.part.rows], self.given)
         self.origin = rules.origin() if fitting else 0.0
         self.y = y - self.origin
         self.plan = rules.planned(public)
-        self.crowd = public._replace(plan=self.plan)
 
 
 @mechanism
 class UserEstimator(PrivateEstimator):
     """A release that protects a user with all of their rows, each with a budget of their own.
 
-    A mechanism also says its `plan`, weights and noise as a function of public things alone; whose
-    budgets are `heard`; and `needs_rows` and `chosen`, if sums over the rows of each user are not
-    enough. Sizes and ownership of rows are public. Rounding of floats is not covered.
+    A mechanism also says its `plan`, weights and noise as a function of public things alone, and
+    whose budgets are `heard`. Sizes and ownership of rows are public. Rounding of floats is not
+    covered.
 
     Parameters
     ----------
@@ -103,6 +118,7 @@ class UserEstimator(PrivateEstimator):
     epsilon: Any = setting(default=1.0)
     y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.bounds)
     clip: bool = setting(default=False, rule=check.flag)
+    table_is_public = False  # whether X may be planned with
 
     def fit(
         self,
@@ -117,13 +133,11 @@ class UserEstimator(PrivateEstimator):
 
         Parameters
         ----------
-        X : array_like, shape (n, d), or Rows
+        X : array_like, shape (n, d)
             Rows, inside `bounds` where there are such; PUBLIC in label-private regressions, which
-            protect y alone; in means they count for their number alone. `Rows` with columns X, y,
-            users and perhaps epsilon, and Dask arrays, are read block by block in several passes;
-            label-private regressions hold the rows that may have a weight.
+            protect y alone; in means they count for their number alone.
         y : array_like, shape (n,), optional
-            Labels, inside `y_bounds`; or two classes. None with `Rows`.
+            Labels, inside `y_bounds`; or two classes.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
         epsilon : float, mapping or array_like, optional
@@ -134,40 +148,18 @@ class UserEstimator(PrivateEstimator):
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
-        return self._fit(self.people("fit", X, y, users, epsilon), X, account)
+        budgets = self._check_settings(epsilon)
+
+        def read(left: Any) -> PeopleWithRows:
+            spent = budgets if left is None else left
+            return PeopleWithRows(self, X, y, users, spent, fitting=True)
+
+        return self._fit(read, X, account)
 
     def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
         """Exact law of the release that `fit` draws from. NOT private: for audits and teaching."""
-        return self.law(self.people("output_law", X, y, users, epsilon)(None))
-
-    def needs_rows(self) -> str | None:
-        """Return which setting needs arrays in memory; None if `chosen` or sums suffice."""
-        return None
-
-    def chosen(self, people: UsersInBlocks) -> Records | None:
-        """Return the rows of blocks that count, where few do; None where sums over all suffice."""
-        return None
-
-    def even(self, rows: Rows) -> Any:
-        """Return second moments of a table that is public, from blocks."""
-        return None
-
-    def people(self, method: str, X: Any, y: Any, users: Any, epsilon: Any) -> Callable[[Any], Any]:
-        """Return what reads the people, with budgets of their own or those an account leaves."""
-        name = f"{type(self).__name__}.{method}"
-        if reader := self.needs_rows():
-            in_memory(f"{name} with {reader}", X, y, users, epsilon)
-        budgets = self._check_settings(None if is_dask(epsilon) else epsilon)
-        fitting = method == "fit"
-        if not in_blocks(None, X, y, users, epsilon):
-            return lambda left: PeopleWithRows(
-                self, X, y, users, budgets if left is None else left, fitting=fitting
-            )
-        owned = isinstance(X, Rows) and "epsilon" in X.names and epsilon is not None
-        column = epsilon if owned or is_dask(epsilon) or isinstance(epsilon, np.ndarray) else None
-        self.refuse_unread(X, "X", "y", "users", "epsilon")
-        rows = rows_of(X, y, users=users, epsilon=column)
-        return lambda left: UsersInBlocks(self, rows, budgets, left, fitting=fitting)
+        budgets = self._check_settings(epsilon)
+        return self.law(PeopleWithRows(self, X, y, users, budgets, fitting=False))
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `fit` was given, of matching lengths."""
@@ -189,12 +181,13 @@ class UserEstimator(PrivateEstimator):
         """Return the budgets, 0 for those that are not worth their price for all the others."""
         return epsilon
 
-    def planned(self, crowd: Crowd) -> Plan:
-        """Return the plan for public people: `plan` of what the mechanism needs of them."""
+    def planned(self, public: PublicUsers) -> Plan:
+        """Return the plan: `plan` of what the mechanism needs of public users."""
         raise NotImplementedError
 
     def width(self) -> float:
-        return width_of_labels(self)
+        low, high = check.bounds(self.y_bounds, "y_bounds")
+        return float(high - low)
 
     def release(self, draw: Any, law: Any, people: PeopleWithRows) -> None:
         self.users_ = people.users.labels
@@ -203,31 +196,12 @@ class UserEstimator(PrivateEstimator):
         for name, value in people.plan.public.items():
             setattr(self, name, value)
 
-    def crowd(self, people: PeopleWithRows) -> Crowd:
-        return people.crowd
-
-    def public(self, d: int, epsilon: Floats, users: Users, X: Any = None) -> Crowd:
-        return Crowd(d, self.heard(epsilon, users, d), int(users.sizes.sum()), users)
-
     def _check_settings(self, epsilon: Any = None) -> Any:
         budgets = self.epsilon if epsilon is None else epsilon
         check_budgets_of_users(budgets)
         check_settings(self)
         self.check()
         return budgets
-
-    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        refuse_others(self, "users (or n) and d", X=X, y=y)
-        if users is None:
-            sizes = np.ones(check.count(n, "n"), dtype=int)
-        else:
-            sizes = np.array([check.count(size, "users") for size in np.atleast_1d(users)])
-        if n is not None and n != sizes.sum():
-            raise ValueError(f"n must be the sum of the sizes in users, {sizes.sum()}; got {n}")
-        budgets, m = self._check_settings(epsilon), len(sizes)
-        owners = Users(np.repeat(np.arange(m), sizes), np.arange(m), sizes, True, {})
-        tau = np.broadcast_to(check.epsilon(budgets, m), m)
-        return self.public(check.count(d, "d") if self._reads_rows else 0, tau, owners)
 
 
 @mechanism

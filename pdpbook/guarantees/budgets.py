@@ -64,8 +64,7 @@ class BudgetAccount:
         Whether ``fit(..., account=...)`` leaves out, by budget 0, whoever has not enough left for
         what they would be promised, instead of raising. Promises and balance are public then. One
         number for all is refused as ever, and so is a release that leaves nobody. Public numbers of
-        people still count everybody; users leave with all their rows. People in blocks are read
-        twice, and `Rows.from_blocks` with budgets of their own cannot be filtered.
+        people still count everybody; users leave with all their rows.
 
     Examples
     --------

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats, check
 from pdpbook._domain import ULP
 from pdpbook._users import Users
-from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
 from pdpbook.frames.users import Plan, limit_on_rows
 from pdpbook.gwa._release import LabelPrivateRegression
@@ -35,8 +34,8 @@ class GWARegression(LabelPrivateRegression):
               t = \max_l \frac{B}{\varepsilon_l}\sum_{i\in S_l}\|c_i\|_1 ,
 
     with :math:`c_i` the columns of C, :math:`S_l` the rows of user l, B the width of `y_bounds` and
-    A of shape (k, d) the target. Labels are not shifted. Every row may have a weight, so those of
-    `Rows` are held in memory at once. Rounding of floats is not covered by the promise.
+    A of shape (k, d) the target. Labels are not shifted. Rounding of floats is not covered by the
+    promise.
     Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
     *user_level/gwa*, and ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa``
     (ours), chapter *user_level/gwa_variants*.
@@ -167,8 +166,7 @@ class SampleLimitedRegression(LabelPrivateRegression):
     max_rows : "best", "max" or int, default "best"
         Most rows h that one user keeps. "max" keeps all; "best" has the least
         :math:`\sigma^2\operatorname{tr}(U^\top U)^{-1} + 2dt^2`, the variance, a function of public
-        things alone. Of more than 500 thresholds it looks at 500. Of `Rows` a number holds so many
-        rows of every user at once, and "best" and "max" hold all. If a number keeps rows of less
+        things alone. Of more than 500 thresholds it looks at 500. If a number keeps rows of less
         rank than X, no estimate is unbiased: ValueError. "best" passes over such thresholds.
     selection_seed : int, default 0
         Says which rows are kept, by their order within a user: public, so not sorted by labels.
@@ -189,14 +187,6 @@ class SampleLimitedRegression(LabelPrivateRegression):
     max_rows: str | int = setting(default="best", rule=limit_on_rows)
     sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
     selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
-
-    def chosen(self, people: UsersInBlocks) -> Records:
-        if isinstance(self.max_rows, str):
-            return super().chosen(people)
-        some = people.limited(self.selection_seed, int(self.max_rows))
-        rows, every = self.with_constant(some.X), np.ones(len(some.y), dtype=bool)
-        kept_least_squares(rows, every, int(self.max_rows))  # or raise
-        return some
 
     def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
         X = self.with_constant(X)

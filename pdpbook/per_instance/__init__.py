@@ -15,6 +15,5 @@ from pdpbook.per_instance.people import (
     StreamReport,
     explain,
     per_instance_epsilon,
-    per_instance_losses,
     stream_per_instance,
 )

@@ -1,14 +1,13 @@
 """Privacy loss of the people of a data set under one posterior sample, all at once.
 
-Two passes over blocks of people: the first makes one triangular factor of the design, by QR of the
-factors of its blocks; the second has everybody's leverage and residual, hence their loss, by `ops`.
+People are read twice: first for one triangular factor of the design, by QR of the factors of its
+blocks, then for everybody's leverage and residual, hence their loss, by `ops`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from pdpbook import Floats, check
-from pdpbook.blocks import Rows, in_memory, several_passes
-from pdpbook.blocks.sources import ROWS
 from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.ridge import NEARLY_ONE, factor, leave_one_out, triangle
 
 Counts = NDArray[np.int64]
+PIECE = 1 << 16  # rows that are factored at once: a factorization copies what it is given
 FEW = 1 << 14  # rows whose leverages are computed at once, so that the work stays in the cache
 ALONE = 1e-8  # 1 - leverage_in below which the design without the person counts as singular
 EDGES = np.geomspace(1e-12, 1e14, 26 * 200 + 1)  # of the histogram: steps of 1.2%
@@ -76,10 +74,9 @@ def per_instance_epsilon(
     (array([0.5, 0.5]), array([0., 0.]))
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
-    in_memory("per_instance_epsilon", X, y)  # blocks: stream_per_instance, per_instance_losses
     X, y = check.design(X, y)
-    begins = range(0, len(y), ROWS)  # in pieces: a factorization copies what it is given
-    fit = _fit((factor(X[k : k + ROWS], y[k : k + ROWS]) for k in begins), lam)
+    begins = range(0, len(y), PIECE)
+    fit = _fit((factor(X[k : k + PIECE], y[k : k + PIECE]) for k in begins), lam)
     leverage, residual = fit.numbers(X, y)
     if leverage.max() > 1 / NEARLY_ONE - 1:  # those people must be refitted
         exact = leave_one_out(X, y, lam, weights=np.ones(len(y)))
@@ -181,7 +178,7 @@ def stream_per_instance(
 
     Parameters
     ----------
-    blocks : Rows, sequence of (X, y), or function of no argument that returns an iterator of them
+    blocks : sequence of (X, y), or function of no argument that returns an iterator of them
         Read twice; both times the same people.
     lam, gamma, delta : float
         As in `per_instance_epsilon`.
@@ -199,38 +196,43 @@ def stream_per_instance(
     """
     lam, gamma, delta = ops_parameters(lam, gamma, delta)
     top = check.count(top, "top")
-    people, fit = _fit_of_blocks(blocks, lam, "stream_per_instance")
+    if not callable(blocks) and iter(blocks) is blocks:
+        raise TypeError(
+            "stream_per_instance reads blocks twice, and an iterator can be read once: pass a "
+            "list, or a function that returns a new iterator"
+        )
+    fit = _fit((factor(X, y) for X, y in _designs(blocks)), lam)
     n, total, counts = 0, 0.0, np.zeros(len(EDGES) + 1, dtype=np.int64)
     largest, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
-    summary = partial(_summary, fit, gamma, delta, top, each is not None)
-    for size, mass, found, most, places, epsilon in people.each(summary):
+    for X, y in _designs(blocks):
+        leverage, residual = fit.numbers(X, y)
+        epsilon = _losses(delta, leverage, np.sqrt(gamma) * np.abs(residual))
         if each is not None:
             each(n, epsilon)
-        total, counts = total + mass, counts + found
-        largest, rows = np.append(largest, most), np.append(rows, n + places)
+        total += epsilon.sum()
+        counts += np.bincount(np.searchsorted(EDGES, epsilon), minlength=len(counts))
+        largest = np.append(largest, epsilon)
+        rows = np.append(rows, n + np.arange(len(epsilon)))
         order = np.argsort(-largest, kind="stable")[:top]
-        largest, rows, n = largest[order], rows[order], n + size
+        largest, rows, n = largest[order], rows[order], n + len(epsilon)
     if n != fit.n:
         got = f"{fit.n} first, {n} the second time"
         raise ValueError(f"blocks must hold the same people both times; got {got}")
     return StreamReport(n, fit.theta, float(total / n), largest, rows, delta, counts, EDGES)
 
 
-def per_instance_losses(blocks: Any, lam: float, gamma: float, delta: float) -> Any:
-    """Exact loss of everybody in data that come in blocks, one number a row.
-
-    Returns an ndarray, a Dask array or an iterator of ndarrays, in the kind of the data; the last
-    two are computed when asked for. Statement ``prop-one-factorization`` (ours), chapter
-    *per_instance/ops*.
-
-    Parameters
-    ----------
-    blocks, lam, gamma, delta
-        As in `stream_per_instance`.
-    """
-    lam, gamma, delta = ops_parameters(lam, gamma, delta)
-    people, fit = _fit_of_blocks(blocks, lam, "per_instance_losses")
-    return people.map(partial(_block_losses, fit, gamma, delta))
+def _designs(blocks: Any) -> Iterator[tuple[Floats, Floats]]:
+    """Rows and labels of each block, all of one width."""
+    width = 0
+    for number, block in enumerate(blocks() if callable(blocks) else blocks):
+        X, y = check.design(*block)
+        width = width or X.shape[1]
+        if X.shape[1] != width:
+            raise ValueError(
+                f"blocks must have one width; got {width} columns of X first, {X.shape[1]} in "
+                f"block {number}"
+            )
+        yield X, y
 
 
 class _Fit(NamedTuple):
@@ -255,30 +257,6 @@ class _Fit(NamedTuple):
 def _fit(factors: Iterable[tuple[Floats, int]], lam: float) -> _Fit:
     root, labels, n = triangle(factors, lam)
     return _Fit(root, np.asarray(solve_triangular(root, labels, check_finite=False)), n)
-
-
-def _fit_of_blocks(blocks: Any, lam: float, reader: str) -> tuple[Rows, _Fit]:
-    people = several_passes(blocks, reader, "X", "y")
-    return people, _fit(people.each(_factor), lam)
-
-
-def _factor(X: Any, y: Any) -> tuple[Floats, int]:
-    return factor(*check.design(X, y))
-
-
-def _block_losses(fit: _Fit, gamma: float, delta: float, X: Any, y: Any) -> Floats:
-    leverage, residual = fit.numbers(*check.design(X, y))
-    return _losses(delta, leverage, np.sqrt(gamma) * np.abs(residual))
-
-
-def _summary(
-    fit: _Fit, gamma: float, delta: float, top: int, keep: bool, X: Any, y: Any
-) -> tuple[int, float, Counts, Floats, Counts, Any]:
-    """What a block adds: people, sum, histogram, largest losses and their places; all losses."""
-    epsilon = _block_losses(fit, gamma, delta, X, y)
-    places = np.argsort(-epsilon, kind="stable")[:top]
-    counts = np.bincount(np.searchsorted(EDGES, epsilon), minlength=len(EDGES) + 1)
-    return len(epsilon), epsilon.sum(), counts, epsilon[places], places, epsilon if keep else None
 
 
 def _losses(delta: float, leverage: Floats, scaled: Floats) -> Floats:

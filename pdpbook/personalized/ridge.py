@@ -13,11 +13,10 @@ from pdpbook.frames.people import People, shares
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
-from pdpbook.noise import L2Laplace
-from pdpbook.personalized.weights import CappedPlan, capped_plan, largest_losses
-from pdpbook.reports.frames import cube_frame
-from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.reports.report import INSIDE, LARGER
+from pdpbook.noise import L2Laplace, l2_laplace_eps0
+from pdpbook.noise.profiles import at_levels
+from pdpbook.noise.public import round_noise
+from pdpbook.personalized.weights import CappedPlan, capped_plan
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 
 NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
@@ -98,9 +97,11 @@ class PDPRidge(CubeRegressor):
     bound: float | None = setting(default=None, rule=optional(check.scale))
     row_norm: float | None = setting(default=None, rule=optional(check.scale))
     huber_threshold: float = setting(default=1.0, rule=check.scale)
-    _ways = LARGER + INSIDE
 
     def law(self, people: People) -> L2Laplace:
+        if self.weights == "capped":
+            plan = self.capped(people.strength, people.d)
+            return L2Laplace(people.ridge(self.lam, shares(plan.weights)), plan.eta)
         theta = people.ridge(self.lam) if self.loss == "square" else self.huber(people)
         return L2Laplace(theta, self.rate(people.strength, people.d))
 
@@ -114,7 +115,9 @@ class PDPRidge(CubeRegressor):
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return the largest loss that each person may suffer: with a delta, above their budget."""
-        return largest_losses(epsilon.tobytes(), float(self.delta), d) if self.delta else epsilon
+        if self.delta == 0:
+            return epsilon
+        return at_levels(l2_laplace_eps0, epsilon, float(self.delta), d)
 
     def relative_weights(self, strength: Floats, d: int) -> Floats:
         return self.capped(strength, d).weights if self.weights == "capped" else strength
@@ -135,7 +138,7 @@ class PDPRidge(CubeRegressor):
 
     def capped(self, strength: Floats, d: int) -> CappedPlan:
         """Return weights and rate of the capped sensitivity, which is no sum over people."""
-        return capped_plan(strength.tobytes(), self.lam, d, self.row_norm)
+        return capped_plan(strength, self.lam, d, self.row_norm)
 
     def huber(self, people: People) -> Floats:
         """Return the minimizer of the Huber losses, to the gradient norm that is charged."""
@@ -156,8 +159,13 @@ class PDPRidge(CubeRegressor):
         """Return the budgets; with the Huber loss, 0 for those who cost the others most."""
         if self.loss == "square":
             return epsilon
-        free = self.constant(d) / self.strength(epsilon[epsilon > 0], d).sum()
-        return worth_taking(epsilon, lambda own: 1 / self.rate(self.strength(own, d), d), free)
+        above = epsilon[epsilon > 0]
+        strength = self.strength(above, d)
+
+        def noise(own: Floats) -> float:
+            return 1 / self.rate(strength[above >= own.min()], d)
+
+        return worth_taking(epsilon, noise, self.constant(d) / strength.sum())
 
     def check(self) -> None:
         if self.loss == "huber" and self.bound is not None:
@@ -171,17 +179,6 @@ class PDPRidge(CubeRegressor):
         if self.loss == "square":
             check.refuse_lost_penalty(self.lam, n, d, self.row_norm)
 
-    def needs_rows(self) -> str | None:
-        if self.loss == "huber":
-            return "PDPRidge with loss='huber'"  # more than one pass
-        return "PDPRidge with weights='capped'" if self.weights == "capped" else None
-
-    def loudness(self, draw: Floats, law: L2Laplace) -> float:
-        return float(law.eta)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        """Exact: a radius of mean square k(k + 1) / eta^2, in every direction alike."""
-        frame = cube_frame(self, crowd.d)
-        k = frame.order
-        eta = crowd.loudness or self.public_rate(crowd)
-        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
+    def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
+        super().release(draw, law, people)
+        self.noise_ = round_noise(law.eta, people.d)

@@ -13,13 +13,11 @@ import numpy as np
 from pdpbook import Floats, check
 from pdpbook._users import Users
 from pdpbook.frames.means import MeanOfLabels
-from pdpbook.frames.owners import Records, UsersInBlocks
 from pdpbook.frames.settings import mechanism, setting
-from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor, limit_on_rows
+from pdpbook.frames.users import PeopleWithRows, Plan, PublicUsers, UserRegressor, limit_on_rows
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import ProductLaw
-from pdpbook.reports.frames import mean_frame
-from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.noise.public import PublicNoise
 from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 
 
@@ -30,8 +28,8 @@ class UserMean(MeanOfLabels, UserRegressor):
     Attributes
     ----------
     mean_ : float, in your units: unbiased, so it may lie outside the bounds of y
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is that of Laplace noise in your units.
+    noise_ : PublicNoise
+        ``noise_.scale`` is that of Laplace noise, in your units.
     guarantee_ : PureDP
         What each user was promised, in the order of `users_`, when all of their rows are replaced.
     """
@@ -55,8 +53,6 @@ class UserMean(MeanOfLabels, UserRegressor):
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
-        if not len(users.codes):  # in blocks
-            return row_weights * users.sizes
         return np.bincount(users.codes, row_weights, len(users.labels)).astype(float)
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
@@ -70,8 +66,8 @@ class UserMean(MeanOfLabels, UserRegressor):
         with np.errstate(over="ignore"):
             return float(np.float64(self.label_variance()) / unit / unit / 2)
 
-    def planned(self, crowd: Crowd) -> Plan:
-        part = crowd.part
+    def planned(self, public: PublicUsers) -> Plan:
+        part = public.part
         return self.plan(part.users, part.epsilon)
 
     def origin(self) -> float:
@@ -80,11 +76,8 @@ class UserMean(MeanOfLabels, UserRegressor):
     def release(self, draw: Floats, law: ProductLaw, people: PeopleWithRows) -> None:
         super().release(draw, law, people)
         self.mean_ = float(people.origin + draw[0])
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        scale = (crowd.plan or self.planned(crowd)).scale
-        frame = mean_frame(1.0, self.width())
-        return Noise.of(crowd, frame, 2 * scale**2, exact=True, scale=scale)
+        scale = people.plan.scale
+        self.noise_ = PublicNoise(scale=scale, covariance=np.array([[2 * scale**2]]))
 
 
 @mechanism
@@ -162,10 +155,6 @@ class SampleLimitedMean(UserMean):
         if self.max_rows == "best":
             return int(sample_limit(sizes, self.tradeoff(float(budgets.min()))).threshold)
         return int(min([sizes.max(), *([] if self.max_rows == "max" else [self.max_rows])]))
-
-    def chosen(self, people: UsersInBlocks) -> Records:
-        part = people.part
-        return people.limited(self.selection_seed, self.most(part.users.sizes, part.epsilon))
 
     def plan(self, users: Users, budgets: Floats) -> Plan:
         most = self.most(users.sizes, budgets)

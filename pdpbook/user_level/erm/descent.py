@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.frames.owners import Records
 from pdpbook.noise.laws import check_points
 from pdpbook.user_level.erm.losses import LOSSES
 
@@ -113,21 +111,3 @@ class GradientTranscript:
         d = self.X.shape[1]
         z = check_points(points, self.steps * d, ", a transcript each")
         return z.reshape(*z.shape[:-1], self.steps, d)
-
-
-@dataclass(frozen=True, eq=False)
-class TranscriptInBlocks(GradientTranscript):
-    """The same of rows in blocks, a pass for each gradient; a user is one row, of its rows' sum."""
-
-    sums: Callable[[Callable[[Records], Floats]], Floats]
-
-    def _pulls(self, theta: Floats) -> Floats:
-        users = self.sums(partial(_gradients, self.loss, theta)).swapaxes(0, 1)
-        return np.asarray(self.row_weights[:, None] * users)
-
-
-def _gradients(loss: str, theta: Floats, records: Records) -> Floats:
-    """Gradients of rows at each of `theta`, shape (n, k, d)."""
-    X, y = records.X, records.y
-    slope = LOSSES[loss].slope(X @ theta.T, y[:, None])
-    return np.asarray(slope[:, :, None] * X[:, None, :])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +9,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._users import check_user_epsilon, check_users, part_of
-from pdpbook.blocks import Rows
-from pdpbook.frames.owners import Records
-from pdpbook.user_level.mean import WeightedMean
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw, check_grid
 from pdpbook.user_level.weights import tradeoff_weights
@@ -43,14 +39,13 @@ def quantile_law(
 
     Parameters
     ----------
-    y : array_like, shape (n,), or Rows
-        Values; with a `grid`, `Rows` with columns y, users and perhaps epsilon, read twice.
+    y : array_like, shape (n,)
     level : float, p in (0, 1)
     users : array_like, shape (n,), optional
         The user of each row, public; None makes every row a user of its own.
     epsilon : float, mapping from user, or array_like of shape (n,)
         Budgets in nats, 0 for whoever takes no part; one value a row must be the same on all rows
-        of a user. None with `Rows` that have them.
+        of a user.
     bounds : pair of float, public ends of the range of y in its units, never read from the data
     weights : array_like, shape (n,), optional
         Public, at least 0, divided by their sum; None takes the optimal `tradeoff_weights`.
@@ -72,32 +67,13 @@ def quantile_law(
     points = None if grid is None else check_grid(grid, "grid")
     if points is not None:
         check.inside(points, low, high, "grid", "bounds", clip=False)
-    if isinstance(y, Rows):
-        if points is None or weights is not None:
-            raise TypeError("grid must be given with Rows, and weights must be None")
-        alone = 1.0 if "epsilon" in y.names else epsilon  # where it is no column
-        rules = WeightedMean(epsilon=alone, y_bounds=bounds, clip=clip)
-        people = rules.people("output_law", y, None, users, epsilon)(None)
-        sizes, budgets = people.part.users.sizes, people.part.epsilon
-        c = tradeoff_weights(sizes, quantile_tradeoff(), budgets).row_weights
-        c = c / (c @ sizes)
-        below, upto = sum(people.each(partial(_cdf, points, c)))
-        rate = quantile_rate(c * sizes, p, budgets)
-    else:
-        data = check_data(y, users, epsilon, bounds, weights, clip)
-        rate = quantile_rate(data.spent, p, data.epsilon)
-        if points is None:
-            edges = np.unique(np.concatenate([[low, high], data.y]))
-            return QuantileLaw(edges, -rate * np.abs(data.cdf(edges[:-1]) - p))
-        below, upto = data.cdf(points, before=True), data.cdf(points)
+    data = check_data(y, users, epsilon, bounds, weights, clip)
+    rate = quantile_rate(data.spent, p, data.epsilon)
+    if points is None:
+        edges = np.unique(np.concatenate([[low, high], data.y]))
+        return QuantileLaw(edges, -rate * np.abs(data.cdf(edges[:-1]) - p))
+    below, upto = data.cdf(points, before=True), data.cdf(points)
     return GridLaw(points, -rate * np.maximum(0, np.maximum(p - upto, below - p)))
-
-
-def _cdf(points: Floats, c: Floats, records: Records) -> Floats:
-    """Weight of the values of a block below each point, and at most it."""
-    weights = c[records.codes]
-    at = [np.searchsorted(points, records.y, side=side) for side in ("right", "left")]
-    return np.array([np.bincount(k, weights, len(points) + 1)[:-1].cumsum() for k in at])
 
 
 def private_quantile(
