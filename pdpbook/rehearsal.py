@@ -280,9 +280,7 @@ class _Labels:
     floor: float
     kappa: float
     line: Floats  #: the best line in row and constant, in units of the label
-    mean: float  #: in units of the label, like the next two
-    sd: float
-    unexplained: float
+    unexplained: float  #: standard deviation around it
 
     def center(self, v: Floats) -> Floats:
         """Mean of the label at each row, in its units."""
@@ -360,7 +358,7 @@ def _one(
     kind: Any = PersonalizedMean if users is None else WeightedMean
     own = getattr(model, "y_bounds", (labels.low, labels.low + labels.width))
     mean = _fit(kind(y_bounds=own, clip=True), X, y, budgets, users, rng)
-    constant = labels.sd**2 + (mean.mean_ - labels.mean) ** 2
+    constant = labels.unexplained**2 + excess(np.full(len(v_new), mean.mean_))
     return np.array([few, left - few, cut - left, systematic - cut, noise, constant])
 
 
@@ -565,9 +563,7 @@ def _labels(
     kappa = (m * (1 - m) - p.var()) / (variance - p.var()) - 1
     line = _fitted_line(v, y_low + width * p)
     unexplained = y_sd * np.sqrt(1 - r2)
-    return _Labels(
-        y_low, width, b * slopes, a, floor, kappa, line, y_mean, y_sd, float(unexplained)
-    )
+    return _Labels(y_low, width, b * slopes, a, floor, kappa, line, float(unexplained))
 
 
 def _too_skewed(most: float, r2: float) -> str:
