@@ -109,8 +109,8 @@ class Rehearsal:
         if size <= 2 * se:
             return "No clear difference from a private constant: take the constant."
         word = "Better" if self.better else "Worse"
-        apart = f"{size / se:.0f} standard errors" if size < 100 * se else "over 100 standard errors"
-        return f"{word} than a private constant, by {_digits(size)} ({apart})."
+        times = f"{size / se:.0f}" if size < 100 * se else "over 100"
+        return f"{word} than a private constant, by {_digits(size)} ({times} standard errors)."
 
     def __str__(self) -> str:
         lines = [f"{self.model}: {self.people:,} people, {self.columns} columns, all invented"]
@@ -125,7 +125,7 @@ class Rehearsal:
             ("  noise", self.noise),
             ("of a private constant", self.constant),
         ):
-            if estimate is not None:
+            if estimate is not None and np.isfinite(estimate.value):
                 lines.append(f"{words:34}{_digits(estimate.value):>9}{_digits(estimate.se):>9}")
         return "\n".join([*lines, self.verdict])
 
@@ -210,21 +210,34 @@ def rehearse(
     Worse than a private constant, by 0.627 (45 standard errors).
     """
     repeats = check.count(repeats, "repeats", minimum=2)
-    crowd = _crowd(model, people, columns, epsilon, rows_per_user, bounds)
-    y_low, y_high = check.bounds(_first(y_bounds, crowd.schema_y, model, "y_bounds"), "y_bounds")
-    labels = _labels(crowd, y_mean, y_sd, r2, y_low, y_high)
-    lines = _Least.of(model, crowd, y_low, y_high)
-    squares: list[Floats] = []
-    refused = ""
+    people = _number_of_people(people)
+    columns_ = _columns(columns, bounds, model)
+    sizes = _rows_of_users(model, rows_per_user, people)
+    crowd = _Crowd(people, columns_, _budgets(model, epsilon, people), sizes)
+    y_bounds = _first("y_bounds", model, y_bounds, columns_.y_bounds)
+    labels = _labels(columns_, y_mean, y_sd, r2, check.bounds(y_bounds, "y_bounds"))
+
+    seeds = np.random.SeedSequence(random_state).spawn(repeats)
+    squares, refused = [], ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Advice)
-        for seed in np.random.SeedSequence(random_state).spawn(repeats):
+        for seed in seeds:
             try:
-                squares.append(_one(model, crowd, labels, lines, np.random.default_rng(seed)))
+                squares.append(_one(model, crowd, labels, np.random.default_rng(seed)))
             except _Refused as error:
                 refused = str(error)
                 break
-    return _summary(model, crowd, labels, np.array(squares), refused)
+
+    known = {
+        "model": _name(model),
+        "people": people,
+        "columns": columns_.d,
+        "unexplained": Estimate(labels.unexplained, 0.0),
+    }
+    if refused:
+        return _never(known, refused)
+    ours = type(model).__module__.partition(".")[0] == "pdpbook"
+    return _summary(known, labels.unexplained**2, np.array(squares), ours)
 
 
 class _Refused(Exception):
@@ -232,91 +245,165 @@ class _Refused(Exception):
 
 
 @dataclass(frozen=True)
-class _Crowd:
-    """Who is invented: all of it public."""
+class _Columns:
+    """What is public of the columns."""
 
-    people: int
-    d: int
     low: Floats
     high: Floats
-    words: tuple[int, ...]  #: columns from each question: 1 for a number, k - 1 for k words
-    lists: tuple[bool, ...]  #: whether the question has words
-    schema_y: Any  #: bounds of the label in the schema, if it has one
-    budgets: Floats | float  #: a number, or one each
-    sizes: Floats | None  #: rows of each user
+    words: tuple[int, ...]  #: for each question the words on its list, 0 for a number
+    y_bounds: Any = None  #: of the label of a schema
 
-    def draw(self, rng: np.random.Generator, users: Any = None, n: int = 0) -> Floats:
-        """Rows on [0, 1]: of these users, or of n people who own one each."""
-        count = n if users is None else len(users)
-        own = rng.standard_normal((count, len(self.words)))
-        shared = rng.standard_normal(n if users is None else self.people)
-        return self.bent(own, shared if users is None else shared[users])
+    @property
+    def d(self) -> int:
+        return len(self.low)
 
     def bent(self, own: Floats, shared: Floats) -> Floats:
-        """Columns on [0, 1] from normal numbers, some of which a person's columns share."""
+        """Rows on [0, 1] from normal numbers: one each for a question, and one for all of them."""
         u = ndtr(np.sqrt(1 - ALIKE) * own + np.sqrt(ALIKE) * shared[:, None])
         parts = []
-        for j, (k, listed) in enumerate(zip(self.words, self.lists, strict=True)):
-            if listed:
-                shares = 1 / np.arange(1, k + 2)
-                level = np.searchsorted(np.cumsum(shares / shares.sum())[:-1], u[:, j])
-                parts.append((level[:, None] == np.arange(1, k + 1)).astype(float))
+        for question, words in zip(u.T, self.words, strict=True):
+            if words:
+                shares = 1 / np.arange(1, words + 1)
+                word = np.searchsorted(np.cumsum(shares / shares.sum())[:-1], question)
+                parts.append((word[:, None] == np.arange(1, words)).astype(float))
             else:
-                parts.append(np.sqrt(-np.expm1(np.log1p(-u[:, [j]]) / 5)))
+                parts.append(np.sqrt(-np.expm1(np.log1p(-question[:, None]) / 5)))
         return np.hstack(parts)
 
-    def units(self, v: Floats) -> Floats:
+    def in_units(self, v: Floats) -> Floats:
         return self.low + (self.high - self.low) * v
 
 
 @dataclass(frozen=True)
-class _Labels:
-    """The law of a label, for a row on [0, 1]."""
+class _Crowd:
+    """Who is invented."""
 
-    low: float
-    width: float
-    slopes: Floats
-    start: float
-    floor: float
-    kappa: float
-    line: Floats  #: the best line in row and constant, in units of the label
-    unexplained: float  #: standard deviation around it
+    people: int
+    columns: _Columns
+    budgets: Any  #: a number, or one each
+    sizes: Any  #: rows of each, or None where all own one
 
-    def center(self, v: Floats) -> Floats:
-        """Mean of the label at each row, in its units."""
-        return self.low + self.width * np.clip(
-            self.start + v @ self.slopes, self.floor, 1 - self.floor
-        )
+    @property
+    def users(self) -> Any:
+        """Who owns each row, or None."""
+        return None if self.sizes is None else np.repeat(np.arange(self.people), self.sizes)
 
-    def draw(self, v: Floats, rng: np.random.Generator) -> Floats:
-        p = (self.center(v) - self.low) / self.width
-        y = rng.beta(self.kappa * p, self.kappa * (1 - p))
-        return self.low + self.width * np.clip(y, 0.0, 1.0)
+    def rows(self, rng: np.random.Generator) -> Floats:
+        """Rows of everybody on [0, 1]."""
+        users = np.arange(self.people) if self.sizes is None else self.users
+        own = rng.standard_normal((len(users), len(self.columns.words)))
+        return self.columns.bent(own, rng.standard_normal(self.people)[users])
+
+    def new_people(self, rng: np.random.Generator) -> Floats:
+        """Rows of people who are not in the data."""
+        own = rng.standard_normal((NEW_PEOPLE, len(self.columns.words)))
+        return self.columns.bent(own, rng.standard_normal(NEW_PEOPLE))
 
 
 @dataclass(frozen=True)
-class _Least:
-    """Least squares on invented records, which are cut to the bounds of the model."""
+class _Labels:
+    """The law of a label, given a row on [0, 1]."""
 
-    crowd: _Crowd
-    cut: Any  #: (low, high, y_low, y_high) in units, or None where the model does not clip
+    low: float
+    high: float
+    slopes: Floats
+    start: float
+    edge: float
+    kappa: float
+    line: Floats  #: the best line: slopes and constant, in units of the label
+    unexplained: float  #: standard deviation around it
 
-    @classmethod
-    def of(cls, model: Any, crowd: _Crowd, y_low: float, y_high: float) -> _Least:
-        if not (getattr(model, "clip", False) and hasattr(model, "y_bounds")):
-            return cls(crowd, None)
-        low, high = check.bounds(getattr(model, "bounds", (-np.inf, np.inf)), "bounds", crowd.d)
-        least, most = check.bounds(model.y_bounds, "y_bounds")
-        wider = crowd.low < low, crowd.high > high, y_low < least, y_high > most
-        return cls(crowd, (low, high, least, most) if any(map(np.any, wider)) else None)
+    def share(self, v: Floats) -> Floats:
+        """The mean of the label at each row, on [0, 1]."""
+        return np.clip(self.start + v @ self.slopes, self.edge, 1 - self.edge)
 
-    def clipped(self, v: Floats, y: Floats) -> tuple[Floats, Floats]:
-        low, high, least, most = self.cut
-        start, width = self.crowd.low, self.crowd.high - self.crowd.low
-        return np.clip(v, (low - start) / width, (high - start) / width), np.clip(y, least, most)
+    def mean(self, v: Floats) -> Floats:
+        return self.low + (self.high - self.low) * self.share(v)
+
+    def draw(self, v: Floats, rng: np.random.Generator) -> Floats:
+        p = self.share(v)
+        share = rng.beta(self.kappa * p, self.kappa * (1 - p))
+        return np.clip(self.low + (self.high - self.low) * share, self.low, self.high)
 
 
-def _fitted_line(v: Floats, y: Floats) -> Floats:
+def _one(model: Any, crowd: _Crowd, labels: _Labels, rng: np.random.Generator) -> list[float]:
+    """Mean squares from one crowd: few people, left out, clipping, pull, noise, constant."""
+    v, users = crowd.rows(rng), crowd.users
+    X, y = crowd.columns.in_units(v), labels.draw(v, rng)
+    budgets = crowd.budgets
+    if np.ndim(budgets) and np.ptp(budgets) > 0:
+        budgets = rng.permutation(budgets)
+    v_new = crowd.new_people(rng)
+    X_new, truth = crowd.columns.in_units(v_new), labels.mean(v_new)
+    line = _at(labels.line, v_new)
+
+    def excess(found: Floats, again: Floats) -> float:
+        """How much worse than the best line these are, as predictions of new people."""
+        return float(np.mean((found - truth) * (again - truth) - (line - truth) ** 2))
+
+    fitted = [_fit(clone(model), X, y, budgets, users, rng) for _ in range(2)]
+    one, two = (np.asarray(each.predict(X_new), dtype=float) for each in fitted)
+    systematic, noise = excess(one, two), float(np.mean((one - two) ** 2) / 2)
+
+    def least_squares(v: Floats, y: Floats) -> float:
+        found = _at(_line(v, y), v_new)
+        return excess(found, found)
+
+    few = least_squares(v, y)
+    part = _taking_part(fitted[0], users, len(y))
+    left = few if part.all() else least_squares(v[part], y[part])
+    cut = _cut(model, crowd.columns, labels, v[part], y[part])
+    clipped = left if cut is None else least_squares(*cut)
+
+    kind: Any = PersonalizedMean if users is None else WeightedMean
+    y_bounds = getattr(model, "y_bounds", (labels.low, labels.high))
+    mean = _fit(kind(y_bounds=y_bounds, clip=True), X, y, budgets, users, rng).mean_
+    constant = labels.unexplained**2 + excess(np.full(NEW_PEOPLE, mean), np.full(NEW_PEOPLE, mean))
+    return [few, left - few, clipped - left, systematic - clipped, noise, constant]
+
+
+def _fit(model: Any, X: Any, y: Any, budgets: Any, users: Any, rng: np.random.Generator) -> Any:
+    """The model, fitted with noise of its own, or `_Refused`."""
+    given: dict[str, Any] = {}
+    if users is not None:
+        given["users"] = users
+    if "epsilon" in signature(model.fit).parameters:
+        each_row = users is not None and np.ndim(budgets) == 1
+        given["epsilon"] = budgets[users] if each_row else budgets
+    if "random_state" in model.get_params():
+        model.set_params(random_state=int(rng.integers(2**31)))
+    try:
+        return model.fit(X, y, **given)
+    except ValueError as error:
+        raise _Refused(str(error)) from error
+
+
+def _taking_part(model: Any, users: Any, rows: int) -> Any:
+    """Which rows belong to people whom the model promised a budget above 0."""
+    promised = np.asarray(getattr(getattr(model, "guarantee_", None), "epsilon", 1.0), dtype=float)
+    if promised.ndim == 0:
+        return np.ones(rows, dtype=bool)
+    return (promised if users is None else promised[users]) > 0
+
+
+def _cut(model: Any, columns: _Columns, labels: _Labels, v: Floats, y: Floats) -> Any:
+    """Records as the model cuts them to its public bounds, or None where it need not."""
+    if not getattr(model, "clip", False):
+        return None
+    low, high = check.bounds(getattr(model, "bounds", (0.0, 1.0)), "bounds", columns.d)
+    if not hasattr(model, "bounds"):
+        low, high = columns.low, columns.high
+    y_low, y_high = check.bounds(model.y_bounds, "y_bounds")
+    inside = (low <= columns.low).all() and (columns.high <= high).all()
+    if inside and y_low <= labels.low and labels.high <= y_high:
+        return None
+    width = columns.high - columns.low
+    least, most = (low - columns.low) / width, (high - columns.low) / width
+    return np.clip(v, least, most), np.clip(y, y_low, y_high)
+
+
+def _line(v: Floats, y: Floats) -> Floats:
+    """Slopes and constant of least squares."""
     rows = np.column_stack([v, np.ones(len(v))])
     return np.asarray(np.linalg.lstsq(rows, y, rcond=None)[0])
 
@@ -325,88 +412,14 @@ def _at(line: Floats, v: Floats) -> Floats:
     return np.asarray(v @ line[:-1] + line[-1])
 
 
-def _one(
-    model: Any, crowd: _Crowd, labels: _Labels, least: _Least, rng: np.random.Generator
-) -> Floats:
-    """Mean squares of one crowd: few people, left out, clipping, systematic, noise, constant."""
-    users = None if crowd.sizes is None else np.repeat(np.arange(crowd.people), crowd.sizes)
-    v = crowd.draw(rng, users, crowd.people)
-    X, y = crowd.units(v), labels.draw(v, rng)
-    budgets = crowd.budgets
-    if np.ndim(budgets) and np.ptp(budgets) > 0:
-        budgets = rng.permutation(budgets)
-    v_new = crowd.draw(rng, n=NEW_PEOPLE)
-    truth, line = labels.center(v_new), _at(labels.line, v_new)
-
-    def excess(found: Floats) -> float:
-        """How much worse than the best line, as a prediction of new people."""
-        return float(np.mean((found - truth) ** 2 - (line - truth) ** 2))
-
-    fitted = [_fit(clone(model), X, y, budgets, users, rng) for _ in range(2)]
-    one, two = (np.asarray(f.predict(crowd.units(v_new)), dtype=float) for f in fitted)
-    systematic = float(np.mean((one - truth) * (two - truth) - (line - truth) ** 2))
-    noise = float(np.mean((one - two) ** 2) / 2)
-
-    few = excess(_at(_fitted_line(v, y), v_new))
-    left, cut = few, few
-    part = _taking_part(fitted[0], users, len(y))
-    if not part.all():
-        left = cut = excess(_at(_fitted_line(v[part], y[part]), v_new))
-    if least.cut is not None:
-        cut = excess(_at(_fitted_line(*least.clipped(v[part], y[part])), v_new))
-
-    kind: Any = PersonalizedMean if users is None else WeightedMean
-    own = getattr(model, "y_bounds", (labels.low, labels.low + labels.width))
-    mean = _fit(kind(y_bounds=own, clip=True), X, y, budgets, users, rng)
-    constant = labels.unexplained**2 + excess(np.full(len(v_new), mean.mean_))
-    return np.array([few, left - few, cut - left, systematic - cut, noise, constant])
-
-
-def _fit(model: Any, X: Any, y: Any, budgets: Any, users: Any, rng: np.random.Generator) -> Any:
-    """The model, fitted with noise of its own, or `_Refused`."""
-    known = signature(model.fit).parameters
-    more: dict[str, Any] = {}
-    if users is not None:
-        more["users"] = users
-    if "epsilon" in known:
-        more["epsilon"] = budgets if users is None or not np.ndim(budgets) else budgets[users]
-    if "random_state" in model.get_params():
-        model.set_params(random_state=int(rng.integers(2**31)))
-    try:
-        return model.fit(X, y, **more)
-    except ValueError as error:
-        raise _Refused(str(error)) from error
-
-
-def _taking_part(model: Any, users: Any, rows: int) -> Any:
-    """Which rows have a budget above 0, as the model promised."""
-    promised = np.asarray(getattr(getattr(model, "guarantee_", None), "epsilon", 1.0), dtype=float)
-    if promised.ndim == 0:
-        return np.ones(rows, dtype=bool)
-    return (promised if users is None else promised[users]) > 0
-
-
-def _summary(
-    model: Any, crowd: _Crowd, labels: _Labels, squares: Floats, refused: str
-) -> Rehearsal:
-    unexplained = labels.unexplained**2
-    sure = Estimate(labels.unexplained, 0.0)
-    common = dict(
-        model=_name(model), people=crowd.people, columns=crowd.d, unexplained=sure, refused=refused
-    )
-    if refused:
-        never, no = Estimate(np.inf, np.nan), dict.fromkeys(
-            ("few_people", "left_out", "clipping", "pull", "noise")
-        )
-        return Rehearsal(**common, **no, error=never, gap=never, constant=Estimate(np.nan, np.nan))
+def _summary(known: dict[str, Any], unexplained: float, squares: Floats, ours: bool) -> Rehearsal:
     few, left, cut, pull, noise, constant = squares.T
     total = unexplained + few + left + cut + pull + noise
     error, mean = _root(total), _root(constant)
-    gaps = total / (2 * error.value) - constant / (2 * mean.value)  # to first order
-    gap = Estimate(error.value - mean.value, float(gaps.std(ddof=1) / np.sqrt(len(gaps))))
-    ours = type(model).__module__.partition(".")[0] == "pdpbook"
+    gaps = total / (2 * error.value) - constant / (2 * mean.value)  # of roots, to first order
+    gap_se = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
     return Rehearsal(
-        **common,
+        **known,
         error=error,
         few_people=_root(few),
         left_out=_root(left) if ours else None,
@@ -414,18 +427,32 @@ def _summary(
         pull=_root(pull) if ours else None,
         noise=_root(noise),
         constant=mean,
-        gap=gap,
+        gap=Estimate(error.value - mean.value, gap_se),
+    )
+
+
+def _never(known: dict[str, Any], refused: str) -> Rehearsal:
+    return Rehearsal(
+        **known,
+        error=Estimate(np.inf, np.nan),
+        few_people=None,
+        left_out=None,
+        clipping=None,
+        pull=None,
+        noise=None,
+        constant=Estimate(np.nan, np.nan),
+        gap=Estimate(np.inf, np.nan),
+        refused=refused,
     )
 
 
 def _root(squares: Floats) -> Estimate:
     """Root of a mean, with its sign, and the standard error of the root."""
     mean, se = squares.mean(), squares.std(ddof=1) / np.sqrt(len(squares))
-    root = float(np.sqrt(abs(mean)))
-    return Estimate(
-        float(np.copysign(root, mean)) if mean else 0.0,
-        float(se / (root + np.sqrt(root**2 + se))) if se else 0.0,
-    )
+    root = np.sqrt(abs(mean))
+    if se == 0:
+        return Estimate(float(np.sign(mean) * root), 0.0)
+    return Estimate(float(np.sign(mean) * root), float(se / (root + np.sqrt(root**2 + se))))
 
 
 def _name(model: Any) -> str:
@@ -434,57 +461,76 @@ def _name(model: Any) -> str:
     return type(model).__name__ + (f"(lam={lam:g})" if isinstance(lam, (int, float)) else "")
 
 
-def _crowd(
-    model: Any, people: Any, columns: Any, epsilon: Any, rows_per_user: Any, bounds: Any
-) -> _Crowd:
-    for value, name in ((people, "people"), (columns, "columns")):
-        if np.ndim(value):
-            raise TypeError(
-                f"{name} must be a public guess, never a table: a rehearsal on private data would "
-                f"be a release without noise; got {type(value).__name__}"
-            )
-    people = check.count(people, "people", minimum=2)
-    schema_y, lists, words = None, (False,), (1,)
-    if hasattr(columns, "label"):
-        rules = {name: rule for name, rule in columns.columns.items() if name != columns.label}
-        lists = tuple(not isinstance(rule, tuple) for rule in rules.values())
-        words = tuple(1 if isinstance(r, tuple) else len(r) - 1 for r in rules.values())
-        schema_y = columns.columns.get(columns.label)
-        bounds = columns.bounds if bounds is None else bounds
-    else:
-        count = check.count(columns, "columns")
-        lists, words = lists * count, words * count
-    d = sum(words)
-    low, high = check.bounds(_first(bounds, None, model, "bounds"), "bounds", d)
-    sizes, rows = None, people
-    if rows_per_user is not None:
-        if "users" not in signature(model.fit).parameters:
-            raise ValueError(
-                f"rows_per_user must be None: {type(model).__name__} takes one row a person"
-            )
-        given = np.broadcast_to(rows_per_user, people) if np.ndim(rows_per_user) == 0 else None
-        given = np.asarray(rows_per_user) if given is None else given
-        if given.shape != (people,):
-            raise ValueError(
-                f"rows_per_user must be one number, or one for each of {people} people; got shape "
-                f"{given.shape}"
-            )
-        sizes = np.array([check.count(size, "rows_per_user") for size in given])
-        rows = int(sizes.sum())
+# --- reading the guesses -------------------------------------------------------------------------
+
+
+def _refuse_table(value: Any, name: str) -> None:
+    if np.ndim(value):
+        raise TypeError(
+            f"{name} must be a public guess, never a table: a rehearsal on private data would be a "
+            f"release without noise; got {type(value).__name__}"
+        )
+
+
+def _guess(value: Any, name: str) -> float:
+    """One finite number."""
+    _refuse_table(value, name)
+    return float(check.finite(value, name))
+
+
+def _number_of_people(people: Any) -> int:
+    _refuse_table(people, "people")
+    number = check.count(people, "people", minimum=2)
+    _refuse_many(number)
+    return number
+
+
+def _refuse_many(rows: int) -> None:
     if rows > MOST_ROWS:
         raise ValueError(
             f"people must have at most {MOST_ROWS:,} rows together, since all of them are invented "
-            f"in memory; got {rows:,}. With more of them noise and pull only become smaller"
+            f"in memory; got {rows:,}. With more of them, noise only becomes smaller"
         )
-    return _Crowd(people, d, low, high, words, lists, schema_y, _budgets(model, epsilon, people), sizes)
 
 
-def _first(given: Any, beside: Any, model: Any, name: str) -> Any:
-    """What was given, else the schema's, else the model's."""
-    for value in (given, beside, getattr(model, name, None)):
+def _columns(columns: Any, bounds: Any, model: Any) -> _Columns:
+    """Columns of a schema, or so many columns of numbers."""
+    _refuse_table(columns, "columns")
+    if not hasattr(columns, "label"):
+        d = check.count(columns, "columns")
+        low, high = check.bounds(_first("bounds", model, bounds), "bounds", d)
+        return _Columns(low, high, (0,) * d)
+    rules = {name: rule for name, rule in columns.columns.items() if name != columns.label}
+    words = tuple(0 if isinstance(rule, tuple) else len(rule) for rule in rules.values())
+    d = len(columns.names)
+    low, high = check.bounds(columns.bounds if bounds is None else bounds, "bounds", d)
+    return _Columns(low, high, words, columns.columns.get(columns.label))
+
+
+def _first(name: str, model: Any, *given: Any) -> Any:
+    """The first that is given, or else what the model has."""
+    for value in (*given, getattr(model, name, None)):
         if value is not None:
             return value
     raise ValueError(f"{name} must be given: {type(model).__name__} has none of its own")
+
+
+def _rows_of_users(model: Any, rows_per_user: Any, people: int) -> Any:
+    """Rows of each of these people, or None where nobody said so."""
+    if rows_per_user is None:
+        return None
+    if "users" not in signature(model.fit).parameters:
+        name = type(model).__name__
+        raise ValueError(f"rows_per_user must be None: {name} takes one row a person")
+    given = np.asarray(rows_per_user)
+    if given.shape not in ((), (people,)):
+        raise ValueError(
+            f"rows_per_user must be one number, or one for each of {people} people; got shape "
+            f"{given.shape}"
+        )
+    sizes = [check.count(size, "rows_per_user") for size in np.broadcast_to(given, people)]
+    _refuse_many(sum(sizes))
+    return np.array(sizes)
 
 
 def _budgets(model: Any, epsilon: Any, people: int) -> Any:
@@ -495,89 +541,73 @@ def _budgets(model: Any, epsilon: Any, people: int) -> Any:
             f"epsilon must be given: {type(model).__name__} has none of its own, and the private "
             "constant needs budgets"
         )
-    if isinstance(epsilon, Mapping):
-        levels = check.epsilon(list(epsilon), name="epsilon")
-        shares = check.nonnegative(list(epsilon.values()), "shares in epsilon")
-        if not np.isclose(np.sum(shares), 1):
-            raise ValueError(f"shares in epsilon must sum to 1; got {np.sum(shares):g}")
-        ends = np.rint(np.cumsum(shares) * people).astype(int)
-        return check.epsilon(np.repeat(levels, np.diff(ends, prepend=0)), people)
-    return check.epsilon(epsilon, people) if np.ndim(epsilon) else check.epsilon(epsilon)
+    if not isinstance(epsilon, Mapping):
+        return check.epsilon(epsilon, people) if np.ndim(epsilon) else check.epsilon(epsilon)
+    levels = np.asarray(list(epsilon), dtype=float)
+    shares = check.nonnegative(list(epsilon.values()), "shares of epsilon")
+    if not np.isclose(np.sum(shares), 1):
+        raise ValueError(f"shares of epsilon must sum to 1; got {np.sum(shares):g}")
+    ends = np.rint(np.cumsum(shares) * people).astype(int)
+    return check.epsilon(np.repeat(levels, np.diff(ends, prepend=0)), people)
+
+
+# --- the law of the labels -----------------------------------------------------------------------
 
 
 def _labels(
-    crowd: _Crowd, y_mean: Any, y_sd: Any, r2: Any, y_low: float, y_high: float
+    columns: _Columns, y_mean: Any, y_sd: Any, r2: Any, y_bounds: tuple[float, float]
 ) -> _Labels:
-    """Solve for the law of the labels that has these moments, or say which guess is impossible."""
-    y_mean = _guess(y_mean, "y_mean")
-    if not y_low < y_mean < y_high:
-        raise ValueError(
-            f"y_mean must lie inside y_bounds ({y_low:g}, {y_high:g}); got {y_mean:g}"
-        )
-    y_sd, most = _guess(y_sd, "y_sd"), np.sqrt((y_mean - y_low) * (y_high - y_mean))
+    """The law with these moments, or the guess that is impossible."""
+    low, high = y_bounds
+    y_mean, y_sd, r2 = _guess(y_mean, "y_mean"), _guess(y_sd, "y_sd"), _guess(r2, "r2")
+    if not low < y_mean < high:
+        raise ValueError(f"y_mean must lie inside y_bounds ({low:g}, {high:g}); got {y_mean:g}")
+    most = np.sqrt((y_mean - low) * (high - y_mean))
     if not 0 < y_sd < most:
         raise ValueError(
             f"y_sd must be above 0 and below {most:.4g}, the most that labels in y_bounds can have "
             f"around this mean; got {y_sd:g}"
         )
-    r2 = _guess(r2, "r2")
     if not 0 <= r2 < 1:
         raise ValueError(f"r2 must be at least 0 and below 1; got {r2:g}")
-    width = y_high - y_low
-    m, variance = (y_mean - y_low) / width, (y_sd / width) ** 2
-    floor = min(m, 1 - m) / 100
+    m, variance = (y_mean - low) / (high - low), (y_sd / (high - low)) ** 2
+    wanted, edge = r2 * variance, min(m, 1 - m) / 100
 
-    points = ndtri(qmc.Sobol(len(crowd.words) + 1, rng=np.random.default_rng(0)).random_base2(REFERENCE))
-    v = crowd.bent(points[:, 1:], points[:, 0])
-    signs = (-1.0) ** np.arange(crowd.d)
-    slopes = signs / v.std(axis=0)
+    sobol = qmc.Sobol(len(columns.words) + 1, rng=np.random.default_rng(0))
+    points = ndtri(sobol.random_base2(REFERENCE))
+    v = columns.bent(points[:, 1:], points[:, 0])
+    slopes = (-1.0) ** np.arange(columns.d) / v.std(axis=0)
     slopes /= (v @ slopes).std()
     t = v @ slopes
     basis = np.linalg.qr(np.column_stack([np.ones(len(v)), v]))[0]
 
-    def centers(b: float) -> tuple[float, Floats]:
-        """Start and means for a slope b: the mean of means is that of the labels."""
+    def shares(start: float, slope: float) -> Floats:
+        return np.asarray(np.clip(start + slope * t, edge, 1 - edge))
 
-        def means(a: float) -> Floats:
-            return np.clip(a + b * t, floor, 1 - floor)
+    def start_of(slope: float) -> float:
+        """Where the mean of all labels is the guess."""
+        reach = 1 + slope * np.abs(t).max()
+        found = brentq(lambda a: shares(a, slope).mean() - m, -reach, reach, xtol=1e-12)
+        return float(found)
 
-        reach = 1 + b * np.abs(t).max()
-        a = brentq(lambda a: means(a).mean() - m, -reach, reach, xtol=1e-12)
-        return a, means(a)
-
-    def explained(b: float) -> float:
-        p = centers(b)[1]
+    def explained(slope: float) -> float:
+        """Variance of the best line."""
+        p = shares(start_of(slope), slope)
         return float(np.sum((basis.T @ (p - m)) ** 2) / len(p))
 
-    b, wanted = 0.0, r2 * variance
-    if wanted > 0:
-        top = np.sqrt(wanted)
-        while explained(top) < wanted and centers(top)[1].var() < variance:
-            top *= 1.3
-        if not explained(top) >= wanted:
-            raise ValueError(_too_skewed(explained(top / 1.3) / variance, r2))
-        b = brentq(lambda b: explained(b) - wanted, 0.0, top, xtol=1e-12)
-    a, p = centers(b)
-    if not p.var() < variance:
-        raise ValueError(_too_skewed(wanted / p.var(), r2))
-    kappa = (m * (1 - m) - p.var()) / (variance - p.var()) - 1
-    line = _fitted_line(v, y_low + width * p)
-    unexplained = y_sd * np.sqrt(1 - r2)
-    return _Labels(y_low, width, b * slopes, a, floor, kappa, line, float(unexplained))
-
-
-def _too_skewed(most: float, r2: float) -> str:
-    return (
-        f"r2 must be at most about {most:.2g} for labels with this mean, spread and bounds: a line "
-        f"cannot explain more of labels that are so skewed; got {r2:g}"
-    )
-
-
-def _guess(value: Any, name: str) -> float:
-    """One finite number, no table."""
-    if np.ndim(value):
-        raise TypeError(
-            f"{name} must be one public guess, never a table: a rehearsal on private data would be "
-            f"a release without noise; got {type(value).__name__}"
+    slope = np.sqrt(wanted)  # where no mean is near a bound
+    while explained(slope) < wanted and shares(start_of(slope), slope).var() < variance:
+        slope *= 1.3
+    if wanted and explained(slope) > wanted:
+        slope = brentq(lambda b: explained(b) - wanted, 0.0, slope, xtol=1e-12)
+    start = start_of(slope)
+    p = shares(start, slope)
+    if explained(slope) < wanted * (1 - 1e-9) or p.var() >= variance:
+        raise ValueError(
+            f"r2 must be at most about {explained(slope) / max(p.var(), variance):.2g} for labels "
+            f"with this mean, spread and bounds, which a line cannot follow further; got {r2:g}"
         )
-    return check.single(check.finite(value, name), name)
+    kappa = (m * (1 - m) - p.var()) / (variance - p.var()) - 1
+    line = _line(v, low + (high - low) * p)
+    unexplained = float(y_sd * np.sqrt(1 - r2))
+    return _Labels(low, high, slope * slopes, start, edge, float(kappa), line, unexplained)

@@ -287,8 +287,8 @@ def api(pages: dict[str, Page]) -> str:
     parts = [
         "# The package\n",
         "## Which one do I need?\n",
-        "Every estimator has `report()`, which says before anybody's data are read what its noise "
-        "would do. {doc}`../synthesis/your_data` goes the whole way.\n",
+        "{py:obj}`rehearse <pdpbook.rehearsal.rehearse>` says before anybody's data are read what "
+        "error to expect. {doc}`../synthesis/your_data` goes the whole way.\n",
         choice(),
         "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "

@@ -40,7 +40,7 @@ class Table(NamedTuple):
     schema: PublicSchema
 
     @property
-    def guesses(self) -> dict[str, float]:
+    def guesses(self) -> dict[str, Any]:
         """The true ones; `r2` is what least squares explains, adjusted for its columns."""
         n, d = self.X.shape
         rows = np.column_stack([self.X, np.ones(n)])
@@ -58,7 +58,7 @@ def _table(frame: pd.DataFrame, label: str, **rules: Any) -> Table:
 def tables() -> dict[str, Table]:
     """Real tables with clinical or round bounds, and two invented ones with heavy tails."""
     two = ["no", "yes"]
-    diabetes = DIABETES_BOUNDS | {"sex": two, "target": DIABETES_LABEL_BOUNDS}
+    diabetes: dict[str, Any] = DIABETES_BOUNDS | {"sex": two, "target": DIABETES_LABEL_BOUNDS}
     cost = load("medical-cost").assign(smoker=lambda table: (table.smoker == "yes") * 1.0)
     return {
         "diabetes": _table(load("diabetes"), "target", **diabetes),
@@ -111,11 +111,11 @@ def tables() -> dict[str, Table]:
 
 def models(schema: PublicSchema) -> dict[str, Any]:
     """The estimators that are rehearsed, with the bounds of a schema."""
-    d, y_bounds = len(schema.names), schema.columns[schema.label]
+    y_bounds = schema.columns[str(schema.label)]
     low_high = np.array(schema.bounds)
     if "sex" in schema.columns:
         low_high[schema.names.index("sex=yes")] = (1.0, 2.0)  # as the table codes it
-    public = {"bounds": low_high, "y_bounds": y_bounds, "fit_intercept": True}
+    public: dict[str, Any] = {"bounds": low_high, "y_bounds": y_bounds, "fit_intercept": True}
     found: dict[str, Any] = {"AdaSSP": AdaSSP(delta=1e-6, **public)}
     for lam in (0.03, 0.1, 0.3):
         found[f"ObjectivePerturbation {lam:g}"] = ObjectivePerturbation(lam, **public)
@@ -124,7 +124,6 @@ def models(schema: PublicSchema) -> dict[str, Any]:
             lam, centered=True, **public
         )
         found[f"PDPRidge {lam:g}"] = PDPRidge(lam, loss="huber", **public)
-    assert d == len(low_high)
     return found
 
 
@@ -149,7 +148,8 @@ def real_error(table: Table, model: Any, epsilon: Any, splits: int = SPLITS) -> 
 
 def rows(names: Sequence[str], splits: int = SPLITS, repeats: int = 40) -> pd.DataFrame:
     """One row a table, budget and estimator that can be fitted."""
-    found, known = [], tables()
+    found: list[dict[str, Any]] = []
+    known = tables()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Advice)
         for name in names:
@@ -168,7 +168,7 @@ def rows(names: Sequence[str], splits: int = SPLITS, repeats: int = 40) -> pd.Da
                         repeats=repeats,
                         **table.guesses,
                     )
-                    row = {"table": name, "budget": budget, "estimator": words}
+                    row: dict[str, Any] = {"table": name, "budget": budget, "estimator": words}
                     if plan.refused:
                         found.append(row)
                         continue

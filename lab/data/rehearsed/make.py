@@ -7,6 +7,7 @@ Needs numpy and pandas only.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,7 @@ BOUNDS_B = {
 }
 
 
-def make_a(n=3000):
+def make_a(n: int = 3000) -> pd.DataFrame:
     r = np.random.default_rng(SEED_A)
     age = np.clip(
         np.round(np.where(r.random(n) < 0.7, r.normal(68, 13, n), r.normal(42, 14, n))), 18, 103
@@ -70,7 +71,7 @@ def make_a(n=3000):
     )
 
 
-def make_b(n=2500):
+def make_b(n: int = 2500) -> pd.DataFrame:
     r = np.random.default_rng(SEED_B)
     age = np.clip(np.round(18 + 72 * r.beta(1.6, 2.3, n)), 18, 95)
     urban = (r.random(n) < 0.68).astype(int)
@@ -110,15 +111,15 @@ def make_b(n=2500):
     )
 
 
-def r2(d, label):
+def r2(d: pd.DataFrame, label: str) -> float:
     """In-sample R2 of ordinary least squares with an intercept."""
     y = d[label].to_numpy(float)
     X = np.column_stack([np.ones(len(d)), d.drop(columns=label).to_numpy(float)])
     e = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
-    return 1 - (e @ e) / ((y - y.mean()) ** 2).sum()
+    return float(1 - (e @ e) / ((y - y.mean()) ** 2).sum())
 
 
-def facts(d, label, bounds, name):
+def facts(d: pd.DataFrame, label: str, bounds: Any, name: str) -> None:
     y = d[label]
     assert list(d.columns) == list(bounds)
     assert not d.isna().any().any()
