@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy
-from scipy import optimize, stats
+from scipy import optimize, special
 from sklearn.linear_model import LinearRegression
 
 from lab.tables import versions, write_table
@@ -28,7 +28,7 @@ from pdpbook.rehearsal import rehearse
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import WeightedMean
 
-FOLDER = Path("lab/data/rehearsed")
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "rehearsed"
 SETTINGS = 200
 SEED = 49
 REPEATS = 40
@@ -55,7 +55,7 @@ class World:
             common = rng.normal(scale=np.sqrt(0.3), size=users.max() + 1)
             z = rng.normal(scale=np.sqrt(0.7), size=(len(users), d)) + common[users][:, None]
         low, high = self.bounds.T
-        return np.asarray(low + (high - low) * np.sqrt(1 - stats.norm.sf(z) ** 0.2))
+        return np.asarray(low + (high - low) * np.sqrt(1 - special.ndtr(-z) ** 0.2))
 
     def law(self, rng: np.random.Generator) -> tuple[Callable[[Floats], Floats], float]:
         """Mean of the label on [0, 1], as a function of the rows, and the concentration."""
@@ -71,25 +71,23 @@ class World:
         def mean(a: float, b: float, at: Floats = t) -> Floats:
             return np.asarray(np.minimum(np.maximum(a + b * at, edge), 1 - edge))
 
-        def faults(ab: Any) -> list[float]:
-            p = mean(*ab)
+        def faults(found: Any) -> list[float]:
+            p = mean(found[0], np.exp(found[1]))
             line = LinearRegression().fit(X, p).predict(X)
             return [(p.mean() - m) / np.sqrt(v), (line.var() - self.r2 * v) / v]
 
         b = np.sqrt(self.r2 * v)
-        found = optimize.root(faults, [m - b * t.mean(), b], method="hybr", tol=1e-9)
-        a, b = found.x
+        found = optimize.root(faults, [m - b * t.mean(), np.log(b)], method="lm", tol=1e-12)
         if max(np.abs(faults(found.x))) > 1e-6:
             raise ArithmeticError(f"not solved: {found.message}")
+        a, b = found.x[0], np.exp(found.x[1])
         p = mean(a, b)
         spread = (v - p.var()) / np.mean(p * (1 - p))  # 1 / (1 + kappa)
         return lambda rows: mean(a, b, rows @ slope), 1 / spread - 1
 
     def labels(self, p: Floats, kappa: float, rng: np.random.Generator) -> Floats:
         low, high = self.y_bounds
-        return np.asarray(
-            low + (high - low) * stats.beta.rvs(kappa * p, kappa * (1 - p), random_state=rng)
-        )
+        return np.asarray(low + (high - low) * rng.beta(kappa * p, kappa * (1 - p)))
 
 
 def setting(rng: np.random.Generator) -> tuple[World, dict[str, Any], Any, dict[str, Any]]:

@@ -26,7 +26,7 @@ from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.rehearsal import rehearse
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 
-FOLDER = Path("lab/data/rehearsed")
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "rehearsed"
 SPLITS = 100  #: of people into four fifths that are fitted and a fifth that is predicted
 MIXED = {0.1: 0.5, 1.0: 0.5}
 BUDGETS: dict[str, Any] = {"0.1 or 1": MIXED, "1": 1.0, "3": 3.0}
