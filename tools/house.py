@@ -11,7 +11,7 @@ from reading import GENERATED, code, table
 #: floor -> what it is for, and the folders and modules that stand on it
 FLOORS = {
     8: ("read and check", "exercises"),
-    7: ("attack, compare", "audit"),
+    7: ("attack, rehearse", "audit rehearsal"),
     6: (
         "mechanisms",
         "personalized objective_perturbation sufficient_statistics gradient posterior user_level "

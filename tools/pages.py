@@ -287,7 +287,8 @@ def api(pages: dict[str, Page]) -> str:
     parts = [
         "# The package\n",
         "## Which one do I need?\n",
-        "{doc}`../synthesis/your_data` goes the whole way, from a table to a release.\n",
+        "{py:obj}`rehearse <pdpbook.rehearsal.rehearse>` says before anybody's data are read what "
+        "error to expect. {doc}`../synthesis/your_data` goes the whole way.\n",
         choice(),
         "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "

@@ -1,0 +1,318 @@
+"""Rehearsals: the estimator itself, fitted to people who are invented from public guesses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from mechanisms import KINDS, ROWS
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+
+from lab.comparison import invented, rehearsed
+from lab.tables import read_results
+from pdpbook import rehearsal
+from pdpbook.datasets import PublicSchema
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.pac import PACRegression
+from pdpbook.personalized import PDPRidge, PersonalizedMean
+from pdpbook.rehearsal import rehearse
+from pdpbook.sufficient_statistics import AdaSSP
+from pdpbook.user_level import WeightedERM, WeightedMean
+
+GUESSES = {"people": 600, "columns": 3, "y_mean": 0.1, "y_sd": 0.4, "r2": 0.5}
+PUBLIC = {"bounds": (0.0, 1.0), "fit_intercept": True}
+SQUARES = ("unexplained", "few_people", "left_out", "clipping", "pull", "noise")
+
+
+def quick(model, repeats=8, **other):
+    return rehearse(model, repeats=repeats, **(GUESSES | other))
+
+
+def square(part):
+    return np.sign(part.value) * part.value**2
+
+
+# --- what it returns -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PDPRidge(0.1, epsilon=2.0, **PUBLIC),
+        ObjectivePerturbation(0.1, epsilon=2.0, bounds=(0.2, 0.7), fit_intercept=True, clip=True),
+        AdaSSP(epsilon=2.0, delta=1e-6, **PUBLIC),
+    ],
+)
+def test_the_squares_of_the_parts_sum_to_that_of_the_error(model):
+    found = quick(model, bounds=(0, 1))
+    assert np.isclose(
+        sum(square(getattr(found, name)) for name in SQUARES), found.error.value**2, rtol=1e-12
+    )
+
+
+def test_with_endless_budgets_the_pull_alone_is_left():
+    lam = 0.3
+    found = quick(PDPRidge(lam, epsilon=1e12, **PUBLIC), repeats=20)
+    assert found.noise.value < 1e-6
+    # ridge with the same penalty, on the same domain, by scikit-learn
+    world = invented.World(np.tile([0.0, 1.0], (3, 1)), (-1.0, 1.0), 0.1, 0.4, 0.5)
+    rng = np.random.default_rng(1)
+    center, kappa = world.law(rng)
+    X = world.rows(300_000, rng)
+    y = world.labels(center(X), kappa, rng)
+    rows = np.column_stack([X, np.ones(len(X))])
+    fit = Ridge(lam * len(X), fit_intercept=False).fit(rows, y)
+    pulled = np.mean((fit.predict(rows) - y) ** 2) - found.unexplained.value**2
+    assert np.isclose(found.pull.value, np.sqrt(pulled), rtol=0.02)
+
+
+def test_days_in_hospital_at_a_large_penalty_are_worse_than_a_constant():
+    guesses = {"people": 12_000, "columns": 12, "y_mean": 8.3, "y_sd": 7.64, "r2": 0.21}
+    days = {"y_bounds": (0, 60), "fit_intercept": True}
+    large, small = (
+        rehearse(ObjectivePerturbation(lam, **days), epsilon=1.0, repeats=5, **guesses)
+        for lam in (0.1, 0.01)
+    )
+    assert large.noise.value < 0.1 * large.constant.value
+    assert large.pull.value > 0.4 * large.constant.value
+    assert not large.better
+    assert large.verdict.startswith("Worse than a private constant, by 0.2")
+    assert small.better
+    assert small.verdict.startswith("Better than a private constant")
+
+
+def test_a_mean_is_a_private_constant():
+    found = quick(PersonalizedMean(epsilon=1.0), bounds=(0, 1), repeats=40)
+    assert not found.better
+    assert "No clear difference" in found.verdict
+    assert abs(found.gap.value) < 0.001
+    assert np.isclose(found.constant.value, np.hypot(0.4, np.sqrt(0.16 / 600)), rtol=0.01)
+
+
+def test_people_who_are_left_out_are_counted():
+    budgets = {0.0: 0.9, 10.0: 0.1}
+    found = quick(PDPRidge(0.01, **PUBLIC), repeats=30, epsilon=budgets)
+    # 60 people in place of 600: the error of least squares grows like (d + 1) / n
+    grown = 0.5 * 0.16 * 4 * (1 / 60 - 1 / 600)
+    assert np.isclose(square(found.left_out), grown, rtol=0.35)
+    assert quick(PDPRidge(0.01, **PUBLIC), epsilon=10.0).left_out == (0.0, 0.0)
+
+
+def test_clipping_is_counted_where_people_lie_outside_the_bounds_of_the_model():
+    narrow = PDPRidge(0.001, epsilon=1e12, y_bounds=(-0.2, 0.2), clip=True, **PUBLIC)
+    found = quick(narrow, y_bounds=(-1, 1))
+    assert found.clipping.value > 0.1
+    assert abs(square(found.pull)) < 0.1 * square(found.clipping)
+    assert quick(PDPRidge(0.001, epsilon=1e12, clip=True, **PUBLIC)).clipping == (0.0, 0.0)
+    refused = quick(narrow.set_params(clip=False), y_bounds=(-1, 1))
+    assert "y_bounds" in refused.refused
+
+
+def test_a_foreign_estimator_has_a_total_error_and_no_guesses_at_parts():
+    line = quick(LinearRegression(), epsilon=1.0, bounds=(0, 1), y_bounds=(-1, 1), repeats=30)
+    assert np.isclose(line.error.value, np.sqrt(0.08 * (1 + 4 / 600)), rtol=0.01)
+    assert (line.left_out, line.clipping, line.pull) == (None, None, None)
+    assert line.noise == (0.0, 0.0)
+    assert "pull" not in str(line)
+    forest = RandomForestRegressor(5, max_depth=3)
+    found = quick(forest, epsilon=1.0, bounds=(0, 1), y_bounds=(-1, 1), repeats=3)
+    assert found.error.value > line.error.value
+    assert found.noise.value > 0
+    assert not hasattr(forest, "estimators_")  # it is not touched
+
+
+def test_the_same_seed_gives_the_same_rehearsal():
+    model = ObjectivePerturbation(0.1, epsilon=2.0, random_state=3, **PUBLIC)
+    assert quick(model, 3) == quick(model, 3)
+    assert quick(model, 3) != quick(model, 3, random_state=1)
+    assert model.random_state == 3
+    assert not hasattr(model, "coef_")
+
+
+def test_more_people_and_more_budget_make_less_noise():
+    model = PDPRidge(0.1, **PUBLIC)
+    noise = [
+        quick(model, 30, people=n, epsilon=e).noise.value
+        for n, e in [(500, 1.0), (1000, 1.0), (500, 2.0)]
+    ]
+    assert np.allclose(noise[0] / np.array(noise[1:]), 2, rtol=0.2)
+
+
+def test_it_is_printed_as_a_short_table():
+    lines = str(quick(PDPRidge(0.1, epsilon=2.0, **PUBLIC))).splitlines()
+    assert lines[0] == "PDPRidge(lam=0.1): 600 people, 3 columns, all invented"
+    assert len(lines) == 11
+    assert max(map(len, lines)) <= 77
+    assert "constant" in lines[-1]
+
+
+# --- the people ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "r2", "y_bounds"),
+    [(8.3, 7.64, 0.21, (0, 60)), (0.0, 0.25, 0.5, (-1, 1)), (55.0, 5.0, 0.7, (0, 60))],
+)
+def test_mean_spread_and_r2_are_the_guesses_and_labels_keep_their_bounds(mean, sd, r2, y_bounds):
+    schema = PublicSchema({"age": (18, 90), "ward": ["a", "b", "c"], "bmi": (15, 60)})
+    columns = rehearsal._columns(schema, None, None)
+    labels = rehearsal._labels(columns, mean, sd, r2, y_bounds)
+    crowd = rehearsal._Crowd(150_000, columns, 1.0, None)
+    v = crowd.rows(np.random.default_rng(5))
+    y = labels.draw(v, np.random.default_rng(6))
+    X = columns.in_units(v)
+    assert y_bounds[0] <= y.min() < y.max() <= y_bounds[1]
+    assert np.allclose([y.mean(), y.std()], [mean, sd], rtol=0.01, atol=0.01 * sd)
+    assert np.isclose(LinearRegression().fit(X, y).score(X, y), r2, atol=0.01)
+    assert (X >= schema.bounds[:, 0]).all()
+    assert (X <= schema.bounds[:, 1]).all()
+    assert set(np.unique(X[:, 1:3])) == {0.0, 1.0}
+    assert X[:, 1:3].sum(axis=1).max() == 1  # one word a person
+    assert np.allclose(X[:, 1:3].mean(axis=0), np.array([3, 2]) / 11, atol=0.01)
+
+
+def test_settings_drawn_by_other_code_agree():
+    found = invented.rows(4, seed=5)
+    assert (found.standard_errors.abs() < 3.5).all()
+
+
+def test_a_rehearsal_of_other_people_is_noticed(monkeypatch):
+    """Planted: labels whose spread around their mean is that of the whole."""
+
+    def wider(self, v, rng):
+        return rng.normal(self.mean(v), 2 * self.unexplained)
+
+    model = PDPRidge(0.01, epsilon=5.0, y_bounds=(-3, 3), clip=True, **PUBLIC)
+    before = quick(model, 20, people=100)
+    monkeypatch.setattr(rehearsal._Labels, "draw", wider)
+    after = quick(model, 20, people=100)
+    assert after.few_people.value > 1.5 * before.few_people.value
+
+
+def test_the_committed_runs_are_what_the_page_says():
+    own = read_results(invented.FOLDER / "own_model.csv")
+    assert len(own) == 200
+    assert (own.standard_errors.abs() > 2).sum() <= 10
+    real = read_results(invented.FOLDER / "tables.csv")
+    assert set(real.table) == set(rehearsed.tables())
+    outside = (real.ratio.dropna() - 1).abs() > 0.25
+    assert (len(outside), outside.sum()) == (109, 2)
+
+
+def test_a_row_of_real_fits_is_computed_again():
+    committed = read_results(invented.FOLDER / "tables.csv")
+    table = rehearsed.tables()["concrete-slump"]
+    model = rehearsed.models(table.schema)["ObjectivePerturbation 0.3"]
+    error, _ = rehearsed.real_error(table, model, 3.0)
+    row = committed[
+        (committed.table == "concrete-slump")
+        & (committed.budget == "3")
+        & (committed.estimator == "ObjectivePerturbation 0.3")
+    ]
+    assert np.isclose(row.real.item(), error, rtol=1e-3)
+
+
+def test_rows_of_users_share_an_owner():
+    found = quick(WeightedMean(epsilon=1.0), bounds=(0, 1), rows_per_user=3)
+    assert not found.refused
+    sizes = np.arange(600) % 4 + 1
+    assert not quick(WeightedMean(epsilon=1.0), bounds=(0, 1), rows_per_user=sizes).refused
+
+
+# --- every mechanism -----------------------------------------------------------------------------
+
+ONE_BUDGET = {"n_max": 2000, "delta": 1e-6}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_mechanism_is_rehearsed(kind):
+    model = kind()
+    known = model.get_params()
+    one = ROWS[kind].neighbors in ("add-remove", "zero-out")
+    model.set_params(**{k: v for k, v in ONE_BUDGET.items() if one and k in known})
+    more = {"epsilon": 5.0}
+    if "bounds" not in known:
+        more["bounds"] = (0, 1)
+    if "y_bounds" not in known:
+        more["y_bounds"] = (-1, 1)
+    found = quick(model, 2, people=200, **more)
+    assert found.refused == ""
+    assert np.isfinite(found.error.value)
+    assert found.noise.value > 0
+
+
+def test_a_penalty_that_cannot_be_fitted_is_said_and_loses():
+    found = quick(ObjectivePerturbation(1e-4, epsilon=1.0, **PUBLIC))
+    assert found.error.value == np.inf
+    assert not found.better
+    assert "epsilon must sum to more than" in found.verdict
+    assert "would do" in str(found)
+
+
+def test_what_has_classes_in_place_of_numbers_is_refused_by_the_model():
+    model = WeightedERM("logistic", epsilon=1.0, delta=1e-6)
+    assert "classes" in quick(model, y_mean=0.0, y_bounds=(-1, 1)).refused
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_draw(monkeypatch):
+    def never(*_):
+        raise AssertionError("somebody was invented")
+
+    monkeypatch.setattr(rehearsal, "_one", never)
+
+
+@pytest.mark.usefixtures("no_draw")
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"y_mean": 1.0}, r"y_mean must lie inside y_bounds \(-1, 1\); got 1"),
+        ({"y_mean": np.nan}, "y_mean must be finite"),
+        ({"y_sd": 1.0}, r"y_sd must be above 0 and below 0\.995"),
+        ({"y_sd": 0.0}, "y_sd must be above 0"),
+        ({"r2": 1.0}, "r2 must be at least 0 and below 1; got 1"),
+        ({"r2": -0.1}, "r2 must be at least 0 and below 1"),
+        ({"r2": 0.98, "y_mean": -0.9, "y_sd": 0.3}, "r2 must be at most about"),
+        ({"people": 1}, "people must be at least 2"),
+        ({"people": 10**6}, "people must have at most 200,000 rows"),
+        ({"columns": 0}, "columns must be at least 1"),
+        ({"bounds": [(0, 1)] * 2}, r"bounds must be .* shape \(3, 2\)"),
+        ({"epsilon": {0.1: 0.5, 1.0: 0.6}}, "shares of epsilon must sum to 1; got 1.1"),
+        ({"epsilon": {0.1: -0.5, 1.0: 1.5}}, "shares of epsilon must be"),
+        ({"epsilon": -1.0}, "epsilon must be finite and above 0"),
+        ({"epsilon": [1.0, 2.0]}, "epsilon must"),
+        ({"rows_per_user": 3}, "rows_per_user must be None: PDPRidge takes one row a person"),
+        ({"repeats": 1}, "repeats must be at least 2"),
+    ],
+)
+def test_impossible_guesses_are_refused_before_anything_is_drawn(other, words):
+    with pytest.raises(ValueError, match=words):
+        quick(PDPRidge(0.1, **PUBLIC), **other)
+
+
+@pytest.mark.usefixtures("no_draw")
+@pytest.mark.parametrize("name", ["people", "columns", "y_mean", "y_sd", "r2"])
+@pytest.mark.parametrize(
+    "table",
+    [pd.DataFrame({"label": [1.0, 2.0]}), pd.Series([1.0, 2.0]), np.ones((4, 2)), [0.1, 0.2]],
+    ids=["frame", "series", "array", "list"],
+)
+def test_a_table_in_place_of_a_guess_is_refused(name, table):
+    with pytest.raises(TypeError, match=rf"{name} must be a public guess, never a table"):
+        quick(PDPRidge(0.1, **PUBLIC), **{name: table})
+
+
+@pytest.mark.usefixtures("no_draw")
+def test_what_the_model_does_not_say_must_be_given():
+    with pytest.raises(ValueError, match="epsilon must be given: LinearRegression"):
+        quick(LinearRegression(), bounds=(0, 1), y_bounds=(-1, 1))
+    with pytest.raises(ValueError, match="y_bounds must be given: PACRegression"):
+        quick(PACRegression(), bounds=(0, 1), epsilon=1.0)
+    with pytest.raises(ValueError, match="bounds must be given: PersonalizedMean"):
+        quick(PersonalizedMean(), epsilon=1.0)
+    with pytest.raises(ValueError, match="rows_per_user must be one number, or one for each"):
+        quick(WeightedMean(epsilon=1.0), bounds=(0, 1), rows_per_user=[1, 2])
+    with pytest.raises(TypeError, match="rows_per_user must be a whole number"):
+        quick(WeightedMean(epsilon=1.0), bounds=(0, 1), rows_per_user=1.5)
