@@ -30,6 +30,7 @@ from pdpbook.pac.rates import success_rate_to_snr
 from pdpbook.reports.frames import table_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.reported import Reported, refuse_others
+from pdpbook.sums import Sums, refuse_mechanism
 
 ELSEWHERE = ("model", "alpha", "fit_intercept", "random_state")  # settings of pool and generator
 TASKS = ("weights", "loss")  #: what noise is to disturb least
@@ -225,6 +226,8 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
             Charged with the promise before a draw; it refuses a fit that would overspend.
         """
         self._check_settings()
+        if isinstance(X, Sums):
+            refuse_mechanism(self)
         check_account(account)
         simulate, secret = generator_from(self.random_state).spawn(2)
         with all_or_nothing(self):
@@ -241,6 +244,10 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
             self.guarantee_ = promise
             self._keep_noise(self._pool_crowd(pool)._replace(plan=release))
         return self
+
+    def sums(self, X: Any, y: Any = None) -> None:
+        """Refuse: a half of the pool needs the pool itself."""
+        refuse_mechanism(self)
 
     def predict(self, X: Any) -> Any:
         """Predict from the released weights."""
