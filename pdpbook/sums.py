@@ -21,6 +21,8 @@ from pdpbook._names import NameTable, python_objects
 from pdpbook._users import Users, check_user_epsilon, check_users, part_of
 from pdpbook.guarantees import BudgetAccount
 
+__all__ = ["Owners", "Sums"]
+
 LEAST_PENALTY = 1e-8  # of the squared row bound: sums square the condition number of the rows
 ROUNDING = 1e-11  # relative, of a total that was added up in another order
 
@@ -333,13 +335,14 @@ def refuse_mechanism(model: Any) -> None:
     names = [cls.__name__ for cls in type(model).__mro__]
     needs = next((NEEDS_MORE[name] for name in names if name in NEEDS_MORE), None)
     this = type(model).__name__
-    if getattr(model, "loss", None) == "huber":
-        this, needs = f"{this} with loss='huber'", ("many passes over its rows", "loss='square'")
-    elif getattr(model, "weights", None) == "capped":
-        weights = "weights that follow everybody's budgets, which a part does not know"
-        this, needs = f"{this} with weights='capped'", (weights, "weights='proportional'")
-    elif needs is None and not any(name in MADE_UNDER for name in names):
-        needs = "rows, as far as anybody knows", "PDPRidge"
+    if needs is None and not any(name in MADE_UNDER for name in names):
+        needs = "rows, as far as this package knows", "PDPRidge"
+    elif needs is None and getattr(model, "loss", "") == "huber":
+        this += " with loss='huber'"
+        needs = "its rows many times", "loss='square'"
+    elif needs is None and getattr(model, "weights", "") == "capped":
+        this += " with weights='capped'"
+        needs = "the budgets of all people before it weighs one", "weights='proportional'"
     if needs is not None:
         raise TypeError(
             f"{this} cannot be fitted from Sums: it needs {needs[0]}. Sums suffice for {needs[1]}"
