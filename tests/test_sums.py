@@ -19,7 +19,7 @@ from pdpbook.sums import MADE_UNDER, NEEDS_MORE, Sums
 from pdpbook.user_level import WeightedMean
 
 N, D = 30, 3
-ROUNDING = 1e-11  # relative; the largest of 2,000 problems was 1.8e-13
+ROUNDING = 1e-11  # relative; the largest of 2,380 problems was 1.2e-13
 CUT = {"row_norm": 1.2, "clip": True}
 UNITS = {"bounds": [(-1.0, 2.0), (0.0, 9.0), (0.0, 1.0)], "y_bounds": (-3.0, 5.0)}
 
@@ -67,14 +67,18 @@ def parts_of(model, X, y, epsilon, seed=0):
 
 
 def numbers(law):
-    """All numbers of a law."""
-    fields = vars(law) if hasattr(law, "__dict__") else law._asdict()
-    found = [np.ravel(value) for value in fields.values() if isinstance(value, (float, np.ndarray))]
-    return np.concatenate(found)
+    """The center of a law, its rate, its scale and so on."""
+    found = [value for value in vars(law).values() if isinstance(value, (float, np.ndarray))]
+    assert len(found) > 1
+    return found
 
 
 def gap(one, two):
-    return float(np.max(np.abs(one - two)) / np.max(np.abs(two)))
+    """Largest difference, relative to the largest number of its kind."""
+    if not isinstance(one, list):
+        one, two = [one], [two]
+    pairs = zip(one, two, strict=True)
+    return max(float(np.max(np.abs(a - b)) / np.max(np.abs(b))) for a, b in pairs)
 
 
 def released(model):
@@ -93,7 +97,6 @@ def test_sums_of_any_partition_have_the_law_of_the_rows(model):
         law = model.output_law(sum(parts_of(model, X, y, epsilon, seed)), epsilon=epsilon)
         exact = model.output_law(X, y, epsilon=epsilon)
         assert type(law) is type(exact)
-        assert numbers(exact).size > 1
         assert gap(numbers(law), numbers(exact)) < ROUNDING
 
 
