@@ -137,6 +137,8 @@ def write_people(folder: str | Path, n: int, d: int, seed: int) -> None:
         Together with the number of a piece it gives its generator.
     """
     n, d = check.count(n, "n"), check.count(d, "d")
+    for path in _files(folder):  # of a larger case before
+        path.unlink()
     slope = np.linspace(1, 2, d) / d
     cuts = _cuts(n, d)
     names = [f"x{j}" for j in range(d)]
@@ -167,6 +169,17 @@ def pieces(folder: str | Path) -> Iterator[tuple[Floats, Floats, Floats]]:
             for batch in file.iter_batches(max(1, min(ROWS, NUMBERS // (width - 2)))):
                 *X, y, epsilon = (column.to_numpy() for column in batch.columns)
                 yield np.column_stack(X), y, epsilon
+
+
+def records(folder: str | Path) -> Iterator[tuple[Floats, Floats]]:
+    """Yield rows and labels alone.
+
+    Parameters
+    ----------
+    folder : path
+        Where `write_people` wrote.
+    """
+    return ((X, y) for X, y, _ in pieces(folder))
 
 
 def add_up(model: PDPRidge, folder: str | Path) -> tuple[Sums, Floats]:
@@ -235,7 +248,7 @@ def _release(folder: Path, source: str, seed: int) -> Floats:
 
 def _losses(folder: Path, source: str) -> Floats:
     if source == "file":
-        report = stream_per_instance(partial(_records, folder), LAM, GAMMA, DELTA, top=1)
+        report = stream_per_instance(partial(records, folder), LAM, GAMMA, DELTA, top=1)
         return np.array([report.mean, report.largest[0]])
     X, y, _ = _whole(folder)
     epsilon = per_instance_epsilon(X, y, LAM, GAMMA, DELTA).epsilon
@@ -263,10 +276,6 @@ def _whole(folder: Path) -> tuple[Floats, Floats, Floats]:
     table = pd.read_parquet(folder)
     y, epsilon = table.pop("y").to_numpy(), table.pop("epsilon").to_numpy()
     return table.to_numpy(), y, epsilon
-
-
-def _records(folder: Path) -> Iterator[tuple[Floats, Floats]]:
-    return ((X, y) for X, y, _ in pieces(folder))
 
 
 def _files(folder: str | Path) -> list[Path]:
