@@ -177,7 +177,7 @@ def test_with_a_delta_the_larger_losses_are_spread():
     model = PDPRidge(0.3, weights="capped", delta=1e-3).fit(X, y, epsilon=MIXED)
     losses = model.pure_guarantee_.epsilon
     assert np.all(losses > MIXED)
-    assert_allclose(model.noise_.rate, capped_plan(losses.tobytes(), 0.3, 2, None).eta, rtol=1e-14)
+    assert_allclose(model.noise_.rate, capped_plan(losses, 0.3, 2, None).eta, rtol=1e-14)
 
 
 class NormalizedWrongly(PDPRidge):

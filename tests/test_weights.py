@@ -21,7 +21,6 @@ from pdpbook.personalized import (
     capped_weights,
     pdp_weights,
     threshold_budgets,
-    threshold_weights,
 )
 
 SEED = 20261121
@@ -235,7 +234,9 @@ def by_trying(epsilon):
 
 def test_thresholds_by_hand():
     assert_array_equal(threshold_budgets([0.1, 0.2, 0.2, 0.5]), [0, 0.2, 0.2, 0.2])
-    assert_array_equal(threshold_weights([0.1, 0.2, 0.2, 0.5]), [0, 1 / 3, 1 / 3, 1 / 3])
+    assert_array_equal(
+        pdp_weights(threshold_budgets([0.1, 0.2, 0.2, 0.5])), [0, 1 / 3, 1 / 3, 1 / 3]
+    )
     assert_array_equal(threshold_budgets([5.0, 1.0, 1.0]), [5, 0, 0])
     assert_array_equal(threshold_budgets([0.3] * 4), [0.3] * 4)
     assert_array_equal(threshold_budgets([7]), [7.0])
@@ -249,7 +250,7 @@ def test_of_tied_thresholds_the_one_that_leaves_out_the_fewest():
 
 
 def test_whoever_asks_for_perfect_privacy_has_no_weight():
-    assert_array_equal(threshold_weights([0, 0.2, 0.3, 0]), [0, 0.5, 0.5, 0])
+    assert_array_equal(pdp_weights(threshold_budgets([0, 0.2, 0.3, 0])), [0, 0.5, 0.5, 0])
     assert_array_equal(threshold_budgets([0, 0.2, 0.3, 0]), [0, 0.2, 0.2, 0])
 
 
@@ -269,7 +270,9 @@ def test_the_threshold_is_the_best_of_all(n, spread, seed, factor):
     assert_allclose(found.sum(), float(best), rtol=1e-11)
     order = np.random.default_rng(seed).permutation(n)
     assert_array_equal(threshold_budgets(epsilon[order]), found[order])
-    assert_array_equal(threshold_weights(factor * epsilon), threshold_weights(epsilon))
+    assert_array_equal(
+        pdp_weights(threshold_budgets(factor * epsilon)), pdp_weights(threshold_budgets(epsilon))
+    )
 
 
 @given(*SHAPES)
@@ -348,7 +351,6 @@ def test_the_threshold_release_is_not_broken_by_a_search():
     assert worst(NobodyLeftOut(400.0)) > 5
 
 
-@pytest.mark.parametrize("function", [threshold_budgets, threshold_weights])
 @pytest.mark.parametrize(
     ("epsilon", "error", "match"),
     [
@@ -360,6 +362,6 @@ def test_the_threshold_release_is_not_broken_by_a_search():
         ([True, False], TypeError, "epsilon must be a number"),
     ],
 )
-def test_bad_budgets_have_no_threshold(function, epsilon, error, match):
+def test_bad_budgets_have_no_threshold(epsilon, error, match):
     with pytest.raises(error, match=match):
-        function(epsilon)
+        threshold_budgets(epsilon)

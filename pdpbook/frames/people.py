@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,23 +51,33 @@ class People:
     @property
     def spent(self) -> Floats:
         """What everybody's budget buys, 0 for whoever takes no part."""
-        if len(self.strength) == len(self.promised):  # no copy of what may be large
-            return self.strength
-        bought = np.zeros(self.promised.shape)
-        bought[self.promised > 0] = self.strength
-        return bought
+        return self.everybody(self.strength)
+
+    @cached_property
+    def split(self) -> Any:
+        """How their budgets are spent, where the mechanism works that out for all at once."""
+        return self._rules.share_out(self.epsilon, self.d)
+
+    def everybody(self, values: Floats) -> Floats:
+        """Return values of those who take part, and 0 for all others, shape (n,)."""
+        if len(values) == self.n:  # no copy of what may be large
+            return values
+        everybody = np.zeros(self.n)
+        everybody[self.promised > 0] = values
+        return everybody
 
     @property
     def statistics(self) -> tuple[Any, ...]:
         """The sums over everybody that the mechanism asks for."""
         return self._rules.statistics(self.X, self.y, self.weights)
 
-    def ridge(self, lam: float) -> Floats:
+    def ridge(self, lam: float, weights: Floats | None = None) -> Floats:
         """Return the minimizer of the weighted squares and the penalty, shape (d,)."""
-        gram, moment = self.statistics
+        weights = self.weights if weights is None else weights
+        gram, moment = self._rules.statistics(self.X, self.y, weights)
         theta = ridge_of_sums(gram, moment, lam)
         if theta is None:  # a nearly singular design
-            return ridge_of_rows(self.X, self.y, lam, self.weights)
+            return ridge_of_rows(self.X, self.y, lam, weights)
         return theta
 
 

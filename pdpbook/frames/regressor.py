@@ -150,7 +150,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         X : array_like, shape (n, d), or Sums
             One row a person, inside the bounds; or what `sums` of this model has made of them, in
             place of X and y, with one budget a person.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's. With one
@@ -212,6 +212,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def heard(self, epsilon: Floats, d: int) -> Floats:
         """Return the budgets, 0 for those that are not worth their price for all the others."""
         return epsilon
+
+    def share_out(self, budgets: Floats, d: int) -> Any:
+        """Return how budgets above 0 are spent, where that is worked out for all at once."""
+        raise NotImplementedError
 
     def refuse_given(self, epsilon: Any) -> None:
         """Refuse budgets beside those of the constructor, where these do not count."""

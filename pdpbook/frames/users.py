@@ -119,7 +119,7 @@ class UserEstimator(PrivateEstimator):
             Rows, inside `bounds` where there are such; PUBLIC in label-private regressions, which
             protect y alone; in means they count for their number alone. Or what `sums` of this
             model has made of X, y and users, in place of the three.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; or two classes.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.

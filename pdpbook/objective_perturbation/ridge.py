@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
 from pdpbook import Floats, check
-from pdpbook._budgets import smallest, where_above_zero, worth_taking
+from pdpbook._budgets import smallest, worth_taking
 from pdpbook.frames.cube import CubeRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
@@ -83,7 +83,7 @@ class ObjectivePerturbation(CubeRegressor):
     row_norm: float | None = setting(default=None)
 
     def law(self, people: People) -> ObjectiveLaw:
-        split = self.share_out(people.epsilon, people.d)
+        split = people.split
         beta = self.beta(split, people.d)
         norm = self.gradient_norm(beta, people.d)
         X, y, w = people.X, people.y, split.weights
@@ -97,13 +97,9 @@ class ObjectivePerturbation(CubeRegressor):
     def pure_promise(self, people: People) -> PureDP:
         if self.delta == 0:
             return PureDP(people.promised, neighbors="replace-one")
-        share = SOLVER_SHARE * smallest(people.promised)
-
-        def spent(own: Floats) -> Floats:
-            split = self.share_out(own, people.d)
-            return split.tilt + split.volume + share
-
-        return PureDP(where_above_zero(spent, people.promised), neighbors="replace-one")
+        split = people.split
+        spent = split.tilt + split.volume + SOLVER_SHARE * smallest(people.promised)
+        return PureDP(people.everybody(spent), neighbors="replace-one")
 
     def draw(self, law: ObjectiveLaw, people: People, rng: np.random.Generator) -> Floats:
         """Draw from the law, and add the small noise that makes up for an inexact minimizer."""
@@ -151,7 +147,7 @@ class ObjectivePerturbation(CubeRegressor):
                 f"epsilon must sum to more than {bound} = {curvature:.4g}; got a sum of "
                 f"{budgets.sum():.4g} for {len(budgets)} people. lam = {enough:.3g} would do"
             )
-        return _split(left.tobytes(), curvature, self.spare_delta(budgets), d)
+        return split_budget(left, curvature, delta=self.spare_delta(budgets), d=d)
 
     def beta(self, split: BudgetSplit, d: int) -> float:
         return check.number(split.rate / (4 * self.huber_threshold * self.radius(d)), "eta")
@@ -195,10 +191,3 @@ class ObjectivePerturbation(CubeRegressor):
         spread = through(frame.kept, lambda values: tilt / (2 * (values + lam)) ** 2 + small)
         most = k * (tilt / (2 * lam) ** 2 + small)
         return Noise.of(crowd, frame, spread, most, rate=beta)
-
-
-@lru_cache(maxsize=64)
-def _split(budgets: bytes, curvature: float, delta: float, d: int) -> BudgetSplit:
-    """An audit asks for the same split thousands of times."""
-    epsilon = np.frombuffer(budgets)
-    return split_budget(epsilon, curvature, delta=delta, d=d)

@@ -16,5 +16,4 @@ from pdpbook.personalized.weights import (
     pdp_weights,
     sensitivity_weights,
     threshold_budgets,
-    threshold_weights,
 )

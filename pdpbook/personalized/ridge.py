@@ -13,8 +13,9 @@ from pdpbook.frames.people import People, shares
 from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
-from pdpbook.noise import L2Laplace
-from pdpbook.personalized.weights import CappedPlan, capped_plan, largest_losses
+from pdpbook.noise import L2Laplace, l2_laplace_eps0
+from pdpbook.noise.profiles import at_levels
+from pdpbook.personalized.weights import CappedPlan, capped_plan
 from pdpbook.reports.frames import cube_frame
 from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.reports.report import INSIDE, LARGER
@@ -101,6 +102,9 @@ class PDPRidge(CubeRegressor):
     _ways = LARGER + INSIDE
 
     def law(self, people: People) -> L2Laplace:
+        if self.weights == "capped":
+            plan = self.capped(people.strength, people.d)
+            return L2Laplace(people.ridge(self.lam, shares(plan.weights)), plan.eta)
         theta = people.ridge(self.lam) if self.loss == "square" else self.huber(people)
         return L2Laplace(theta, self.rate(people.strength, people.d))
 
@@ -114,7 +118,9 @@ class PDPRidge(CubeRegressor):
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return the largest loss that each person may suffer: with a delta, above their budget."""
-        return largest_losses(epsilon.tobytes(), float(self.delta), d) if self.delta else epsilon
+        if self.delta == 0:
+            return epsilon
+        return at_levels(lambda own: l2_laplace_eps0(own, float(self.delta), d), epsilon)
 
     def relative_weights(self, strength: Floats, d: int) -> Floats:
         return self.capped(strength, d).weights if self.weights == "capped" else strength
@@ -135,7 +141,7 @@ class PDPRidge(CubeRegressor):
 
     def capped(self, strength: Floats, d: int) -> CappedPlan:
         """Return weights and rate of the capped sensitivity, which is no sum over people."""
-        return capped_plan(strength.tobytes(), self.lam, d, self.row_norm)
+        return capped_plan(strength, self.lam, d, self.row_norm)
 
     def huber(self, people: People) -> Floats:
         """Return the minimizer of the Huber losses, to the gradient norm that is charged."""
@@ -156,8 +162,13 @@ class PDPRidge(CubeRegressor):
         """Return the budgets; with the Huber loss, 0 for those who cost the others most."""
         if self.loss == "square":
             return epsilon
-        free = self.constant(d) / self.strength(epsilon[epsilon > 0], d).sum()
-        return worth_taking(epsilon, lambda own: 1 / self.rate(self.strength(own, d), d), free)
+        above = epsilon[epsilon > 0]
+        strength = self.strength(above, d)
+
+        def noise(own: Floats) -> float:
+            return 1 / self.rate(strength[above >= own.min()], d)
+
+        return worth_taking(epsilon, noise, self.constant(d) / strength.sum())
 
     def check(self) -> None:
         if self.loss == "huber" and self.bound is not None:

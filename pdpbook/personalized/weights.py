@@ -5,7 +5,6 @@ Budgets `epsilon` are finite and at least 0, above 0 for somebody; weights sum t
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from pdpbook import Floats, check
-from pdpbook.noise import l2_laplace_eps0
-from pdpbook.noise.profiles import at_levels
 from pdpbook.sensitivity import capped_sensitivity
 
 ROUNDING = 1e-12  # thresholds whose rates differ by less are ties
@@ -116,28 +113,6 @@ def threshold_budgets(epsilon: ArrayLike) -> Floats:
     last = np.flatnonzero(total >= total.max() * (1 - ROUNDING))[-1]
     threshold = budgets[order[last]]
     return np.where(budgets >= threshold, threshold, 0.0)
-
-
-def threshold_weights(epsilon: ArrayLike) -> Floats:
-    r"""Weights of the best release with one level; `fit` takes `threshold_budgets` instead.
-
-    .. math:: w_i = \frac{[\varepsilon_i \ge \tau]}{m(\tau)}, \qquad
-              m(t) = \#\{j : \varepsilon_j \ge t\}, \quad \tau \in \arg\max_t\, t\,m(t) .
-
-    Equal, or 0. Statement ``prop-best-threshold`` (after Cyffers and Ziani 2026), chapter
-    *personalized/pdp_op*. Returns an array of shape (n,).
-
-    Parameters
-    ----------
-    epsilon : array_like, shape (n,), in nats, at least 0
-    """
-    return pdp_weights(threshold_budgets(epsilon))
-
-
-@lru_cache(maxsize=16)
-def largest_losses(budgets: bytes, delta: float, d: int) -> Floats:
-    """The pure budgets that stand in for each (budget, delta), with round noise in d dimensions."""
-    return at_levels(lambda epsilon: l2_laplace_eps0(epsilon, delta, d), np.frombuffer(budgets))
 
 
 def _shares(epsilon: ArrayLike) -> Floats:
@@ -252,11 +227,8 @@ class CappedPlan(NamedTuple):
     eta: float
 
 
-@lru_cache(maxsize=16)
-def capped_plan(budgets: bytes, lam: float, d: int, row_norm: float | None) -> CappedPlan:
+def capped_plan(epsilon: Floats, lam: float, d: int, row_norm: float | None) -> CappedPlan:
     """Weights, and the rate read off the bound at them, however well the equation was solved."""
-    epsilon = np.frombuffer(budgets)
     weights = sensitivity_weights(epsilon, lam, d, row_norm)
-    weights.flags.writeable = False
     moves = capped_sensitivity(weights, lam, d, row_norm)
     return CappedPlan(weights, float(np.min(epsilon / moves)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -166,7 +166,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         """Return what every person's sensitivity may be, in units of the noise."""
         if self.noise == "laplace":
             return epsilon
-        return _gaussian_budgets(epsilon.tobytes(), float(self.delta))
+        return at_levels(lambda own: gaussian_mu(own, float(self.delta)), epsilon)
 
     def constant(self, d: int) -> float:
         return statistics_constant(d, noise=self.noise, centered=self.centered, scale=self.scale)
@@ -293,8 +293,3 @@ def _noise_of_sums(variances: Floats, k: int) -> tuple[float, Floats]:
     # the matrix gets (m_i + m_j) / 2 from the noise m on the mean, the moment half of the label's
     matrix += (k + 1) / 2 * float(blocks[:k].sum())
     return matrix, np.diag(blocks[k : 2 * k]) + blocks[2 * k] / 4
-
-
-@lru_cache(maxsize=16)
-def _gaussian_budgets(budgets: bytes, delta: float) -> Floats:
-    return at_levels(lambda epsilon: gaussian_mu(epsilon, delta), np.frombuffer(budgets))
