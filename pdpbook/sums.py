@@ -21,7 +21,7 @@ from pdpbook._names import NameTable, python_objects
 from pdpbook._users import Users, check_user_epsilon, check_users, part_of
 from pdpbook.guarantees import BudgetAccount
 
-__all__ = ["Owners", "Sums"]
+__all__ = ["Sums"]
 
 LEAST_PENALTY = 1e-8  # of the squared row bound: sums square the condition number of the rows
 ROUNDING = 1e-11  # relative, of a total that was added up in another order
@@ -98,10 +98,10 @@ class Sums:
     total, largest : float
         Sum and maximum of their weights :math:`s_i`.
     moments : tuple of ndarray
-        The weighted sums, as the law of the mechanism asks for them. Of users, their sums of labels
-        in the order of ``owners``.
-    owners : Owners or None
-        Of users who own several rows, who they are.
+        The weighted sums, as the law of the mechanism asks for them.
+        Empty for users, whose sums are in `owners`.
+    owners : object or None
+        Of users who own several rows: their names, sizes, budgets and sums of labels.
 
     Examples
     --------

@@ -261,6 +261,7 @@ CHOICE = {
         "user_level/gwa",
     ),
     "a public pool, of which a secret half is used: PAC privacy": ("PACRegression", "pac/noise"),
+    "more rows than memory holds": ("Sums", "synthesis/at_scale"),
     "a baseline to beat": (
         "SampledRidge SampleLimitedMean SampleLimitedRegression",
         "personalized/sampling",

@@ -171,7 +171,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
         return self._fit(read, X, account)
 
-    def sums(self, X: Any, y: Any = None, *, epsilon: Any = None) -> Sums:
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
         """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
 
         Parameters

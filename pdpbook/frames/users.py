@@ -150,13 +150,15 @@ class UserEstimator(PrivateEstimator):
             return self.law(people_of_sums(self, X, y, budgets, fitting=False))
         return self.law(PeopleWithRows(self, X, y, users, budgets, fitting=False))
 
-    def sums(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Sums:
+    def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> Sums:
         """Return `Sums` of some users, which `fit` takes when all are added. NOT private.
 
         Parameters
         ----------
-        X, y, users : array_like, shapes (n, d), (n,) and (n,)
+        X, y : array_like, shapes (n, d) and (n,)
             All rows of these users, as in `fit`.
+        users : array_like, shape (n,), optional
+            Who owns each row. A budget is found by name, so None is refused.
         epsilon : float, mapping or array_like, optional
             Their budgets, as in `fit`; here all may be 0, and a mapping may have others as well.
             None is the constructor's.

@@ -245,8 +245,13 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
             self._keep_noise(self._pool_crowd(pool)._replace(plan=release))
         return self
 
-    def sums(self, X: Any, y: Any = None) -> None:
-        """Refuse: a half of the pool needs the pool itself."""
+    def sums(self, X: Any, y: Any) -> None:
+        """Refuse: fits to halves of the pool need the pool itself.
+
+        Parameters
+        ----------
+        X, y : object
+        """
         refuse_mechanism(self)
 
     def predict(self, X: Any) -> Any:
