@@ -29,8 +29,8 @@ def check_account(account: Any) -> None:
     elif _within(SEARCHES):
         advise(
             "a search or cross-validation fits many times on the same people, and each fit spends "
-            "its budget anew: guarantee_ speaks of one. Choose settings by public numbers, see "
-            "report(), or pass account=BudgetAccount(...) to every fit",
+            "its budget anew: guarantee_ speaks of one. Choose settings by public numbers, or pass "
+            "account=BudgetAccount(...) to every fit",
             PublicNumbersWarning,
         )
 

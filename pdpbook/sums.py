@@ -178,7 +178,7 @@ def sums_of_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
         d = rows.shape[1]
         weights = model.relative_weights(model.strength(budgets[taking_part], d), d)
     return Sums(
-        _rule(model, names if model._reads_rows else None),
+        _rule(model, names if _has_columns(model) else None),
         len(y),
         len(labels),
         float(weights.sum()),
@@ -279,13 +279,11 @@ class UsersOfSums:
         owners = sums.owners
         self.users, order = _sorted_users(owners)
         self.promised = _budgets_by_user(epsilon, self.users, owners.budgets[order])
-        public = model.public(0, self.promised, self.users)
-        self.part = public.part
+        self.part = part_of(self.users, self.promised)
         self.origin = model.origin() if fitting else 0.0
         shift = (model.origin() - self.origin) * owners.sizes
         self.y = (owners.labels + shift)[order][self.part.rows]
-        self.plan = model.planned(public)
-        self.crowd = public._replace(plan=self.plan)
+        self.plan = model.plan(self.part.users, self.part.epsilon)
 
 
 def people_of_sums(model: Any, sums: Sums, y: Any, epsilon: Any, **fitting: bool) -> Any:
@@ -373,7 +371,7 @@ def reader(
     def read(left: Any) -> Any:
         if left is not None:
             _refuse_to_leave(left, people, epsilon)
-        if model._reads_rows:
+        if _has_columns(model):
             _note_columns(model, sums)
         return people
 
@@ -409,7 +407,7 @@ def _columns(X: Any) -> Any:
 
 def _records(model: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
     """Rows and labels of a part, which may be of one person."""
-    if model._reads_rows:
+    if _has_columns(model):
         check.refuse_hidden(X, "X")
         X = check_array(X, dtype=float, ensure_all_finite=False, ensure_min_samples=0)
         rows, labels = X, labels_of(X, y)
@@ -422,11 +420,10 @@ def _records(model: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
 
 def _rule(model: Any, columns: Any) -> dict[str, Any]:
     """What decides which sums a model makes, in one form for all ways to write it."""
-    kind = next(cls.__name__ for cls in type(model).__mro__ if cls.__name__ in MADE_UNDER)
     rule: dict[str, Any] = {"model": type(model).__name__}
     if columns is not None:
         rule["columns"] = columns
-    for name in MADE_UNDER[kind]:
+    for name in _settings(model):
         value = getattr(model, name)
         if name == "bounds":
             d = columns if isinstance(columns, int) else len(columns)
@@ -438,6 +435,17 @@ def _rule(model: Any, columns: Any) -> dict[str, Any]:
             value = float(value)
         rule[name] = value
     return rule
+
+
+def _settings(model: Any) -> tuple[str, ...]:
+    """The settings that decide what a record adds."""
+    names = [cls.__name__ for cls in type(model).__mro__]
+    return next(MADE_UNDER[name] for name in names if name in MADE_UNDER)
+
+
+def _has_columns(model: Any) -> bool:
+    """Whether a mechanism looks at X; a mean does not."""
+    return "bounds" in _settings(model)
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str | None:

@@ -1,6 +1,6 @@
 """Every mechanism of the package, a row each: what the tests of them all have to know of it.
 
-Scikit-learn's checks, forms of input, edges, reports, the harness of audits and the page of
+Scikit-learn's checks, forms of input, edges, the harness of audits and the page of
 mechanisms read their lists here. A mechanism without a row is noticed in `test_estimators`.
 """
 
@@ -42,35 +42,26 @@ class Mechanism:
     small: Settings = ({},)  #: for sixty people in the unit cube
     checked: Settings = ({},)  #: for scikit-learn's data, beside `ROOMY`: no noise is seen there
     thrifty: Settings = ()  #: where a tiny budget costs the others at most a percent
-    exact: Settings = ()  #: beside `UNITS`: where the noise of `report` is that of all data,
-    bounded: Settings = ()  #: where it is an estimate with a bound,
-    estimated: Settings = ()  #: and one without
     sound: Mapping[str, Trial] = field(default_factory=dict)  #: neighbors that press it hard
     #: functions of `pdpbook.minimal` that draw the same; what is no such call is in `test_minimal`
     page: Mapping[str, Any] = field(default_factory=dict)
 
     def models(self, name: str) -> list[Any]:
         """The mechanism with its settings for one of these tests."""
-        known, beside = self.kind().get_params(), BESIDE.get(name, {})
-        beside = {one: value for one, value in beside.items() if one in known}
+        known = self.kind().get_params()
+        beside = {one: ROOMY[one] for one in ROOMY if one in known and name == "checked"}
         return [self.kind(**beside | own) for own in getattr(self, name)]
 
 
 # bounds wide enough for data that do not know of them, and so much budget that no noise is seen
 ROOMY = {"epsilon": 1e9, "bounds": (-4, 4), "y_bounds": (-4, 4), "clip": True, "random_state": 0}
-UNITS = {"bounds": [(18.0, 90.0), (0.0, 40.0), (-1.0, 3.0)], "y_bounds": (0.0, 100.0)}
-BESIDE = {"checked": ROOMY} | dict.fromkeys(("exact", "bounded", "estimated"), UNITS)
 
 LINE = {"fit_intercept": True}
-HALVES = LINE | {"bounds": (0.1, 0.8), "clip": True, "y_bounds": (-1, 2)}
-BALL = {"bounds": (0.0, 1.0), "row_norm": 1.5, "clip": True}
-CUT = {"row_norm": 1.0, "clip": True}
 SHORT = {"proof": "published", "row_norm": 4.0}
 HUBER = {"loss": "huber"}
 DELTA = {"delta": 1e-6}
 RICH = {"epsilon": 1e15, "delta": 0.1}
 GAUSSIAN = {"noise": "gaussian"}
-LOGISTIC = {"loss": "logistic", "y_bounds": (-1.0, 1.0)}
 OUTPUT = {"optimizer": "output"}
 
 FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
@@ -90,7 +81,6 @@ MECHANISMS = [
         small=[dict(lam=0.5), dict(lam=0.5, **HUBER, **LINE), dict(lam=0.5, **DELTA)],
         checked=[dict(lam=1e-4, **LINE, **own) for own in ({}, SHORT, HUBER, DELTA)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, **HUBER), dict(lam=0.5, **HUBER, **DELTA)],
-        exact=[dict(lam=0.1, **LINE), dict(lam=0.1, **HUBER, **DELTA)],
         sound={
             "PDPRidge": Trial(PDPRidge(60.0), FLIP, tight=True),
             "PDPRidge, Huber": Trial(PDPRidge(60.0, loss="huber"), FLIP),
@@ -103,7 +93,6 @@ MECHANISMS = [
         "replace-one",
         "mean_",
         thrifty=[{}],
-        exact=[{}],
         sound={"PersonalizedMean": Trial(PersonalizedMean(), FLIP, tight=True)},
         page={"personalized_mean": PersonalizedMean()},
     ),
@@ -114,7 +103,6 @@ MECHANISMS = [
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, **LINE)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, threshold="mean"), dict(lam=0.5, **HUBER)],
-        exact=[dict(lam=0.1), dict(lam=0.1, rule="exact", **HUBER)],
         sound={"SampledRidge": Trial(SampledRidge(400.0), flipped(3, 4, epsilon=personal.THREE))},
     ),
     Mechanism(
@@ -124,7 +112,6 @@ MECHANISMS = [
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, **LINE), dict(lam=1e-2, row_norm=4.0, **DELTA)],
         thrifty=[dict(lam=0.5), dict(lam=0.5, **DELTA)],
-        bounded=[dict(lam=0.2)],
         sound={
             "ObjectivePerturbation": Trial(ObjectivePerturbation(2.0), personal.duel(), tight=True),
             "ObjectivePerturbation, delta": Trial(
@@ -138,7 +125,6 @@ MECHANISMS = [
         "release_ gram_ moment_ coef_ intercept_ n_features_in_",
         small=[dict(lam=0.5)],
         checked=[dict(lam=1e-4, centered=True, **LINE), dict(lam=1e-4, **RICH, **GAUSSIAN)],
-        bounded=[dict(lam=0.1, **LINE), dict(lam=0.1, centered=True, **GAUSSIAN, **DELTA)],
         sound={
             "SufficientStatisticsRidge": Trial(SufficientStatisticsRidge(), sums.NULL, tight=True),
             "SufficientStatisticsRidge, Gaussian": Trial(
@@ -151,7 +137,6 @@ MECHANISMS = [
         "add-remove",
         "coef_ intercept_ release_ n_features_in_",
         checked=[RICH | LINE],
-        estimated=[{}],
         sound={"AdaSSP": Trial(AdaSSP(delta=0.01), sums.ALONE, tight=True)},
     ),
     Mechanism(
@@ -160,7 +145,6 @@ MECHANISMS = [
         "coef_ intercept_ theta_ gamma_ h_ n_features_in_",
         small=[dict(lam=500.0, n_max=1000)],
         checked=[dict(lam=1.0, n_max=1000, **LINE)],
-        bounded=[dict(lam=100.0, n_max=4000)],
         sound={"OnePosteriorSample": Trial(OnePosteriorSample(100.0, **FEW), AGAINST)},
     ),
     Mechanism(
@@ -172,7 +156,6 @@ MECHANISMS = [
             dict(norm_guess=100.0, n_max=1000, **LINE),
             dict(norm_guess=100.0, n_max=1000, row_norm=4.0, release_norm=True),
         ],
-        estimated=[dict(n_max=4000), dict(n_max=4000, release_norm=True, **LINE)],
         sound={
             "AdaOPS": Trial(AdaOPS(**FEW), AGAINST),
             "AdaOPS, norm": Trial(AdaOPS(release_norm=True, **FEW), AGAINST),
@@ -184,7 +167,6 @@ MECHANISMS = [
         "coef_ intercept_ n_features_in_",
         small=[dict(lam=0.5, **DELTA)],
         checked=[dict(lam=1e-4, delta=0.1, steps=300, **LINE)],
-        bounded=[dict(lam=0.1, **DELTA, **LINE)],
         sound={
             "GradientDescentRidge": Trial(
                 GradientDescentRidge(1.0, **descent.STEPS), descent.LOUD, tight=True
@@ -196,7 +178,6 @@ MECHANISMS = [
         "zero-out",
         "coef_ intercept_ noise_multiplier_ sample_rate_ steps_ n_features_in_",
         checked=[dict(batch_size=10, epochs=50, **LINE)],
-        bounded=[dict(epochs=5)],
         sound={
             "DPSGDRegression": Trial(DPSGDRegression(**descent.BATCHES), descent.QUIET, draws=1500)
         },
@@ -206,14 +187,12 @@ MECHANISMS = [
         "user",
         "mean_ h_ weights_ exposure_ users_",
         thrifty=[{}],
-        exact=[{}],
         sound={"WeightedMean": Trial(WeightedMean(**users.ROWS), users.GROUPS, tight=True)},
     ),
     Mechanism(
         SampleLimitedMean,
         "user",
         "mean_ max_rows_ exposure_ users_",
-        exact=[{}],
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
     Mechanism(
@@ -228,8 +207,6 @@ MECHANISMS = [
             dict(loss="logistic", delta=0.1, radius=50.0, steps=500, step_size=4.0),
         ],
         thrifty=[OUTPUT, DELTA, dict(accounting="gaussian", **DELTA)],
-        exact=[OUTPUT | {"lam": 0.1}, OUTPUT | LINE | LOGISTIC],
-        bounded=[dict(steps=20, **DELTA)],
         sound={
             "WeightedERM": Trial(WeightedERM(**STEPS), TURNED, draws=5000),
             "WeightedERM, Gaussian": Trial(
@@ -253,7 +230,6 @@ MECHANISMS = [
         small=[{}, dict(prior=1.0, **DELTA)],
         checked=[LINE, dict(delta=1e-5, objective="prediction")],
         thrifty=[{}, DELTA],
-        exact=[LINE, dict(objective="prediction", prior=100.0, **DELTA)],
         sound={
             "GWARegression": Trial(GWARegression(), ROWS_OF_USERS, tight=True),
             "GWARegression, Gaussian": Trial(
@@ -266,7 +242,6 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ max_rows_ rank_ exposure_ users_ n_features_in_",
         checked=[LINE],
-        exact=[{}],
         sound={
             "SampleLimitedRegression": Trial(SampleLimitedRegression(max_rows=5), ROWS_OF_USERS)
         },
@@ -276,7 +251,6 @@ MECHANISMS = [
         "user-labels",
         "coef_ intercept_ release_ pilot_ stages_ clip_ predicted_ gap_ rank_ exposure_ "
         "users_ n_features_in_",
-        bounded=[dict(sigma2=1.0)],
         sound={
             "TwoStageGWARegression": Trial(
                 TwoStageGWARegression(**TWO_STAGES), ROWS_OF_USERS, tight=True
@@ -288,7 +262,6 @@ MECHANISMS = [
         "",
         "",
         checked=[dict(alpha=1e-3, success_rate=1 - 1e-12, calibration="tv", draws=500, tol=0.3)],
-        exact=[dict(draws=2000, tol=0.3, random_state=0)],
         sound={"PACRegression": Trial(PACRegression(**POOL), pools.pool(), "attack", 400)},
     ),
 ]

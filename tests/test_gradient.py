@@ -96,24 +96,6 @@ def test_no_draws_are_no_paths():
     assert law.sample(0, rng=np.random.default_rng(0)).shape == (0, 12)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7])
-def test_the_estimate_is_the_recursion_of_covariances(steps):
-    """Along even rows nothing is clipped, so a step maps the covariance C to A C A + added I."""
-    d, n, lam, step, threshold = 3, 40, 0.2, 0.1, 0.7
-    model = GradientDescentRidge(
-        lam, delta=DELTA, steps=steps, step_size=step, huber_threshold=threshold, epsilon=0.8
-    )
-    moments = np.full((d, d), 1 / 4) + np.eye(d) / 12  # of rows spread evenly over [0, 1]^d
-    gradient = 2 * threshold * np.sqrt(d)
-    sigma = 2 * gradient * np.sqrt(steps) / (n * gaussian_mu(0.8, DELTA))
-    shrinks, noise = np.eye(d) - 2 * step * (lam * np.eye(d) + moments), np.zeros((d, d))
-    for _ in range(steps):
-        noise = shrinks @ noise @ shrinks + (step * sigma) ** 2 * np.eye(d)
-    said = model.report(n, d).noise
-    assert_allclose(said.prediction, np.sqrt(np.trace(moments @ noise)), rtol=1e-9)
-    assert_allclose(said.coefficients, np.sqrt(np.diag(noise)), rtol=1e-9)
-
-
 def test_fit_releases_the_last_iterate_of_one_path():
     X, y, epsilon = people()
     model = GradientDescentRidge(0.5, delta=DELTA, steps=6, random_state=3)

@@ -106,16 +106,6 @@ def test_they_are_refused_before_the_data_are_touched(model, road, form):
 
 
 @every_model
-def test_they_are_refused_by_the_report(model):
-    X, _, epsilon = people()
-    with pytest.raises(ValueError, match=rf"^{REFUSED}"):
-        model.report(*X.shape, epsilon=epsilon)
-    with pytest.raises(ValueError, match=rf"^{REFUSED}"):
-        clone(model).set_params(epsilon=epsilon).report(*X.shape)
-    assert model.report(*X.shape, epsilon=OPEN).noise.prediction > 0
-
-
-@every_model
 def test_a_refusal_draws_nothing_and_charges_nothing(model):
     X, y, epsilon = people()
     account, rng = BudgetAccount(9.0, neighbors="add-remove"), np.random.default_rng(1)
@@ -126,21 +116,6 @@ def test_a_refusal_draws_nothing_and_charges_nothing(model):
     assert rng.bit_generator.state == state
     assert account.spent == 0
     assert [name for name in vars(tried) if name.endswith("_")] == []
-
-
-class Untouched:
-    """Rows that must not be read."""
-
-    def __array__(self, *given, **named):
-        raise AssertionError("the rows were read")
-
-
-@pytest.mark.parametrize("road", ["fit", "output_law"])
-@every_model
-def test_they_are_refused_before_any_rows_are_read(model, road):
-    _, y, epsilon = people()
-    with pytest.raises(ValueError, match=REFUSED):
-        getattr(clone(model), road)(Untouched(), y, epsilon=epsilon)
 
 
 # ---------------------------------------------------------------- why

@@ -841,10 +841,7 @@ def test_a_penalty_that_rounding_may_lose_is_refused_whatever_the_data_are(n, d,
         lost = PDPRidge(0.99 * least, **at)
         assert np.isfinite(kept.output_law(X, y, epsilon=epsilon).center).all()
         said = rf"^lam must be above .* with {n} people, {d} columns .* got {float(lost.lam)!r}"
-        for refused in (
-            lambda lost=lost, X=X: lost.output_law(X, y, epsilon=epsilon),
-            lambda lost=lost: lost.report(n, d, epsilon=epsilon),
-        ):
+        for refused in (lambda lost=lost, X=X: lost.output_law(X, y, epsilon=epsilon),):
             with pytest.raises(ValueError, match=said):
                 refused()
 

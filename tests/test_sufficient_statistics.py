@@ -19,7 +19,6 @@ from pdpbook.sufficient_statistics import (
     SufficientStatisticsRidge,
     statistics_constant,
 )
-from pdpbook.sufficient_statistics.ridge import matrix_and_moment, public_sums
 
 SEED = 20261121
 DELTA = 1e-6
@@ -380,36 +379,6 @@ def test_fit_draws_once_from_the_stated_law(kind):
     fitted = model.fit(X, y, epsilon=epsilon)
     assert_array_equal(fitted.release_, law.sample(rng=np.random.default_rng(9)))
     assert fitted.noise_.scale == law.scale[0]
-
-
-@every_kind
-@pytest.mark.parametrize("intercept", [False, True])
-def test_the_bound_of_a_report_is_that_of_the_noise_that_is_drawn(kind, intercept):
-    """The answer moves by (|n| + |N| |theta|) / lam at most, |theta| by 1 / (2 sqrt(lam))."""
-    X, y, epsilon = people()
-    lam, k = 0.3, 3 + intercept
-    model = SufficientStatisticsRidge(lam, fit_intercept=intercept, **kind)
-    law = model.output_law(X, y, epsilon=epsilon)
-    known, values = public_sums(k, model.centered) if intercept else (np.arange(0), [])
-
-    def parts(release):
-        whole = np.insert(release, known - np.arange(len(known)), values)
-        return matrix_and_moment(whole, k, model.centered)
-
-    gram, moment = parts(law.center)
-    squares = []
-    for drawn in law.sample(4000, rng=np.random.default_rng(SEED)):
-        noisy, other = parts(drawn)
-        squares.append([((noisy - gram) ** 2).sum(), ((other - moment) ** 2).sum()])
-    matrix, vector = np.sqrt(np.mean(squares, axis=0))
-    even = np.full((k, k), 1 / 4) + np.eye(k) / 12
-    if intercept:
-        even[-1] = even[:, -1] = 1 / 2
-        even[-1, -1] = 1
-    most = (vector + matrix / (2 * np.sqrt(lam))) / lam * np.sqrt(np.linalg.eigvalsh(even)[-1])
-    said = model.report(8, 3, epsilon=epsilon).at_most.prediction
-    error = np.std(squares, axis=0) / np.mean(squares, axis=0) / np.sqrt(4000)
-    assert_allclose(said, most, rtol=2.5 * error.max())  # of squares; half of it is 5 of roots
 
 
 @every_kind

@@ -288,8 +288,7 @@ def api(pages: dict[str, Page]) -> str:
     parts = [
         "# The package\n",
         "## Which one do I need?\n",
-        "Every estimator has `report()`, which says before anybody's data are read what its noise "
-        "would do. {doc}`../synthesis/your_data` goes the whole way.\n",
+        "{doc}`../synthesis/your_data` goes the whole way, from a table to a release.\n",
         choice(),
         "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "

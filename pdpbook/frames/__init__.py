@@ -1,7 +1,7 @@
 """Frames of estimators: what every mechanism does alike, written once.
 
 A mechanism says which law it draws from and what it promises. Settings, units, budgets,
-accounts, the one draw, predictions and the report are the frame's; the mathematics is in the
+accounts, the one draw and predictions are the frame's; the mathematics is in the
 mechanisms. Of the three domains, `CubeRegressor` is for budgets of one's own, `BallRegressor` for
 one promise to all, `UserEstimator` for people who own several rows.
 """

@@ -15,7 +15,6 @@ from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism, optional, setting
 from pdpbook.guarantees import ApproximateDP
 from pdpbook.guarantees.promises import Promise
-from pdpbook.reports.noise import Crowd
 
 
 @mechanism
@@ -61,9 +60,6 @@ class OnePromise(PrivateRegressor):
     def refuse_budgets(self, budgets: Any) -> Any:
         one_budget(budgets)
         return budgets
-
-    def crowd(self, people: People) -> Crowd:
-        return Crowd(people.columns, self.level(people))
 
 
 @mechanism

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
@@ -11,8 +10,6 @@ from pdpbook.frames.people import People
 from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.guarantees.promises import Promise, PureDP
-from pdpbook.reports.noise import Crowd
-from pdpbook.reports.report import LARGER
 
 
 @mechanism
@@ -43,7 +40,6 @@ class CubeRegressor(PrivateRegressor):
     lam: float = setting(default=1.0, kw_only=False)
     bounds: ArrayLike = setting(default=(0.0, 1.0), rule=check.pairs)
     fit_intercept: bool = setting(default=False, rule=check.flag)
-    _ways = LARGER
 
     def promise(self, people: People) -> Promise:
         return PureDP(people.spent, neighbors="replace-one")
@@ -55,14 +51,6 @@ class CubeRegressor(PrivateRegressor):
     def rate(self, strength: Floats, d: int) -> float:
         """Return the rate of the noise, one over its scale: of public things alone."""
         return float(strength.sum() / self.constant(d))
-
-    def public_rate(self, crowd: Crowd) -> float:
-        """Return the rate for these public people, as `fit` will use it."""
-        d = crowd.d + bool(self.fit_intercept)
-        own = self.heard(np.atleast_1d(crowd.epsilon), d)
-        own = own[own > 0]
-        self.refuse_crowd(len(own), d)
-        return self.rate(self.strength(own, d), d)
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         X = features_to_domain(X, self.bounds, self.clip, self.fit_intercept)

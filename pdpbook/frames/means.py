@@ -15,7 +15,6 @@ from pdpbook._domain import labels_of, refuse_few, row_count
 class MeanOfLabels:
     """Reading, predicting and tags; before the frame among the bases of a mechanism."""
 
-    _reads_rows = False
     mean_: float
 
     def read(self, X: Any, y: Any) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""The frame of all mechanisms: settings, data, one law, one promise, one draw, one report."""
+"""The frame of all mechanisms: settings, data, one law, one promise, one draw."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import check_settings, mechanism, setting
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise
-from pdpbook.reports.noise import Crowd
-from pdpbook.reports.reported import Reported
 from pdpbook.ridge import weighted_sums
 from pdpbook.sums import Sums, people_of_sums, reader, sums_of_records
 
 
 @mechanism
-class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """A release from one law, drawn once, with a promise to everybody.
 
     A mechanism says its `law`, which is the theorem, its `promise`, what it does to `release` a
-    draw, and where these here do not do, `pure_promise`, `check`, `refuse_budgets` and `loudness`.
-    Nothing without noise stays on the fitted object.
+    draw, with the `noise_` that is public, and where these here do not do, `pure_promise`, `check`
+    and `refuse_budgets`. Nothing without noise stays on the fitted object.
 
     Parameters
     ----------
@@ -41,8 +39,8 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    noise_ : Noise
-        What is public, such as ``noise_.rate`` and ``noise_.scale``, in units of the theorem.
+    noise_ : PublicNoise
+        ``noise_.rate``, ``noise_.scale`` and ``noise_.covariance``, in units of the theorem.
     """
 
     epsilon: ArrayLike = setting(default=1.0)
@@ -71,11 +69,8 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
         return law.sample(rng=rng)
 
     def release(self, draw: Any, law: Any, people: Any) -> None:
-        """Store what is released of a draw."""
+        """Store what is released of a draw, and the public law of its noise."""
         raise NotImplementedError
-
-    def loudness(self, draw: Any, law: Any) -> Any:
-        """Return rate or scale of the noise of a draw, where it is not planned: public."""
 
     def _check_settings(self, epsilon: Any = None) -> Any:
         """Everything that can be refused before the data are touched; returns the budgets."""
@@ -102,11 +97,7 @@ class PrivateEstimator(Reported, BaseEstimator):  # type: ignore[misc]
             self.guarantee_ = promise
             if type(self).pure_promise is not PrivateEstimator.pure_promise:
                 self.pure_guarantee_ = pure
-            self._keep_noise(self.crowd(read), self.loudness(drawn, law))
         return self
-
-    def crowd(self, people: Any) -> Crowd:
-        return Crowd(people.columns, people.promised, people.n)
 
 
 @mechanism

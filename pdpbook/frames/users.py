@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from pdpbook import Floats, check
 from pdpbook._domain import inside
-from pdpbook._users import Users, check_budgets_of_users, check_user_epsilon, check_users
+from pdpbook._users import (
+    Part,
+    Users,
+    check_budgets_of_users,
+    check_user_epsilon,
+    check_users,
+    part_of,
+)
 from pdpbook.frames.regressor import PrivateEstimator
 from pdpbook.frames.settings import check_settings, mechanism, optional, setting
 from pdpbook.guarantees import BudgetAccount
-from pdpbook.reports.frames import width_of_labels
-from pdpbook.reports.noise import Crowd
-from pdpbook.reports.reported import refuse_others
 from pdpbook.sums import Sums, people_of_sums, reader, sums_of_users
 
 
@@ -35,14 +38,27 @@ class Plan:
     pilot: Plan | None = None  #: of an earlier release
 
 
+class PublicUsers(NamedTuple):
+    """What is public of the users, from which everything is planned."""
+
+    columns: int  #: of X
+    epsilon: Floats  #: shape (m,), one budget a user, 0 for whoever takes no part
+    users: Users
+    X: Any  #: the table, where it is public
+
+    @property
+    def part(self) -> Part:
+        return part_of(self.users, self.epsilon)
+
+
 class PeopleWithRows:
     """What a mechanism may look at: users who take part, and their rows. Not private.
 
     Rows `X` and labels `y` of those who take part are on the domain, labels measured from `origin`;
     `given` has these labels as they were, such as two classes. `users` are everybody, `promised`
     their budgets, shape (m,), 0 for whoever takes no part; ``part.users`` are those who do, with
-    their rows, ``part.epsilon`` their budgets. The `plan` was fixed before a label was looked at,
-    and `crowd` is what is public of everybody, with it.
+    their rows, ``part.epsilon`` their budgets. X has so many `columns`. The `plan` was fixed before
+    a label was looked at.
 
     Parameters
     ----------
@@ -59,14 +75,16 @@ class PeopleWithRows:
         rows, labels = rules.read(X, y) if fitting else rules.design(X, y)
         self.users = check_users(users, len(labels), X=X, y=y)
         epsilon = check_user_epsilon(budgets, self.users)
-        public = rules.public(rows.shape[1], epsilon, self.users, rows)
-        self.promised, self.part = public.epsilon, public.part
+        self.columns = rows.shape[1]
+        self.promised = rules.heard(epsilon, self.users, self.columns)
+        table = rows if rules.table_is_public else None
+        public = PublicUsers(self.columns, self.promised, self.users, table)
+        self.part = public.part
         self.given = labels[self.part.rows]
         self.X, y = rules.to_domain(rows[self.part.rows], self.given)
         self.origin = rules.origin() if fitting else 0.0
         self.y = y - self.origin
         self.plan = rules.planned(public)
-        self.crowd = public._replace(plan=self.plan)
 
 
 @mechanism
@@ -101,6 +119,7 @@ class UserEstimator(PrivateEstimator):
     epsilon: Any = setting(default=1.0)
     y_bounds: ArrayLike = setting(default=(-1.0, 1.0), rule=check.bounds)
     clip: bool = setting(default=False, rule=check.flag)
+    table_is_public = False  # whether X may be planned with
 
     def fit(
         self,
@@ -185,12 +204,13 @@ class UserEstimator(PrivateEstimator):
         """Return the budgets, 0 for those that are not worth their price for all the others."""
         return epsilon
 
-    def planned(self, crowd: Crowd) -> Plan:
-        """Return the plan for public people: `plan` of what the mechanism needs of them."""
+    def planned(self, public: PublicUsers) -> Plan:
+        """Return the plan: `plan` of what the mechanism needs of public users."""
         raise NotImplementedError
 
     def width(self) -> float:
-        return width_of_labels(self)
+        low, high = check.bounds(self.y_bounds, "y_bounds")
+        return float(high - low)
 
     def release(self, draw: Any, law: Any, people: PeopleWithRows) -> None:
         self.users_ = people.users.labels
@@ -199,31 +219,12 @@ class UserEstimator(PrivateEstimator):
         for name, value in people.plan.public.items():
             setattr(self, name, value)
 
-    def crowd(self, people: PeopleWithRows) -> Crowd:
-        return people.crowd
-
-    def public(self, d: int, epsilon: Floats, users: Users, X: Any = None) -> Crowd:
-        return Crowd(d, self.heard(epsilon, users, d), int(users.sizes.sum()), users)
-
     def _check_settings(self, epsilon: Any = None) -> Any:
         budgets = self.epsilon if epsilon is None else epsilon
         check_budgets_of_users(budgets)
         check_settings(self)
         self.check()
         return budgets
-
-    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        refuse_others(self, "users (or n) and d", X=X, y=y)
-        if users is None:
-            sizes = np.ones(check.count(n, "n"), dtype=int)
-        else:
-            sizes = np.array([check.count(size, "users") for size in np.atleast_1d(users)])
-        if n is not None and n != sizes.sum():
-            raise ValueError(f"n must be the sum of the sizes in users, {sizes.sum()}; got {n}")
-        budgets, m = self._check_settings(epsilon), len(sizes)
-        owners = Users(np.repeat(np.arange(m), sizes), np.arange(m), sizes, True, {})
-        tau = np.broadcast_to(check.epsilon(budgets, m), m)
-        return self.public(check.count(d, "d") if self._reads_rows else 0, tau, owners)
 
 
 @mechanism

@@ -21,9 +21,7 @@ from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.noise.laws import check_points, check_size, starts
 from pdpbook.noise.profiles import at_levels
-from pdpbook.reports.frames import cube_frame
-from pdpbook.reports.noise import Crowd, Noise, powers, through
-from pdpbook.reports.report import Ways
+from pdpbook.noise.public import PublicNoise
 from pdpbook.sensitivity import huber_constant
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
@@ -154,8 +152,8 @@ class GradientDescentRidge(CubeRegressor):
     guarantee_ : GaussianDP
         What each person was promised, under replace-one neighbors;
         ``guarantee_.to_approximate(delta)`` is the promise that was asked for.
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is the standard deviation on each
+    noise_ : PublicNoise
+        ``noise_.scale`` is the standard deviation on each
         coordinate of a gradient on the domain.
 
     Examples
@@ -174,7 +172,6 @@ class GradientDescentRidge(CubeRegressor):
     huber_threshold: float = setting(default=1.0, rule=check.scale)
     clip_norm: float | None = setting(default=None, rule=optional(check.scale))
     row_norm: float | None = setting(default=None)
-    _ways = Ways()
 
     def law(self, people: People) -> DescentLaw:
         X, y, d = people.X, people.y, people.d
@@ -187,7 +184,7 @@ class GradientDescentRidge(CubeRegressor):
 
     def strength(self, epsilon: Floats, d: int) -> Floats:
         """Return the mu of Gaussian privacy whose profile passes through each budget."""
-        return at_levels(lambda own: gaussian_mu(own, self.delta), epsilon)
+        return at_levels(gaussian_mu, epsilon, float(self.delta))
 
     def constant(self, d: int) -> float:
         """Return C: T steps, each moved by at most 2G per unit of weight, cost as their root."""
@@ -226,25 +223,4 @@ class GradientDescentRidge(CubeRegressor):
 
     def release(self, draw: Floats, law: DescentLaw, people: People) -> None:
         super().release(draw[-people.d :], law, people)
-
-    def loudness(self, draw: Floats, law: DescentLaw) -> float:
-        return float(law.sigma)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""An estimate, and a bound on the mean square length.
-
-        A step stretches distances by at most :math:`q=\max\{|1-2\gamma\lambda|,
-        |1-2\gamma(\lambda+R^2)|\}` and adds noise of mean 0, so the mean square grows by
-        :math:`q^2` and :math:`k\gamma^2\sigma^2` each time; where no residual is clipped, along an
-        eigenvector of the rows by :math:`(1-2\gamma(\lambda+s))^2`.
-        """
-        frame = cube_frame(self, crowd.d, self.row_norm)
-        k, step, lam = frame.order, self.step(frame.order), float(self.lam)
-        sigma = crowd.loudness or 1 / self.public_rate(crowd)
-        added = (step * sigma) ** 2
-        most = max(abs(1 - 2 * step * v) for v in (lam, lam + self.radius(k) ** 2))
-        bound = k * added * float(powers(most**2, self.steps))
-        ratios = through(
-            frame.kept, lambda v: added * powers((1 - 2 * step * (v + lam)) ** 2, self.steps)
-        )
-        return Noise.of(crowd, frame, ratios, bound, scale=sigma)
+        self.noise_ = PublicNoise(scale=float(law.sigma))

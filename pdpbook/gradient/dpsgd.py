@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from pdpbook import Floats, check
-from pdpbook._budgets import one_budget
 from pdpbook._domain import ball_to_user_units, features_to_domain, labels_to_domain
 from pdpbook.frames.ball import OnePromise
 from pdpbook.frames.people import People
@@ -19,8 +18,7 @@ from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.gradient import accounting
 from pdpbook.guarantees import ApproximateDP
 from pdpbook.noise.laws import check_points, check_size, starts
-from pdpbook.reports.frames import ball_frame
-from pdpbook.reports.noise import Crowd, Noise, powers, through
+from pdpbook.noise.public import PublicNoise
 
 FEW = 12  # people: with more, the 2^n batches of one step are too many for a density
 BLOCK = 4_000_000  # numbers in the largest temporary array
@@ -272,35 +270,4 @@ class DPSGDRegression(OnePromise):
         super().release(draw[-people.d :], law, people)
         self.noise_multiplier_, self.sample_rate_ = law.noise_multiplier, law.sample_rate
         self.steps_ = law.steps
-
-    def crowd(self, people: People) -> Crowd:
-        if self.n_public is None:
-            return Crowd(people.columns, people.promised, people.n)
-        return super().crowd(people)._replace(n=self.n_public)  # how many there are is not public
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""An estimate, and a bound on the mean square length, against a run on the same batches.
-
-        A step on a batch of s people stretches distances by at most :math:`\max\{1, 2\gamma
-        ks/b-1\}`, with k the largest squared norm of a row, and adds noise of mean 0. The number s
-        is binomial. The estimate has batches of b people and counts those whose gradient is not
-        clipped: at the start a share of :math:`\min\{1, C/(2\|x\|)\}`.
-        """
-        frame = ball_frame(self, crowd.d, 1.0)
-        k, rate, C = frame.order, float(self.learning_rate), float(self.clip_norm)
-        if crowd.fitted:
-            q, T, sigma = self.sample_rate_, self.steps_, self.noise_multiplier_
-        else:
-            q, T = self.schedule(len(crowd.above))
-            sigma = self.multiplier(one_budget(crowd.epsilon), q, T)
-        b = self.batch_size
-        added = (rate * sigma * C / b) ** 2
-        batch = stats.binom(round(b / q), q)
-        sizes = np.arange(int(batch.isf(1e-18)) + 1)
-        stretch = np.maximum(1.0, (2 * rate * k * sizes / b - 1) ** 2)
-        growth = float(batch.pmf(sizes) @ stretch)
-        with np.errstate(over="ignore"):
-            bound = k * added * float(powers(growth, T))
-        slope = 2 * rate * min(1.0, C / (2 * np.sqrt(np.trace(frame.even))))
-        spread = through(frame.even, lambda v: added * powers((1 - slope * v) ** 2, T))
-        return Noise.of(crowd, frame, spread, bound, scale=sigma * C)
+        self.noise_ = PublicNoise(scale=law.noise_multiplier * float(self.clip_norm))

@@ -9,14 +9,12 @@ import numpy as np
 from pdpbook import Floats, check
 from pdpbook._budgets import where_above_zero
 from pdpbook._domain import labels_of, predictions, table_of
-from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, setting
-from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor
+from pdpbook.frames.users import PeopleWithRows, Plan, PublicUsers, UserRegressor
 from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
-from pdpbook.reports.frames import table_frame
-from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.reports.reported import refuse_others
+from pdpbook.noise.public import PublicNoise
 
 NEGLIGIBLE = 1e-7  # a budget below this share of the largest counts as 0, and is promised 0
 
@@ -48,9 +46,10 @@ class LabelPrivateRegression(UserRegressor):
         Released intercept; 0.0 without `fit_intercept`.
     release_ : ndarray, shape (k,)
         What was released; `coef_` is computed from it.
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is its scale on every entry of `release_`
-        (of the last stage, where there are two), a standard deviation where it is Gaussian.
+    noise_ : PublicNoise
+        ``noise_.scale`` is that of the noise on every entry of `release_` (of the last stage, where
+        there are two), a standard deviation where it is Gaussian; ``noise_.covariance`` is that of
+        the coefficients, None with two stages.
     rank_ : int
         Rank of X, with the constant. If X lacks rank and there is no prior, a UserWarning says that
         `coef_` is the minimum-norm solution.
@@ -59,6 +58,7 @@ class LabelPrivateRegression(UserRegressor):
 
     fit_intercept: bool = setting(default=False, rule=check.flag)
     delta = 0.0  # a setting where noise may be Gaussian
+    table_is_public = True
 
     def law(self, people: PeopleWithRows) -> Any:
         C, scale = people.plan.weights, people.plan.scale
@@ -82,9 +82,9 @@ class LabelPrivateRegression(UserRegressor):
         """Choose the matrix and its noise: a function of public things alone."""
         raise NotImplementedError
 
-    def planned(self, crowd: Crowd) -> Plan:
-        part = crowd.part
-        return self.plan(crowd.X[part.rows], part.users, part.epsilon)
+    def planned(self, public: PublicUsers) -> Plan:
+        part = public.part
+        return self.plan(public.X[part.rows], part.users, part.epsilon)
 
     def heard(self, epsilon: Floats, users: Users, d: int) -> Floats:
         """Return the budgets, 0 for those next to which no solver can tell the others apart."""
@@ -102,28 +102,17 @@ class LabelPrivateRegression(UserRegressor):
 
     def release(self, draw: Floats, law: Any, people: PeopleWithRows) -> None:
         super().release(draw, law, people)
-        plan, d = people.plan, people.crowd.d
+        plan, d = people.plan, people.columns
         self.release_ = draw[-len(plan.weights) :]
         theta = plan.back @ self.release_
         self.coef_, self.intercept_ = theta[:d], float(theta[d]) if len(theta) > d else 0.0
+        self.noise_ = self.public_noise(plan)
+
+    def public_noise(self, plan: Plan) -> PublicNoise:
+        """Return independent noise on every entry of the release, through a public matrix."""
+        spread = self.variance(plan) * plan.back @ plan.back.T
+        return PublicNoise(scale=plan.scale, covariance=spread)
 
     def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units."""
         return predictions(self, X)
-
-    def public(self, d: int, epsilon: Floats, users: Users, X: Any = None) -> Crowd:
-        return super().public(d, epsilon, users)._replace(X=X)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        """Exact: independent noise on every entry of the release, through a public matrix."""
-        last = crowd.plan or self.planned(crowd)
-        frame = table_frame(crowd.X, self.fit_intercept, self.width())
-        spread = self.variance(last) * last.back @ last.back.T
-        return Noise.of(crowd, frame, spread, exact=True, scale=last.scale)
-
-    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        refuse_others(self, "X and users", n=n, d=d, y=y)
-        rows = check.matrix(X, "X")
-        budgets = self._check_settings(epsilon)
-        owners = check_users(users, len(rows), X=X)
-        return self.public(rows.shape[1], check_user_epsilon(budgets, owners), owners, rows)

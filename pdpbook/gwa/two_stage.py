@@ -15,8 +15,7 @@ from pdpbook.frames.users import PeopleWithRows, Plan
 from pdpbook.gwa._release import LabelPrivateRegression
 from pdpbook.gwa.regression import GWARegression
 from pdpbook.noise import ProductLaw
-from pdpbook.reports.frames import table_frame
-from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.noise.public import PublicNoise
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,24 +137,11 @@ class TwoStageGWARegression(LabelPrivateRegression):
         super().release(draw, law, people)
         self.pilot_ = draw[: -len(self.release_)]
 
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""With one stage exact. With two an estimate, the noise of the second, and a bound.
-
-        As :math:`CX=I`, the noise Z of the pilot cancels but for clipped residuals: it moves the
-        answer by :math:`CDXZ`, D diagonal between 0 and 1 and dependent on Z, and
-        :math:`\mathbb E(a^\top CDXZ)^2\le a^\top CC^\top a\;\mathbb E\|XZ\|^2`. The estimate has
-        labels within reach of the line.
-        """
-        final = crowd.plan or self.planned(crowd)
-        if final.pilot is None:
-            return super()._noise(crowd)
-        frame = table_frame(crowd.X, self.fit_intercept, self.width())
-        back, through = final.back, final.back @ final.weights
-        spread = self.variance(final) * back @ back.T
-        moves = self.with_constant(crowd.X[crowd.part.rows]) @ final.pilot.back
-        moved = self.variance(final.pilot) * (moves**2).sum()
-        most = spread + moved * through @ through.T
-        return Noise.of(crowd, frame, spread, most, scale=final.scale)
+    def public_noise(self, plan: Plan) -> PublicNoise:
+        """Return the noise of the last stage: where two are, that of the pilot follows the data."""
+        if plan.pilot is None:
+            return super().public_noise(plan)
+        return PublicNoise(scale=plan.scale)
 
 
 def _spread(X: Floats, pilot: Plan, sigma2: float) -> float:

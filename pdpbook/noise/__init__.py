@@ -27,3 +27,4 @@ from pdpbook.noise.profiles import (
     l2_laplace_eps0,
     l2_laplace_profile,
 )
+from pdpbook.noise.public import PublicNoise

@@ -15,6 +15,7 @@ from pdpbook import Floats, check
 CLOSE = 0.3  # normals that are less apart have nearly the same tails
 NEARLY_ZERO = 1e-305  # below it floats lose digits
 
+FEW = 64  # levels of budgets whose values are kept
 gauss_legendre = lru_cache(maxsize=8)(np.polynomial.legendre.leggauss)
 
 
@@ -258,12 +259,17 @@ def _at_most(profile: Floats, delta: Floats) -> Any:
     return profile * (1 + uncertainty(delta)) + NEARLY_ZERO <= delta
 
 
-def at_levels(function: Callable[[Floats], Any], budgets: ArrayLike) -> Floats:
-    """A function of everybody's budget, computed once for all who have the same; read-only."""
+def at_levels(function: Callable[..., Any], budgets: ArrayLike, *settings: float) -> Floats:
+    """A function of everybody's budget and of settings, computed once for all who have the same."""
     levels, person = np.unique(budgets, return_inverse=True)
-    values = np.atleast_1d(function(levels))[person]
-    values.flags.writeable = False
-    return np.asarray(values)
+    if len(levels) <= FEW:
+        return _of_few(function, tuple(levels.tolist()), *settings)[person]
+    return np.asarray(function(levels, *settings)[person])
+
+
+@lru_cache(maxsize=256)  # an audit asks for these thousands of times
+def _of_few(function: Callable[..., Any], levels: tuple[float, ...], *settings: float) -> Floats:
+    return np.atleast_1d(function(np.array(levels), *settings))
 
 
 def last_kept(keeps: Callable[[Floats], Any], low: Any, high: Any) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -107,10 +108,7 @@ def _weights(budgets: Floats, kappa: float, largest: Callable[[Floats], Any]) ->
 
 
 def _with_delta(budgets: Floats, kappa: float, delta: float, d: int) -> BudgetSplit:
-    nodes = budgets.max() * np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 150)])
-    most = np.maximum(2 * nodes, 1.0)  # largest loss through the tilt that delta allows
-    tilts = last_kept(lambda tilt: _tilt_delta(nodes, tilt, d) <= delta, nodes, most)
-    curve = interpolate.PchipInterpolator(nodes, tilts)
+    curve = _largest_tilts(float(budgets.max()), delta, d)
     weights = _weights(budgets, kappa, lambda left: curve(np.maximum(left, 0.0)))
     volume = np.log1p(kappa * weights)
     left = np.maximum(budgets - volume, 0.0)
@@ -119,6 +117,15 @@ def _with_delta(budgets: Floats, kappa: float, delta: float, d: int) -> BudgetSp
     while np.any(_tilt_delta(left, rate * weights, d) > delta):
         rate, step = rate * (1 - step), 8 * step
     return BudgetSplit(weights, rate * weights, volume, rate)
+
+
+@lru_cache(maxsize=64)  # an audit asks for these thousands of times
+def _largest_tilts(most: float, delta: float, d: int) -> Any:
+    """The largest loss through the tilt that delta allows beside a budget of at most `most`."""
+    nodes = most * np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 150)])
+    start = np.maximum(2 * nodes, 1.0)
+    tilts = last_kept(lambda tilt: _tilt_delta(nodes, tilt, d) <= delta, nodes, start)
+    return interpolate.PchipInterpolator(nodes, tilts)
 
 
 def _tilt_delta(left: Floats, tilt: Floats, d: int) -> Floats:

@@ -13,10 +13,9 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
 from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.noise import sample_l2_laplace
+from pdpbook.noise.public import PublicNoise
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget
 from pdpbook.objective_perturbation.law import ObjectiveLaw
-from pdpbook.reports.frames import cube_frame
-from pdpbook.reports.noise import Crowd, Noise, through
 from pdpbook.sensitivity import huber_constant, solver_excess
 
 SOLVER_SHARE = 1e-3  # of the smallest budget, for a minimizer that is not exact
@@ -109,9 +108,7 @@ class ObjectivePerturbation(CubeRegressor):
     def release(self, draw: Floats, law: ObjectiveLaw, people: People) -> None:
         super().release(draw, law, people)
         self.eta_ = self.output_rate(float(people.epsilon.min()), law.gradient_norm)
-
-    def loudness(self, draw: Floats, law: ObjectiveLaw) -> float:
-        return float(law.beta)
+        self.noise_ = PublicNoise(rate=float(law.beta), scale=1 / float(law.beta))
 
     def heard(self, epsilon: Floats, d: int) -> Floats:
         """Return the budgets, 0 for those whose share for the solver would cost the most."""
@@ -171,23 +168,3 @@ class ObjectivePerturbation(CubeRegressor):
         """Return the rate of the small noise that hides how far the solver is off."""
         true_norm = 2 * gradient_norm  # as much again for the rounding of the gradient itself
         return SOLVER_SHARE * least / solver_excess(true_norm, self.lam)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""An estimate, and a bound on the mean square length, with the small noise on the output.
-
-        A tilt b moves the minimizer by at most :math:`\|b\|/(2\lambda)`; where all losses are
-        curved, with S the second moments of the rows, by :math:`(S+\lambda I)^{-1}b/2`.
-        """
-        frame = cube_frame(self, crowd.d, self.row_norm)
-        k, lam = frame.order, float(self.lam)
-        if crowd.fitted:
-            beta, eta = crowd.loudness, self.eta_
-        else:
-            own = self.heard(crowd.epsilon, k)
-            own = own[own > 0]
-            beta = self.beta(self.share_out(own, k), k)
-            eta = self.output_rate(float(own.min()), self.gradient_norm(beta, k))
-        tilt, small = (k + 1) / beta**2, (k + 1) / eta**2
-        spread = through(frame.kept, lambda values: tilt / (2 * (values + lam)) ** 2 + small)
-        most = k * (tilt / (2 * lam) ** 2 + small)
-        return Noise.of(crowd, frame, spread, most, rate=beta)

@@ -16,6 +16,7 @@ from pdpbook._accounts import all_or_nothing, charge, check_account
 from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
 from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
+from pdpbook.noise.public import PublicNoise
 from pdpbook.pac.allocation import COMBINE, allocate_noise, loss_task, whitener
 from pdpbook.pac.certificate import (
     NoiseCertificate,
@@ -27,9 +28,6 @@ from pdpbook.pac.certificate import (
 from pdpbook.pac.differences import BASES, PILOT, difference_moments
 from pdpbook.pac.pool import MODELS, Pool, check_alpha
 from pdpbook.pac.rates import success_rate_to_snr
-from pdpbook.reports.frames import table_frame
-from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.reports.reported import Reported, refuse_others
 from pdpbook.sums import Sums, refuse_mechanism
 
 ELSEWHERE = ("model", "alpha", "fit_intercept", "random_state")  # settings of pool and generator
@@ -122,7 +120,7 @@ def calibrate_release(
 
 
 @mechanism
-class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[misc]
+class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""A linear model of a random half of a public pool, PAC private of who was in it.
 
     Rows given to `fit` are the *pool*, public like every setting. Before the secret half A is
@@ -184,8 +182,9 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         Everybody's bound, within the target.
     guarantee_ : PACPrivacy
         What everybody was promised.
-    noise_ : Noise
-        What is public about the noise; `report` reads it. Its scale is a matrix, `covariance_`.
+    noise_ : PublicNoise
+        ``noise_.covariance`` is that of the noise in the coordinates of the pool; `covariance_` in
+        those of the weights.
     n_features_in_ : int
         Number of columns of X.
 
@@ -242,7 +241,7 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
             self.covariance_ = turn @ release.covariance @ turn.T
             self.certificate_ = release.certificate
             self.guarantee_ = promise
-            self._keep_noise(self._pool_crowd(pool)._replace(plan=release))
+            self.noise_ = PublicNoise(covariance=release.covariance)
         return self
 
     def sums(self, X: Any, y: Any) -> None:
@@ -301,19 +300,3 @@ class PACRegression(RegressorMixin, Reported, BaseEstimator):  # type: ignore[mi
         simulate, _ = generator_from(self.random_state).spawn(2)
         pool = self.pool(X, y)
         return pool, self.calibrate(pool.centered(), simulate)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        """Exact: Gaussian noise on the weights. Before a fit, as calibrated on the public pool."""
-        release = crowd.plan or self._planned(crowd.X, crowd.y)[1]
-        width, constant = float(np.ptp(crowd.y)), self.fit_intercept
-        frame = table_frame(crowd.X, constant, width, centered=constant)
-        return Noise.of(crowd, frame, release.covariance, exact=True)
-
-    def _crowd(self, n: Any, d: Any, epsilon: Any, users: Any, X: Any, y: Any) -> Crowd:
-        refuse_others(self, "X and y, the public pool", n=n, d=d, epsilon=epsilon, users=users)
-        self._check_settings()
-        return self._pool_crowd(self.pool(X, y))
-
-    def _pool_crowd(self, pool: Pool) -> Crowd:
-        promise = f"membership guessed at most {np.max(self.success_rate):.3g} of the time"
-        return Crowd(pool.X.shape[1], promise, len(pool.y), None, pool.X, pool.y)

@@ -12,8 +12,7 @@ from pdpbook.frames.regressor import PrivateRegressor
 from pdpbook.frames.settings import mechanism
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace
-from pdpbook.reports.frames import mean_frame, width_of_labels
-from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.noise.public import PublicNoise
 
 
 @mechanism
@@ -59,14 +58,8 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
     def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
         low, high = check.bounds(self.y_bounds, "y_bounds")
         self.mean_ = float((low + high) / 2 + (high - low) / 2 * draw[0])
-
-    def loudness(self, draw: Floats, law: L2Laplace) -> float:
-        return float(law.eta)
+        eta = float(law.eta)
+        self.noise_ = PublicNoise(rate=eta, scale=1 / eta, covariance=np.array([[2 / eta**2]]))
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         return X, labels_to_domain(y, self.y_bounds, self.clip)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        width = width_of_labels(self)
-        eta = crowd.loudness or self.rate(crowd.above, 1)
-        return Noise.of(crowd, mean_frame(width / 2, width), 2 / eta**2, exact=True, rate=eta)

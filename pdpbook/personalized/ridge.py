@@ -15,10 +15,8 @@ from pdpbook.guarantees import ApproximateDP, PureDP
 from pdpbook.huber import huber_ridge
 from pdpbook.noise import L2Laplace, l2_laplace_eps0
 from pdpbook.noise.profiles import at_levels
+from pdpbook.noise.public import round_noise
 from pdpbook.personalized.weights import CappedPlan, capped_plan
-from pdpbook.reports.frames import cube_frame
-from pdpbook.reports.noise import Crowd, Noise
-from pdpbook.reports.report import INSIDE, LARGER
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 
 NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
@@ -99,7 +97,6 @@ class PDPRidge(CubeRegressor):
     bound: float | None = setting(default=None, rule=optional(check.scale))
     row_norm: float | None = setting(default=None, rule=optional(check.scale))
     huber_threshold: float = setting(default=1.0, rule=check.scale)
-    _ways = LARGER + INSIDE
 
     def law(self, people: People) -> L2Laplace:
         if self.weights == "capped":
@@ -120,7 +117,7 @@ class PDPRidge(CubeRegressor):
         """Return the largest loss that each person may suffer: with a delta, above their budget."""
         if self.delta == 0:
             return epsilon
-        return at_levels(lambda own: l2_laplace_eps0(own, float(self.delta), d), epsilon)
+        return at_levels(l2_laplace_eps0, epsilon, float(self.delta), d)
 
     def relative_weights(self, strength: Floats, d: int) -> Floats:
         return self.capped(strength, d).weights if self.weights == "capped" else strength
@@ -182,12 +179,6 @@ class PDPRidge(CubeRegressor):
         if self.loss == "square":
             check.refuse_lost_penalty(self.lam, n, d, self.row_norm)
 
-    def loudness(self, draw: Floats, law: L2Laplace) -> float:
-        return float(law.eta)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        """Exact: a radius of mean square k(k + 1) / eta^2, in every direction alike."""
-        frame = cube_frame(self, crowd.d)
-        k = frame.order
-        eta = crowd.loudness or self.public_rate(crowd)
-        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
+    def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
+        super().release(draw, law, people)
+        self.noise_ = round_noise(law.eta, people.d)

@@ -15,10 +15,9 @@ from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, setting
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace
+from pdpbook.noise.public import round_noise
 from pdpbook.personalized.kept import SampledLaw, keep_probabilities, level
 from pdpbook.personalized.ridge import PDPRidge
-from pdpbook.reports.frames import cube_frame
-from pdpbook.reports.noise import Crowd, Noise
 from pdpbook.sensitivity import solver_excess
 
 Kept = NDArray[np.bool_]
@@ -78,9 +77,9 @@ class SampledRidge(CubeRegressor):
     guarantee_ : PureDP
         Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public normalizer;
         t for everybody, which is above what the careful asked for, with the other.
-    noise_ : Noise
-        What is public about the noise. With the sampled normalizer ``noise_.rate`` tells how many
-        people were kept, which the promise of t can bear.
+    noise_ : PublicNoise
+        With the sampled normalizer ``noise_.rate`` tells how many people were kept, which the
+        promise of t can bear.
 
     Examples
     --------
@@ -99,7 +98,6 @@ class SampledRidge(CubeRegressor):
     bound: float | None = setting(default=None)
     row_norm: float | None = setting(default=None)
     huber_threshold: float = setting(default=1.0, rule=check.scale)
-    _ways = PDPRidge._ways
 
     def law(self, people: People) -> Sampling:
         t = self.level(people.epsilon)
@@ -169,9 +167,7 @@ class SampledRidge(CubeRegressor):
 
     def release(self, draw: Any, law: Sampling, people: People) -> None:
         super().release(draw[0], law, people)
-
-    def loudness(self, draw: Any, law: Sampling) -> float:
-        return float(draw[1])
+        self.noise_ = round_noise(draw[1], people.d)
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> SampledLaw:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
@@ -200,26 +196,6 @@ class SampledRidge(CubeRegressor):
                 f"got {mask.dtype} of shape {mask.shape}"
             )
         return self.law(people).given(mask[people.promised > 0])
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        """Exact, given the sample: as in `PDPRidge`.
-
-        Before a fit with ``normalizer="sampled"`` it is not known how many are kept: the estimate
-        takes their mean number, the bound those kept for sure.
-        """
-        frame = cube_frame(self, crowd.d)
-        k = frame.order
-        eta = crowd.loudness
-        if not crowd.fitted:
-            own = crowd.above
-            t = self.level(own)
-            shares = keep_probabilities(own, t, self.rule)
-            nobody = np.zeros((len(own), k))  # the rate is the same for all data
-            eta = self.given(nobody, nobody[:, 0], np.ones(len(own), dtype=bool), shares, t).eta
-            if self.normalizer == "sampled":
-                mean, least = eta * shares.mean(), eta * (shares == 1).mean()
-                return Noise.of(crowd, frame, (k + 1) / mean**2, (k + 1) / least**2 * np.eye(k))
-        return Noise.of(crowd, frame, (k + 1) / eta**2, exact=True, rate=eta)
 
     def parts(
         self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float

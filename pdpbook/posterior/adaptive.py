@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pdpbook import Floats, check
-from pdpbook._budgets import one_budget
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, setting
 from pdpbook.posterior.calibration import CALIBRATIONS, AdaptivePlan, check_kappa, check_norm
 from pdpbook.posterior.laws import AdaptiveLaw
 from pdpbook.posterior.single import PosteriorRegressor
-from pdpbook.reports.frames import ball_frame
-from pdpbook.reports.noise import Crowd, Noise, through
 
 
 @mechanism
@@ -81,25 +76,3 @@ class AdaOPS(PosteriorRegressor):
         head = 1 + bool(self.release_norm)
         self.gamma_ = float(law.plan.gamma(self.h_, self.lam_, *draw[1:head]))
         super().release(draw[head:], law, people)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""Of the draw around the ridge solution of its own penalty.
-
-        After a fit a bound: its covariance is at most :math:`I/(\gamma h)` where the released h
-        holds, which fails with a chance below delta. Before it an estimate: what evenly spread
-        rows and labels around the middle lead to if the first releases fall on their means.
-        """
-        frame = ball_frame(self, crowd.d, self.row_norm)
-        if crowd.fitted:
-            spread = np.eye(frame.order) / (self.gamma_ * self.h_)
-            note = f"The bound fails with a chance below delta = {self.delta:g}."
-            return Noise.of(crowd, frame, spread, spread, note=note)
-        n = self.n_max if crowd.n is None else crowd.n
-        steps = self.plan(one_budget(crowd.epsilon), frame.order)
-        law = AdaptiveLaw(n * frame.kept, np.zeros(frame.order), steps)
-        lam, h = law.given(float(law.center[0]))
-        head = [law.norm_law(lam, h)[0]] if self.release_norm else []
-        gamma = float(steps.gamma(h, lam, *head))
-        spread = through(law.gram, lambda values: 1 / (gamma * (values + lam)))
-        note = "No bound is known before the fit: the noise follows what is released first."
-        return Noise.of(crowd, frame, spread, note=note)

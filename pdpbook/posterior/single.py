@@ -11,17 +11,15 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
-from pdpbook._budgets import one_budget
 from pdpbook.frames.ball import BallRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, setting
+from pdpbook.noise.public import PublicNoise
 from pdpbook.per_instance import ops_epsilon
 from pdpbook.per_instance.levels import in_unit_ball
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
 from pdpbook.posterior.eigenvalues import largest_eigenvalue_bound
 from pdpbook.posterior.laws import PosteriorLaw
-from pdpbook.reports.frames import ball_frame
-from pdpbook.reports.noise import Crowd, Noise, through
 
 _gamma = lru_cache(maxsize=64)(worst_case_gamma)
 
@@ -199,6 +197,7 @@ class PosteriorRegressor(BallRegressor):
     def release(self, draw: Floats, law: Any, people: People) -> None:
         super().release(draw, law, people)
         self.theta_ = draw
+        self.noise_ = PublicNoise()  # it follows the data
 
 
 @mechanism
@@ -241,15 +240,3 @@ class OnePosteriorSample(PosteriorRegressor):
     def release(self, draw: Floats, law: PosteriorLaw, people: People) -> None:
         super().release(draw, law, people)
         self.gamma_, self.h_ = self.gamma(self.level(people)), float(self.lam)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""An estimate, :math:`(\gamma(X^\top X+\lambda I))^{-1}`, and a bound.
-
-        All that is public after a fit is :math:`I/(\gamma\lambda)`: the number of people is not.
-        """
-        frame, lam = ball_frame(self, crowd.d, self.row_norm), float(self.lam)
-        gamma = self.gamma(one_budget(crowd.epsilon))
-        n = 0 if crowd.n is None else crowd.n
-        spread = through(frame.kept, lambda values: 1 / (gamma * (n * values + lam)))
-        most = np.eye(frame.order) / (gamma * lam)
-        return Noise.of(crowd, frame, spread, most)

@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._budgets import one_budget
 from pdpbook.frames.ball import BallRegressor
 from pdpbook.frames.people import People
 from pdpbook.frames.settings import mechanism, one_of, setting
 from pdpbook.guarantees import GaussianDP
 from pdpbook.noise import ProductLaw, gaussian_mu
-from pdpbook.reports.frames import ball_frame
-from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.noise.public import PublicNoise
 from pdpbook.sufficient_statistics.ridge import matrix_and_moment
 
 CALIBRATIONS = ("exact", "published")
@@ -149,24 +147,4 @@ class AdaSSP(BallRegressor):
         self.release_, sigma = draw, float(law.scale[0])
         theta = adassp_coefficients(draw, people.d, sigma, shift=self.shift(), failure=self.failure)
         super().release(theta, law, people)
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""An estimate alone: :math:`\sigma_0^2(X^\top X+\lambda I)^{-2}`, the noise on the moment.
-
-        It leaves out the chance of `failure` that the noisy matrix is not regular: with it no mean
-        square is finite. After a fit the released matrix takes the place of the rows'.
-        """
-        frame = ball_frame(self, crowd.d, self.row_norm)
-        k, sigma = frame.order, self.scale(one_budget(crowd.epsilon))
-        if crowd.fitted or crowd.n is None:
-            release = self.release_
-        else:
-            release = _numbers(crowd.n * frame.kept, np.zeros(k))
-        gram, lam, _ = _system(release, k, sigma, self.shift(), float(self.failure))
-        inverse = np.linalg.inv(gram + lam * np.eye(k))
-        note = (
-            f"No bound is known. The estimate leaves out the chance of {self.failure:g} that the "
-            "noisy matrix is nearly singular."
-        )
-        spread = sigma**2 * inverse @ inverse
-        return Noise.of(crowd, frame, spread, note=note, scale=sigma)
+        self.noise_ = PublicNoise(scale=sigma)

@@ -16,11 +16,9 @@ from pdpbook.frames.settings import mechanism, one_of, optional, setting
 from pdpbook.guarantees import GaussianDP, PureDP
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.noise.profiles import at_levels
-from pdpbook.reports.frames import cube_frame
-from pdpbook.reports.noise import Crowd, Noise, through
+from pdpbook.noise.public import PublicNoise
 
 NOISES = ("laplace", "gaussian")
-REHEARSALS = 400  # draws of the noise behind an estimate of what it does
 
 
 def statistics_constant(
@@ -166,7 +164,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         """Return what every person's sensitivity may be, in units of the noise."""
         if self.noise == "laplace":
             return epsilon
-        return at_levels(lambda own: gaussian_mu(own, float(self.delta)), epsilon)
+        return at_levels(gaussian_mu, epsilon, float(self.delta))
 
     def constant(self, d: int) -> float:
         return statistics_constant(d, noise=self.noise, centered=self.centered, scale=self.scale)
@@ -211,9 +209,7 @@ class SufficientStatisticsRidge(CubeRegressor):
         self.gram_, self.moment_ = matrix_and_moment(everything, people.d, self.centered)
         path = self.coef_path([self.lam])
         self.coef_, self.intercept_ = path.coef[0], float(path.intercept[0])
-
-    def loudness(self, draw: Floats, law: ProductLaw) -> float:
-        return float(law.scale[0])  # the first entry is on the diagonal
+        self.noise_ = PublicNoise(scale=float(law.scale[0]))  # the first entry is on the diagonal
 
     def coef_path(self, lams: ArrayLike) -> RidgePath:
         """Coefficients for other penalties, shape (k,), above 0: no further privacy is spent."""
@@ -225,41 +221,6 @@ class SufficientStatisticsRidge(CubeRegressor):
         shrunk = (vectors.T @ self.moment_) / (np.maximum(values, 0.0) + penalties[:, None])
         units = [self.to_units(theta) for theta in shrunk @ vectors.T]
         return RidgePath(np.array([u[0] for u in units]), np.array([u[1] for u in units]))
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""An estimate, and a bound on the mean square length.
-
-        Noise :math:`N, n` on matrix and moment moves the answer by
-        :math:`(\hat S_++\lambda I)^{-1}(n-(\hat S_+-S)\theta)`, where
-        :math:`\|\hat S_+-S\|_F\le\|N\|_F` and :math:`\|\theta\|\le1/(2\sqrt\lambda)`; the estimate
-        has :math:`\theta=0`, labels around the middle.
-        """
-        frame = cube_frame(self, crowd.d)
-        k, lam = frame.order, float(self.lam)
-        unit = crowd.loudness or 1 / self.public_rate(crowd)
-        scale = unit / self.factors(k)
-        if self.fit_intercept:
-            scale[public_sums(k, self.centered)[0]] = 0.0
-        matrix, moment = _noise_of_sums(scale**2 * (2 if self.noise == "laplace" else 1), k)
-        length = np.sqrt(np.trace(moment)) + np.sqrt(matrix / lam) / 2
-        most = float(length / lam) ** 2
-        if crowd.fitted:
-            gain = through(self.gram_, lambda values: 1 / (values + lam))
-            spread = gain @ moment @ gain
-        else:
-            spread = self._rehearsed(frame.even, scale)
-        return Noise.of(crowd, frame, spread, most, scale=unit)
-
-    def _rehearsed(self, even: Floats, scale: Floats) -> Floats:
-        """Second moments over draws of the noise around sums of evenly spread rows."""
-        k, law = len(even), ProductLaw(np.zeros(len(scale)), np.ones(len(scale)), self.noise)
-        nothing, _ = matrix_and_moment(law.center, k, self.centered)
-        moves = []
-        for drawn in law.sample(REHEARSALS, rng=np.random.default_rng(0)):
-            gram, moment = matrix_and_moment(scale * drawn, k, self.centered)
-            noisy = even + gram - nothing
-            moves.append(through(noisy, lambda values: 1 / (values + self.lam)) @ moment)
-        return np.asarray(np.transpose(moves) @ moves / REHEARSALS)
 
 
 def public_sums(d: int, centered: bool) -> tuple[NDArray[np.intp], Floats]:
@@ -281,15 +242,3 @@ def matrix_and_moment(release: Floats, d: int, centered: bool) -> tuple[Floats, 
     mean, moment, label = blocks[:d], blocks[d : 2 * d], blocks[2 * d]
     gram += np.add.outer(mean, mean) / 2 + 0.25  # the weights sum to 1, publicly
     return gram, moment + label / 2
-
-
-def _noise_of_sums(variances: Floats, k: int) -> tuple[float, Floats]:
-    """Mean square Frobenius norm of the noise on the matrix, and covariance on the moment."""
-    rows, columns = np.triu_indices(k)
-    blocks = variances[len(rows) :]
-    matrix = float(np.where(rows == columns, 1, 2) @ variances[: len(rows)])
-    if len(blocks) == k:
-        return matrix, np.diag(blocks)
-    # the matrix gets (m_i + m_j) / 2 from the noise m on the mean, the moment half of the label's
-    matrix += (k + 1) / 2 * float(blocks[:k].sum())
-    return matrix, np.diag(blocks[k : 2 * k]) + blocks[2 * k] / 4

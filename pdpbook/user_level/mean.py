@@ -14,11 +14,10 @@ from pdpbook import Floats, check
 from pdpbook._users import Users
 from pdpbook.frames.means import MeanOfLabels
 from pdpbook.frames.settings import mechanism, setting
-from pdpbook.frames.users import PeopleWithRows, Plan, UserRegressor, limit_on_rows
+from pdpbook.frames.users import PeopleWithRows, Plan, PublicUsers, UserRegressor, limit_on_rows
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import ProductLaw
-from pdpbook.reports.frames import mean_frame
-from pdpbook.reports.noise import Crowd, Noise
+from pdpbook.noise.public import PublicNoise
 from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 
 
@@ -29,8 +28,8 @@ class UserMean(MeanOfLabels, UserRegressor):
     Attributes
     ----------
     mean_ : float, in your units: unbiased, so it may lie outside the bounds of y
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is that of Laplace noise in your units.
+    noise_ : PublicNoise
+        ``noise_.scale`` is that of Laplace noise, in your units.
     guarantee_ : PureDP
         What each user was promised, in the order of `users_`, when all of their rows are replaced.
     """
@@ -69,8 +68,8 @@ class UserMean(MeanOfLabels, UserRegressor):
         with np.errstate(over="ignore"):
             return float(np.float64(self.label_variance()) / unit / unit / 2)
 
-    def planned(self, crowd: Crowd) -> Plan:
-        part = crowd.part
+    def planned(self, public: PublicUsers) -> Plan:
+        part = public.part
         return self.plan(part.users, part.epsilon)
 
     def origin(self) -> float:
@@ -79,11 +78,8 @@ class UserMean(MeanOfLabels, UserRegressor):
     def release(self, draw: Floats, law: ProductLaw, people: PeopleWithRows) -> None:
         super().release(draw, law, people)
         self.mean_ = float(people.origin + draw[0])
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        scale = (crowd.plan or self.planned(crowd)).scale
-        frame = mean_frame(1.0, self.width())
-        return Noise.of(crowd, frame, 2 * scale**2, exact=True, scale=scale)
+        scale = people.plan.scale
+        self.noise_ = PublicNoise(scale=scale, covariance=np.array([[2 * scale**2]]))
 
 
 @mechanism

@@ -25,12 +25,11 @@ from pdpbook._domain import (
 )
 from pdpbook._users import Users
 from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
-from pdpbook.frames.users import PeopleWithRows, Plan, UserEstimator
+from pdpbook.frames.users import PeopleWithRows, Plan, PublicUsers, UserEstimator
 from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import L2Laplace, gaussian_mu
 from pdpbook.noise.profiles import at_levels
-from pdpbook.reports.frames import ball_frame
-from pdpbook.reports.noise import Crowd, Noise, through
+from pdpbook.noise.public import PublicNoise
 from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff, output_price
 from pdpbook.user_level.erm.descent import GradientTranscript
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes
@@ -129,8 +128,8 @@ class WeightedERM(UserEstimator):
         What each user spends, in the unit of the promise (rho, mu or epsilon): less than
         `guarantee_` where a weight stays below its cap. Public.
     weights_ : ndarray, shape (m,), of the users: public
-    noise_ : Noise
-        What is public about the noise; ``noise_.scale`` is :math:`\varsigma`, or :math:`\beta` of
+    noise_ : PublicNoise
+        ``noise_.scale`` is :math:`\varsigma`, or :math:`\beta` of
         the noise on the minimizer, whose rate is ``noise_.rate``.
     steps_ : int, number of noisy gradients; 0 for output perturbation
     n_features_in_ : int, number of columns of X
@@ -163,7 +162,7 @@ class WeightedERM(UserEstimator):
     def law(self, people: PeopleWithRows) -> GradientTranscript | L2Laplace:
         plan, owners, R = people.plan, people.part.users, float(self.radius)
         c, clips = plan.weights.row_weights, self.lipschitz() * plan.weights.weights
-        T, d = plan.public["steps_"], people.crowd.d + bool(self.fit_intercept)
+        T, d = plan.public["steps_"], people.columns + bool(self.fit_intercept)
         steps: Any = clips, self.loss, R, self.step(plan, d), T, plan.scale
         X, y, c = people.X, people.y, c[owners.codes]
         if self.optimizer == "output":
@@ -202,7 +201,7 @@ class WeightedERM(UserEstimator):
             return budgets
         if self.accounting == "zcdp":
             return calibrate_rho(budgets, self._delta())
-        return at_levels(lambda own: gaussian_mu(own, self._delta()), budgets)
+        return at_levels(gaussian_mu, budgets, float(self._delta()))
 
     def plan_output(
         self, budgets: Floats, sizes: NDArray[np.intp], d: int, gradient_norm: float
@@ -264,8 +263,8 @@ class WeightedERM(UserEstimator):
         if self.clip_norm is not None and self.optimizer == "output":
             raise ValueError("clip_norm must be None with optimizer='output': nothing is clipped")
 
-    def planned(self, crowd: Crowd) -> Plan:
-        part, k = crowd.part, crowd.d + bool(self.fit_intercept)
+    def planned(self, public: PublicUsers) -> Plan:
+        part, k = public.part, public.columns + bool(self.fit_intercept)
         return self.plan(part.epsilon, part.users.sizes, k)
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
@@ -292,8 +291,14 @@ class WeightedERM(UserEstimator):
         if _logistic(self):
             y_bounds, self.classes_ = (-1.0, 1.0), two_classes(people.given, self.classes)[0]
         self.coef_, self.intercept_ = ball_to_user_units(
-            theta, people.crowd.d, self.bounds, y_bounds, self.row_norm
+            theta, people.columns, self.bounds, y_bounds, self.row_norm
         )
+        scale = people.plan.scale
+        if self.optimizer == "output":
+            covariance = (len(theta) + 1) * scale**2 * np.eye(len(theta))
+            self.noise_ = PublicNoise(rate=1 / scale, scale=scale, covariance=covariance)
+        else:
+            self.noise_ = PublicNoise(scale=scale)
 
     def predict(self, X: ArrayLike) -> Any:
         """Predict labels, or the likelier class; X may lie outside `bounds`."""
@@ -323,36 +328,6 @@ class WeightedERM(UserEstimator):
         tags.classifier_tags = ClassifierTags(multi_class=False) if _logistic(self) else None
         tags.regressor_tags = None if _logistic(self) else RegressorTags()
         return tags
-
-    def _noise(self, crowd: Crowd) -> Noise:
-        r"""On the minimizer exact; of descent an estimate, and a bound on the mean square length.
-
-        Small steps stretch the distance of two iterates by their noise alone, and it is at most the
-        width of the ball: :math:`\min\{k\eta^2\varsigma^2d, 4R^2\}` after k steps, and the mean of
-        that for the average. With a `clip_norm` below L only the ball counts.
-        """
-        frame = ball_frame(self, crowd.d, self.row_norm, log_odds=_logistic(self))
-        d = frame.order
-        known = crowd.plan or self.planned(crowd)
-        scale, T = known.scale, int(known.public["steps_"])
-        if self.optimizer == "output":
-            each = (d + 1) * scale**2
-            return Noise.of(crowd, frame, each, exact=True, rate=1 / scale, scale=scale)
-        step, smoothness = self.step(known, d), LOSSES[self.loss].smoothness
-        added, wide = (step * scale) ** 2, 4 * float(self.radius) ** 2
-        longest = LOSSES[self.loss].lipschitz(float(self.radius))
-        near = self.lipschitz() == longest and step * smoothness <= 2
-        steps = np.arange(1, T + 1)
-        most = float(np.sum(np.minimum(steps * added * d, wide) if near else 0 * steps + wide))
-        most /= T + 1
-
-        def gain(values: Floats) -> Floats:
-            left = (1 - step * smoothness * values[:, None]) ** (steps - 1)
-            return np.asarray(added * (left.cumsum(axis=1) ** 2).sum(axis=1) / (T + 1) ** 2)
-
-        spread = through(frame.kept, gain)
-        spread *= min(1.0, most / np.trace(spread))
-        return Noise.of(crowd, frame, spread, most, scale=scale)
 
     def _delta(self) -> float:
         if self.delta is None:
