@@ -261,7 +261,6 @@ CHOICE = {
         "user_level/gwa",
     ),
     "a public pool, of which a secret half is used: PAC privacy": ("PACRegression", "pac/noise"),
-    "more rows than memory holds": ("Sums", "synthesis/at_scale"),
     "a baseline to beat": (
         "SampledRidge SampleLimitedMean SampleLimitedRegression",
         "personalized/sampling",
@@ -290,6 +289,8 @@ def api(pages: dict[str, Page]) -> str:
         "## Which one do I need?\n",
         "{doc}`../synthesis/your_data` goes the whole way, from a table to a release.\n",
         choice(),
+        "Rows that memory does not hold are added up part by part, where sums are enough: "
+        "{py:obj}`~pdpbook.sums.Sums`, {doc}`../synthesis/at_scale`.\n",
         "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "
         "leads to the docstring. Arrays go in and come out; randomness is an argument. Names and "
