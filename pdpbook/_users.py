@@ -34,6 +34,7 @@ class Users(NamedTuple):
     sizes: NDArray[np.intp]
     named: bool  #: False where every row is a user of its own, whom nobody named
     rows: dict[str, Any]  #: what came with an index of rows, by the name of its argument
+    summed: bool = False  #: whether there is one row a user, the sum of all of theirs: `Sums`
 
     def spread(self, values: Floats) -> Floats:
         """Values of users for each of their rows."""
@@ -148,22 +149,30 @@ def check_budgets_of_users(epsilon: Any, name: str = "epsilon") -> None:
         check.epsilon(epsilon, name=name)
 
 
-def check_user_epsilon(epsilon: Any, users: Users, name: str = "epsilon") -> Floats:
-    """Budgets of shape (m,), in the order of `users.labels`, above 0 for somebody: of a number for
-    everybody, a mapping or a Series by label, or one value a row, the same on all rows of a user,
-    as pipelines and cross-validation hand it on."""
-    m = len(users.labels)
+def check_user_epsilon(
+    epsilon: Any, users: Users, name: str = "epsilon", *, part: bool = False
+) -> Floats:
+    """Budgets of shape (m,), in the order of `users.labels`, above 0 for somebody, unless these
+    users are a `part` of all: of a number for everybody, a mapping or a Series by label, or one
+    value a row, the same on all rows of a user, as pipelines and cross-validation hand it on."""
+    values = _each_epsilon(epsilon, users, name)
+    rule = check.some_epsilon if part else check.epsilon
+    return np.asarray(rule(values, len(users.labels), name))
+
+
+def _each_epsilon(epsilon: Any, users: Users, name: str) -> Any:
+    """The same before it is known that they are budgets."""
     if of_pandas(epsilon, "Series"):
         places = _places_by_user(epsilon, users, name)
         if places is not None:
-            return np.asarray(check.epsilon(epsilon.to_numpy()[places], m, name))
+            return np.asarray(epsilon.to_numpy()[places])
         epsilon = epsilon.to_numpy()
     if isinstance(epsilon, Mapping):
         return _by_label(epsilon, users, name)
     values = np.asarray(check.some_epsilon(epsilon, name=name))
     if values.shape == ():
-        return np.full(m, float(values))
-    return np.asarray(check.epsilon(one_each(values, users, name), m, name))
+        return np.full(len(users.labels), float(values))
+    return one_each(values, users, name)
 
 
 def one_each(values: Any, users: Users, name: str) -> Floats:
@@ -187,7 +196,7 @@ def one_each(values: Any, users: Users, name: str) -> Floats:
     return np.asarray(values[first])
 
 
-def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
+def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> list[Any]:
     if not users.named:
         raise TypeError(
             f"{name} must be a number or one value for each row of X: a mapping is by user, and "
@@ -196,7 +205,7 @@ def _by_label(epsilon: Mapping[Any, Any], users: Users, name: str) -> Floats:
     rule = f"{name} must have a budget for every user"
     places = NameTable(list(epsilon), name).find_all(python_objects(users.labels, "users"), rule)
     budgets = list(epsilon.values())
-    return np.asarray(check.epsilon([budgets[k] for k in places], len(places), name))
+    return [budgets[k] for k in places]
 
 
 def _places_by_user(epsilon: Any, users: Users, name: str) -> NDArray[np.intp] | None:

@@ -18,7 +18,7 @@ FLOORS = {
         "gwa pac",
     ),
     5: ("what they all do", "frames"),
-    4: ("charging accounts", "_accounts _layout"),
+    4: ("charging accounts, sums", "_accounts sums _layout"),
     3: ("promises, constants", "guarantees sensitivity per_instance huber"),
     2: ("noise, algebra, data", "noise ridge datasets _domain"),
     1: ("users, figures", "figures _users _budgets _factors _pandas"),

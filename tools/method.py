@@ -45,8 +45,8 @@ BROKEN = {
     "bounds from the data, a villa moves in": "Bounds are read from the data.",
     "rows without a label dropped": "Rows without a label are dropped.",
     "penalty chosen by looking, 1 kWh more": "The penalty is chosen by looking at the data.",
-    "a block: Twice": "A block of people is counted twice.",
-    "a block: Lost": "A block is lost, and the noise stays as announced.",
+    "a part: Twice": "A part of the people is counted twice.",
+    "a part: Lost": "A part is lost, and the noise stays as announced.",
     "32 bits, shuffled by a digest": "Sums in 32 bits, in an order that the data set.",
 }
 SLANTED = ' font-style="italic"'

@@ -290,6 +290,8 @@ def api(pages: dict[str, Page]) -> str:
         "{py:obj}`rehearse <pdpbook.rehearsal.rehearse>` says before anybody's data are read what "
         "error to expect. {doc}`../synthesis/your_data` goes the whole way.\n",
         choice(),
+        "Rows that memory does not hold are added up part by part, where sums are enough: "
+        "{py:obj}`~pdpbook.sums.Sums`, {doc}`../synthesis/at_scale`.\n",
         "## How to read this page\n",
         "One section a module: what is in it, with the statements that it carries out. A name "
         "leads to the docstring. Arrays go in and come out; randomness is an argument. Names and "

@@ -1,7 +1,8 @@
 """What a release on many rows takes: peak memory and seconds, each case in a process of its own.
 
-Made-up people are written to files block by block, so no process ever holds more of them than its
-case asks for. Seconds include the reading, from a disk whose cache was told to forget the files.
+Made-up people are written to Parquet files piece by piece, so no process ever holds more of them
+than its case asks for. Seconds include the reading, from a disk whose cache was told to forget the
+files.
 """
 
 import multiprocessing
@@ -16,15 +17,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow.parquet import ParquetFile, ParquetWriter
 from tqdm import tqdm
 
 from pdpbook import Floats, check
 from pdpbook.per_instance import per_instance_epsilon, stream_per_instance
 from pdpbook.personalized import PDPRidge
+from pdpbook.sums import Sums
 
 SIZES = (10**5, 10**6, 10**7)
-COLUMNS = ("X", "y", "epsilon")
-ROWS, NUMBERS = 1 << 16, 1 << 22  # at most, in X of a block that is written or read
+ROWS, NUMBERS = 1 << 16, 1 << 22  # at most, in X of a piece that is written or read
+PIECES = 16  # in one file
 LEVELS = (0.01, 0.2, 1.0)  # budgets in nats
 SHARES = (0.34, 0.43, 0.23)
 LAM = 1.0  # against the mean of squares for a release, against the sum for losses
@@ -33,7 +37,7 @@ GAMMA, DELTA = 1.0, 1e-6
 
 
 SOURCES = {
-    "release": ("memory", "map", "file", "cluster"),
+    "release": ("memory", "file", "cluster"),
     "losses": ("memory", "file"),
     "read": ("file",),
 }
@@ -43,14 +47,14 @@ class Case(NamedTuple):
     """One run: a release by PDP-OP or the exact losses of everybody, and where the people are."""
 
     task: str  #: "release", "losses", or "read" for a pass over the files that does nothing
-    source: str  #: one of `SOURCES`; a cluster is two workers on this machine
+    source: str  #: of `SOURCES`: all in memory, sums of pieces, or those of two workers of Dask
     n: int  #: people
     d: int  #: features
 
 
 #: the runs of the committed file
 CASES = (
-    *(Case("release", source, n, 10) for n in SIZES for source in ("memory", "map", "file")),
+    *(Case("release", source, n, 10) for n in SIZES for source in ("memory", "file")),
     Case("release", "cluster", SIZES[-1], 10),
     Case("read", "file", SIZES[-1], 10),
     Case("losses", "memory", 10**6, 10),
@@ -120,55 +124,78 @@ def sweep_scale(
 
 
 def write_people(folder: str | Path, n: int, d: int, seed: int) -> None:
-    """Write X, y and epsilon of made-up people into three files, one block in memory at a time.
+    """Write made-up people into Parquet files, one piece in memory at a time.
 
     Parameters
     ----------
     folder : path
-        Where to; gets ``X.npy`` (n, d) in [0, 1], ``y.npy`` in [-1, 1] and ``epsilon.npy``.
+        Where to; gets ``part-000.parquet`` and so on, with columns ``x0``, ... in [0, 1], ``y`` in
+        [-1, 1] and ``epsilon``.
     n, d : int
         Number of people and of features.
     seed : int
-        Together with the number of a block it gives its generator.
+        Together with the number of a piece it gives its generator.
     """
     n, d = check.count(n, "n"), check.count(d, "d")
-    maps = {
-        name: np.lib.format.open_memmap(
-            Path(folder) / f"{name}.npy",
-            mode="w+",
-            dtype=float,
-            shape=(n, d) if name == "X" else (n,),
-        )
-        for name in COLUMNS
-    }
+    for path in _files(folder):  # of a larger case before
+        path.unlink()
     slope = np.linspace(1, 2, d) / d
-    for k, (start, stop) in enumerate(_cuts(n, d)):
-        rng = np.random.default_rng([seed, k])
-        X = rng.random((stop - start, d))
-        maps["X"][start:stop] = X
-        label = (X - 0.5) @ slope * np.sqrt(d) + rng.normal(0, 0.2, stop - start)
-        maps["y"][start:stop] = np.round(np.clip(label, -1, 1), 6)  # the same on every machine
-        maps["epsilon"][start:stop] = rng.choice(LEVELS, stop - start, p=SHARES)
-    for column in maps.values():
-        column.flush()
+    cuts = _cuts(n, d)
+    names = [f"x{j}" for j in range(d)]
+    for file in range(0, len(cuts), PIECES):
+        path = Path(folder) / f"part-{file // PIECES:03}.parquet"
+        schema = pa.schema([(name, pa.float64()) for name in (*names, "y", "epsilon")])
+        with ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
+            for k, (start, stop) in enumerate(cuts[file : file + PIECES], file):
+                rng = np.random.default_rng([seed, k])
+                X = rng.random((stop - start, d))
+                label = (X - 0.5) @ slope * np.sqrt(d) + rng.normal(0, 0.2, stop - start)
+                y = np.round(np.clip(label, -1, 1), 6)  # the same on every machine
+                epsilon = rng.choice(LEVELS, stop - start, p=SHARES)
+                writer.write_table(pa.table([*X.T, y, epsilon], schema))
 
 
-def pieces(folder: str | Path, names: tuple[str, ...] = COLUMNS) -> Callable[[], Iterator[Any]]:
-    """Return a function that reads the files anew, one block at a time.
+def pieces(folder: str | Path) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Yield rows, labels and budgets of the people in the files, one piece at a time.
 
     Parameters
     ----------
     folder : path
         Where `write_people` wrote.
-    names : tuple of str
-        Which columns.
-
-    Returns
-    -------
-    callable
-        Of no argument; gives an iterator of tuples of arrays, for `Rows.from_blocks`.
     """
-    return partial(_read, Path(folder), names)
+    for path in _files(folder):
+        with ParquetFile(path) as file:
+            width = len(file.schema_arrow)
+            for batch in file.iter_batches(max(1, min(ROWS, NUMBERS // (width - 2)))):
+                *X, y, epsilon = (column.to_numpy() for column in batch.columns)
+                yield np.column_stack(X), y, epsilon
+
+
+def records(folder: str | Path) -> Iterator[tuple[Floats, Floats]]:
+    """Yield rows and labels alone.
+
+    Parameters
+    ----------
+    folder : path
+        Where `write_people` wrote.
+    """
+    return ((X, y) for X, y, _ in pieces(folder))
+
+
+def add_up(model: PDPRidge, folder: str | Path) -> tuple[Sums, Floats]:
+    """Return the sums of all people in the files, and their budgets.
+
+    Parameters
+    ----------
+    model : PDPRidge
+    folder : path
+        Where `write_people` wrote.
+    """
+    budgets, parts = [], []
+    for X, y, epsilon in pieces(folder):
+        parts.append(model.sums(X, y, epsilon=epsilon))
+        budgets.append(epsilon)
+    return sum(parts[1:], parts[0]), np.concatenate(budgets)
 
 
 def measure(folder: str | Path, case: Case, seed: int) -> tuple[Floats, dict[str, float]]:
@@ -188,9 +215,8 @@ def measure(folder: str | Path, case: Case, seed: int) -> tuple[Floats, dict[str
     (ndarray, dict)
         Coefficients, or mean and largest loss, or people read; and a row of `sweep_scale`.
     """
-    folder = Path(folder)
-    size = sum((folder / f"{name}.npy").stat().st_size for name in COLUMNS) / 1e6
-    values, row = measured(partial(_run, folder, case, seed))
+    size = sum(path.stat().st_size for path in _files(folder)) / 1e6
+    values, row = measured(partial(_run, Path(folder), case, seed))
     answer = float(np.linalg.norm(values) if case.task == "release" else values[0])
     return values, row | {"megabytes": size, "answer": answer}
 
@@ -204,60 +230,56 @@ def measured(run: Callable[[], Floats]) -> tuple[Floats, dict[str, float]]:
 
 
 def _run(folder: Path, case: Case, seed: int) -> Floats:
-    if case.source == "cluster":
-        return _on_cluster(folder, seed)
     if case.task == "release":
         return _release(folder, case.source, seed)
     if case.task == "losses":
         return _losses(folder, case.source)
-    return np.array([sum(len(block[0]) for block in pieces(folder)())], dtype=float)
+    return np.array([sum(len(y) for _, y, _ in pieces(folder))], dtype=float)
 
 
 def _release(folder: Path, source: str, seed: int) -> Floats:
-    from pdpbook.blocks import Rows
-
     model = PDPRidge(LAM, proof=PROOF, random_state=seed)
-    if source == "file":
-        model.fit(Rows.from_blocks(pieces(folder), COLUMNS))
-    else:
-        X, y, epsilon = (
-            np.load(folder / f"{name}.npy", mmap_mode="r" if source == "map" else None)
-            for name in COLUMNS
-        )
-        model.fit(X, y, epsilon=epsilon)
-    return np.asarray(model.coef_)
+    if source == "memory":
+        X, y, epsilon = _whole(folder)
+        return np.asarray(model.fit(X, y, epsilon=epsilon).coef_)
+    sums, epsilon = add_up(model, folder) if source == "file" else _on_cluster(model, folder)
+    return np.asarray(model.fit(sums, epsilon=epsilon).coef_)
 
 
 def _losses(folder: Path, source: str) -> Floats:
     if source == "file":
-        report = stream_per_instance(pieces(folder, ("X", "y")), LAM, GAMMA, DELTA, top=1)
+        report = stream_per_instance(partial(records, folder), LAM, GAMMA, DELTA, top=1)
         return np.array([report.mean, report.largest[0]])
-    X, y = (np.load(folder / f"{name}.npy") for name in ("X", "y"))
+    X, y, _ = _whole(folder)
     epsilon = per_instance_epsilon(X, y, LAM, GAMMA, DELTA).epsilon
     return np.array([epsilon.mean(), epsilon.max()])
 
 
-def _on_cluster(folder: Path, seed: int) -> Floats:
-    """A release by two workers, each of which reads its blocks from the files itself."""
-    import dask.array as da
-    from dask import delayed
+def _on_cluster(model: PDPRidge, folder: Path) -> tuple[Sums, Floats]:
+    """Sums by two workers, each of which reads its files itself."""
+    import dask.dataframe as dd
     from distributed import Client, LocalCluster
-    from pdpbook.blocks import Rows
 
-    def column(name: str) -> Any:
-        shape = np.load(folder / f"{name}.npy", mmap_mode="r").shape
-        parts = [
-            da.from_delayed(delayed(_piece)(folder, name, a, b), (b - a, *shape[1:]), float)
-            for a, b in _cuts(shape[0], width)
-        ]
-        return da.concatenate(parts)
+    def added(part: pd.DataFrame) -> pd.Series:
+        *X, y, epsilon = (part[name].to_numpy() for name in part.columns)
+        return pd.Series([model.sums(np.column_stack(X), y, epsilon=epsilon)])
 
-    width = np.load(folder / "X.npy", mmap_mode="r").shape[1]
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with cluster, Client(cluster):
-        X, y, epsilon = (column(name) for name in COLUMNS)
-        model = PDPRidge(LAM, proof=PROOF, random_state=seed).fit(Rows(X, y, epsilon=epsilon))
-        return np.asarray(model.coef_)
+        people = dd.read_parquet(folder, split_row_groups=True)
+        sums = people.map_partitions(added, meta=(None, object)).compute()
+        return sum(sums[1:], sums.iloc[0]), people.epsilon.compute().to_numpy()
+
+
+def _whole(folder: Path) -> tuple[Floats, Floats, Floats]:
+    """All people at once."""
+    table = pd.read_parquet(folder)
+    y, epsilon = table.pop("y").to_numpy(), table.pop("epsilon").to_numpy()
+    return table.to_numpy(), y, epsilon
+
+
+def _files(folder: str | Path) -> list[Path]:
+    return sorted(Path(folder).glob("part-*.parquet"))
 
 
 def _cuts(n: int, d: int) -> list[tuple[int, int]]:
@@ -265,21 +287,10 @@ def _cuts(n: int, d: int) -> list[tuple[int, int]]:
     return [(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def _read(folder: Path, names: tuple[str, ...]) -> Iterator[tuple[Floats, ...]]:
-    n, d = np.load(folder / "X.npy", mmap_mode="r").shape
-    for start, stop in _cuts(n, d):
-        yield tuple(_piece(folder, name, start, stop) for name in names)
-
-
-def _piece(folder: Path, name: str, start: int, stop: int) -> Floats:
-    """A copy of some rows: a map that is closed again no longer counts as memory in use."""
-    return np.array(np.load(folder / f"{name}.npy", mmap_mode="r")[start:stop])
-
-
 def _forget(folder: str) -> None:
     """Have the system drop its copy of the files, so that the next reader needs the disk."""
-    for name in COLUMNS:
-        with (Path(folder) / f"{name}.npy").open("rb") as file:
+    for path in _files(folder):
+        with path.open("rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 

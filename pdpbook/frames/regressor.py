@@ -18,6 +18,7 @@ from pdpbook.frames.settings import check_settings, mechanism, setting
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise
 from pdpbook.ridge import weighted_sums
+from pdpbook.sums import Sums, people_of_sums, reader, sums_of_records
 
 
 @mechanism
@@ -137,8 +138,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
-            One row a person, inside the bounds.
+        X : array_like, shape (n, d), or Sums
+            One row a person, inside the bounds; or what `sums` of this model has made of them, in
+            place of X and y, with one budget a person.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
@@ -151,11 +153,29 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
         budgets = self._refuse(X, y, epsilon)
+        if isinstance(X, Sums):
+            named = self.epsilon if epsilon is None else epsilon
+            return self._fit(reader(self, X, y, named, budgets, account), named, account)
 
         def read(left: Any) -> People:
             return People(self, *self.read(X, y), budgets if left is None else left)
 
         return self._fit(read, X, account)
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+        """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds; one row will do.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Their budgets, as in `fit`; here all may be 0. None is the constructor's.
+        """
+        budgets = by_position(self.epsilon if epsilon is None else epsilon, X, y)
+        return sums_of_records(self, X, y, budgets)
 
     def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside the bounds."""
@@ -168,6 +188,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         `fit_intercept` the constant feature comes last.
         """
         budgets = self._refuse(X, y, epsilon)
+        if isinstance(X, Sums):
+            return self.law(people_of_sums(self, X, y, budgets))
         return self.law(People(self, *self.design(X, y), budgets))
 
     def strength(self, epsilon: Floats, d: int) -> Floats:

@@ -22,6 +22,7 @@ from pdpbook._users import (
 from pdpbook.frames.regressor import PrivateEstimator
 from pdpbook.frames.settings import check_settings, mechanism, optional, setting
 from pdpbook.guarantees import BudgetAccount
+from pdpbook.sums import Sums, people_of_sums, reader, sums_of_users
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +134,10 @@ class UserEstimator(PrivateEstimator):
 
         Parameters
         ----------
-        X : array_like, shape (n, d)
+        X : array_like, shape (n, d), or Sums
             Rows, inside `bounds` where there are such; PUBLIC in label-private regressions, which
-            protect y alone; in means they count for their number alone.
+            protect y alone; in means they count for their number alone. Or what `sums` of this
+            model has made of X, y and users, in place of the three.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; or two classes.
         users : array_like, shape (n,), optional
@@ -149,6 +151,9 @@ class UserEstimator(PrivateEstimator):
             overspend, or leaves out, as if their budget were 0, whoever would.
         """
         budgets = self._check_settings(epsilon)
+        if isinstance(X, Sums):
+            _refuse_users(users)
+            return self._fit(reader(self, X, y, budgets, budgets, account), budgets, account)
 
         def read(left: Any) -> PeopleWithRows:
             spent = budgets if left is None else left
@@ -159,7 +164,25 @@ class UserEstimator(PrivateEstimator):
     def output_law(self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None) -> Any:
         """Exact law of the release that `fit` draws from. NOT private: for audits and teaching."""
         budgets = self._check_settings(epsilon)
+        if isinstance(X, Sums):
+            _refuse_users(users)
+            return self.law(people_of_sums(self, X, y, budgets, fitting=False))
         return self.law(PeopleWithRows(self, X, y, users, budgets, fitting=False))
+
+    def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> Sums:
+        """Return `Sums` of some users, which `fit` takes when all are added. NOT private.
+
+        Parameters
+        ----------
+        X, y : array_like, shapes (n, d) and (n,)
+            All rows of these users, as in `fit`.
+        users : array_like, shape (n,), optional
+            Who owns each row. A budget is found by name, so None is refused.
+        epsilon : float, mapping or array_like, optional
+            Their budgets, as in `fit`; here all may be 0, and a mapping may have others as well.
+            None is the constructor's.
+        """
+        return sums_of_users(self, X, y, users, self.epsilon if epsilon is None else epsilon)
 
     def read(self, X: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         """Return rows and labels that `fit` was given, of matching lengths."""
@@ -225,6 +248,11 @@ class UserRegressor(RegressorMixin, UserEstimator):  # type: ignore[misc]
     def label_variance(self) -> float:
         """Return the variance that steers the weights; it carries no privacy."""
         return self.width() ** 2 / 12 if self.sigma2 is None else float(self.sigma2)
+
+
+def _refuse_users(users: Any) -> None:
+    if users is not None:
+        raise ValueError("users must be None where X is Sums, which have the users in them")
 
 
 def limit_on_rows(value: Any, name: str) -> None:

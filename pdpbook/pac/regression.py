@@ -28,6 +28,7 @@ from pdpbook.pac.certificate import (
 from pdpbook.pac.differences import BASES, PILOT, difference_moments
 from pdpbook.pac.pool import MODELS, Pool, check_alpha
 from pdpbook.pac.rates import success_rate_to_snr
+from pdpbook.sums import Sums, refuse_mechanism
 
 ELSEWHERE = ("model", "alpha", "fit_intercept", "random_state")  # settings of pool and generator
 TASKS = ("weights", "loss")  #: what noise is to disturb least
@@ -224,6 +225,8 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Charged with the promise before a draw; it refuses a fit that would overspend.
         """
         self._check_settings()
+        if isinstance(X, Sums):
+            refuse_mechanism(self)
         check_account(account)
         simulate, secret = generator_from(self.random_state).spawn(2)
         with all_or_nothing(self):
@@ -240,6 +243,15 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.guarantee_ = promise
             self.noise_ = PublicNoise(covariance=release.covariance)
         return self
+
+    def sums(self, X: Any, y: Any) -> None:
+        """Refuse: fits to halves of the pool need the pool itself.
+
+        Parameters
+        ----------
+        X, y : object
+        """
+        refuse_mechanism(self)
 
     def predict(self, X: Any) -> Any:
         """Predict from the released weights."""

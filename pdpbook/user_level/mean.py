@@ -53,6 +53,8 @@ class UserMean(MeanOfLabels, UserRegressor):
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
+        if users.summed:
+            return row_weights * users.sizes
         return np.bincount(users.codes, row_weights, len(users.labels)).astype(float)
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:

@@ -1,0 +1,531 @@
+"""Sums over parts of a table that does not fit into memory: they add up, and `fit` takes them.
+
+What many mechanisms need of their records are sums, and sums of parts add up to those of the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from pdpbook import Floats, check
+from pdpbook._domain import labels_of, note_width, refuse_few
+from pdpbook._extras import of_pandas
+from pdpbook._names import NameTable, python_objects
+from pdpbook._users import Users, check_user_epsilon, check_users, part_of
+from pdpbook.guarantees import BudgetAccount
+
+__all__ = ["Sums"]
+
+LEAST_PENALTY = 1e-8  # of the squared row bound: sums square the condition number of the rows
+ROUNDING = 1e-11  # relative, of a total that was added up in another order
+
+CUBE = ("bounds", "y_bounds", "fit_intercept", "clip", "delta")
+BALL = ("bounds", "y_bounds", "fit_intercept", "clip", "row_norm")
+MEAN = ("y_bounds", "clip")
+#: the settings that decide what a record adds, of every mechanism for which sums suffice
+MADE_UNDER = {
+    "PDPRidge": (*CUBE, "row_norm"),
+    "SufficientStatisticsRidge": (*CUBE, "noise", "centered"),
+    "PersonalizedMean": MEAN,
+    "WeightedMean": MEAN,
+    "AdaSSP": BALL,
+    "AdaOPS": BALL,
+    "OnePosteriorSample": BALL,
+}
+#: what else a mechanism needs, and one for which sums suffice
+NEEDS_MORE = {
+    "ObjectivePerturbation": ("a minimizer of a perturbed objective", "PDPRidge"),
+    "SampledRidge": ("a random choice of its people", "PDPRidge"),
+    "GradientDescentRidge": ("a clipped gradient of every record at every step", "PDPRidge"),
+    "DPSGDRegression": ("a clipped gradient of every record at every step", "AdaSSP"),
+    "WeightedERM": ("a clipped gradient of every user at every step", "WeightedMean"),
+    "GWARegression": ("weights that follow all rows", "WeightedMean"),
+    "TwoStageGWARegression": ("weights that follow all rows", "WeightedMean"),
+    "SampleLimitedRegression": ("a choice of each user's records", "WeightedMean"),
+    "SampleLimitedMean": ("a choice of each user's records", "WeightedMean"),
+    "PACRegression": ("fits to many halves of its pool", "PDPRidge"),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Owners:
+    """Users who own several rows, in the order in which they came. NOT private."""
+
+    names: list[Any]
+    sizes: NDArray[np.intp]  #: shape (m,), rows of each
+    budgets: Floats  #: shape (m,), when the sums were made
+    labels: Floats  #: shape (m,), sum of the labels of each, measured from the lower bound
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sums:
+    r"""Sums over the records of some people: all that a mechanism needs of them. NOT private.
+
+    ``model.sums(X, y, epsilon=...)`` makes them of a part of a table; ``+`` and ``sum`` add those
+    of parts, each person in exactly one; ``fit(sums, epsilon=...)`` takes them in place of X and y,
+    with the budgets of all n people, and releases what it would from the rows, up to rounding. They
+    hold the data without noise, and with few people a record itself: keep them with the data, also
+    when they are pickled.
+
+    A record is mapped to the domain by the public bounds, and clipped there if the model says so.
+    It counts with what its person's budget buys under the settings of the model, :math:`s_i`: with
+    a `delta` more than the budget. `moments` are second moments of :math:`(x, 1, y)` weighted so,
+    such as :math:`\sum_is_ix_ix_i^\top` and :math:`\sum_is_iy_ix_i`. Where everybody weighs 1, so
+    does :math:`s_i`. Statement ``prop-one-pass``, chapter *synthesis/at_scale*.
+
+    ``+`` refuses sums of another `rule`, and users who are in both. `fit` refuses them, too, and
+    budgets whose number, total or largest weight is not that of the sums: so a part that was added
+    twice or forgotten is noticed, by public numbers. It cannot notice that two people have
+    exchanged their budgets since the sums were made: budgets of rows have no names here. (Those of
+    users do, and are compared one by one.) An account must be able to pay for all: `fit` from sums
+    leaves nobody out.
+
+    Attributes
+    ----------
+    rule : dict
+        The mechanism, its columns and the settings that decide what a record adds.
+    n : int
+        Number of people.
+    participants : int
+        How many of them have a budget above 0.
+    total, largest : float
+        Sum and maximum of their weights :math:`s_i`.
+    moments : tuple of ndarray
+        The weighted sums, as the law of the mechanism asks for them.
+        Empty for users, whose sums are in `owners`.
+    owners : object or None
+        Of users who own several rows: their names, sizes, budgets and sums of labels.
+
+    Examples
+    --------
+    >>> from pdpbook.personalized import PDPRidge
+    >>> X, y, epsilon = np.ones((4, 1)), np.zeros(4), np.array([0.5, 1.0, 0.0, 1.0])
+    >>> model = PDPRidge(random_state=0)
+    >>> parts = [model.sums(X[k], y[k], epsilon=epsilon[k]) for k in (slice(2), slice(2, 4))]
+    >>> sum(parts)
+    Sums of 4 people for PDPRidge. NOT private: keep them with the data
+    >>> model.fit(sum(parts), epsilon=epsilon).coef_ == model.fit(X, y, epsilon=epsilon).coef_
+    array([ True])
+    """
+
+    rule: dict[str, Any]
+    n: int
+    participants: int
+    total: float
+    largest: float
+    moments: tuple[Floats, ...]
+    owners: Any = None
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of X."""
+        names = self.rule.get("columns", 1)
+        return names if isinstance(names, int) else len(names)
+
+    def __repr__(self) -> str:
+        who = "people" if self.owners is None else "users"
+        made_for = self.rule["model"]
+        return f"Sums of {self.n} {who} for {made_for}. NOT private: keep them with the data"
+
+    def __add__(self, other: Any) -> Sums:
+        if not isinstance(other, Sums):
+            return NotImplemented
+        if (name := _difference(self.rule, other.rule)) is not None:
+            raise ValueError(
+                f"Sums must be made under one rule to be added; {name} is "
+                f"{_said(self.rule, name)} in one and {_said(other.rule, name)} in the other"
+            )
+        return Sums(
+            self.rule,
+            self.n + other.n,
+            self.participants + other.participants,
+            self.total + other.total,
+            max(self.largest, other.largest),
+            tuple(one + two for one, two in zip(self.moments, other.moments, strict=True)),
+            None if self.owners is None else _together(self.owners, other.owners),
+        )
+
+    def __radd__(self, other: Any) -> Sums:
+        """Let the built-in `sum` begin with its 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+
+def sums_of_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
+    """Return the sums of people who own one row each; `epsilon` is read by position.
+
+    Parameters
+    ----------
+    model : PrivateRegressor
+    X, y, epsilon : array_like, shapes (n, d), (n,) and () or (n,)
+    """
+    refuse_mechanism(model)
+    budgets = check.some_epsilon(epsilon)
+    model._check_settings(budgets if np.any(budgets) else 1.0)  # with nobody, the settings alone
+    names = _columns(X)
+    X, y = _records(model, X, y)
+    budgets = check.some_epsilon(budgets, len(y))
+    taking_part = budgets > 0
+    rows, labels = model.to_domain(X[taking_part], y[taking_part])
+    weights = np.zeros(0)
+    if len(labels):
+        d = rows.shape[1]
+        weights = model.relative_weights(model.strength(budgets[taking_part], d), d)
+    return Sums(
+        _rule(model, names if _has_columns(model) else None),
+        len(y),
+        len(labels),
+        float(weights.sum()),
+        float(weights.max(initial=0.0)),
+        model.statistics(rows, labels, weights),
+    )
+
+
+def sums_of_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sums:
+    """Return one sum of labels for each user of these rows.
+
+    Parameters
+    ----------
+    model : WeightedMean
+    X, y, users : array_like, one entry a row
+    epsilon : float, mapping or array_like, as in `fit`; all may be 0
+    """
+    refuse_mechanism(model)
+    settings = epsilon if isinstance(epsilon, Mapping) or np.any(epsilon) else 1.0
+    model._check_settings(settings)
+    if users is None:
+        raise ValueError(
+            "users must name the owner of every row: sums of users find their budgets by name. "
+            "Where every row is a person of its own, PersonalizedMean takes sums without names"
+        )
+    _, labels = model.design(X, y)
+    who = check_users(users, len(labels), X=X, y=y)
+    budgets = check_user_epsilon(epsilon, who, part=True)
+    part = part_of(who, budgets)
+    _, values = model.to_domain(X, labels[part.rows])
+    above = values - model.origin()
+    added = np.bincount(part.users.codes, above, len(part.users.labels)).astype(float)
+    names = python_objects(who.labels, "users")
+    owners = Owners(names, who.sizes, budgets, part.everybody(added))
+    largest, count = float(budgets.max()), int(part.who.sum())
+    return Sums(_rule(model, None), len(names), count, float(budgets.sum()), largest, (), owners)
+
+
+class PeopleOfSums:
+    """What a mechanism may look at, from sums: see `People`, of which it has all but records.
+
+    Parameters
+    ----------
+    model : PrivateRegressor
+    sums : Sums, of everybody
+    budgets : ndarray, shape (n,), that were checked
+    """
+
+    users = None
+
+    def __init__(self, model: Any, sums: Sums, budgets: Floats):
+        self._model = model
+        self.n, self.columns = sums.n, sums.columns
+        self.d = self.columns + bool(model.fit_intercept)
+        self.promised = budgets
+        self.epsilon = budgets[budgets > 0]
+        model.refuse_crowd(len(self.epsilon), self.d)
+        self.strength = model.strength(self.epsilon, self.d)
+        weights = model.relative_weights(self.strength, self.d)
+        _refuse_others(sums, len(budgets), weights)
+        over = sums.total if model.averages else 1.0
+        self.statistics = tuple(each / over for each in sums.moments)
+
+    @property
+    def spent(self) -> Floats:
+        """What everybody's budget buys, 0 for whoever takes no part."""
+        bought = np.zeros(self.n)
+        bought[self.promised > 0] = self.strength
+        return bought
+
+    def ridge(self, lam: float) -> Floats:
+        """Return the minimizer of the weighted squares and the penalty, shape (d,)."""
+        least = LEAST_PENALTY * self._model.radius(self.d) ** 2
+        if not lam >= least:
+            raise ValueError(
+                f"lam must be at least {least:.3g} with Sums, {LEAST_PENALTY:g} times the squared "
+                f"bound on the norm of a row: below it sums lose digits; got {check.shown(lam)}. "
+                "Fitted to the rows themselves, a smaller one will do"
+            )
+        gram, moment = self.statistics
+        return np.asarray(np.linalg.solve(gram + lam * np.eye(self.d), moment))
+
+
+class UsersOfSums:
+    """What a mean of users may look at, from sums: see `PeopleWithRows`. A row of `y` is the sum of
+    all labels of a user.
+
+    Parameters
+    ----------
+    model : WeightedMean
+    sums : Sums, of everybody
+    epsilon : float, Series or mapping, budgets by user
+    fitting : bool
+        Whether labels are measured from the lower bound, as `fit` does.
+    """
+
+    def __init__(self, model: Any, sums: Sums, epsilon: Any, *, fitting: bool):
+        owners = sums.owners
+        self.users, order = _sorted_users(owners)
+        self.promised = _budgets_by_user(epsilon, self.users, owners.budgets[order])
+        self.part = part_of(self.users, self.promised)
+        self.origin = model.origin() if fitting else 0.0
+        shift = (model.origin() - self.origin) * owners.sizes
+        self.y = (owners.labels + shift)[order][self.part.rows]
+        self.plan = model.plan(self.part.users, self.part.epsilon)
+
+
+def people_of_sums(model: Any, sums: Sums, y: Any, epsilon: Any, **fitting: bool) -> Any:
+    """Return the people of sums, after all that public things can refuse.
+
+    Parameters
+    ----------
+    model : PrivateEstimator
+    sums : Sums
+    y : None
+    epsilon : array_like, Series or mapping
+        Budgets of everybody.
+    **fitting : bool
+        Of users, whether this is a fit.
+    """
+    refuse_mechanism(model)
+    if y is not None:
+        raise ValueError("y must be None where X is Sums, which have the labels in them")
+    model._check_settings(epsilon)
+    columns = sums.rule.get("columns")
+    if (name := _difference(sums.rule, _rule(model, columns))) is not None:
+        own = _said(_rule(model, columns), name)
+        raise ValueError(
+            f"X must be Sums made for this model; they were made with {name} "
+            f"{_said(sums.rule, name)}, and here it is {own}"
+        )
+    if sums.owners is not None:
+        return UsersOfSums(model, sums, epsilon, **fitting)
+    refuse_few(sums.n)
+    budgets = np.asarray(epsilon, dtype=float)
+    if budgets.ndim == 0:
+        raise ValueError(
+            "epsilon must be the budgets of all people where X is Sums, so that a part which was "
+            f"added twice is noticed; got one number. Pass np.full(n, {budgets:g}) with the public "
+            "number n of people"
+        )
+    return PeopleOfSums(model, sums, budgets)
+
+
+def refuse_mechanism(model: Any) -> None:
+    """Refuse a mechanism, or a setting, that needs more than sums, and name one that does not.
+
+    Parameters
+    ----------
+    model : estimator
+    """
+    names = [cls.__name__ for cls in type(model).__mro__]
+    needs = next((NEEDS_MORE[name] for name in names if name in NEEDS_MORE), None)
+    this = type(model).__name__
+    if needs is None and not any(name in MADE_UNDER for name in names):
+        needs = "rows, as far as this package knows", "PDPRidge"
+    elif needs is None and getattr(model, "loss", "") == "huber":
+        this += " with loss='huber'"
+        needs = "its rows many times", "loss='square'"
+    elif needs is None and getattr(model, "weights", "") == "capped":
+        this += " with weights='capped'"
+        needs = "the budgets of all people before it weighs one", "weights='proportional'"
+    if needs is not None:
+        raise TypeError(
+            f"{this} cannot be fitted from Sums: it needs {needs[0]}. Sums suffice for {needs[1]}"
+        )
+
+
+def reader(
+    model: Any, sums: Sums, y: Any, epsilon: Any, budgets: Any, account: Any
+) -> Callable[[Any], Any]:
+    """Return what `fit` reads people with, after all that public things can refuse.
+
+    Parameters
+    ----------
+    model, sums, y, epsilon
+        As in `people_of_sums`.
+    budgets : array_like, Series or mapping
+        The same, as the mechanism reads them.
+    account : BudgetAccount or None
+    """
+    named = isinstance(account, BudgetAccount) and account.people is not None
+    if named and sums.owners is None and not of_pandas(epsilon, "Series"):
+        raise ValueError(
+            "account says who its people are, and epsilon does not: pass epsilon as a Series with "
+            "that index, or open the account with an array, to go by position"
+        )
+    people = people_of_sums(model, sums, y, budgets, fitting=True)
+
+    def read(left: Any) -> Any:
+        if left is not None:
+            _refuse_to_leave(left, people, epsilon)
+        if _has_columns(model):
+            _note_columns(model, sums)
+        return people
+
+    return read
+
+
+def _refuse_to_leave(left: Floats, people: Any, epsilon: Any) -> NoReturn:
+    gone = np.flatnonzero((left == 0) & (people.promised > 0))
+    if people.users is not None:
+        who = python_objects(people.users.labels[gone[:1]], "users")[0]
+    else:
+        who = epsilon.index[gone[0]] if of_pandas(epsilon, "Series") else int(gone[0])
+    raise ValueError(
+        f"account has too little left for {len(gone)} of {len(left)} people, the first of whom is "
+        f"{who!r}: a fit from Sums leaves nobody out. Make the sums again with a budget of 0 for "
+        "whoever cannot pay, see account.affords"
+    )
+
+
+def _note_columns(model: Any, sums: Sums) -> None:
+    """Say of which columns the sums were made, as scikit-learn does of a table."""
+    note_width(model, sums.columns)
+    if not isinstance(names := sums.rule["columns"], int):
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _columns(X: Any) -> Any:
+    """Names of the columns of X, if all are text, or their number."""
+    if of_pandas(X, "DataFrame") and all(isinstance(name, str) for name in X.columns):
+        return tuple(X.columns)
+    return np.shape(X)[1] if np.ndim(X) == 2 else None
+
+
+def _records(model: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
+    """Rows and labels of a part, which may be of one person."""
+    if _has_columns(model):
+        check.refuse_hidden(X, "X")
+        X = check_array(X, dtype=float, ensure_all_finite=False, ensure_min_samples=0)
+        rows, labels = X, labels_of(X, y)
+    else:
+        rows, labels = model.design(X, y)
+    if not len(labels):
+        raise ValueError("X must have at least 1 row; got 0: leave out parts without people")
+    return rows, labels
+
+
+def _rule(model: Any, columns: Any) -> dict[str, Any]:
+    """What decides which sums a model makes, in one form for all ways to write it."""
+    rule: dict[str, Any] = {"model": type(model).__name__}
+    if columns is not None:
+        rule["columns"] = columns
+    for name in _settings(model):
+        value = getattr(model, name)
+        if name == "bounds":
+            d = columns if isinstance(columns, int) else len(columns)
+            low, high = check.bounds(value, name, d)
+            value = tuple(zip(low.tolist(), high.tolist(), strict=True))
+        elif name == "y_bounds":
+            value = check.bounds(value, name)
+        elif name in ("delta", "row_norm") and value is not None:
+            value = float(value)
+        rule[name] = value
+    return rule
+
+
+def _settings(model: Any) -> tuple[str, ...]:
+    """The settings that decide what a record adds."""
+    names = [cls.__name__ for cls in type(model).__mro__]
+    return next(MADE_UNDER[name] for name in names if name in MADE_UNDER)
+
+
+def _has_columns(model: Any) -> bool:
+    """Whether a mechanism looks at X; a mean does not."""
+    return "bounds" in _settings(model)
+
+
+def _difference(one: dict[str, Any], other: dict[str, Any]) -> str | None:
+    """The first name under which two rules differ."""
+    missing = object()
+    names = [*one, *(name for name in other if name not in one)]
+    return next((k for k in names if one.get(k, missing) != other.get(k, missing)), None)
+
+
+def _said(rule: dict[str, Any], name: str) -> str:
+    """One entry of a rule in few words."""
+    value = rule.get(name, "absent")
+    if name == "bounds" and len(set(value)) == 1:
+        value = value[0]
+    return str(value)
+
+
+def _refuse_others(sums: Sums, n: int, weights: Floats) -> None:
+    """Refuse sums that are not of these public people."""
+    for what, have, asked, rounding in (
+        ("number of people", sums.n, n, 0.0),
+        ("number of people with a budget above 0", sums.participants, len(weights), 0.0),
+        ("total weight", sums.total, float(weights.sum()), ROUNDING),
+        ("largest weight", sums.largest, float(weights.max()), ROUNDING),
+    ):
+        if not math.isclose(have, asked, rel_tol=rounding):
+            raise ValueError(
+                "epsilon must be the budgets with which the Sums were made, of everybody in them; "
+                f"their {what} is {check.shown(have)}, and that of epsilon {check.shown(asked)}. "
+                "Was a part added twice, or forgotten?"
+            )
+
+
+def _together(one: Owners, other: Owners) -> Owners:
+    """Users of two parts, or an error if somebody is in both."""
+    names = one.names + other.names
+    found = check_users(names, len(names))
+    if found.sizes.max() > 1:
+        again = python_objects(found.labels[found.sizes > 1][:1], "users")[0]
+        raise ValueError(
+            f"users must be in one of the Sums that are added, with all of their rows; {again!r} "
+            "is in both. Put the rows of a user into one part, or was a part added twice?"
+        )
+    joined = [
+        np.concatenate([getattr(each, name) for each in (one, other)])
+        for name in ("sizes", "budgets", "labels")
+    ]
+    return Owners(names, *joined)
+
+
+def _sorted_users(owners: Owners) -> tuple[Users, Any]:
+    """Users as a table of all rows has them, in sorted order, and where in `owners` each is."""
+    m = len(owners.names)
+    found = check_users(owners.names, m)
+    order = np.argsort(found.codes)
+    sizes = owners.sizes[order]
+    return found._replace(codes=np.arange(m), sizes=sizes, rows={}, summed=True), order
+
+
+def _budgets_by_user(epsilon: Any, users: Users, made: Floats) -> Floats:
+    """Budgets of all users by name, the same as when the sums were made."""
+    if of_pandas(epsilon, "Series"):
+        names = NameTable(epsilon.index, "epsilon").names
+        epsilon = dict(zip(names, epsilon.to_numpy().tolist(), strict=True))
+    if not isinstance(epsilon, Mapping) and np.ndim(epsilon):
+        raise TypeError(
+            "epsilon must be a number, or a mapping or Series by user, where X is Sums of users: "
+            f"they have no order; got {type(epsilon).__name__}"
+        )
+    budgets = check_user_epsilon(epsilon, users)
+    if isinstance(epsilon, Mapping) and len(epsilon) != len(users.labels):
+        raise ValueError(
+            "epsilon must name exactly the users in the Sums; it has budgets of "
+            f"{len(epsilon)}, and the Sums are of {len(users.labels)}. Was a part forgotten?"
+        )
+    if (budgets != made).any():
+        at = int(np.flatnonzero(budgets != made)[0])
+        who = python_objects(users.labels[at : at + 1], "users")[0]
+        raise ValueError(
+            "epsilon must be the budgets with which the Sums were made; that of user "
+            f"{who!r} was {check.shown(made[at])}, and now it is {check.shown(budgets[at])}"
+        )
+    return budgets
