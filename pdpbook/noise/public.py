@@ -1,5 +1,7 @@
 """What a fitted estimator says of its noise: a function of public things alone."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -50,6 +50,7 @@ class AdaOPS(PosteriorRegressor):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.random.default_rng(1).uniform(-1, 1, (5000, 2))
     >>> AdaOPS(n_max=10_000, random_state=3).fit(X, X @ [0.4, -0.2]).lam_
     0.0
