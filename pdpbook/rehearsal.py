@@ -34,10 +34,10 @@ ALIKE = 0.3  # correlation of any two columns, before each is bent into its inte
 
 
 class Estimate(NamedTuple):
-    """A `value` with its Monte Carlo standard error, `se`."""
+    """A number with its Monte Carlo standard error."""
 
-    value: float
-    se: float
+    value: float  #: in the units of the label
+    se: float  #: how far off it may be, since so few people were invented
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,9 +137,9 @@ def _digits(value: float) -> str:
 
 def rehearse(
     model: Any,
-    *,
     people: int,
     columns: int | PublicSchema,
+    *,
     y_mean: float,
     y_sd: float,
     r2: float,
