@@ -305,6 +305,13 @@ def test_a_table_in_place_of_a_guess_is_refused(name, table):
 
 
 @pytest.mark.usefixtures("no_draw")
+def test_the_arguments_of_fit_are_refused():
+    X, y = np.ones((9, 2)), np.ones(9)
+    with pytest.raises(TypeError, match="never a table: a rehearsal on private data would be"):
+        rehearse(PDPRidge(0.1, **PUBLIC), X, y, y_mean=0.0, y_sd=0.3, r2=0.5)
+
+
+@pytest.mark.usefixtures("no_draw")
 def test_what_the_model_does_not_say_must_be_given():
     with pytest.raises(ValueError, match="epsilon must be given: LinearRegression"):
         quick(LinearRegression(), bounds=(0, 1), y_bounds=(-1, 1))

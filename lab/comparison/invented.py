@@ -83,6 +83,8 @@ class World:
         a, b = found.x[0], np.exp(found.x[1])
         p = mean(a, b)
         spread = (v - p.var()) / np.mean(p * (1 - p))  # 1 / (1 + kappa)
+        if not 0 < spread < 1:
+            raise ArithmeticError("the means alone spread as far as the labels")
         return lambda rows: mean(a, b, rows @ slope), 1 / spread - 1
 
     def labels(self, p: Floats, kappa: float, rng: np.random.Generator) -> Floats:
@@ -170,7 +172,10 @@ def rows(count: int, seed: int = SEED) -> pd.DataFrame:
                 continue
             if plan.refused:
                 continue
-            error, se = drawn(world, model, guesses["people"], more, rng)
+            try:
+                error, se = drawn(world, model, guesses["people"], more, rng)
+            except ArithmeticError:  # nearly so
+                continue
             apart = (plan.error.value - error) / np.hypot(plan.error.se, se)
             found.append(
                 {
