@@ -33,7 +33,7 @@ SETTINGS = 200
 SEED = 49
 REPEATS = 40
 NEW = 20_000
-MANY = 100_000  #: people from whom the law of the labels is solved for
+MANY = 1_000_000  #: people from whom the law of the labels is solved for
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,13 @@ class World:
         def mean(a: float, b: float, at: Floats = t) -> Floats:
             return np.asarray(np.minimum(np.maximum(a + b * at, edge), 1 - edge))
 
+        X = X - X.mean(axis=0)
+        inverse = np.linalg.inv(np.atleast_2d(np.cov(X.T, ddof=0)))
+
         def faults(found: Any) -> list[float]:
             p = mean(found[0], np.exp(found[1]))
-            line = LinearRegression().fit(X, p).predict(X)
-            return [(p.mean() - m) / np.sqrt(v), (line.var() - self.r2 * v) / v]
+            along = X.T @ (p - p.mean()) / len(p)  # covariances with the columns
+            return [(p.mean() - m) / np.sqrt(v), (along @ inverse @ along - self.r2 * v) / v]
 
         b = np.sqrt(self.r2 * v)
         found = optimize.root(faults, [m - b * t.mean(), np.log(b)], method="lm", tol=1e-12)
