@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NoReturn
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from pdpbook import Floats, check
 from pdpbook._domain import labels_of, note_width, refuse_few
@@ -80,12 +84,14 @@ class Sums:
     such as :math:`\sum_is_ix_ix_i^\top` and :math:`\sum_is_iy_ix_i`. Where everybody weighs 1, so
     does :math:`s_i`. Statement ``prop-one-pass``, chapter *synthesis/at_scale*.
 
-    ``+`` refuses sums of another `rule`, and users who are in both. `fit` refuses them, too, and
-    budgets whose number, total or largest weight is not that of the sums: so a part that was added
-    twice or forgotten is noticed, by public numbers. It cannot notice that two people have
-    exchanged their budgets since the sums were made: budgets of rows have no names here. (Those of
-    users do, and are compared one by one.) An account must be able to pay for all: `fit` from sums
-    leaves nobody out.
+    ``+`` refuses sums of another `rule`, a part that is in both, and users who are in both. `fit`
+    refuses another rule, too, and budgets that are not those of the sums: another number of people,
+    another total or largest weight, or other budgets in any order. So a part that was added twice
+    or forgotten is noticed. Not noticed are rows of which somebody made sums twice, where as many
+    others with the same budgets were forgotten; that two people have exchanged their budgets since
+    the sums were made, as budgets of rows have no names here (those of users do, and are compared
+    one by one); and users who were forgotten where all have one number as their budget. An account
+    must be able to pay for all: `fit` from sums leaves nobody out.
 
     Attributes
     ----------
@@ -95,13 +101,19 @@ class Sums:
         Number of people.
     participants : int
         How many of them have a budget above 0.
-    total, largest : float
-        Sum and maximum of their weights :math:`s_i`.
+    total : Fraction
+        Sum of their weights :math:`s_i`, added up exactly, however many parts there are.
+    largest : float
+        Maximum of their weights.
+    budgets : int
+        A hash of their budgets in any order: the sum of one of each, modulo :math:`2^{64}`.
     moments : tuple of ndarray
         The weighted sums, as the law of the mechanism asks for them.
         Empty for users, whose sums are in `owners`.
     owners : object or None
         Of users who own several rows: their names, sizes, budgets and sums of labels.
+    parts : frozenset of str
+        A random name for each part that was added.
 
     Examples
     --------
@@ -118,10 +130,12 @@ class Sums:
     rule: dict[str, Any]
     n: int
     participants: int
-    total: float
+    total: Fraction
     largest: float
+    budgets: int
     moments: tuple[Floats, ...]
     owners: Any = None
+    parts: frozenset[str] = field(default_factory=lambda: frozenset([uuid4().hex]))
 
     @property
     def columns(self) -> int:
@@ -142,14 +156,22 @@ class Sums:
                 f"Sums must be made under one rule to be added; {name} is "
                 f"{_said(self.rule, name)} in one and {_said(other.rule, name)} in the other"
             )
+        owners = None if self.owners is None else _together(self.owners, other.owners)
+        if self.parts & other.parts:
+            raise ValueError(
+                "Sums must be of different people to be added; one part is in both: was it added "
+                "twice?"
+            )
         return Sums(
             self.rule,
             self.n + other.n,
             self.participants + other.participants,
             self.total + other.total,
             max(self.largest, other.largest),
+            (self.budgets + other.budgets) % 2**64,
             tuple(one + two for one, two in zip(self.moments, other.moments, strict=True)),
-            None if self.owners is None else _together(self.owners, other.owners),
+            owners,
+            self.parts | other.parts,
         )
 
     def __radd__(self, other: Any) -> Sums:
@@ -181,8 +203,9 @@ def sums_of_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
         _rule(model, names if _has_columns(model) else None),
         len(y),
         len(labels),
-        float(weights.sum()),
+        Fraction(float(weights.sum())),
         float(weights.max(initial=0.0)),
+        _hash_of(budgets),
         model.statistics(rows, labels, weights),
     )
 
@@ -213,8 +236,16 @@ def sums_of_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sums:
     added = np.bincount(part.users.codes, above, len(part.users.labels)).astype(float)
     names = python_objects(who.labels, "users")
     owners = Owners(names, who.sizes, budgets, part.everybody(added))
-    largest, count = float(budgets.max()), int(part.who.sum())
-    return Sums(_rule(model, None), len(names), count, float(budgets.sum()), largest, (), owners)
+    return Sums(
+        _rule(model, None),
+        len(names),
+        int(part.who.sum()),
+        Fraction(float(budgets.sum())),
+        float(budgets.max()),
+        _hash_of(budgets),
+        (),
+        owners,
+    )
 
 
 class PeopleOfSums:
@@ -238,8 +269,8 @@ class PeopleOfSums:
         model.refuse_crowd(len(self.epsilon), self.d)
         self.strength = model.strength(self.epsilon, self.d)
         weights = model.relative_weights(self.strength, self.d)
-        _refuse_others(sums, len(budgets), weights)
-        over = sums.total if model.averages else 1.0
+        _refuse_others(sums, budgets, weights)
+        over = float(sums.total) if model.averages else 1.0
         self.statistics = tuple(each / over for each in sums.moments)
 
     @property
@@ -311,6 +342,7 @@ def people_of_sums(model: Any, sums: Sums, y: Any, epsilon: Any, **fitting: bool
             f"{_said(sums.rule, name)}, and here it is {own}"
         )
     if sums.owners is not None:
+        refuse_few(int(sums.owners.sizes.sum()))
         return UsersOfSums(model, sums, epsilon, **fitting)
     refuse_few(sums.n)
     budgets = np.asarray(epsilon, dtype=float)
@@ -394,13 +426,18 @@ def _refuse_to_leave(left: Floats, people: Any, epsilon: Any) -> NoReturn:
 def _note_columns(model: Any, sums: Sums) -> None:
     """Say of which columns the sums were made, as scikit-learn does of a table."""
     note_width(model, sums.columns)
-    if not isinstance(names := sums.rule["columns"], int):
+    names = sums.rule["columns"]
+    if not isinstance(names, int) and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _columns(X: Any) -> Any:
-    """Names of the columns of X, if all are text, or their number."""
-    if of_pandas(X, "DataFrame") and all(isinstance(name, str) for name in X.columns):
+    """Names of the columns of X, if they have any, or their number."""
+    noted: Any = BaseEstimator()
+    validate_data(noted, X, skip_check_array=True)  # pandas, Polars or Arrow: as in a fit
+    if hasattr(noted, "feature_names_in_"):
+        return tuple(noted.feature_names_in_)
+    if of_pandas(X, "DataFrame"):  # whole numbers, say
         return tuple(X.columns)
     return np.shape(X)[1] if np.ndim(X) == 2 else None
 
@@ -420,7 +457,11 @@ def _records(model: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
 
 def _rule(model: Any, columns: Any) -> dict[str, Any]:
     """What decides which sums a model makes, in one form for all ways to write it."""
-    rule: dict[str, Any] = {"model": type(model).__name__}
+    kind = type(model)
+    rule: dict[str, Any] = {"model": kind.__name__}
+    if _known(model) is not kind:  # a subclass may do anything with settings of its own
+        rule["model"] = f"{kind.__module__}.{kind.__qualname__}"
+        rule |= {name: getattr(model, name) for name in _own_settings(model)}
     if columns is not None:
         rule["columns"] = columns
     for name in _settings(model):
@@ -437,10 +478,24 @@ def _rule(model: Any, columns: Any) -> dict[str, Any]:
     return rule
 
 
+def _known(model: Any) -> type:
+    """The mechanism of this package that a model is, or extends."""
+    return next(
+        cls
+        for cls in type(model).__mro__
+        if cls.__name__ in MADE_UNDER and cls.__module__.startswith("pdpbook.")
+    )
+
+
 def _settings(model: Any) -> tuple[str, ...]:
     """The settings that decide what a record adds."""
-    names = [cls.__name__ for cls in type(model).__mro__]
-    return next(MADE_UNDER[name] for name in names if name in MADE_UNDER)
+    return MADE_UNDER[_known(model).__name__]
+
+
+def _own_settings(model: Any) -> list[str]:
+    """Settings of a subclass that its mechanism does not have."""
+    known: Any = _known(model)
+    return sorted(set(model.get_params(deep=False)) - set(known().get_params(deep=False)))
 
 
 def _has_columns(model: Any) -> bool:
@@ -463,13 +518,27 @@ def _said(rule: dict[str, Any], name: str) -> str:
     return str(value)
 
 
-def _refuse_others(sums: Sums, n: int, weights: Floats) -> None:
+def _hash_of(budgets: Any) -> int:
+    """Return a number that budgets have in any order: a hash of each, added modulo 2^64.
+
+    The hash is the mixer of splitmix64 (Steele, Lea and Flood 2014).
+    """
+    bits = (np.asarray(budgets, dtype=float) + 0.0).view(np.uint64)  # -0.0 is 0.0 here
+    mixed = bits + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed = mixed ^ (mixed >> np.uint64(31))
+    return int(mixed.sum(dtype=np.uint64))
+
+
+def _refuse_others(sums: Sums, budgets: Floats, weights: Floats) -> None:
     """Refuse sums that are not of these public people."""
+    total, largest = float(sums.total), float(weights.max())
     for what, have, asked, rounding in (
-        ("number of people", sums.n, n, 0.0),
+        ("number of people", sums.n, len(budgets), 0.0),
         ("number of people with a budget above 0", sums.participants, len(weights), 0.0),
-        ("total weight", sums.total, float(weights.sum()), ROUNDING),
-        ("largest weight", sums.largest, float(weights.max()), ROUNDING),
+        ("total weight", total, float(weights.sum()), ROUNDING),
+        ("largest weight", sums.largest, largest, ROUNDING),
     ):
         if not math.isclose(have, asked, rel_tol=rounding):
             raise ValueError(
@@ -477,6 +546,11 @@ def _refuse_others(sums: Sums, n: int, weights: Floats) -> None:
                 f"their {what} is {check.shown(have)}, and that of epsilon {check.shown(asked)}. "
                 "Was a part added twice, or forgotten?"
             )
+    if sums.budgets != _hash_of(budgets):
+        raise ValueError(
+            "epsilon must be the budgets with which the Sums were made, of everybody in them; "
+            "some are others, though their number, total and largest weight are the same"
+        )
 
 
 def _together(one: Owners, other: Owners) -> Owners:

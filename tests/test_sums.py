@@ -15,7 +15,7 @@ from pdpbook.guarantees import BudgetAccount
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.sums import MADE_UNDER, NEEDS_MORE, Sums
+from pdpbook.sums import MADE_UNDER, NEEDS_MORE, Sums, _hash_of
 from pdpbook.user_level import WeightedMean
 
 N, D = 30, 3
@@ -248,8 +248,11 @@ def whole(model, seed=3):
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_other_budgets_and_parts_that_count_twice_are_refused(model):
     X, y, epsilon, sums = whole(model)
+    with pytest.raises(ValueError, match=r"one part is in both: was it added twice"):
+        sums + sums
     part = model.sums(X[:5], y[:5], epsilon=epsilon[:5])
-    for wrong in (sums + part, sums + sums, model.sums(X[5:], y[5:], epsilon=epsilon[5:])):
+    again = model.sums(X, y, epsilon=epsilon)
+    for wrong in (sums + part, sums + again, model.sums(X[5:], y[5:], epsilon=epsilon[5:])):
         with pytest.raises(ValueError, match=r"their number of people is .* added twice, or forg"):
             model.fit(wrong, epsilon=epsilon)
     above = np.flatnonzero(epsilon)
@@ -288,6 +291,116 @@ def test_sums_weighted_by_raw_budgets_are_refused_where_a_delta_is_set():
         with_delta.fit(raw, epsilon=epsilon)
     with pytest.raises(ValueError, match="their total weight is"):
         with_delta.fit(replace(raw, rule=sums.rule), epsilon=epsilon)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_part_added_in_the_place_of_another_one_is_refused(model):
+    """Number, total and largest weight are then as they should be, and its people lose twice."""
+    X, y, _ = problem(model, 3, N)
+    epsilon = np.ones(N)
+    parts = [model.sums(X[k : k + 6], y[k : k + 6], epsilon=epsilon[k : k + 6]) for k in (0, 6, 12)]
+    with pytest.raises(ValueError, match=r"one part is in both: was it added twice"):
+        sum([parts[0], parts[1], pickle.loads(pickle.dumps(parts[0]))])
+    assert len(sum(parts).parts) == 3
+
+
+def test_other_budgets_of_the_same_number_total_and_maximum_are_refused():
+    y = np.array([0.0, 1.0, 0.0])
+    for model in (PersonalizedMean(), PDPRidge(0.3)):
+        sums = model.sums(y[:, None], y, epsilon=[1.0, 0.5, 0.5])
+        account = BudgetAccount([5.0, 0.01, 5.0], neighbors="replace-one")
+        with pytest.raises(ValueError, match="some are others, though their number, total and"):
+            model.fit(sums, epsilon=[1.0, 0.01, 0.99], account=account)
+        assert not account.spent.any()
+    sums = PersonalizedMean().sums(y[:2, None], y[:2], epsilon=[1e12, 1.0])
+    with pytest.raises(ValueError, match="some are others"):
+        PersonalizedMean().fit(sums, epsilon=[1e12, 1e-12])
+
+
+def test_one_promise_for_all_is_that_of_the_sums():
+    X, y = np.full((6, 2), 0.1), np.zeros(6)
+    model = AdaSSP()
+    parts = [model.sums(X[:3], y[:3], epsilon=b) for b in (np.full(3, 0.5), np.full(3, 3.0))]
+    for budget in (0.5, 3.0, 100.0):
+        with pytest.raises(ValueError, match="some are others"):
+            model.fit(sum(parts), epsilon=np.full(6, budget))
+
+
+def test_budgets_have_one_hash_in_any_order_and_zeros_one_sign():
+    rng = np.random.default_rng(8)
+    budgets = rng.uniform(0, 3, 1000)
+    again = _hash_of(rng.permutation(budgets))
+    assert again == _hash_of(budgets)
+    assert (_hash_of(budgets[:400]) + _hash_of(budgets[400:])) % 2**64 == again
+    changed = budgets.copy()
+    changed[17] = np.nextafter(changed[17], 9)
+    assert _hash_of(changed) != again
+    assert _hash_of([0.0, 1.0]) == _hash_of([-0.0, 1.0])
+
+
+def test_a_million_parts_of_one_person_have_the_total_of_their_budgets():
+    part = PersonalizedMean().sums([[0.0]], [0.5], epsilon=[0.1])
+    many = replace(part, total=part.total * 10**6, n=10**6, participants=10**6)
+    many = replace(many, budgets=part.budgets * 10**6 % 2**64, moments=(part.moments[0] * 10**6,))
+    PersonalizedMean().fit(many, epsilon=np.full(10**6, 0.1))
+
+
+@pytest.mark.parametrize("names", [["a", "b"], [0, 1], [("a", 1), ("b", 2)]], ids=str)
+def test_columns_in_another_order_are_refused(names):
+    X, y, epsilon = np.random.default_rng(0).random((6, 2)), np.zeros(6), np.ones(6)
+    frame = pd.DataFrame(X)
+    frame.columns = pd.MultiIndex.from_tuples(names) if isinstance(names[0], tuple) else names
+    model = PDPRidge(0.1)
+    one = model.sums(frame[:3], y[:3], epsilon=epsilon[:3])
+    other = model.sums(frame.iloc[3:, ::-1], y[3:], epsilon=epsilon[3:])
+    with pytest.raises(ValueError, match="columns is"):
+        one + other
+
+
+def test_columns_of_an_arrow_table_in_another_order_are_refused():
+    arrow = pytest.importorskip("pyarrow")
+    y, epsilon, model = np.zeros(3), np.ones(3), PDPRidge(0.1)
+    one = arrow.table({"a": [0.1, 0.2, 0.3], "b": [0.3, 0.2, 0.1]})
+    other = one.select(["b", "a"])
+    with pytest.raises(ValueError, match="columns is"):
+        model.sums(one, y, epsilon=epsilon) + model.sums(other, y, epsilon=epsilon)
+    fitted = model.fit(model.sums(one, y, epsilon=epsilon), epsilon=epsilon)
+    assert [*fitted.feature_names_in_] == ["a", "b"]
+
+
+class Shrunk(PersonalizedMean):
+    """A mean of labels that a setting of its own shrinks."""
+
+    def __init__(self, k=1.0, **more):
+        super().__init__(**more)
+        self.k = k
+
+    def get_params(self, deep=True):
+        return super().get_params(deep) | {"k": self.k}
+
+    def to_domain(self, X, y):
+        X, y = super().to_domain(X, y)
+        return X, y * self.k
+
+
+def test_settings_of_a_subclass_are_part_of_the_rule():
+    model = Shrunk(1.0)
+    sums = model.sums([[0.0], [0.0]], [0.5, 0.5], epsilon=[1.0, 1.0])
+    model.k = 0.0
+    with pytest.raises(ValueError, match=r"made with k 1.0, and here it is 0.0"):
+        model.fit(sums, epsilon=[1.0, 1.0])
+    other = type("PersonalizedMean", (PersonalizedMean,), {})()
+    with pytest.raises(ValueError, match="made with model"):
+        other.fit(
+            PersonalizedMean().sums([[0.0], [0.0]], [0.5, 0.5], epsilon=[1.0, 1.0]),
+            epsilon=[1.0, 1.0],
+        )
+
+
+def test_one_user_with_one_row_is_refused_as_from_rows():
+    model = WeightedMean()
+    with pytest.raises(ValueError, match="at least 2 rows; got 1 sample"):
+        model.fit(model.sums([0], [0.5], users=["a"]))
 
 
 OTHER = [

@@ -79,7 +79,7 @@ class UserMean(MeanOfLabels, UserRegressor):
         super().release(draw, law, people)
         self.mean_ = float(people.origin + draw[0])
         scale = people.plan.scale
-        self.noise_ = PublicNoise(scale=scale, covariance=np.array([[2 * scale**2]]))
+        self.noise_ = PublicNoise(scale=scale, covariance=np.array([[2 * scale * scale]]))
 
 
 @mechanism
