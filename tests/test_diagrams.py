@@ -206,6 +206,16 @@ def test_code_in_the_color_of_the_text_has_no_tags(page):
     assert page.read_text(encoding="utf-8") == '<pre>x = <span class="k">not</span> </pre>'
 
 
+def test_a_link_to_a_page_has_no_classes_that_nobody_asks_for(page):
+    long = '<a class="reference internal" href="a.html"><span class="doc">A page</span></a>'
+    short = '<a href="a.html">A page</a>'
+    kept = '<a class="reference internal" href="a.html#b" data-preview="c">B</a>'
+    page.write_text(f"<p>{long}, {kept}</p>", encoding="utf-8")
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=page.parent)
+    pdp_svg.finish(app, None)
+    assert page.read_text(encoding="utf-8") == f"<p>{short}, {kept}</p>"
+
+
 def test_other_builders_and_failed_builds_keep_their_files(tmp_path):
     (tmp_path / "page.html").write_text(PAGE, encoding="utf-8")
     for kind, exception in (("latex", None), ("html", ValueError())):

@@ -20,6 +20,9 @@ ID = re.compile(r'(\bid="|\bhref="#|url\(#)([^")]+)')
 TAG = re.compile(r"<[^>]+>")
 USE = r'<use (?P<head>href="[^"]*") ([^>]*?) style="(?P<style>[^"]*)"/>'
 SAME = re.compile(rf"{USE}(?:<use (?P=head) [^>]*? style=\"(?P=style)\"/>)+")  # points of a cloud
+TO_PAGE = re.compile(
+    r'<a class="reference internal" href="([^"]*)"><span class="doc">([^<]*)</span></a>'
+)  # a long list has hundreds, and no style sheet asks for these classes
 #: code that stays in the color of the text
 QUIET = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
 
@@ -88,7 +91,7 @@ def finish(app, exception) -> None:
             alt = ALT.search(match[0])
             return inline(file.read_text(encoding="utf-8"), alt[1] if alt else "", f"f{count}-")
 
-        new = QUIET.sub(r"\1", IMAGE.sub(put, text))
+        new = QUIET.sub(r"\1", TO_PAGE.sub(r'<a href="\1">\2</a>', IMAGE.sub(put, text)))
         if new != text:
             page.write_text(new, encoding="utf-8")
     for file in done:
