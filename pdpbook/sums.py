@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn import base
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -433,7 +433,7 @@ def _note_columns(model: Any, sums: Sums) -> None:
 
 def _columns(X: Any) -> Any:
     """Names of the columns of X, if they have any, or their number."""
-    noted: Any = BaseEstimator()
+    noted: Any = base.BaseEstimator()
     validate_data(noted, X, skip_check_array=True)  # pandas, Polars or Arrow: as in a fit
     if hasattr(noted, "feature_names_in_"):
         return tuple(noted.feature_names_in_)
