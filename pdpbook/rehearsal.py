@@ -380,8 +380,10 @@ def _fit(model: Any, X: Any, y: Any, budgets: Any, users: Any, rng: np.random.Ge
 
 def _taking_part(model: Any, users: Any, rows: int) -> Any:
     """Which rows belong to people whom the model promised a budget above 0."""
-    promised = np.asarray(getattr(getattr(model, "guarantee_", None), "epsilon", 1.0), dtype=float)
-    if promised.ndim == 0:
+    guarantee = getattr(model, "guarantee_", None)
+    amounts = [getattr(guarantee, name, 1.0) for name in ("epsilon", "mu", "rho")]
+    promised = next((np.asarray(each) for each in amounts if np.ndim(each)), None)
+    if promised is None:  # one promise for all, or no promise to anybody
         return np.ones(rows, dtype=bool)
     return (promised if users is None else promised[users]) > 0
 

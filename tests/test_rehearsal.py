@@ -15,7 +15,7 @@ from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.rehearsal import rehearse
-from pdpbook.sufficient_statistics import AdaSSP
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import WeightedERM, WeightedMean
 
 GUESSES = {"people": 600, "columns": 3, "y_mean": 0.1, "y_sd": 0.4, "r2": 0.5}
@@ -168,6 +168,15 @@ def test_mean_spread_and_r2_are_the_guesses_and_labels_keep_their_bounds(mean, s
     assert set(np.unique(X[:, 1:3])) == {0.0, 1.0}
     assert X[:, 1:3].sum(axis=1).max() == 1  # one word a person
     assert np.allclose(X[:, 1:3].mean(axis=0), np.array([3, 2]) / 11, atol=0.01)
+
+
+def test_people_left_out_of_a_gaussian_promise_are_counted():
+    """Their promise is a mu of 0, no epsilon."""
+    model = SufficientStatisticsRidge(0.01, noise="gaussian", delta=1e-6, **PUBLIC)
+    mixed = {0.0: 0.9, 5.0: 0.1}
+    guesses = dict(people=200, columns=3, y_mean=0.0, y_sd=0.3, r2=0.5)
+    found = rehearse(model, epsilon=mixed, **guesses, repeats=10)
+    assert found.left_out.value > 5 * found.left_out.se > 0
 
 
 def test_settings_drawn_by_other_code_agree():
