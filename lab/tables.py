@@ -1,6 +1,7 @@
 """Tables of long runs: CSV under lines that say how it was made, which begin with ``#``."""
 
 import platform
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,14 @@ def write_table(path: Path, header: Iterable[str], frames: Iterable[pd.DataFrame
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"# {line}\n" for line in header)
         pd.concat(frames).to_csv(file, index=False, float_format="%.4g")
+
+
+def write_run(
+    path: Path, said: Iterable[str], frame: pd.DataFrame, start: float, library: ModuleType
+) -> None:
+    """Write one frame under what is said of it, its processor seconds since `start`, versions."""
+    seconds = f"{time.process_time() - start:.0f} processor seconds"
+    write_table(path, [*said, seconds, versions(library)], [frame])
 
 
 def read_results(path: str | Path) -> pd.DataFrame:

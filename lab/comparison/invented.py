@@ -19,7 +19,7 @@ import scipy
 from scipy import optimize, special
 from sklearn.linear_model import LinearRegression
 
-from lab.tables import versions, write_table
+from lab.tables import write_run
 from pdpbook import Floats
 from pdpbook.advice import Advice
 from pdpbook.objective_perturbation import ObjectivePerturbation
@@ -205,13 +205,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.process_time()
     frame = rows(SETTINGS)
     outside = int((frame.standard_errors.abs() > 2).sum())
-    header = [
+    said = [
         "rehearsals beside draws from the same model by other code (python -m lab invented)",
         f"{SETTINGS} settings, seed {SEED}: {outside} differ by more than two standard errors",
-        f"{time.process_time() - start:.0f} processor seconds",
-        versions(scipy),
     ]
-    write_table(FOLDER / "own_model.csv", header, [frame])
+    write_run(FOLDER / "own_model.csv", said, frame, start, scipy)
     return 0
 
 

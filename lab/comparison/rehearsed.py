@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import sklearn
 
-from lab.tables import versions, write_table
+from lab.tables import write_run
 from pdpbook import Floats
 from pdpbook.advice import Advice
 from pdpbook.datasets import PublicSchema, load
@@ -195,13 +195,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.parse_args(arguments)
     start = time.process_time()
     frame = rows(list(tables()))
-    header = [
+    said = [
         "rehearsals with true guesses beside real fits (python -m lab rehearsed)",
         f"{SPLITS} splits into four fifths and a fifth, seeds 0 to {SPLITS - 1}; rehearse: seed 0",
-        f"{time.process_time() - start:.0f} processor seconds",
-        versions(sklearn),
     ]
-    write_table(FOLDER / "tables.csv", header, [frame])
+    write_run(FOLDER / "tables.csv", said, frame, start, sklearn)
     return 0
 
 
