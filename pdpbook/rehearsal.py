@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Rehearsal", "rehearse"]
 
 NEW_PEOPLE = 2000  # for whom each release predicts
-REFERENCE = 14  # 2^14 evenly placed people, on whom the law of the labels is solved for
+LOG2_POINTS = 14  # of evenly placed people, on whom the law of the labels is solved for
 MOST_ROWS = 200_000
-ALIKE = 0.3  # correlation of any two columns, before each is bent into its interval
+CORRELATION = 0.3  # of any two columns, before each is bent into its interval
 
 
 class Estimate(NamedTuple):
@@ -259,7 +259,7 @@ class _Columns:
 
     def bent(self, own: Floats, shared: Floats) -> Floats:
         """Rows on [0, 1] from normal numbers: one each for a question, and one for all of them."""
-        u = ndtr(np.sqrt(1 - ALIKE) * own + np.sqrt(ALIKE) * shared[:, None])
+        u = ndtr(np.sqrt(1 - CORRELATION) * own + np.sqrt(CORRELATION) * shared[:, None])
         parts = []
         for question, words in zip(u.T, self.words, strict=True):
             if words:
@@ -576,7 +576,7 @@ def _labels(
     wanted, edge = r2 * variance, min(m, 1 - m) / 100
 
     sobol = qmc.Sobol(len(columns.words) + 1, rng=np.random.default_rng(0))
-    points = ndtri(sobol.random_base2(REFERENCE))
+    points = ndtri(sobol.random_base2(LOG2_POINTS))
     v = columns.bent(points[:, 1:], points[:, 0])
     slopes = (-1.0) ** np.arange(columns.d) / v.std(axis=0)
     slopes /= (v @ slopes).std()
