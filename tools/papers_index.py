@@ -210,8 +210,8 @@ def _key(row: Row) -> tuple[str, tuple[int, ...]]:
 def _entry(row: Row, known: dict[str, Row], pages: dict[str, Page]) -> str:
     name = called(row["paper"])
     word, _, reason = row["verdict"].partition(": ")
-    head = f"**[{name}]{{.facet .by-paper}}, {row['section']}** ({row['kind']}). {row['what']}"
-    judged = f"*[{word}]{{.facet .by-verdict}}*" + (f": {escaped(reason)}" if reason else "")
+    head = f"[{name}]{{.facet .by-paper}}, {row['section']} ({row['kind']}). {row['what']}"
+    judged = f"[{word}]{{.facet .by-verdict}}" + (f": {escaped(reason)}" if reason else "")
     links = []
     if row["page"]:
         title = pages[row["page"]].title.partition(":")[0]
