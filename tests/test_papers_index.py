@@ -10,6 +10,7 @@ from pathlib import Path
 
 import papers_drawn as drawn
 import papers_index as index
+import papers_read as read
 import pytest
 import reading
 import yaml
@@ -239,3 +240,66 @@ def test_headings_and_bibliographies_are_not_drawn():
         "2.1 A heading with many words that no one should ever draw at all",
         "Appendix A Proofs",
     ]
+
+
+# --- every sentence of the texts -----------------------------------------------------------------
+
+LINE = "Here are ten words or more. They make up one whole line of text, in two sentences."
+
+
+def entry(number, place, sentence, **change):
+    """The entry of one sentence that the row abc123 answers."""
+    named = {"line": str(number), "sentence": str(place), "mark": read.mark_of(sentence, 8)}
+    return named | {"rows": "abc123", "nothing": ""} | change
+
+
+def entries(**change):
+    """Entries of LINE, the second of them changed."""
+    one, other = (sentence for _, _, sentence in read.sentences(LINE))
+    return [entry(1, 1, one), entry(1, 2, other, **change)]
+
+
+def test_entries_of_every_sentence_have_no_fault():
+    assert read.faults(LINE, entries(), {"abc123"}) == []
+    assert read.faults(LINE, entries(rows="", nothing="repeat 1"), {"abc123"}) == []
+
+
+FAULTS = {
+    "a row that is not there": ({"rows": "abc123 def456"}, "no rows ['def456']"),
+    "neither rows nor a reason": ({"rows": ""}, "must have rows, or why"),
+    "rows and a reason": ({"nothing": "step"}, "must have rows, or why"),
+    "another reason": ({"rows": "", "nothing": "dull"}, "'dull' is none of"),
+    "a repeat of nothing": ({"rows": "", "nothing": "repeat"}, "a repeat names the line"),
+    "a step of a line": ({"rows": "", "nothing": "step 3"}, "a repeat names the line"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_of_an_entry_is_named(change, said):
+    [fault] = read.faults(LINE, entries(**change), {"abc123"})
+    assert fault.startswith("line 1, sentence 2: ")
+    assert said in fault
+
+
+def test_another_text_needs_another_reading():
+    [missing, gone] = read.faults(LINE.replace("whole", "entire"), entries(), {"abc123"})
+    assert missing.startswith("no entry: 1 2 ")
+    assert "They make up one entire line" in missing
+    assert gone == f"no such sentence: 1 2 {entries()[1]['mark']}"
+
+
+@needs_texts
+@pytest.mark.parametrize("path", sorted(TEXTS.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_sentence_that_may_be_drawn_has_its_rows(path):
+    marks = {read.mark_of(row["what"], 6) for row in ROWS if path.stem.startswith(row["paper"])}
+    text = path.read_text(encoding="utf-8")
+    found = read.read(read.FOLDER / f"{path.stem}.csv")
+    assert len(found) > 200
+    assert read.faults(text, found, marks) == []
+
+
+def test_the_rows_of_entries_are_there():
+    marks = {read.mark_of(row["what"], 6) for row in ROWS}
+    assert len(marks) == len(ROWS)
+    for file in read.FOLDER.glob("*.csv"):
+        assert {mark for one in read.read(file) for mark in one["rows"].split()} <= marks
