@@ -154,17 +154,10 @@ def test_the_page_has_an_entry_for_every_row(text):
 
 def test_a_row_of_the_page_by_hand(text):
     assert (
-<<<<<<< HEAD
         "- [Yang (2024)]{.facet .by-paper}, sec. 4.2, Algorithm 1 (statement). All steps "
-        "together keep the promise by composition. [holds with a correction]{.facet "
-        ".by-verdict}: accountants count steps and not epochs, and assume a coin for each person "
-        "in each step. {doc}`DP-SGD <../pac/dpsgd>`, {prf:ref}`prop-dpsgd`.\n"
-=======
-        "- **[Yang (2024)]{.facet .by-paper}, sec. 4.2, Algorithm 1** (statement). All steps "
-        "together keep the promise by composition, and losses of privacy add up. *[holds with a "
-        "correction]{.facet .by-verdict}*: accountants count steps and not epochs, and assume a "
+        "together keep the promise by composition, and losses of privacy add up. [holds with a "
+        "correction]{.facet .by-verdict}: accountants count steps and not epochs, and assume a "
         "coin for each person in each step. {doc}`DP-SGD <../pac/dpsgd>`, {prf:ref}`prop-dpsgd`.\n"
->>>>>>> mapb
     ) in text
 
 
