@@ -31,6 +31,15 @@ def test_one_bar_stands_above_the_first_of_several_lists():
     assert bar.select_one("output").get_text() == "All 6 shown"
 
 
+def test_a_facet_of_a_heading_is_one_of_each_item_below_it():
+    head = "<h2><span class='facet by-paper'>%s</span></h2>"
+    parts = [f"<section>{head % name}{LIST}</section>" for name in ("c", "d")]
+    bar = mended(f"<section><h1>h</h1>{''.join(parts)}</section>").select_one(".sift-bar")
+    buttons = [(button.get_text(), button["data-kind"]) for button in bar.select("button")]
+    assert buttons[:2] == [("c 3", "facet by-paper"), ("d 3", "facet by-paper")]
+    assert buttons[2:] == [("a 4", "facet"), ("b 2", "facet")]
+
+
 def test_a_page_without_lists_has_no_bar():
     assert not mended("<ul><li>x</li></ul>").select(".sift-bar")
 

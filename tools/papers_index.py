@@ -108,7 +108,8 @@ def papers_index(pages: dict[str, Page]) -> str:
     here = {row["label"]: row for row in statements()}
     for key in PAPERS:
         mine = [row for row in rows if row["paper"] == key]
-        parts += [f"## {called(key)}\n", listed(f"- {_entry(row, here, pages)}\n" for row in mine)]
+        head = f"## [{called(key)}]{{.facet .by-paper}}\n"
+        parts += [head, listed(f"- {_entry(row, here, pages)}\n" for row in mine)]
     return HEAD + "\n".join(parts)
 
 
@@ -208,9 +209,9 @@ def _key(row: Row) -> tuple[str, tuple[int, ...]]:
 
 
 def _entry(row: Row, known: dict[str, Row], pages: dict[str, Page]) -> str:
-    name = called(row["paper"])
     word, _, reason = row["verdict"].partition(": ")
-    head = f"[{name}]{{.facet .by-paper}}, {row['section']} ({row['kind']}). {row['what']}"
+    place = row["section"][0].upper() + row["section"][1:]
+    head = f"**{place}** ({row['kind']}). {row['what']}"
     judged = f"[{word}]{{.facet .by-verdict}}" + (f": {escaped(reason)}" if reason else "")
     links = []
     if row["page"]:

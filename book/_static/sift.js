@@ -1,10 +1,10 @@
 // Filters and sorts long lists: every `ul.sift` and `table.sift` of a page, together.
 //
 // The build has put a field above the first of them, and a button for each word in a `.facet`; an item
-// shows when it has all the words of the field and the facets that are pressed. Facets of one kind are
-// one choice: pressing one lets go of the other. What is folded is not searched. Of a formula its TeX
-// counts, too. A head of a table sorts it: up, down, then as it was. Without scripts the lists are as
-// they are.
+// shows when it has all the words of the field and the facets that are pressed. Facets of the heading
+// above it are an item's, too. Facets of one kind are one choice: pressing one lets go of the other.
+// What is folded is not searched. Of a formula its TeX counts, too. A head of a table sorts it: up,
+// down, then as it was. Without scripts the lists are as they are.
 (() => {
   const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase()
     .replace(/\s+/g, " ");
@@ -12,9 +12,10 @@
   const read = (element) => {
     const copy = element.cloneNode(true);
     copy.querySelectorAll("details > :not(summary)").forEach((one) => one.remove());
-    const facets = [...copy.querySelectorAll(".facet")].map((one) => one.textContent);
+    const above = element.closest("section").querySelectorAll(":scope > h2 .facet");
+    const facets = [...above, ...copy.querySelectorAll(".facet")].map((one) => one.textContent);
     const tex = [...copy.querySelectorAll("[data-tex]")].map((one) => one.dataset.tex);
-    return { element, facets, text: plain([copy.textContent, ...tex].join(" ")) };
+    return { element, facets, text: plain([...facets, copy.textContent, ...tex].join(" ")) };
   };
 
   const filter = (bar, items) => {
