@@ -171,7 +171,9 @@ def rehearse(
     where a, b and :math:`\kappa` are solved for: the mean and the standard deviation are the
     guesses, and the best line in the columns explains `r2`; :math:`\tau` is a hundredth of the
     distance from the mean to the nearer bound. So labels are skewed where the mean is off center.
-    The rows of one user share the part of z that its columns have in common.
+    The rows of one user share the part of z that its columns have in common. Their labels are
+    independent given the rows: where users differ in more than their columns, there is more error,
+    at most about (columns + 1) / (2 people) of it.
 
     Parameters
     ----------
@@ -192,7 +194,8 @@ def rehearse(
     rows_per_user : int or array_like of shape (people,), optional
         Rows of each, for estimators whose `fit` takes `users`.
     bounds, y_bounds : array_like, optional
-        Where the people lie. None is the schema's, or the model's, which are then no guess.
+        Where the people lie. None is the schema's, or the model's, which are then no guess. Give
+        narrower ones where the columns fill a small part of them, or the rehearsal is too hopeful.
     repeats : int, default 40
         At least 2; standard errors fall with its root.
     random_state : int, default 0
@@ -205,6 +208,13 @@ def rehearse(
         regressor.
     ValueError
         For guesses that no data have, before anything is drawn.
+
+    Notes
+    -----
+    With 10,000 people and 12 columns most mechanisms take 1 to 2 seconds of one processor,
+    `WeightedERM` 5, DP-SGD and `GWARegression` a quarter of a minute, `TwoStageGWARegression` half
+    a minute, `PACRegression` many minutes. ``repeats=10`` takes a quarter of the time, and standard
+    errors are twice as large.
 
     Examples
     --------
@@ -541,9 +551,11 @@ def _refuse_model(model: Any) -> None:
     if not all(callable(getattr(model, each, None)) for each in needed):
         shown = model if isinstance(model, (str, type(None))) else name
         raise TypeError(f"model must have fit, predict, get_params and set_params; got {shown}")
-    for is_another, words in ((is_classifier, "predicts classes"), (is_clusterer, "finds clusters")):
-        if hasattr(model, "__sklearn_tags__") and is_another(model):
-            raise TypeError(f"model must predict numbers; {name} {words}")
+    if hasattr(model, "__sklearn_tags__"):  # what has none may be anybody's regressor
+        if is_classifier(model):
+            raise TypeError(f"model must predict numbers; {name} predicts classes")
+        if is_clusterer(model):
+            raise TypeError(f"model must predict numbers; {name} finds clusters")
 
 
 def _refuse_table(value: Any, name: str) -> None:

@@ -244,6 +244,30 @@ def test_rows_of_users_share_an_owner():
     assert not quick(WeightedMean(epsilon=1.0), bounds=(0, 1), rows_per_user=sizes).refused
 
 
+def test_users_who_differ_add_no_more_error_than_the_docstring_says():
+    """Real fits of the mean: people beside whom all rows are alike against independent rows."""
+    m, rows = 20, 25
+    users, errors = np.repeat(np.arange(m), rows), []
+    model = WeightedMean(epsilon=1e6)
+    for share in (0.0, 1.0):  # of the variance of labels, that is between users
+        squares = []
+        for seed in range(400):
+            rng = np.random.default_rng(seed)
+            z = rng.standard_normal(m)[users] * share + rng.standard_normal(m * rows) * (1 - share)
+            y = np.clip(0.2 * z, -1, 1)
+            fitted = model.set_params(random_state=seed).fit(y[:, None], y, users=users)
+            squares.append(0.2**2 + fitted.mean_**2)  # of somebody new
+        errors.append(np.sqrt(np.mean(squares)))
+    # the bound is met in expectation, up to (1 / 2m)^2; the deviation of the last mean is 0.2 / 20
+    assert 1.0 < errors[1] / errors[0] < 1 + 1 / (2 * m) + 0.005
+
+
+def test_people_in_a_small_part_of_the_bounds_are_harder_to_fit():
+    model = AdaSSP(epsilon=1.0, delta=1e-6, **PUBLIC)
+    wide, narrow = quick(model), quick(model, bounds=(0.7, 0.8))
+    assert narrow.error.value > wide.error.value + 5 * (wide.error.se + narrow.error.se)
+
+
 # --- every mechanism -----------------------------------------------------------------------------
 
 ONE_BUDGET = {"n_max": 2000, "delta": 1e-6}
