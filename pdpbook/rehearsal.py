@@ -211,10 +211,10 @@ def rehearse(
 
     Notes
     -----
-    With 10,000 people and 12 columns most mechanisms take 1 to 2 seconds of one processor,
-    `WeightedERM` 5, DP-SGD and `GWARegression` a quarter of a minute, `TwoStageGWARegression` half
-    a minute, `PACRegression` many minutes. ``repeats=10`` takes a quarter of the time, and standard
-    errors are twice as large.
+    With 10,000 people and 12 columns most mechanisms take 1 to 2 seconds, `WeightedERM` 5,
+    `DPSGDRegression` and `GWARegression` 11, `TwoStageGWARegression` 25. `PACRegression` takes
+    4 minutes with 500 people and 15 with 2,000. ``repeats=10`` takes a quarter of the time, and
+    standard errors are twice as large.
 
     Examples
     --------
