@@ -4,13 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from mechanisms import KINDS, ROWS
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.cluster import KMeans
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from lab.comparison import invented, rehearsed
 from lab.tables import read_results
 from pdpbook import rehearsal
 from pdpbook.datasets import PublicSchema
+from pdpbook.gradient import DPSGDRegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean
@@ -128,6 +134,14 @@ def test_the_same_seed_gives_the_same_rehearsal():
     assert not hasattr(model, "coef_")
 
 
+@pytest.mark.parametrize("mean", [0.0, 0.1, 0.3, 1.0, 10.0])
+def test_standard_errors_are_those_of_roots_also_where_a_part_is_nothing(mean):
+    rng = np.random.default_rng(0)  # forty mean squares of deviation 1, two thousand times
+    found = [rehearsal._root(squares) for squares in rng.normal(mean, 1.0, (2000, 40))]
+    values, errors = np.transpose(found)
+    assert 0.8 < np.sqrt(np.mean(errors**2)) / values.std() < 1.25  # 0.5 where it is too sure
+
+
 def test_more_people_and_more_budget_make_less_noise():
     model = PDPRidge(0.1, **PUBLIC)
     noise = [
@@ -230,6 +244,30 @@ def test_rows_of_users_share_an_owner():
     assert not quick(WeightedMean(epsilon=1.0), bounds=(0, 1), rows_per_user=sizes).refused
 
 
+def test_users_who_differ_add_no_more_error_than_the_docstring_says():
+    """Real fits of the mean: people beside whom all rows are alike against independent rows."""
+    m, rows = 20, 25
+    users, errors = np.repeat(np.arange(m), rows), []
+    model = WeightedMean(epsilon=1e6)
+    for share in (0.0, 1.0):  # of the variance of labels, that is between users
+        squares = []
+        for seed in range(400):
+            rng = np.random.default_rng(seed)
+            z = rng.standard_normal(m)[users] * share + rng.standard_normal(m * rows) * (1 - share)
+            y = np.clip(0.2 * z, -1, 1)
+            fitted = model.set_params(random_state=seed).fit(y[:, None], y, users=users)
+            squares.append(0.2**2 + fitted.mean_**2)  # of somebody new
+        errors.append(np.sqrt(np.mean(squares)))
+    # the bound is met in expectation, up to (1 / 2m)^2; the deviation of the last mean is 0.2 / 20
+    assert 1.0 < errors[1] / errors[0] < 1 + 1 / (2 * m) + 0.005
+
+
+def test_people_in_a_small_part_of_the_bounds_are_harder_to_fit():
+    model = AdaSSP(epsilon=1.0, delta=1e-6, **PUBLIC)
+    wide, narrow = quick(model), quick(model, bounds=(0.7, 0.8))
+    assert narrow.error.value > wide.error.value + 5 * (wide.error.se + narrow.error.se)
+
+
 # --- every mechanism -----------------------------------------------------------------------------
 
 ONE_BUDGET = {"n_max": 2000, "delta": 1e-6}
@@ -260,9 +298,119 @@ def test_a_penalty_that_cannot_be_fitted_is_said_and_loses():
     assert "would do" in str(found)
 
 
-def test_what_has_classes_in_place_of_numbers_is_refused_by_the_model():
-    model = WeightedERM("logistic", epsilon=1.0, delta=1e-6)
-    assert "classes" in quick(model, y_mean=0.0, y_bounds=(-1, 1)).refused
+# --- budgets and seeds, wherever they are --------------------------------------------------------
+
+
+def inside_a_pipeline(**settings):
+    inner = PDPRidge(0.1, bounds=(-5, 5), clip=True, **settings)
+    return make_pipeline(StandardScaler(), inner)
+
+
+LAID = {"bounds": (0, 1), "y_bounds": (-1, 1)}  #: what a pipeline does not say
+
+
+def test_a_seed_inside_a_pipeline_does_not_hide_the_noise():
+    free = quick(inside_a_pipeline(epsilon=0.5), epsilon=0.5, **LAID)
+    seeded = quick(inside_a_pipeline(epsilon=0.5, random_state=4), epsilon=0.5, **LAID)
+    assert seeded == free
+    assert seeded.noise.value > 0.05
+
+
+def test_budgets_reach_the_model_inside_a_pipeline():
+    own = quick(inside_a_pipeline(epsilon=8.0), **LAID)
+    given = quick(inside_a_pipeline(epsilon=0.5), epsilon=8.0, **LAID)
+    assert given == own
+    assert given.constant == quick(PersonalizedMean(epsilon=8.0), **LAID).constant
+    around = TransformedTargetRegressor(PDPRidge(0.1, epsilon=8.0, **PUBLIC))
+    assert quick(around, **LAID).constant == own.constant
+
+
+def test_an_epsilon_that_is_no_budget_is_not_taken_for_one():
+    with pytest.raises(ValueError, match="epsilon must be given: HuberRegressor"):
+        quick(HuberRegressor(epsilon=1.35), **LAID)
+    told = quick(HuberRegressor(epsilon=1.35), epsilon=2.0, **LAID)
+    assert told.error == quick(HuberRegressor(epsilon=1.35), epsilon=0.1, **LAID).error
+
+
+def test_noise_that_is_fixed_otherwise_is_rehearsed():
+    public = {"batch_size": 100, "epochs": 2, "fit_intercept": True}
+    loud = quick(DPSGDRegression(noise_multiplier=20.0, **public), 3)
+    quiet = quick(DPSGDRegression(noise_multiplier=2.0, **public), 3)
+    assert loud.noise.value > 3 * quiet.noise.value > 0
+    assert loud.constant.value > quiet.constant.value  # its budget is what the noise keeps
+    rate = quick(DPSGDRegression(success_rate=0.9, **public), 3)
+    same = quick(PersonalizedMean(epsilon=np.log(0.9 / 0.1)), 3, bounds=(0, 1))  # as good a guess
+    assert rate.constant == same.constant
+    both = quick(DPSGDRegression(success_rate=0.9, **public), 3, epsilon=1.0)
+    assert "epsilon must not be given with success_rate" in both.refused
+
+
+def test_budgets_stay_beside_the_rows_of_the_same_user():
+    sizes, budgets = np.repeat([1, 50], [400, 200]), np.repeat([0.05, 2.0], [400, 200])
+    seen = []
+
+    class Watched(WeightedMean):
+        def fit(self, X, y=None, *, users=None, epsilon=None, account=None):
+            seen.append(np.array_equal(epsilon, budgets[users]))
+            return super().fit(X, y, users=users, epsilon=epsilon, account=account)
+
+    quick(Watched(), 2, bounds=(0, 1), rows_per_user=sizes, epsilon=budgets)
+    assert seen == [True] * 4
+    seen.clear()
+    shares = {0.05: 2 / 3, 2.0: 1 / 3}  # who has which is not said
+    quick(Watched(), 2, bounds=(0, 1), rows_per_user=sizes, epsilon=shares)
+    assert seen == [False] * 4
+
+
+# --- models that are none ------------------------------------------------------------------------
+
+
+class Own(RegressorMixin, BaseEstimator):
+    """A regressor of somebody else: `fit` returns nothing, and `predict` what it is told."""
+
+    def __init__(self, shape=None, value=0.1):
+        self.shape, self.value = shape, value
+
+    def fit(self, X, y):
+        self.fitted_ = True
+
+    def predict(self, X):
+        return np.full(len(X) if self.shape is None else self.shape, self.value)
+
+
+def test_a_fit_that_returns_nothing_is_a_fit():
+    assert np.isclose(quick(Own(), epsilon=1.0, **LAID).error.value, 0.4, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (PDPRidge, r"model must be an estimator, not a class: write PDPRidge\(...\)"),
+        (None, "model must have fit, predict, get_params and set_params; got None"),
+        ("PDPRidge", "model must have fit, predict"),
+        (StandardScaler(), "model must have fit, predict"),
+        (LogisticRegression(), "model must predict numbers; LogisticRegression predicts classes"),
+        (WeightedERM("logistic"), "model must predict numbers; WeightedERM predicts classes"),
+        (KMeans(2), "model must predict numbers; KMeans finds clusters"),
+    ],
+)
+@pytest.mark.usefixtures("no_draw")
+def test_what_is_no_regressor_is_refused(model, words):
+    with pytest.raises(TypeError, match=words):
+        quick(model, epsilon=1.0, **LAID)
+
+
+@pytest.mark.parametrize("model", [Own((2000, 1)), Own((5,)), Own(value="0.1"), Own(value=True)])
+def test_predictions_of_another_form_are_refused(model):
+    with pytest.raises(ValueError, match="model must predict one number for each row"):
+        quick(model, epsilon=1.0, **LAID)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_predictions_that_are_no_number_lose(value):
+    found = quick(Own(value=value), epsilon=1.0, **LAID)
+    assert found.error.value == np.inf
+    assert "not finite" in found.verdict
 
 
 # --- refusals ------------------------------------------------------------------------------------
@@ -297,10 +445,29 @@ def no_draw(monkeypatch):
         ({"epsilon": [1.0, 2.0]}, "epsilon must"),
         ({"rows_per_user": 3}, "rows_per_user must be None: PDPRidge takes one row a person"),
         ({"repeats": 1}, "repeats must be at least 2"),
+        ({"random_state": -1}, "random_state must be at least 0; got -1"),
+        ({"columns": 2000}, "columns must be at most 1,000"),
+        ({"r2": 0.9999}, r"r2 must be at most about 0\.99"),
     ],
 )
 def test_impossible_guesses_are_refused_before_anything_is_drawn(other, words):
     with pytest.raises(ValueError, match=words):
+        quick(PDPRidge(0.1, **PUBLIC), **other)
+
+
+@pytest.mark.usefixtures("no_draw")
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"epsilon": {"0.1": 0.5, "1": 0.5}}, "levels of epsilon must be"),
+        ({"epsilon": {"ana": 0.5, "ben": 0.5}}, "levels of epsilon must be"),
+        ({"random_state": "0"}, "random_state must be a whole number"),
+        ({"random_state": None}, "random_state must be a whole number"),
+        ({"random_state": True}, "random_state must be a whole number"),
+    ],
+)
+def test_arguments_of_a_wrong_kind_are_refused(other, words):
+    with pytest.raises(TypeError, match=words):
         quick(PDPRidge(0.1, **PUBLIC), **other)
 
 

@@ -220,6 +220,16 @@ def test_the_gradient_is_a_sum_over_users_clipped_one_by_one(loss):
     assert_allclose(law.gradient(np.tile(theta, (2, 4, 1))), np.tile(total, (2, 4, 1)), rtol=1e-13)
 
 
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_the_gradient_of_users_with_one_row_is_the_sum_of_their_own(loss):
+    X, y, _ = rows_of()
+    law = model_of(loss, clip_norm=0.2).output_law(X, y, users=np.arange(len(y)))
+    points = np.random.default_rng(SEED).normal(size=(5, 3))
+    general = law._clipped(law._pulls(points)).sum(axis=1)
+    assert_allclose(law.gradient(points), general, rtol=1e-13, atol=1e-16)
+    assert (np.linalg.norm(law._pulls(points), axis=2) > law.clips).any()  # some are clipped
+
+
 def test_the_density_is_that_of_the_draws():
     X, y, users = rows_of()
     law = model_of(steps=3).output_law(X, y, users=users)

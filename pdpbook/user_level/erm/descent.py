@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,8 +51,21 @@ class GradientTranscript:
         flat = points.reshape(-1, points.shape[-1])
         total, block = np.empty_like(flat), max(1, BLOCK // self.X.size)
         for k in range(0, len(flat), block):
-            total[k : k + block] = self._clipped(self._pulls(flat[k : k + block])).sum(axis=1)
+            total[k : k + block] = self._sum_of_users(flat[k : k + block])
         return np.asarray(total.reshape(points.shape))
+
+    def _sum_of_users(self, theta: Floats) -> Floats:
+        """Sum of clipped gradients at each of `theta`, shape (k, d)."""
+        if len(self.starts) < len(self.y):
+            return np.asarray(self._clipped(self._pulls(theta)).sum(axis=1))
+        # everybody owns one row, and a gradient is a multiple of it: no array (k, n, d) is needed
+        slopes = self.row_weights * LOSSES[self.loss].slope(theta @ self.X.T, self.y)
+        norms = np.abs(slopes) * self._row_norms
+        return np.asarray((slopes * (self.clips / np.maximum(norms, self.clips))) @ self.X)
+
+    @cached_property
+    def _row_norms(self) -> Floats:
+        return np.asarray(np.linalg.norm(self.X, axis=1))
 
     def _pulls(self, theta: Floats) -> Floats:
         """Weighted gradients of rows at each of `theta`, shape (k, n, d)."""
