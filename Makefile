@@ -26,7 +26,7 @@ ifneq ($(wildcard ../shared/data),)
 export PDPBOOK_DATA ?= $(CURDIR)/../shared/data
 endif
 
-.PHONY: help book lab slides serve test test-all coverage site-test lint binder-check notebooks pages instructor course lock links \
+.PHONY: help book lab slides serve test test-all test-weekly coverage site-test lint binder-check notebooks pages instructor course lock links \
   dependencies bench pdf release archive clean elsewhere trace
 
 help:  ## List the commands
@@ -82,12 +82,15 @@ lint: $(READY)
 	$(BIN)/python -m mypy
 
 test: lint  ## Lint, types, unit tests; every notebook compared, run first where it has not run
-	$(pytest) -m "not slow"
+	$(pytest) -m "not slow and not weekly"
 	$(nbval) --kept
 
 test-all: lint instructor  ## The same and the slow ones; every notebook is run
-	$(pytest)
+	$(pytest) -m "not weekly"
 	$(nbval)
+
+test-weekly: $(READY)  ## What only more seeds could find
+	$(pytest) -m weekly
 
 elsewhere: $(READY)  ## Run every notebook as on an older processor and compare it to the byte
 	$(BIN)/python tools/elsewhere.py

@@ -29,6 +29,20 @@ def spent(epsilon, lam, d, row_norm=None):
     return epsilon / capped_sensitivity(weights, lam, d, row_norm)
 
 
+@pytest.fixture(autouse=True)
+def plan_once(monkeypatch):
+    """A plan sees no data: one is enough for all neighbors with the same budgets."""
+    plans = {}
+
+    def planned(epsilon, *rest):
+        key = epsilon.tobytes(), rest
+        if key not in plans:
+            plans[key] = capped_plan(epsilon, *rest)
+        return plans[key]
+
+    monkeypatch.setattr("pdpbook.personalized.ridge.capped_plan", planned)
+
+
 # --------------------------------------------------------------------------- the equation
 
 

@@ -61,14 +61,25 @@ def test_the_reference_has_every_property(name, exercise, part):
     assert exercise.faults(reference(name)[exercise.name], part, seed=0) == []
 
 
+def alarms(exercise, answer, seeds):
+    """The properties and seeds for which a right answer is called wrong."""
+    every = exercise.visible + exercise.hidden
+    return [f"{one.name}, seed {k}" for one in every for k in seeds(one) if one.fault(answer, k)]
+
+
 @pytest.mark.slow
 @every_exercise
 def test_the_reference_raises_no_false_alarm(name, exercise):
-    """300 seeds for what chance has a part in, each wrong at most once in a million; 20 for all."""
+    """Where chance has a part a right answer is called wrong at most once in a million."""
     answer = reference(name)[exercise.name]
-    for one in exercise.visible + exercise.hidden:
-        for seed in range(1, 301 if one.draws else 21):
-            assert one.fault(answer, seed) == "", f"{one.name}, seed {seed}"
+    assert alarms(exercise, answer, lambda one: range(1, 31 if one.draws else 6)) == []
+
+
+@pytest.mark.weekly
+@every_exercise
+def test_the_reference_raises_no_false_alarm_for_more_seeds(name, exercise):
+    answer = reference(name)[exercise.name]
+    assert alarms(exercise, answer, lambda one: range(31, 301) if one.draws else range(6, 21)) == []
 
 
 def rounded(found):
@@ -105,9 +116,7 @@ def test_a_right_answer_in_float32_has_every_property(name, exercise, answer):
 @pytest.mark.parametrize(("name", "exercise", "answer"), FLOATS, ids=named)
 def test_a_right_answer_in_float32_raises_no_false_alarm(name, exercise, answer):
     answer = in_float32(answer or reference(name)[exercise.name])
-    for one in exercise.visible + exercise.hidden:
-        for seed in range(1, 30):
-            assert one.fault(answer, seed) == "", f"{one.name}, seed {seed}"
+    assert alarms(exercise, answer, lambda one: range(1, 16 if one.draws else 4)) == []
 
 
 @pytest.mark.parametrize(("name", "wrong"), WRONG, ids=named)
