@@ -77,18 +77,23 @@ def charge(
 
 
 def left_out(account: BudgetAccount | None, promise: Promise, X: Any, read: Any) -> Any:
-    """Return budgets, 0 for whoever has too little left, by public numbers; None if nobody leaves,
-    or all would, or the promise is one number for all: then `charge` refuses."""
+    """Return the budgets with 0 for whoever has too little left, or None where the fit goes on with
+    the budgets as they are: everybody can pay, or `charge` is to refuse.
+
+    Who leaves follows from public numbers alone. `charge` refuses where nobody could pay, where one
+    number is promised to all, and where the account is of another number of people.
+    """
     if account is None or not account.leave_out or promise.n is None:
         return None
     people = _people(account, X, read.users)
     if people is None and promise.n != account.budget.n:
         return None
-    enough = account.affords(promise, people=people)
-    left = np.where(enough, read.promised, 0.0)
-    if enough.all() or not left.any():
+    can_pay = account.affords(promise, people=people)
+    budgets = np.where(can_pay, read.promised, 0.0)
+    everybody_can, nobody_can = can_pay.all(), not budgets.any()
+    if everybody_can or nobody_can:
         return None
-    return left if read.users is None else read.users.spread(left)
+    return budgets if read.users is None else read.users.spread(budgets)
 
 
 def _people(account: BudgetAccount, X: Any, users: Users | None) -> Any:

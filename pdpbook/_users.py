@@ -41,8 +41,11 @@ class Users(NamedTuple):
         return values[self.codes]
 
     def places(self, seed: int) -> NDArray[np.intp]:
-        """Place 0, 1, ... of each row among those of its user, by random numbers: a user's own have
-        theirs, in the order of the table, which must be public."""
+        """Place 0, 1, ... of each row among the rows of its user, drawn at random.
+
+        Random numbers are dealt user by user, to the rows of each in the order of the table, so
+        that no label moves them. The order of a user's own rows must be public.
+        """
         own = np.argsort(np.argsort(self.codes, kind="stable"))
         keys = np.random.default_rng(seed).random(len(own))
         return places(self.codes, keys[own])
@@ -161,7 +164,7 @@ def check_user_epsilon(
 
 
 def _each_epsilon(epsilon: Any, users: Users, name: str) -> Any:
-    """The same before it is known that they are budgets."""
+    """Return one value a user, of which it is not yet known that they are budgets."""
     if of_pandas(epsilon, "Series"):
         places = _places_by_user(epsilon, users, name)
         if places is not None:
@@ -212,36 +215,48 @@ def _places_by_user(epsilon: Any, users: Users, name: str) -> NDArray[np.intp] |
     """Return where in a Series the budget of each user is, or None where it has one a row."""
     n, m = len(users.codes), len(users.labels)
     labels = python_objects(users.labels, "users")
-    try:
-        table = NameTable(epsilon.index, name)
-        if not users.named:
-            raise ValueError("no users were given")
-        places, missing = table.find_all(labels, f"{name} by user"), ""
-    except (TypeError, ValueError) as error:
-        places, missing = None, str(error)
-    if places is not None and len(epsilon) > m and _numbers_rows(epsilon, users):
-        places = None
+    places, why_not = _places_in_index(epsilon, users, labels, name)
     if len(epsilon) != n:
         if places is None or len(epsilon) != m:
             raise ValueError(
                 f"{name} must be a Series of length {n}, one value for each row of X, or have an "
                 f"index that is exactly the {m} users; got length {len(epsilon)} and another index"
-                f"{missing and f' ({missing})'}. For budgets of more users, pass {name}.to_dict()"
+                f"{why_not and f' ({why_not})'}. For budgets of more users, pass {name}.to_dict()"
             )
         return places
-    values = epsilon.to_numpy()
+    # As many values as rows: one a row, unless the index says otherwise.
     if places is not None:
+        values = epsilon.to_numpy()
         if not np.array_equal(values, values[places][users.codes]):
             raise ValueError(
                 f"{name} can be read in two ways that differ: one value a row, by position, and "
                 f"one value a user, by its index. Pass {name}.to_numpy() for the first and "
                 f"{name}.to_dict() for the second"
             )
-        return None
-    if _names_other_users(epsilon, users, labels):
+    elif _names_other_users(epsilon, users, labels):
         raise ValueError(f"{name} must be in the order of users; {name}.to_numpy() has no index")
-    check.refuse_other_index(epsilon, name, **users.rows)
+    else:
+        check.refuse_other_index(epsilon, name, **users.rows)
     return None
+
+
+def _places_in_index(
+    epsilon: Any, users: Users, labels: list[Any], name: str
+) -> tuple[NDArray[np.intp] | None, str]:
+    """Return where the index of a Series names each user, or None and the reason, if there is one.
+
+    An index of rows names nobody, even where users are called 0, 1, 2, too.
+    """
+    try:
+        table = NameTable(epsilon.index, name)
+        if not users.named:
+            raise ValueError("no users were given")
+        places = table.find_all(labels, f"{name} by user")
+    except (TypeError, ValueError) as error:
+        return None, str(error)
+    if len(epsilon) > len(users.labels) and _numbers_rows(epsilon, users):
+        return None, ""
+    return places, ""
 
 
 def _numbers_rows(epsilon: Any, users: Users) -> bool:

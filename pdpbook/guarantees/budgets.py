@@ -28,6 +28,7 @@ POWERS: dict[type, tuple[str, int]] = {
     ZeroConcentratedDP: ("rho", 1),
 }
 BEYOND = Fraction(2) ** sys.float_info.max_exp  # above all floats
+ABSENT = -1  # the place of a name that `NameTable` does not have
 
 
 class BudgetAccount:
@@ -248,19 +249,23 @@ class BudgetAccount:
                 raise ValueError("people must be None with a Series of costs, which names them")
             people = names
         each = np.asarray(check.extended(cost, "cost"))
-        asked, places = self._placed(each, each.shape, people, paying=each >= 0)
+        if people is None:
+            asked, places = self._asked_in_order(each, each.shape)
+        else:  # everybody is told whether they take part: even a cost of 0 needs an account
+            everybody = np.full(each.shape, True)
+            asked, places = self._asked_by_name(each, each.shape, people, must_be_here=everybody)
         with self._turn():
             enough = self._within(asked)
             paid = zip(self._spent, asked, enough, strict=True)
             self._record([s + a if takes_part else s for s, a, takes_part in paid], private=True)
-        return np.asarray(np.append(enough, True)[places])
+        return _of_each(enough, places)
 
     def affords(self, promise: Promise, *, people: Any = None) -> NDArray[np.bool_]:
         """Return who has enough left for a promise, and record nothing."""
         asked, places = self._asked(promise, people)
         with self._turn():
             enough = self._within(asked)
-        return np.asarray(np.append(enough, True)[places])
+        return _of_each(enough, places)
 
     def convert(self, promise: Promise) -> Promise:
         """Return the promise as one of the kind of the account, rounded up, or refuse it."""
@@ -274,39 +279,46 @@ class BudgetAccount:
             return promise.to_gaussian()
         return promise.to_zcdp()
 
-    def _asked(self, promise: Promise, people: Any) -> tuple[list[Fraction], Any]:
-        """What everybody in the account is asked for, and where those of the promise are in it."""
+    def _asked(self, promise: Promise, people: Any) -> tuple[list[Fraction], NDArray[np.intp]]:
+        """What each person of the account is asked for, and the place here of each whom the promise
+        is for, ABSENT for whoever is not here and promised nothing."""
         promise = self.convert(promise)
         if promise.neighbors != self.budget.neighbors:
             raise ValueError(missing_relation(self.budget.neighbors, promise.neighbors))
         shape = () if promise.n is None else (promise.n,)
         amounts = np.asarray(getattr(promise, self._unit))
-        return self._placed(amounts, shape, people, paying=amounts > 0)
+        if people is None:
+            return self._asked_in_order(amounts, shape)
+        return self._asked_by_name(amounts, shape, people, must_be_here=amounts > 0)
 
-    def _placed(
-        self, amounts: Any, shape: tuple[int, ...], people: Any, *, paying: Any
-    ) -> tuple[list[Fraction], Any]:
-        """The same, of amounts: by position, or by name, where only `paying` must be here."""
+    def _asked_in_order(
+        self, amounts: Any, shape: tuple[int, ...]
+    ) -> tuple[list[Fraction], NDArray[np.intp]]:
+        """The same, for amounts in the order of the account, or one for all."""
         self._refuse_other_process()
         size = len(self._limit)
-        if people is None:
-            if shape not in ((), (self.budget.n,)):
-                one = self.budget.n is None
-                kept = "one budget for all" if one else f"budgets of {size} people"
-                got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
-                raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
-            return _exact(np.broadcast_to(amounts, size), self._power), np.arange(size)
+        if shape not in ((), (self.budget.n,)):
+            kept = "one budget for all" if self.budget.n is None else f"budgets of {size} people"
+            got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
+            raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
+        return _exact(np.broadcast_to(amounts, size), self._power), np.arange(size)
+
+    def _asked_by_name(
+        self, amounts: Any, shape: tuple[int, ...], people: Any, *, must_be_here: Any
+    ) -> tuple[list[Fraction], NDArray[np.intp]]:
+        """The same, for amounts in the order of `people`, names in the account."""
+        self._refuse_other_process()
         if self._names is None:
             raise ValueError("people must be None: the account does not say who its people are")
-        who = read_names(people, "people")
-        if shape not in ((), (len(who),)):
-            raise ValueError(f"people must be the {shape[0]} of the promise; got {len(who)}")
-        asked, part = (np.broadcast_to(each, (len(who),)) for each in (amounts, paying))
+        names = read_names(people, "people")
+        if shape not in ((), (len(names),)):
+            raise ValueError(f"people must be the {shape[0]} of the promise; got {len(names)}")
+        needed = np.broadcast_to(must_be_here, len(names))
         rule = "account must be of the people in the data"
-        places = self._names.find_all(who, rule, needed=part)
-        everybody = np.zeros(size)
-        everybody[places[part]] = asked[part]
-        return _exact(everybody, self._power), places
+        places = self._names.find_all(names, rule, needed=needed)
+        asked = np.zeros(len(self._limit))
+        asked[places[needed]] = np.broadcast_to(amounts, len(names))[needed]
+        return _exact(asked, self._power), places
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -387,6 +399,11 @@ class BudgetAccount:
     def _shaped(self, values: Iterable[float]) -> Any:
         array = np.array(list(values))
         return float(array[0]) if self.budget.n is None else array
+
+
+def _of_each(enough: list[bool], places: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return whether each person of a promise can pay; who is absent pays nothing, and can."""
+    return np.where(places == ABSENT, True, np.asarray(enough)[places])
 
 
 def _exact(values: Any, power: int) -> list[Fraction]:
