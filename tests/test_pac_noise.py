@@ -387,7 +387,7 @@ def test_without_an_ellipsoid_there_is_only_the_approximation():
     assert not got.holds
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1.0, 1e6])
 def test_a_move_where_there_is_no_noise_is_seen_in_any_unit(unit):
     X, y = pool_of(10, 1)
 
@@ -397,6 +397,15 @@ def test_a_move_where_there_is_no_noise_is_seen_in_any_unit(unit):
 
     assert np.isinf(mean(np.diag([1.0, 0.0]))).all()
     assert np.isfinite(mean(np.array([[1.0, 0.5], [0.5, 1.0]]))).all()
+
+
+def test_the_largest_difference_is_in_units_of_the_noise_and_not_of_the_ellipsoid():
+    X, y = pool_of(10, 1)
+    region = pac.PublicEllipsoid(np.zeros(2), np.diag([4.0, 9.0]), 3.0)
+    got = certify_noise(
+        Pool(X, y), np.eye(2), 0.75, region=region, draws=50, rng=np.random.default_rng(15)
+    )
+    assert_allclose(got.largest, (2 * 3 * 3) ** 2)  # the longer axis is 3 radii long
 
 
 def test_an_ellipsoid_wide_where_there_is_no_noise_bounds_nothing():
