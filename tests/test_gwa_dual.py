@@ -151,6 +151,17 @@ def test_a_matrix_that_misses_the_constraint_is_refused():
         certify(best.C, X, users, multipliers=best.multipliers * np.nan, **SETTING)
 
 
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_a_matrix_that_misses_half_of_its_target_is_refused_in_any_unit(size):
+    X, users = instance()
+    setting = {**SETTING, "target": size * np.array([[1.0, -1.0, 0.0]])}
+    best = gwa_weights(X, users, **setting)
+    proof = {"multipliers": best.multipliers}
+    assert_allclose(certify(best.C, X, users, **proof, **setting)[0], best.objective)
+    with pytest.raises(ValueError, match=r"C must satisfy C X = target; of its size it misses 0\."):
+        certify(best.C / 2, X, users, **proof, **setting)
+
+
 def test_a_repair_moves_rows_in_use_and_no_others():
     problem = problem_of(*instance())
     C = np.linalg.pinv(problem.X[:40])

@@ -119,6 +119,14 @@ def test_inverse_roots_keep_what_rounding_would_take_from_the_squares(small):
 # --- summed norms ---------------------------------------------------------------------------------
 
 
+def test_the_measure_notices_multipliers_that_are_off():
+    point = InteriorPoint(white_problem())
+    assert point.run(1e-9) <= 1e-9
+    point.L = 1.1 * point.L
+    found = point.measure()
+    assert found == np.abs(point.r_dual).max() / point.nu.max() > 1e-3
+
+
 @pytest.mark.parametrize("prior", [None, 0.5])
 def test_a_step_solves_its_linear_equations(monkeypatch, prior):
     problem = white_problem(prior=prior)

@@ -174,13 +174,15 @@ def test_the_rule_stops_at_its_tolerance_or_says_that_it_did_not():
     assert short.draws == 200
 
 
-def test_the_error_of_two_draws_is_half_their_distance():
+@pytest.mark.parametrize("draws", [2, 3])
+def test_the_error_of_two_or_three_draws_is_that_of_their_mean(draws):
     X, y = pool_of(8, 1)
-    m = difference_moments(Pool(X, y), rng=np.random.default_rng(5), max_draws=2)
-    two = Pool(X, y).sample(2, 0.5, np.random.default_rng(5))  # the unit basis draws nothing
-    one, other = Pool(X, y).differences(two)[1] ** 2
-    assert_allclose(m.second, (one + other) / 2, rtol=1e-9)
-    assert_allclose(m.standard_error, np.abs(one - other) / 2, rtol=1e-6, atol=1e-12)
+    m = difference_moments(Pool(X, y), rng=np.random.default_rng(5), max_draws=draws)
+    masks = Pool(X, y).sample(draws, 0.5, np.random.default_rng(5))  # the unit basis draws nothing
+    seen = Pool(X, y).differences(masks)[1] ** 2
+    assert_allclose(m.second, seen.mean(axis=0), rtol=1e-9)
+    error = seen.std(axis=0, ddof=1) / np.sqrt(draws)  # of two: half their distance
+    assert_allclose(m.standard_error, error, rtol=1e-6, atol=1e-12)
 
 
 def test_people_may_come_in_any_order():
@@ -387,7 +389,7 @@ def test_without_an_ellipsoid_there_is_only_the_approximation():
     assert not got.holds
 
 
-@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1.0, 1e6])
 def test_a_move_where_there_is_no_noise_is_seen_in_any_unit(unit):
     X, y = pool_of(10, 1)
 
@@ -397,6 +399,15 @@ def test_a_move_where_there_is_no_noise_is_seen_in_any_unit(unit):
 
     assert np.isinf(mean(np.diag([1.0, 0.0]))).all()
     assert np.isfinite(mean(np.array([[1.0, 0.5], [0.5, 1.0]]))).all()
+
+
+def test_the_largest_difference_is_in_units_of_the_noise_and_not_of_the_ellipsoid():
+    X, y = pool_of(10, 1)
+    region = pac.PublicEllipsoid(np.zeros(2), np.diag([4.0, 9.0]), 3.0)
+    got = certify_noise(
+        Pool(X, y), np.eye(2), 0.75, region=region, draws=50, rng=np.random.default_rng(15)
+    )
+    assert_allclose(got.largest, (2 * 3 * 3) ** 2)  # the longer axis is 3 radii long
 
 
 def test_an_ellipsoid_wide_where_there_is_no_noise_bounds_nothing():
@@ -752,7 +763,7 @@ def test_least_squares_without_enough_rows_names_a_penalty():
 
 def test_the_penalty_that_is_named_is_a_hundredth_of_a_feature_in_a_half():
     X, y = pool_of(40)
-    X *= [1.0, 2.0, 5.0]
+    X = X * [1.0, 2.0, 5.0] + [10.0, 0.0, -20.0]  # squares are from the means
     with pytest.raises(ValueError, match="such as alpha=") as refused:
         Pool(np.column_stack([X, X[:, 0]]), y, "ols", 0.0).differences(np.ones((1, 40), bool))
     named = float(str(refused.value).split("alpha=")[1].split(",")[0])

@@ -454,7 +454,7 @@ GOOD = {"y": [0.1, 0.2, 0.3], "level": 0.5, "epsilon": 1.0, "bounds": UNIT}
         ({"weights": [1.0, -1.0, 1.0]}, ValueError, "weights must be finite and at least 0"),
         ({"weights": [0.0, 0.0, 0.0]}, ValueError, "weights must not all be 0"),
         ({"weights": [1.0]}, ValueError, "weights must have shape"),
-        ({"grid": [0.3, 0.2]}, ValueError, r"grid must increase; got grid\[0\] = 0.3, then 0.2"),
+        ({"grid": [0.1, 0.3, 0.2]}, ValueError, r"grid must increase; got grid\[1\] = 0.3, then"),
         ({"grid": [0.3, 2.0]}, ValueError, r"grid must lie in \[0, 1\]"),
         ({"grid": 0.5}, ValueError, "grid must have shape"),
     ],

@@ -29,13 +29,14 @@ to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, 
 `lab/README.md` in the repository says how to run it again. Seconds are processor seconds of the
 tests of a module.
 """
+DRAWN = 200  # mutants by rule
 BY_RULE = """\
 ### Mutants by rule
 
 Where budgets are spent, {drawn} more were drawn from all that five rules make: a constant, a
 comparison, a min or max, a sum, a share. They were drawn before any test was written for them.
-{killed} are killed, {at_first} of them by the tests as they were; {gone} stood in code that turned
-out to do nothing and is gone; {equivalent} are equivalent:
+{left} of them have a place in the code of today, all others stood in code that is gone. {killed}
+are killed, {at_first} of them by the tests as they were; {equivalent} are equivalent:
 
 {items}
 """
@@ -256,7 +257,8 @@ def by_rule(ruled: list[Row]) -> str:
     ]
     return BY_RULE.format(
         **ended,
-        drawn=len(ruled),
+        drawn=DRAWN,
+        left=len(ruled),
         at_first=sum(row["why"] == "own tests, as they were" for row in ruled),
         items="\n".join(items),
     )
