@@ -80,8 +80,9 @@ def left_out(account: BudgetAccount | None, promise: Promise, X: Any, read: Any)
     """Return the budgets with 0 for whoever has too little left, or None where the fit goes on with
     the budgets as they are: everybody can pay, or `charge` is to refuse.
 
-    Who leaves follows from public numbers alone. `charge` refuses where nobody could pay, where one
-    number is promised to all, and where the account is of another number of people.
+    Who leaves follows from public numbers alone. Where one number is promised to all, nobody can
+    leave alone. `charge` then refuses what is too much, what nobody could pay, and an account of
+    another number of people.
     """
     if account is None or not account.leave_out or promise.n is None:
         return None

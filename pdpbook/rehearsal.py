@@ -591,20 +591,21 @@ def _columns(columns: Any, bounds: Any, model: Any) -> _Columns:
     """Columns of a schema, or so many columns of numbers."""
     _refuse_table(columns, "columns")
     if not hasattr(columns, "label"):
-        d = _few(check.count(columns, "columns"))
+        d = check.count(columns, "columns")
+        _refuse_too_many_columns(d)
         low, high = check.bounds(_first("bounds", model, bounds), "bounds", d)
         return _Columns(low, high, (0,) * d)
     rules = {name: rule for name, rule in columns.columns.items() if name != columns.label}
     words = tuple(0 if isinstance(rule, tuple) else len(rule) for rule in rules.values())
-    d = _few(len(columns.names))
+    d = len(columns.names)
+    _refuse_too_many_columns(d)
     low, high = check.bounds(columns.bounds if bounds is None else bounds, "bounds", d)
     return _Columns(low, high, words, columns.columns.get(columns.label))
 
 
-def _few(columns: int) -> int:
-    if columns > MOST_COLUMNS:
-        raise ValueError(f"columns must be at most {MOST_COLUMNS:,}; got {columns:,}")
-    return columns
+def _refuse_too_many_columns(d: int) -> None:
+    if d > MOST_COLUMNS:
+        raise ValueError(f"columns must be at most {MOST_COLUMNS:,}; got {d:,}")
 
 
 def _first(name: str, model: Any, *given: Any) -> Any:
@@ -648,6 +649,7 @@ def _budgets(model: Any, epsilon: Any, people: int) -> Any:
 
 
 def _own_budgets(model: Any, people: int) -> Any:
+    """The budgets in the settings of a model, or of the one of ours that a pipeline holds."""
     if _takes_budgets(model):
         fixed = ("noise_multiplier", "success_rate")
         if any(getattr(model, name, None) is not None for name in fixed):

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
+import papers_index as index
 from papers_drawn import TEXTS, candidates
 from reading import ROOT
 
@@ -84,8 +85,6 @@ def faults(text: str, entries: list[dict[str, str]], rows: set[str]) -> list[str
 
 def main(arguments: list[str]) -> int:
     """Print what is wrong with the entries of every text; returns the exit code."""
-    import papers_index as index
-
     folder = Path(arguments[0]) if arguments else TEXTS
     texts = sorted(folder.glob("*.txt"))
     if not texts:
