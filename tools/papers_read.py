@@ -27,7 +27,6 @@ from papers_drawn import TEXTS, candidates
 from reading import ROOT
 
 FOLDER = ROOT / "tests" / "papers"
-FIELDS = ["line", "sentence", "mark", "rows", "nothing"]
 NOTHING = {
     "notation": "names a quantity or a set, and says nothing of it",
     "step": "one line of a proof whose statement has its row",

@@ -29,7 +29,7 @@ to the stated accuracy, or slower; *wording*, texts alone. The tool was {tool}, 
 `lab/README.md` in the repository says how to run it again. Seconds are processor seconds of the
 tests of a module.
 """
-DRAWN = 200  # mutants by rule
+DRAWN = 200  # as `lab/benchmarks/by_rule.py` draws; its record has those of today's code alone
 BY_RULE = """\
 ### Mutants by rule
 
