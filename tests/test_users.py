@@ -145,3 +145,12 @@ def test_a_time_keeps_its_zone_in_every_form():
 def test_labels_that_numpy_would_confuse_are_refused(users):
     with pytest.raises((TypeError, ValueError), match="users must be labels"):
         check_users(users * 2, 4)
+
+
+def test_a_series_with_the_numbers_of_rows_is_by_row_though_users_are_numbers_too():
+    users = check_users([2, 0, 1, 0], 4)
+    budgets = pd.Series([0.3, 0.1, 0.2, 0.1])
+    assert_array_equal(check_user_epsilon(budgets, users), [0.1, 0.2, 0.3])
+    others = pd.Series([0.3, 0.1, 0.2, 0.1], index=[0, 1, 2, "x"])  # names users, and one more
+    with pytest.raises(ValueError, match="read in two ways that differ"):
+        check_user_epsilon(others, users)
