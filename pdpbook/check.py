@@ -195,6 +195,27 @@ def choice(value: Any, name: str, choices: Sequence[str]) -> str:
     return value
 
 
+def settings(estimator: Any, **rules: Callable[[Any, str], Any]) -> None:
+    """Refuse values of an estimator that break the rule of their setting, a function above."""
+    for name, rule in rules.items():
+        rule(getattr(estimator, name), name)
+
+
+def optional(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """Return the rule of a setting that may be None."""
+    return lambda value, name: None if value is None else rule(value, name)
+
+
+def one_of(*choices: str) -> Callable[[Any, str], Any]:
+    """Return the rule of a setting that is one of a few words."""
+    return lambda value, name: choice(value, name, choices)
+
+
+def one_number(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """Return the rule of a setting that is one number, not many."""
+    return lambda value, name: single(rule(value, name), name)
+
+
 def flag(value: Any, name: str) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -179,6 +179,109 @@ class Sums:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
+class SumsOfRecords:
+    """Sums in place of a table, of people who own one row each; see `Records`. Not private."""
+
+    named = False
+    unnamed = (
+        "epsilon does not: pass epsilon as a Series with that index, or open the account with an "
+        "array, to go by position"
+    )
+
+    def __init__(self, model: Any, sums: Sums, y: Any, epsilon: Any):
+        _refuse_other_rule(model, sums, y)
+        refuse_few(sums.n)
+        self.sums = sums
+        self.n, self.columns = sums.n, sums.columns
+        self.names = check.index_of(epsilon)
+
+    def budgets(self, epsilon: Any) -> Floats:
+        """Return the budgets of all people, shape (n,); one number for all is refused."""
+        budgets = np.asarray(epsilon, dtype=float)
+        if budgets.ndim == 0:
+            raise ValueError(
+                "epsilon must be the budgets of all people where X is Sums, so that a part which "
+                f"was added twice is noticed; got one number. Pass np.full(n, {budgets:g}) with "
+                "the public number n of people"
+            )
+        return budgets
+
+    def leave_out(self, budgets: Floats, can_pay: NDArray[np.bool_]) -> NoReturn:
+        """Refuse: whoever cannot pay is in the sums."""
+        cannot = np.flatnonzero(~can_pay & (budgets > 0))
+        first = int(cannot[0]) if self.names is None else self.names[cannot[0]]
+        _refuse_to_leave_out(first, len(cannot), len(budgets))
+
+    def participants(self, domain: Any, budgets: Floats) -> Any:
+        """Return what is known of those whose budget is above 0."""
+        return SummedParticipants(self.sums, domain, budgets)
+
+
+class SummedParticipants:
+    """Sums over the people whose budget is above 0, on the domain; see `Participants`."""
+
+    def __init__(self, sums: Sums, domain: Any, budgets: Floats):
+        self._sums, self._domain, self._everybody = sums, domain, budgets
+        self.budgets = budgets[budgets > 0]
+        self.d = getattr(domain, "d", 1)
+
+    def total(self, statistic: Any) -> tuple[Floats, ...]:
+        """Return the sums over everybody, each with weight 1."""
+        _refuse_others(self._sums, self._everybody, np.ones(len(self.budgets)))
+        return self._sums.moments
+
+    def average(self, statistic: Any, weights: Floats) -> tuple[Floats, ...]:
+        """Return the sums with weights of sum 1 in proportion to `weights`, shape (m,)."""
+        _refuse_others(self._sums, self._everybody, weights)
+        return tuple(moment / float(self._sums.total) for moment in self._sums.moments)
+
+    def ridge(self, lam: float, weights: Floats) -> Floats:
+        """Return the minimizer of the weighted mean of squares plus the penalty, shape (d,)."""
+        least = LEAST_PENALTY * self._domain.radius**2
+        if not lam >= least:
+            raise ValueError(
+                f"lam must be at least {least:.3g} with Sums, {LEAST_PENALTY:g} times the squared "
+                f"bound on the norm of a row: below it sums lose digits; got {check.shown(lam)}. "
+                "Fitted to the rows themselves, a smaller one will do"
+            )
+        gram, moment = self.average(None, weights)
+        return np.asarray(np.linalg.solve(gram + lam * np.eye(self.d), moment))
+
+
+def sums_over_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
+    """Return the sums of people who own one row each; `epsilon` is read by position.
+
+    Parameters
+    ----------
+    model : estimator
+        It says what a record adds: `check_settings`, `domain`, `weights_in_sums` and `statistic`.
+    X, y, epsilon : array_like, shapes (n, d), (n,) and () or (n,)
+    """
+    refuse_mechanism(model)
+    check.refuse_other_index(epsilon, "epsilon", X=X, y=y)
+    check.refuse_other_index(y, "y", X=X)
+    budgets = check.some_epsilon(epsilon.to_numpy() if of_pandas(epsilon, "Series") else epsilon)
+    model.check_settings()
+    names = _columns(X)
+    X, y = _records(model, X, y)
+    budgets = check.some_epsilon(budgets, len(y))
+    taking_part = budgets > 0
+    domain = model.domain(X.shape[1])
+    rows, labels = domain.to_domain(X[taking_part], y[taking_part])
+    weights = np.zeros(0)
+    if len(labels):
+        weights = model.weights_in_sums(budgets[taking_part], rows.shape[1])
+    return Sums(
+        _rule(model, names if has_columns(model) else None),
+        len(y),
+        len(labels),
+        Fraction(float(weights.sum())),
+        float(weights.max(initial=0.0)),
+        _hash_of(budgets),
+        model.statistic(rows, labels, weights),
+    )
+
+
 def sums_of_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
     """Return the sums of people who own one row each; `epsilon` is read by position.
 
@@ -200,7 +303,7 @@ def sums_of_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
         d = rows.shape[1]
         weights = model.relative_weights(model.strength(budgets[taking_part], d), d)
     return Sums(
-        _rule(model, names if _has_columns(model) else None),
+        _rule(model, names if has_columns(model) else None),
         len(y),
         len(labels),
         Fraction(float(weights.sum())),
@@ -403,8 +506,8 @@ def reader(
     def read(left: Any) -> Any:
         if left is not None:
             _refuse_to_leave(left, people, epsilon)
-        if _has_columns(model):
-            _note_columns(model, sums)
+        if has_columns(model):
+            note_columns(model, sums)
         return people
 
     return read
@@ -416,14 +519,32 @@ def _refuse_to_leave(left: Floats, people: Any, epsilon: Any) -> NoReturn:
         who = python_objects(people.users.labels[gone[:1]], "users")[0]
     else:
         who = epsilon.index[gone[0]] if of_pandas(epsilon, "Series") else int(gone[0])
+    _refuse_to_leave_out(who, len(gone), len(left))
+
+
+def _refuse_to_leave_out(who: Any, cannot: int, people: int) -> NoReturn:
     raise ValueError(
-        f"account has too little left for {len(gone)} of {len(left)} people, the first of whom is "
+        f"account has too little left for {cannot} of {people} people, the first of whom is "
         f"{who!r}: a fit from Sums leaves nobody out. Make the sums again with a budget of 0 for "
         "whoever cannot pay, see account.affords"
     )
 
 
-def _note_columns(model: Any, sums: Sums) -> None:
+def _refuse_other_rule(model: Any, sums: Sums, y: Any) -> None:
+    """Refuse sums that were not made for this model."""
+    refuse_mechanism(model)
+    if y is not None:
+        raise ValueError("y must be None where X is Sums, which have the labels in them")
+    columns = sums.rule.get("columns")
+    rule = _rule(model, columns)
+    if (name := _difference(sums.rule, rule)) is not None:
+        raise ValueError(
+            f"X must be Sums made for this model; they were made with {name} "
+            f"{_said(sums.rule, name)}, and here it is {_said(rule, name)}"
+        )
+
+
+def note_columns(model: Any, sums: Sums) -> None:
     """Say of which columns the sums were made, as scikit-learn does of a table."""
     note_width(model, sums.columns)
     names = sums.rule["columns"]
@@ -444,7 +565,7 @@ def _columns(X: Any) -> Any:
 
 def _records(model: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
     """Rows and labels of a part, which may be of one person."""
-    if _has_columns(model):
+    if has_columns(model):
         check.refuse_hidden(X, "X")
         X = check_array(X, dtype=float, ensure_all_finite=False, ensure_min_samples=0)
         rows, labels = X, labels_of(X, y)
@@ -498,7 +619,7 @@ def _own_settings(model: Any) -> list[str]:
     return sorted(set(model.get_params(deep=False)) - set(known().get_params(deep=False)))
 
 
-def _has_columns(model: Any) -> bool:
+def has_columns(model: Any) -> bool:
     """Whether a mechanism looks at X; a mean does not."""
     return "bounds" in _settings(model)
 

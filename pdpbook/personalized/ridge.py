@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
-from pdpbook.frames.cube import CubeRegressor
-from pdpbook.frames.people import People, shares
-from pdpbook.frames.settings import mechanism, one_of, optional, setting
-from pdpbook.guarantees import ApproximateDP, PureDP
+from pdpbook._domain import generator_from
+from pdpbook.domains import Cube
+from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.huber import huber_ridge
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise import L2Laplace, l2_laplace_eps0
 from pdpbook.noise.profiles import at_levels
 from pdpbook.noise.public import round_noise
+from pdpbook.participants import (
+    Participants,
+    Records,
+    for_everybody,
+    read_budgets,
+    read_records,
+    records_for_audit,
+    shares,
+)
 from pdpbook.personalized.weights import CappedPlan, capped_plan
+from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.ridge import weighted_sums
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
+from pdpbook.sums import Sums, SumsOfRecords, sums_over_records
 
-NOISE_FOR_SOLVER = 1e-6  # the solver may cost the smallest budget this share of itself
+SOLVER_SHARE = 1e-6  # the solver may cost the smallest budget this share of itself
 ULP = float(np.finfo(float).eps)
 
 
-@mechanism
-class PDPRidge(CubeRegressor):
+class PDPRidge(LinearRegressor):
     r"""Ridge regression that keeps the budget of every person: PDP-OP.
 
     On the domain :math:`[0,1]^d\times[-1,1]` it releases :math:`\bar\theta+Z`, where
@@ -55,6 +68,21 @@ class PDPRidge(CubeRegressor):
         Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``. It is
         part of the promise: choosing it by looking at the data spends privacy of its own. For the
         square loss one so small that rounding may lose it is refused, whatever the data are.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [0, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     loss : {"square", "huber"}, default "square"
@@ -75,6 +103,13 @@ class PDPRidge(CubeRegressor):
 
     Attributes
     ----------
+    noise_ : PublicNoise
+        ``noise_.rate``, ``noise_.scale`` and ``noise_.covariance``, in units of the theorem.
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
     guarantee_ : PureDP or ApproximateDP
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
@@ -89,85 +124,55 @@ class PDPRidge(CubeRegressor):
     ((2,), 63.3)
     """
 
-    delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
-    lam: float = setting(default=1.0, rule=check.penalty, kw_only=False)
-    loss: str = setting(default="square", rule=one_of("square", "huber"))
-    proof: str = setting(default="joint", rule=one_of(*PROOFS))
-    weights: str = setting(default="proportional", rule=one_of("proportional", "capped"))
-    bound: float | None = setting(default=None, rule=optional(check.scale))
-    row_norm: float | None = setting(default=None, rule=optional(check.scale))
-    huber_threshold: float = setting(default=1.0, rule=check.scale)
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        bounds: ArrayLike = (0.0, 1.0),
+        fit_intercept: bool = False,
+        delta: float = 0.0,
+        loss: str = "square",
+        proof: str = "joint",
+        weights: str = "proportional",
+        bound: float | None = None,
+        row_norm: float | None = None,
+        huber_threshold: float = 1.0,
+    ) -> None:
+        self.lam = lam
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.delta = delta
+        self.loss = loss
+        self.proof = proof
+        self.weights = weights
+        self.bound = bound
+        self.row_norm = row_norm
+        self.huber_threshold = huber_threshold
 
-    def law(self, people: People) -> L2Laplace:
-        if self.weights == "capped":
-            plan = self.capped(people.strength, people.d)
-            return L2Laplace(people.ridge(self.lam, shares(plan.weights)), plan.eta)
-        theta = people.ridge(self.lam) if self.loss == "square" else self.huber(people)
-        return L2Laplace(theta, self.rate(people.strength, people.d))
-
-    def promise(self, people: People) -> PureDP | ApproximateDP:
-        if self.delta > 0:
-            return ApproximateDP(people.promised, self.delta, neighbors="replace-one")
-        return self.pure_promise(people)
-
-    def pure_promise(self, people: People) -> PureDP:
-        return PureDP(people.spent, neighbors="replace-one")
-
-    def strength(self, epsilon: Floats, d: int) -> Floats:
-        """Return the largest loss that each person may suffer: with a delta, above their budget."""
-        if self.delta == 0:
-            return epsilon
-        return at_levels(l2_laplace_eps0, epsilon, float(self.delta), d)
-
-    def relative_weights(self, strength: Floats, d: int) -> Floats:
-        return self.capped(strength, d).weights if self.weights == "capped" else strength
-
-    def constant(self, d: int) -> float:
-        if self.loss == "huber":
-            return huber_constant(self.lam, d, self.huber_threshold, self.row_norm)
-        return ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
-
-    def rate(self, strength: Floats, d: int) -> float:
-        if self.loss == "huber":  # the noise hides what the solver is off, too
-            excess = solver_excess(self.gradient_norm(strength, d), self.lam)
-            w = shares(self.relative_weights(strength, d))
-            return float(np.min(strength / (w * self.constant(d) + excess)))
-        if self.weights == "capped":
-            return self.capped(strength, d).eta
-        return super().rate(strength, d)
-
-    def capped(self, strength: Floats, d: int) -> CappedPlan:
-        """Return weights and rate of the capped sensitivity, which is no sum over people."""
-        return capped_plan(strength, self.lam, d, self.row_norm)
-
-    def huber(self, people: People) -> Floats:
-        """Return the minimizer of the Huber losses, to the gradient norm that is charged."""
-        goal = self.gradient_norm(people.strength, people.d) / 2  # the other half: its own rounding
-        X, y, w, c = people.X, people.y, people.weights, self.huber_threshold
-        return huber_ridge(X, y, self.lam, w, threshold=c, gradient_norm=goal).theta
-
-    def gradient_norm(self, strength: Floats, d: int) -> float:
-        """Return the norm g of the true gradient that the Huber solver is charged for."""
-        unit = self.lam * self.constant(d)  # no term of the gradient is longer
-        radius = unit / (2 * self.huber_threshold)
-        residual = 1 + radius / np.sqrt(self.lam)  # |y| + |x| |theta|, which is rounded
-        rounding = 64 * ULP * (1 + residual / self.huber_threshold)
-        least = shares(self.relative_weights(strength, d)).min()
-        return float(unit * max(NOISE_FOR_SOLVER * least, rounding))
-
-    def heard(self, epsilon: Floats, d: int) -> Floats:
-        """Return the budgets; with the Huber loss, 0 for those who cost the others most."""
-        if self.loss == "square":
-            return epsilon
-        above = epsilon[epsilon > 0]
-        strength = self.strength(above, d)
-
-        def noise(own: Floats) -> float:
-            return 1 / self.rate(strength[above >= own.min()], d)
-
-        return worth_taking(epsilon, noise, self.constant(d) / strength.sum())
-
-    def check(self) -> None:
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            lam=check.penalty,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            bounds=check.pairs,
+            fit_intercept=check.flag,
+            delta=partial(check.delta, zero=True),
+            loss=check.one_of("square", "huber"),
+            proof=check.one_of(*PROOFS),
+            weights=check.one_of("proportional", "capped"),
+            bound=check.optional(check.scale),
+            row_norm=check.optional(check.scale),
+            huber_threshold=check.scale,
+        )
         if self.loss == "huber" and self.bound is not None:
             raise ValueError(f"bound must be None with loss='huber'; got {self.bound!r}")
         proved = (self.loss, self.proof, self.bound) == ("square", "joint", None)
@@ -175,10 +180,187 @@ class PDPRidge(CubeRegressor):
             needs = "loss='square', proof='joint' and bound=None; got 'capped'"
             raise ValueError(f"weights must be 'proportional' unless {needs}")
 
-    def refuse_crowd(self, n: int, d: int) -> None:
-        if self.loss == "square":
-            check.refuse_lost_penalty(self.lam, n, d, self.row_norm)
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
 
-    def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
-        super().release(draw, law, people)
-        self.noise_ = round_noise(law.eta, people.d)
+        Parameters
+        ----------
+        X : array_like, shape (n, d), or Sums
+            One row a person, inside the bounds; or what `sums` of this model has made of them, in
+            place of X and y, with one budget a person.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
+            ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, or leaves out, as if their budget were 0, whoever would.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_records(self, X, y, given)
+            domain = self.domain(records.columns)
+            budgets = affordable_budgets(
+                account, records.budgets(epsilon), self.guarantee, people=records
+            )
+            budgets = self.drop_costly_budgets(budgets, domain.d)
+            guarantee, pure = self.guarantee(budgets), self.pure_guarantee(budgets, domain.d)
+
+            law = self.law(self.participants(records, budgets))
+            theta = release(law, guarantee, account, rng, people=records, pure=pure)
+
+            self.coef_, self.intercept_ = domain.to_user_units(theta)
+            self.guarantee_, self.pure_guarantee_ = guarantee, pure
+            self.noise_ = round_noise(law.eta, domain.d)
+        return self
+
+    def law(self, people: Participants) -> L2Laplace:
+        """Return the exact distribution of the release on the domain: the theorem."""
+        parameters, d = self.privacy_parameters(people.budgets, people.d), people.d
+        if self.weights == "capped":
+            plan = self.capped_plan(parameters, d)
+            return L2Laplace(people.ridge(self.lam, plan.weights), plan.eta)
+        weights = self.relative_weights(parameters, d)
+        if self.loss == "huber":
+            theta = self.huber_minimizer(people, parameters)
+        else:
+            theta = people.ridge(self.lam, weights)
+        return L2Laplace(theta, self.noise_rate(parameters, d))
+
+    def guarantee(self, budgets: Floats) -> PureDP | ApproximateDP:
+        """Return the promise to everybody, of their budgets, shape (n,)."""
+        if self.delta > 0:
+            return ApproximateDP(budgets, self.delta, neighbors="replace-one")
+        return PureDP(budgets, neighbors="replace-one")
+
+    def pure_guarantee(self, budgets: Floats, d: int) -> PureDP:
+        """Return the pure promise that holds as well."""
+        parameters = self.privacy_parameters(budgets[budgets > 0], d)
+        return PureDP(for_everybody(parameters, budgets), neighbors="replace-one")
+
+    def privacy_parameters(self, budgets: Floats, d: int) -> Floats:
+        """Return the largest privacy loss of each person: with a delta, above their budget."""
+        if self.delta == 0:
+            return budgets
+        return at_levels(l2_laplace_eps0, budgets, float(self.delta), d)
+
+    def relative_weights(self, parameters: Floats, d: int) -> Floats:
+        """Return the weights of the people but for a common factor."""
+        return self.capped_plan(parameters, d).weights if self.weights == "capped" else parameters
+
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        """Return the rate eta of the noise: a function of public numbers alone."""
+        if self.loss == "huber":  # the noise hides what the solver is off, too
+            excess = solver_excess(self.gradient_norm(parameters, d), self.lam)
+            w = shares(self.relative_weights(parameters, d))
+            return float(np.min(parameters / (w * self.constant(d) + excess)))
+        if self.weights == "capped":
+            return self.capped_plan(parameters, d).eta
+        return float(parameters.sum() / self.constant(d))
+
+    def constant(self, d: int) -> float:
+        """Return C, the largest move of the minimizer by one person, per unit of weight."""
+        if self.loss == "huber":
+            return huber_constant(self.lam, d, self.huber_threshold, self.row_norm)
+        return ridge_constant(self.lam, d, self.proof, self.bound, self.row_norm)
+
+    def capped_plan(self, parameters: Floats, d: int) -> CappedPlan:
+        """Return weights and rate of the capped sensitivity, which is no sum over people."""
+        return capped_plan(parameters, self.lam, d, self.row_norm)
+
+    def huber_minimizer(self, people: Participants, parameters: Floats) -> Floats:
+        """Return the minimizer of the Huber losses, to the gradient norm that is charged."""
+        goal = self.gradient_norm(parameters, people.d) / 2  # the other half: its own rounding
+        fit = huber_ridge(
+            people.X,
+            people.y,
+            self.lam,
+            shares(self.relative_weights(parameters, people.d)),
+            threshold=self.huber_threshold,
+            gradient_norm=goal,
+        )
+        return fit.theta
+
+    def gradient_norm(self, parameters: Floats, d: int) -> float:
+        """Return the norm g of the true gradient that the Huber solver is charged for."""
+        unit = self.lam * self.constant(d)  # no term of the gradient is longer
+        radius = unit / (2 * self.huber_threshold)
+        residual = 1 + radius / np.sqrt(self.lam)  # |y| + |x| |theta|, which is rounded
+        rounding = 64 * ULP * (1 + residual / self.huber_threshold)
+        least_weight = shares(self.relative_weights(parameters, d)).min()
+        return float(unit * max(SOLVER_SHARE * least_weight, rounding))
+
+    def drop_costly_budgets(self, budgets: Floats, d: int) -> Floats:
+        """Return the budgets, with 0 for those so small that charging the solver to them would make
+        the noise for all others over a percent larger."""
+        if self.loss == "square":
+            return budgets
+        above = budgets[budgets > 0]
+        parameters = self.privacy_parameters(above, d)
+
+        def noise(budgets: Floats) -> float:
+            return 1 / self.noise_rate(parameters[above >= budgets.min()], d)
+
+        return worth_taking(budgets, noise, self.constant(d) / parameters.sum())
+
+    def domain(self, columns: int) -> Cube:
+        """Return the domain that the public bounds of so many columns define."""
+        return Cube(
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+            row_norm=self.row_norm,
+        )
+
+    def participants(self, records: Records | SumsOfRecords, budgets: Floats) -> Participants:
+        """Return the records on the domain of all who take part."""
+        domain = self.domain(records.columns)
+        if self.loss == "square":
+            n = int(np.count_nonzero(budgets))
+            check.refuse_lost_penalty(self.lam, n, domain.d, self.row_norm)
+        return records.participants(domain, budgets)
+
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace:
+        """Exact law of the release on the domain, from which `fit` draws. NOT private: for audits.
+
+        Its center is what would be released without noise; with `fit_intercept` the constant
+        feature comes last.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        records = records_for_audit(self, X, y, given)
+        budgets = self.drop_costly_budgets(records.budgets(epsilon), self.domain(records.columns).d)
+        return self.law(self.participants(records, budgets))
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+        """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds; one row will do.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Their budgets, as in `fit`; here all may be 0. None is the constructor's.
+        """
+        return sums_over_records(self, X, y, self.epsilon if epsilon is None else epsilon)
+
+    def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return what `sums` adds up: weighted second moments of the rows, and with labels."""
+        return weighted_sums(X, y, weights)
+
+    def weights_in_sums(self, budgets: Floats, d: int) -> Floats:
+        """Return the weight with which each person is added up by `sums`."""
+        return self.relative_weights(self.privacy_parameters(budgets, d), d)

@@ -115,7 +115,7 @@ class SampledRidge(CubeRegressor):
     def check(self) -> None:
         if self.rule == "exact" and self.normalizer == "sampled":
             raise ValueError("rule must be 'jorgensen' with normalizer='sampled'; got 'exact'")
-        self.analysis(self.lam)._check_settings()
+        self.analysis(self.lam).check_settings()
 
     def refuse_budgets(self, budgets: Any) -> Any:
         """Return the budgets, 0 for those who would only make the sample smaller."""

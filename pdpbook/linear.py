@@ -1,0 +1,40 @@
+"""What predicts from a release: a line, or one number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pdpbook import Floats
+from pdpbook._domain import predictions, row_count
+
+__all__: list[str] = []  # for the estimators of the package
+
+
+class LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A released line: `coef_`, shape (d,), and `intercept_`."""
+
+    def predict(self, X: Any) -> Any:
+        """Predict from the released coefficients, in your units; X may lie outside the bounds."""
+        return predictions(self, X)
+
+
+class MeanRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A released number, `mean_`, which is predicted for every row."""
+
+    mean_: float
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the released mean once for each row of X."""
+        check_is_fitted(self)
+        return np.full(row_count(X), self.mean_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.no_validation = tags.input_tags.sparse = True  # X is not looked at
+        tags.regressor_tags.poor_score = True  # a mean explains no variance
+        return tags

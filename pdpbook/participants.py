@@ -1,0 +1,143 @@
+"""People who own one row each: their records and budgets, and who of them takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdpbook import Floats, check
+from pdpbook._domain import data_of
+from pdpbook._extras import of_pandas
+from pdpbook.ridge import ridge_of_rows, ridge_of_sums, weighted_sums
+from pdpbook.sums import Sums, SumsOfRecords, has_columns, note_columns
+
+__all__: list[str] = []  # for the estimators of the package
+
+#: what a mechanism adds up: of rows X, labels y and weights w, arrays that are sums over people
+Statistic = Callable[[Floats, Floats, Floats], tuple[Any, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Participants:
+    """Records on the domain of the people whose budget is above 0. Not private.
+
+    X has shape (m, d), y and budgets have shape (m,); d counts a constant feature, too.
+    """
+
+    X: Floats
+    y: Floats
+    budgets: Floats
+
+    @property
+    def d(self) -> int:
+        return self.X.shape[1]
+
+    def total(self, statistic: Statistic) -> tuple[Any, ...]:
+        """Return the sums over everybody, each with weight 1."""
+        return statistic(self.X, self.y, np.ones(len(self.y)))
+
+    def average(self, statistic: Statistic, weights: Floats) -> tuple[Any, ...]:
+        """Return the sums with weights of sum 1 in proportion to `weights`, shape (m,)."""
+        return statistic(self.X, self.y, shares(weights))
+
+    def ridge(self, lam: float, weights: Floats) -> Floats:
+        """Return the minimizer of the weighted mean of squares plus the penalty, shape (d,)."""
+        weights = shares(weights)
+        theta = ridge_of_sums(*weighted_sums(self.X, self.y, weights), lam)
+        if theta is None:  # a nearly singular design
+            return ridge_of_rows(self.X, self.y, lam, weights)
+        return theta
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """A table as it came, in the user's units, one row a person. Not private.
+
+    X has shape (n, columns) and y shape (n,); `names` has those of the rows, if they have any.
+    """
+
+    X: Floats
+    y: Floats
+    names: Any = None
+
+    named = False  # whether an account has to go by name
+    unnamed = (
+        "X does not: pass X as a DataFrame with that index, or open the account with an array, to "
+        "go by position"
+    )
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def columns(self) -> int:
+        return self.X.shape[1]
+
+    def budgets(self, epsilon: Any) -> Floats:
+        """Return one budget a person, shape (n,), of one for all or one each."""
+        return np.asarray(check.budgets(epsilon, self.n, "epsilon"))
+
+    def leave_out(self, budgets: Floats, can_pay: NDArray[np.bool_]) -> Floats:
+        """Return the budgets with 0 for whoever cannot pay."""
+        return np.where(can_pay, budgets, 0.0)
+
+    def participants(self, domain: Any, budgets: Floats) -> Participants:
+        """Return those whose budget is above 0, on the domain."""
+        X, y, takes_part = self.X, self.y, budgets > 0
+        if not takes_part.all():  # no copy of what may be large
+            X, y, budgets = X[takes_part], y[takes_part], budgets[takes_part]
+        return Participants(*domain.to_domain(X, y), budgets)
+
+
+def read_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRecords:
+    """Return what `fit` was given: a table, by scikit-learn's checks, or `Sums` in its place.
+
+    The budgets `epsilon` are as the user passed them.
+    """
+    if isinstance(X, Sums):
+        records = SumsOfRecords(model, X, y, epsilon)
+        if has_columns(model):
+            note_columns(model, X)
+        return records
+    rows, labels = data_of(model, X, y)
+    return Records(rows, labels, check.index_of(X))
+
+
+def records_for_audit(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRecords:
+    """Return what `output_law` was given, like `read_records`; the model stays as it is."""
+    if isinstance(X, Sums):
+        return SumsOfRecords(model, X, y, epsilon)
+    return Records(*check.design(X, y))
+
+
+def read_budgets(epsilon: Any, X: Any, y: Any) -> Any:
+    """Return budgets of people who own one row each, a number or one a row, before X is read."""
+    if isinstance(epsilon, Mapping):
+        raise TypeError(
+            "epsilon must be a number or one value for each row of X: here every row is a person "
+            f"of its own, and there are no users that a mapping could name; got {len(epsilon)} keys"
+        )
+    check.refuse_other_index(epsilon, "epsilon", X=X, y=y)
+    check.refuse_other_index(y, "y", X=X)
+    return check.epsilon(epsilon.to_numpy() if of_pandas(epsilon, "Series") else epsilon)
+
+
+def for_everybody(values: Floats, budgets: Floats) -> Floats:
+    """Return values of those who take part, and 0 for everybody else, shape (n,)."""
+    if len(values) == len(budgets):  # no copy of what may be large
+        return values
+    everybody = np.zeros(len(budgets))
+    everybody[budgets > 0] = values
+    return everybody
+
+
+def shares(weights: Floats) -> Floats:
+    """Return weights over their sum; the sum of huge ones would overflow."""
+    share = weights / weights.max()
+    share /= share.sum()
+    return np.asarray(share)
