@@ -34,7 +34,7 @@ class Participants:
 
     @property
     def d(self) -> int:
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     def total(self, statistic: Statistic) -> tuple[Any, ...]:
         """Return the sums over everybody, each with weight 1."""
@@ -76,7 +76,7 @@ class Records:
 
     @property
     def columns(self) -> int:
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     def budgets(self, epsilon: Any) -> Floats:
         """Return one budget a person, shape (n,), of one for all or one each."""
@@ -91,7 +91,8 @@ class Records:
         X, y, takes_part = self.X, self.y, budgets > 0
         if not takes_part.all():  # no copy of what may be large
             X, y, budgets = X[takes_part], y[takes_part], budgets[takes_part]
-        return Participants(*domain.to_domain(X, y), budgets)
+        rows, labels = domain.to_domain(X, y)
+        return Participants(rows, labels, budgets)
 
 
 def read_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRecords:

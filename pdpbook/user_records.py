@@ -1,0 +1,106 @@
+"""Users who own several rows each: their rows, labels and budgets, and who of them takes part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdpbook import Floats, check
+from pdpbook._users import Users, check_user_epsilon, check_users, part_of
+
+__all__: list[str] = []  # for the estimators of the package
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What public things alone fix, before a label is looked at."""
+
+    weights: Any  #: as the law reads them: of rows, of users and their rows, or a matrix (k, n)
+    scale: float  #: of the noise
+    exposure: Floats  #: shape (m,), the largest loss of each user, in the unit of the promise
+    public: dict[str, Any] = field(default_factory=dict)  #: attributes of the fitted estimator
+    to_coefficients: Any = None  #: shape (p, k), from what is released, where they differ
+    pilot: Plan | None = None  #: of an earlier release
+
+
+@dataclass(frozen=True, eq=False)
+class UserParticipants:
+    """Rows and labels on the domain of the users whose budget is above 0. Not private.
+
+    X has shape (n, columns), y and `given`, the labels as they came, have shape (n,), `budgets` has
+    shape (m,). `users` says who owns each of these rows.
+    """
+
+    X: Floats
+    y: Floats
+    given: NDArray[Any]
+    users: Users
+    budgets: Floats
+    plan: Plan
+
+
+@dataclass(frozen=True, eq=False)
+class UserRecords:
+    """A table as it came, in the user's units, with the owner of every row. Not private.
+
+    X has shape (n, columns), y shape (n,); `n` counts the users, as an account does.
+    """
+
+    X: Floats
+    y: NDArray[Any]
+    users: Users
+    names: Any  #: of the users, or of the rows where nobody named a user; None if they have none
+
+    unnamed = (
+        "X does not: pass X as a DataFrame with that index, or open the account with an array, to "
+        "go by position"
+    )
+
+    @property
+    def named(self) -> bool:
+        """Whether an account has to go by name."""
+        return self.users.named
+
+    @property
+    def n(self) -> int:
+        return int(self.users.labels.size)
+
+    @property
+    def columns(self) -> int:
+        return int(self.X.shape[1])
+
+    def budgets(self, epsilon: Any) -> Floats:
+        """Return one budget a user, shape (m,), in the order of the labels of users."""
+        return check_user_epsilon(epsilon, self.users)
+
+    def leave_out(self, budgets: Floats, can_pay: NDArray[np.bool_]) -> Floats:
+        """Return the budgets with 0 for whoever cannot pay."""
+        return np.where(can_pay, budgets, 0.0)
+
+    def owners(self, budgets: Floats) -> Users:
+        """Return the users whose budget is above 0, with their rows alone."""
+        return part_of(self.users, budgets).users
+
+    def rows(self, budgets: Floats) -> NDArray[np.bool_]:
+        """Return which rows are of users whose budget is above 0, shape (n,)."""
+        return (budgets > 0)[self.users.codes]
+
+    def participants(self, domain: Any, budgets: Floats, plan: Plan) -> UserParticipants:
+        """Return the users whose budget is above 0, with their rows on the domain."""
+        part = part_of(self.users, budgets)
+        given = self.y[part.rows]
+        X, y = domain.to_domain(self.X[part.rows], given)
+        return UserParticipants(X, y, given, part.users, part.epsilon, plan)
+
+
+def user_records(rows: Floats, labels: NDArray[Any], users: Any, X: Any, y: Any) -> UserRecords:
+    """Return rows and labels that were read of X and y, with who owns each.
+
+    None for `users` makes every row a user of its own.
+    """
+    owners = check_users(users, len(labels), X=X, y=y)
+    names = owners.labels if owners.named else check.index_of(X)
+    return UserRecords(rows, labels, owners, names)
