@@ -19,7 +19,6 @@ from sklearn.base import clone, is_classifier, is_clusterer
 
 from pdpbook import Floats, check
 from pdpbook.advice import Advice
-from pdpbook.frames.regressor import PrivateEstimator
 from pdpbook.personalized import PersonalizedMean
 from pdpbook.user_level import WeightedMean
 
@@ -258,7 +257,7 @@ def rehearse(
     }
     if refused:
         return _never(known, refused)
-    ours = any(kind.__module__.startswith("pdpbook.") for kind in type(model).__mro__)
+    ours = _is_ours(model)
     return _summary(known, labels.unexplained**2, np.array(squares), ours)
 
 
@@ -424,10 +423,20 @@ def _takes_budgets(model: Any) -> bool:
     return "epsilon" in signature(model.fit).parameters
 
 
-def _inside(model: Any) -> dict[str, PrivateEstimator]:
-    """The estimators of this package that a pipeline or a search holds, by name."""
+def _inside(model: Any) -> dict[str, Any]:
+    """The estimators with budgets that a pipeline or a search holds, by name."""
     parts = model.get_params().items()
-    return {name: part for name, part in parts if isinstance(part, PrivateEstimator)}
+    return {name: part for name, part in parts if _has_budgets(part)}
+
+
+def _has_budgets(model: Any) -> bool:
+    """Whether this is an estimator of the package with budgets of its own."""
+    return hasattr(model, "get_params") and _is_ours(model) and hasattr(model, "epsilon")
+
+
+def _is_ours(model: Any) -> bool:
+    """Whether an estimator is of this package, or extends one."""
+    return any(kind.__module__.startswith("pdpbook.") for kind in type(model).__mro__)
 
 
 def _predictions(model: Any, X: Any) -> Floats:
