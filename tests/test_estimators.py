@@ -19,10 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pdpbook.frames import CubeRegressor, OnePromise, UserEstimator, mechanism, setting
-from pdpbook.frames.settings import _entries
+from pdpbook import check
 from pdpbook.noise import gaussian_mu
-from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
 
@@ -205,7 +203,21 @@ def test_no_hook_has_the_name_of_a_routed_method(kind):
     assert requests == {"set_fit_request", "set_score_request"}
 
 
-FRAMES = {"cube": CubeRegressor, "ball": OnePromise, "users": UserEstimator, "pool": PACRegression}
+GROUPS = {
+    "replace-one": "cube",
+    "add-remove": "ball",
+    "zero-out": "ball",
+    "user": "users",
+    "user-labels": "users",
+    "": "pool",
+}
+
+
+def entries(doc, section):
+    """Entries of a section of a docstring by name, each with its indented text."""
+    found = re.search(rf"\n\n{section}\n-{{3,}}\n(.*?)(?=\n\n\w+\n-{{3,}}\n|\Z)", doc, re.S)
+    parts = re.split(r"^(?=\w+ : )", found[1], flags=re.M) if found else []
+    return {part.partition(" : ")[0]: part.rstrip() for part in parts if part.strip()}
 
 
 def api_table(heading):
@@ -222,7 +234,7 @@ def api_table(heading):
 def taken(kind):
     """Default and description of all that an estimator takes, by the name in the table."""
     for make, text, name in ((kind, kind.__doc__, "{}"), (kind.fit, kind.fit.__doc__, "fit({})")):
-        said = _entries(inspect.cleandoc(text), "Parameters")
+        said = entries(inspect.cleandoc(text), "Parameters")
         for each, parameter in inspect.signature(make).parameters.items():
             if each != "self":
                 default = parameter.default
@@ -237,11 +249,11 @@ def differences(kinds):
     found, used = [], set()
     shared = Counter(name for kind in kinds for name, *_ in taken(kind))
     for kind in kinds:
-        frame = next((f for f, base in FRAMES.items() if issubclass(kind, base)), "all")
+        group = GROUPS[ROWS[kind].neighbors]
         for name, default, text in taken(kind):
             if shared[name] == 1:
                 continue
-            row, other = (name, frame), (name, kind.__name__)
+            row, other = (name, group), (name, kind.__name__)
             row = row if row in rows else (name, "all")
             used |= {row, other}
             if row not in rows:
@@ -262,51 +274,40 @@ def test_names_defaults_and_meanings_are_those_of_the_table():
     assert differences(KINDS) == []
 
 
-def test_a_planted_default_or_meaning_is_noticed():
-    @mechanism
-    class Bold(PDPRidge):
-        """A default of its own.
-
-        Notes
-        -----
-        None.
-        """
-
-        clip: bool = setting(default=True)
-
-    @mechanism
-    class Terse(PDPRidge):
-        """A meaning of its own.
-
-        Parameters
-        ----------
-        clip : bool, default False
-            Whether to cut.
-
-        Notes
-        -----
-        None.
-        """
-
-    (default,) = differences([Bold, *KINDS[1:]])
-    assert default == "Bold: clip is True and not False"
-    (meaning,) = differences([Terse, *KINDS[1:]])
-    assert meaning.startswith("Terse: clip is not described as 'Clip data")
+def test_a_planted_default_or_meaning_is_noticed(monkeypatch):
+    defaults = PDPRidge.__init__.__kwdefaults__
+    with monkeypatch.context() as planted:
+        planted.setitem(defaults, "clip", True)
+        (default,) = differences(KINDS)
+    assert default == "PDPRidge: clip is True and not False"
+    terse = PDPRidge.__doc__.replace("Clip data to", "Cut data to")
+    monkeypatch.setattr(PDPRidge, "__doc__", terse)
+    (meaning,) = differences(KINDS)
+    assert meaning.startswith("PDPRidge: clip is not described as 'Clip data")
 
 
-def forgotten(kind):
-    """Settings that a class writes down and its constructor does not take."""
-    written = {n for base in kind.__mro__ for n in vars(base).get("__annotations__", {})}
-    return {name for name in written if name[-1] != "_"} - set(kind().get_params())
+def without_rule(kind):
+    """Settings that may be anything; classes are those of the logistic loss alone."""
+    free = []
+    for name in kind().get_params().keys() - {"classes"}:
+        try:
+            kind(**{name: object()}).fit([[0.1], [0.9], [0.3]], [0.5, 0.4, 0.1])
+        except (TypeError, ValueError) as error:
+            if name not in str(error):
+                free.append(name)
+        else:
+            free.append(name)
+    return free
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_setting_is_taken(kind):
-    assert forgotten(kind) == set()
+def test_every_setting_has_a_rule(kind):
+    assert without_rule(kind) == []
 
 
-def test_a_planted_setting_without_the_decorator_is_noticed():
-    class Undecorated(PDPRidge):
-        strictness: float = setting(default=1.0)
+def test_a_planted_setting_without_a_rule_is_noticed():
+    class Lax(PDPRidge):
+        def check_settings(self):
+            check.settings(self, lam=check.penalty, loss=check.one_of("square", "huber"))
 
-    assert forgotten(Undecorated) == {"strictness"}
+    assert "clip" in without_rule(Lax)
