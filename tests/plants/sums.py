@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from pdpbook import Floats, check
+from pdpbook.domains import Ball
 from pdpbook.frames.people import People
 from pdpbook.noise import ProductLaw
+from pdpbook.participants import Participants
 from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from plants.plant import Pair, Plant, about, joined
@@ -91,16 +93,21 @@ class VarianceForDeviation(SufficientStatisticsRidge):
 class EachWithEverything(AdaSSP):
     """Three releases, and the noise of each is that of a single one."""
 
-    def law(self, people: People) -> ProductLaw:
+    def law(self, people: Participants) -> ProductLaw:
         law = super().law(people)
         return ProductLaw(law.center, law.scale / np.sqrt(3), law.noise)
+
+
+class _LabelsOverTheLargest(Ball):
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return super().to_domain(X, y / max(float(np.abs(y).max()), 1e-9))
 
 
 class LabelRangeFromTheData(AdaSSP):
     """Labels are divided by the largest one in the data, and who holds it shows."""
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        return super().to_domain(X, y / max(float(np.abs(y).max()), 1e-9))
+    def domain(self, columns: int) -> Ball:
+        return _LabelsOverTheLargest(**vars(super().domain(columns)))
 
 
 class _TransposedLaw(PosteriorLaw):
