@@ -120,7 +120,13 @@ def test_a_refusal_draws_nothing_and_charges_nothing(model):
 
 # ---------------------------------------------------------------- why
 
-LOOKED_UP = ["_budgets", "sufficient_statistics.adassp", "frames.ball"]
+LOOKED_UP = [
+    "_budgets",
+    "sufficient_statistics.adassp",
+    "posterior.single",
+    "posterior.adaptive",
+    "frames.ball",
+]
 
 
 @pytest.fixture

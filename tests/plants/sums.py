@@ -120,16 +120,16 @@ class _TransposedLaw(PosteriorLaw):
 class TransposedFactor(OnePosteriorSample):
     """A Cholesky factor is solved against the wrong way round: right sizes, wrong directions."""
 
-    def law(self, people: People) -> PosteriorLaw:
-        law = super().law(people)
+    def law(self, people: Participants, gamma: float) -> PosteriorLaw:
+        law = super().law(people, gamma)
         return _TransposedLaw(law.center, law.precision)
 
 
 class SharperForMoreData(OnePosteriorSample):
     """The temperature is multiplied by the number of rows, which is private here."""
 
-    def law(self, people: People) -> PosteriorLaw:
-        law = super().law(people)
+    def law(self, people: Participants, gamma: float) -> PosteriorLaw:
+        law = super().law(people, gamma)
         return PosteriorLaw(law.center, law.precision * len(people.X))
 
 
@@ -151,14 +151,14 @@ def _replanned(law: AdaptiveLaw, kind: type[AdaptivePlan]) -> AdaptiveLaw:
 class GreedyDraw(AdaOPS):
     """The draw is as sharp as if the residual of a person were a tenth of what it can be."""
 
-    def law(self, people: People) -> AdaptiveLaw:
+    def law(self, people: Participants) -> AdaptiveLaw:
         return _replanned(super().law(people), _GreedyPlan)
 
 
 class QuietEigenvalue(AdaOPS):
     """The smallest eigenvalue is released with an eighth of its noise: it only steers the rest."""
 
-    def law(self, people: People) -> AdaptiveLaw:
+    def law(self, people: Participants) -> AdaptiveLaw:
         return _replanned(super().law(people), _QuietPlan)
 
 
