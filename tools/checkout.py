@@ -36,4 +36,6 @@ def refuse_other(file: Any) -> None:
 def refuse_other_in_kernel(reply: Any) -> None:
     """Raise unless a kernel that was asked `SOURCE` has found this checkout."""
     answer = reply["content"]["user_expressions"]["source"]
-    refuse_other(answer["data"]["text/plain"].strip("'") if "data" in answer else answer["evalue"])
+    if "data" not in answer:
+        raise OtherCheckout(f"pdpbook must be that of {ROOT}; the kernel says {answer['evalue']}")
+    refuse_other(answer["data"]["text/plain"].strip("'"))
