@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
@@ -129,3 +130,26 @@ class LabelInterval:
         """Return X as it is and labels, shape (n,), measured from the origin."""
         low, high = check.bounds(self.y_bounds, "y_bounds")
         return X, inside(y, low, high, "y", "y_bounds", self.clip) - self.origin
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicRows(LabelInterval):
+    """Rows that are public, in the user's units; labels as in `LabelInterval`."""
+
+    columns: int  #: of X
+    fit_intercept: bool  #: whether a constant feature 1 is appended
+
+    @property
+    def d(self) -> int:
+        """Number of features, a constant one included."""
+        return self.columns + bool(self.fit_intercept)
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return rows, shape (n, d), and labels, shape (n,)."""
+        X, y = super().to_domain(X, y)
+        return (np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X), y
+
+    def to_user_units(self, theta: Floats) -> tuple[Floats, float]:
+        """Return coefficients, shape (columns,), and the intercept, 0 without a constant."""
+        intercept = float(theta[self.columns]) if self.fit_intercept else 0.0
+        return theta[: self.columns], intercept

@@ -37,7 +37,8 @@ class AverageUser(WeightedMean):
     """The noise is for the average contribution of a user, not for the largest."""
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
-        return float(self.width() * np.mean(self.contributions(row_weights, users) / budgets))
+        moves = self.contributions(row_weights, users)
+        return float(self.domain().width * np.mean(moves / budgets))
 
 
 class BudgetOfTheAverage(WeightedMean):
