@@ -115,16 +115,7 @@ class LabelInterval:
 
     y_bounds: ArrayLike  #: a pair
     clip: bool
-    origin: float = 0.0  #: from where labels are measured; far from 0, the lower bound saves digits
-
-    @property
-    def width(self) -> float:
-        low, high = check.bounds(self.y_bounds, "y_bounds")
-        return float(high - low)
-
-    def label_variance(self, guess: float | None) -> float:
-        """Return the guess at the variance of a label; None is that of a uniform one."""
-        return self.width**2 / 12 if guess is None else float(guess)
+    origin: float = 0.0  #: from where labels are measured: far from 0, the lower bound saves digits
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return X as it is and labels, shape (n,), measured from the origin."""
@@ -153,3 +144,14 @@ class PublicRows(LabelInterval):
         """Return coefficients, shape (columns,), and the intercept, 0 without a constant."""
         intercept = float(theta[self.columns]) if self.fit_intercept else 0.0
         return theta[: self.columns], intercept
+
+
+def label_width(y_bounds: ArrayLike) -> float:
+    """Return the width of the public interval of the labels."""
+    low, high = check.bounds(y_bounds, "y_bounds")
+    return float(high - low)
+
+
+def label_variance(guess: float | None, y_bounds: ArrayLike) -> float:
+    """Return the guess at the variance of a label; None is that of a uniform one in the bounds."""
+    return label_width(y_bounds) ** 2 / 12 if guess is None else float(guess)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from pdpbook.domains import label_width
 from pdpbook.user_level import (
     SampleLimitedMean,
     WeightedMean,
@@ -256,7 +257,9 @@ class NoiseOfTheAverageUser(WeightedMean):
     """A mean where the largest share belongs."""
 
     def noise_scale(self, row_weights, users, budgets):
-        return self.domain().width * np.mean(self.contributions(row_weights, users) / budgets)
+        return label_width(self.y_bounds) * np.mean(
+            self.contributions(row_weights, users) / budgets
+        )
 
 
 class KeepsTheLargest(SampleLimitedMean):

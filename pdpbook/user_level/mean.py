@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pdpbook import Floats, check
 from pdpbook._domain import generator_from, labels_of, refuse_few
 from pdpbook._users import Users, check_budgets_of_users
-from pdpbook.domains import LabelInterval
+from pdpbook.domains import LabelInterval, label_variance, label_width
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.linear import MeanRegressor
 from pdpbook.noise import ProductLaw
@@ -185,12 +185,12 @@ class WeightedMean(MeanRegressor):
 
     def plan(self, users: Users, budgets: Floats) -> WeightedPlan:
         """Choose the weights of least variance: a function of public sizes and budgets alone."""
-        domain, top = self.domain(), float(budgets.max())
-        A = tradeoff(domain.label_variance(self.sigma2), domain.width, top)
+        top, width = float(budgets.max()), label_width(self.y_bounds)
+        A = tradeoff(label_variance(self.sigma2, self.y_bounds), width, top)
         best = tradeoff_weights(users.sizes, A, budgets / top)
         rows = users.spread(best.row_weights)
         scale = self.noise_scale(rows, users, budgets)
-        exposure = domain.width * self.contributions(rows, users) / scale
+        exposure = width * self.contributions(rows, users) / scale
         return WeightedPlan(rows, scale, exposure, best.weights, best.h)
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
@@ -199,8 +199,8 @@ class WeightedMean(MeanRegressor):
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
         """Return the scale of the Laplace noise, from the weights that are used."""
-        moves = self.contributions(row_weights, users)
-        return float(check.positive(self.domain().width * np.max(moves / budgets), "noise_scale"))
+        largest = np.max(self.contributions(row_weights, users) / budgets)
+        return float(check.positive(label_width(self.y_bounds) * largest, "noise_scale"))
 
     def domain(self, columns: int = 1, *, origin: float = 0.0) -> LabelInterval:
         """Return the public interval of the labels, measured from `origin`; X may be anything."""
@@ -386,15 +386,15 @@ class SampleLimitedMean(MeanRegressor):
         kept = users.places(self.selection_seed) < most
         rows = kept / kept.sum()
         scale = self.noise_scale(rows, users, budgets)
-        exposure = self.domain().width * self.contributions(rows, users) / scale
+        exposure = label_width(self.y_bounds) * self.contributions(rows, users) / scale
         return LimitedPlan(rows, scale, exposure, most)
 
     def most_rows(self, users: Users, budgets: Floats) -> int:
         """Return how many rows of a user are kept."""
         largest = int(users.sizes.max())
         if self.max_rows == "best":
-            domain, least = self.domain(), float(budgets.min())
-            A = tradeoff(domain.label_variance(self.sigma2), domain.width, least)
+            variance = label_variance(self.sigma2, self.y_bounds)
+            A = tradeoff(variance, label_width(self.y_bounds), float(budgets.min()))
             return int(sample_limit(users.sizes, A).threshold)
         return largest if self.max_rows == "max" else min(largest, int(self.max_rows))
 
@@ -404,8 +404,8 @@ class SampleLimitedMean(MeanRegressor):
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
         """Return the scale of the Laplace noise, from the weights that are used."""
-        moves = self.contributions(row_weights, users)
-        return float(check.positive(self.domain().width * np.max(moves / budgets), "noise_scale"))
+        largest = np.max(self.contributions(row_weights, users) / budgets)
+        return float(check.positive(label_width(self.y_bounds) * largest, "noise_scale"))
 
     def domain(self, columns: int = 1, *, origin: float = 0.0) -> LabelInterval:
         """Return the public interval of the labels, measured from `origin`; X may be anything."""
