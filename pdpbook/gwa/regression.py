@@ -63,8 +63,7 @@ class GWARegression(LinearRegressor):
 
     with :math:`c_i` the columns of C, :math:`S_l` the rows of user l, B the width of `y_bounds` and
     A of shape (k, d) the target. Labels are not shifted. Rounding of floats is not covered by the
-    promise.
-    Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
+    promise. Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
     *user_level/gwa*, and ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa``
     (ours), chapter *user_level/gwa_variants*.
 
@@ -107,11 +106,10 @@ class GWARegression(LinearRegressor):
     Attributes
     ----------
     noise_ : PublicNoise
-        ``noise_.scale`` is that of the noise on every entry of `release_` (of the last stage, where
-        there are two), a standard deviation where it is Gaussian; ``noise_.covariance`` is that of
-        the coefficients, None with two stages.
+        ``noise_.scale`` is that of the noise on every entry of `release_`, a standard deviation
+        where it is Gaussian; ``noise_.covariance`` is that of the coefficients.
     guarantee_ : PureDP or GaussianDP
-        What each user was promised, in the order of `users_`.
+        What each user was promised, in the order of `users_`, when all their labels are replaced.
     users_ : ndarray, shape (m,)
         Labels of the users, sorted.
     exposure_ : ndarray, shape (m,)
@@ -151,7 +149,7 @@ class GWARegression(LinearRegressor):
         prior: float | None = None,
         sensitivity: str = "entrywise",
         solver: str = "auto",
-        tol: float = 1e-08,
+        tol: float = 1e-8,
     ) -> None:
         self.epsilon = epsilon
         self.random_state = random_state
@@ -197,7 +195,7 @@ class GWARegression(LinearRegressor):
         ----------
         X : array_like, shape (n, d)
             Rows, PUBLIC: labels alone are protected.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
@@ -387,18 +385,17 @@ class SampleLimitedRegression(LinearRegressor):
         rank than X, no estimate is unbiased: ValueError. "best" passes over such thresholds.
     sensitivity : {"entrywise", "exact"}, default "entrywise"
         How contributions are measured: "exact" is by the largest l1 move of the release instead of
-        the sum of column norms: less noise, at a cost of :math:`2^{k-1}`; for Laplace noise.
+        the sum of column norms: less noise, at a cost of :math:`2^{k-1}`.
     selection_seed : int, default 0
         Says which rows are kept, by their order within a user: public, so not sorted by labels.
 
     Attributes
     ----------
     noise_ : PublicNoise
-        ``noise_.scale`` is that of the noise on every entry of `release_` (of the last stage, where
-        there are two), a standard deviation where it is Gaussian; ``noise_.covariance`` is that of
-        the coefficients, None with two stages.
+        ``noise_.scale`` is that of the Laplace noise on every entry of `release_`;
+        ``noise_.covariance`` is that of the coefficients.
     guarantee_ : PureDP
-        What each user was promised, in the order of `users_`.
+        What each user was promised, in the order of `users_`, when all their labels are replaced.
     users_ : ndarray, shape (m,)
         Labels of the users, sorted.
     exposure_ : ndarray, shape (m,)
@@ -411,8 +408,8 @@ class SampleLimitedRegression(LinearRegressor):
     release_ : ndarray, shape (k,)
         What was released; `coef_` is computed from it.
     rank_ : int
-        Rank of X, with the constant. If X lacks rank and there is no prior, a UserWarning says that
-        `coef_` is the minimum-norm solution.
+        Rank of X, with the constant. If X lacks rank, a UserWarning says that `coef_` is the
+        minimum-norm solution.
     n_features_in_ : int
     max_rows_ : int
         The limit in use, public.
@@ -475,7 +472,7 @@ class SampleLimitedRegression(LinearRegressor):
         ----------
         X : array_like, shape (n, d)
             Rows, PUBLIC: labels alone are protected.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.

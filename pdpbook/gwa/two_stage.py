@@ -124,11 +124,11 @@ class TwoStageGWARegression(LinearRegressor):
     Attributes
     ----------
     noise_ : PublicNoise
-        ``noise_.scale`` is that of the noise on every entry of `release_` (of the last stage, where
-        there are two), a standard deviation where it is Gaussian; ``noise_.covariance`` is that of
-        the coefficients, None with two stages.
+        ``noise_.scale`` is that of the Laplace noise on every entry of `release_`, which is the
+        last stage where there are two; ``noise_.covariance`` is that of the coefficients, None with
+        two stages.
     guarantee_ : PureDP
-        What each user was promised, in the order of `users_`.
+        What each user was promised, in the order of `users_`, when all their labels are replaced.
     users_ : ndarray, shape (m,)
         Labels of the users, sorted.
     exposure_ : ndarray, shape (m,)
@@ -141,8 +141,8 @@ class TwoStageGWARegression(LinearRegressor):
     release_ : ndarray, shape (k,)
         What was released; `coef_` is computed from it.
     rank_ : int
-        Rank of X, with the constant. If X lacks rank and there is no prior, a UserWarning says that
-        `coef_` is the minimum-norm solution.
+        Rank of X, with the constant. If X lacks rank, a UserWarning says that `coef_` is the
+        minimum-norm solution.
     n_features_in_ : int
     stages_ : int
         1 or 2, decided by public numbers alone.
@@ -174,7 +174,7 @@ class TwoStageGWARegression(LinearRegressor):
         share: float = 0.25,
         reach: float = 3.5,
         solver: str = "auto",
-        tol: float = 1e-08,
+        tol: float = 1e-8,
     ) -> None:
         self.epsilon = epsilon
         self.random_state = random_state
@@ -214,7 +214,7 @@ class TwoStageGWARegression(LinearRegressor):
         ----------
         X : array_like, shape (n, d)
             Rows, PUBLIC: labels alone are protected.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
@@ -245,7 +245,7 @@ class TwoStageGWARegression(LinearRegressor):
             plan = self.plan(people.X, people.users, people.budgets)
             drawn = release(self.law(people, plan), guarantee, account, rng, people=records)
 
-            k, last = len(plan.last.weights), plan.last
+            last, k = plan.last, len(plan.last.weights)
             self.pilot_, self.release_ = drawn[:-k], drawn[-k:]
             theta = last.to_coefficients @ self.release_
             self.coef_, self.intercept_ = domain.to_user_units(theta)

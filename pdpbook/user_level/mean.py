@@ -135,8 +135,8 @@ class WeightedMean(MeanRegressor):
         Parameters
         ----------
         X : array_like, shape (n, ...), or Sums
-            One row for each label, otherwise not looked at; or what `sums` of this model has made
-            of X, y and users, in place of the three.
+            Rows, of which the number alone counts; or what `sums` of this model has made of X, y
+            and users, in place of the three.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         users : array_like, shape (n,), optional
@@ -334,7 +334,7 @@ class SampleLimitedMean(MeanRegressor):
         Parameters
         ----------
         X : array_like, shape (n, ...)
-            One row for each label, otherwise not looked at.
+            Rows, of which the number alone counts.
         y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         users : array_like, shape (n,), optional
