@@ -11,6 +11,7 @@ from pdpbook._domain import (
     ball_to_user_units,
     bound_rows,
     features_to_domain,
+    inside,
     labels_to_domain,
     rows_to_ball,
     to_user_units,
@@ -105,3 +106,26 @@ class Labels:
         """Return a mean on the domain in the units of the labels."""
         low, high = check.bounds(self.y_bounds, "y_bounds")
         return float((low + high) / 2 + (high - low) / 2 * mean)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelInterval:
+    """Labels in the user's units between public bounds; rows are anything."""
+
+    y_bounds: ArrayLike  #: a pair
+    clip: bool
+    origin: float = 0.0  #: from where labels are measured; far from 0, the lower bound saves digits
+
+    @property
+    def width(self) -> float:
+        low, high = check.bounds(self.y_bounds, "y_bounds")
+        return float(high - low)
+
+    def label_variance(self, guess: float | None) -> float:
+        """Return the guess at the variance of a label; None is that of a uniform one."""
+        return self.width**2 / 12 if guess is None else float(guess)
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return X as it is and labels, shape (n,), measured from the origin."""
+        low, high = check.bounds(self.y_bounds, "y_bounds")
+        return X, inside(y, low, high, "y", "y_bounds", self.clip) - self.origin
