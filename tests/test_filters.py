@@ -22,7 +22,7 @@ from pdpbook.guarantees import (
 from pdpbook.noise import gaussian_profile
 from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.user_level import WeightedERM, WeightedMean
+from pdpbook.user_level import WeightedGradientDescent, WeightedMean
 
 ZERO = {"neighbors": "zero-out"}
 GAUSS = {"kind": GaussianDP, **ZERO}
@@ -341,7 +341,8 @@ def test_users_and_tables_leave_by_name():
         model = WeightedMean().fit(X, y, users=users, epsilon=asked, account=account)
     assert_array_equal(model.guarantee_.epsilon, [0.0, 0.2, 0.5])  # of ann, bo, zoe
     assert_array_equal(account.remaining, [0.0, 0.0, 0.1, 1.0])
-    rho = WeightedERM(steps=3).fit(X, y, users=users, epsilon=asked).guarantee_.rho
+    descent = WeightedGradientDescent(steps=3)
+    rho = descent.fit(X, y, users=users, epsilon=asked).guarantee_.rho
     rhos = BudgetAccount(
         pd.Series(rho * [1.5, 3.0, 3.0], index=["ann", "bo", "zoe"]),
         kind=ZeroConcentratedDP,
@@ -349,7 +350,7 @@ def test_users_and_tables_leave_by_name():
         leave_out=True,
     )
     for _ in range(2):
-        model = WeightedERM(steps=3).fit(X, y, users=users, epsilon=asked, account=rhos)
+        model = clone(descent).fit(X, y, users=users, epsilon=asked, account=rhos)
     assert_array_equal(model.guarantee_.rho == 0, [True, False, False])
     frame = pd.DataFrame(X, index=[f"p{k}" for k in range(60)])
     own = pd.Series(np.where(np.arange(60) < 20, 1.5, 3.0), index=frame.index)

@@ -31,7 +31,12 @@ from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residua
 from pdpbook.ridge import leave_one_out
 from pdpbook.sensitivity import ridge_constant
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
+from pdpbook.user_level import (
+    SampleLimitedMean,
+    WeightedGradientDescent,
+    WeightedMean,
+    WeightedOutputPerturbation,
+)
 
 SOURCE = tool.tangled(measures=True)
 TREE = ast.parse(SOURCE)
@@ -376,7 +381,7 @@ def weighted_erm(m, seed):
     X = X / np.maximum(1, np.linalg.norm(X, axis=1))[:, None]
     y = rng.choice([-1.0, 1.0], len(X))
     steps, found = 5 + seed, []
-    model = WeightedERM("logistic", delta=1e-5, radius=0.3, steps=steps, row_norm=1.0)
+    model = WeightedGradientDescent("logistic", delta=1e-5, radius=0.3, steps=steps, row_norm=1.0)
     model.set_params(classes=(-1, 1))
     for own in (budgets, 8 * budgets):  # few hit their caps, or most of them
         one, two = twins(seed)
@@ -489,7 +494,7 @@ OF_THEIR_OWN = {
     AdaOPS: [adaops],
     WeightedMean: [weighted_mean],
     SampleLimitedMean: [limited_mean],
-    WeightedERM: [weighted_erm],
+    WeightedGradientDescent: [weighted_erm],
     gwa.GWARegression: [gwa_regression],
     gwa.SampleLimitedRegression: [limited_regression],
     gwa.TwoStageGWARegression: [two_stages],

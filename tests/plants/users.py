@@ -17,8 +17,9 @@ from pdpbook.user_level import (
     GradientTranscript,
     QuantileLaw,
     SampleLimitedMean,
-    WeightedERM,
+    WeightedGradientDescent,
     WeightedMean,
+    WeightedOutputPerturbation,
     quantile_law,
 )
 from plants.plant import Pair, Plant, about, owned
@@ -58,7 +59,7 @@ class ScaleOfKeptRows(SampleLimitedMean):
         return super().noise_scale(row_weights, users, budgets) * kept / len(row_weights)
 
 
-class RowsClippedAlone(WeightedERM):
+class RowsClippedAlone(WeightedGradientDescent):
     """Each row is clipped to what its owner may add, so a user adds that for every row."""
 
     def law(self, people: Any) -> Any:
@@ -73,7 +74,7 @@ class _ByRow(GradientTranscript):
         return np.asarray(rows * (limits / np.maximum(norms, limits))[:, :, None])
 
 
-class OneGradientCharged(WeightedERM):
+class OneGradientCharged(WeightedGradientDescent):
     """The noise of one gradient on every one of many."""
 
     def law(self, people: Any) -> Any:
@@ -81,7 +82,7 @@ class OneGradientCharged(WeightedERM):
         return replace(law, sigma=law.sigma / np.sqrt(law.steps))
 
 
-class RowScaleOutput(WeightedERM):
+class RowScaleOutput(WeightedOutputPerturbation):
     """Noise on the minimizer for the weight of one row of a user."""
 
     def plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Any:
@@ -281,7 +282,6 @@ DESCENT: dict[str, Any] = {
     "tradeoff": np.inf,
 }
 FAR: dict[str, Any] = {
-    "optimizer": "output",
     "lam": 1e-3,
     "radius": 50.0,
     "tradeoff": 0.0,
@@ -298,16 +298,27 @@ USERS = [
     ),
     _pure("scale of all rows", ScaleOfKeptRows, SampleLimitedMean, GROUPS, max_rows=2),
     _pure(
-        "rows clipped alone", RowsClippedAlone, WeightedERM, owned([6, 1, 2, 3], 2, 0), **DESCENT
+        "rows clipped alone",
+        RowsClippedAlone,
+        WeightedGradientDescent,
+        owned([6, 1, 2, 3], 2, 0),
+        **DESCENT,
     ),
     _pure(
         "one gradient charged",
         OneGradientCharged,
-        WeightedERM,
+        WeightedGradientDescent,
         owned([6, 1, 2, 3], 2, 0),
         **DESCENT,
     ),
-    _pure("row scale on the output", RowScaleOutput, WeightedERM, far(), loss="logistic", **FAR),
+    _pure(
+        "row scale on the output",
+        RowScaleOutput,
+        WeightedOutputPerturbation,
+        far(),
+        loss="logistic",
+        **FAR,
+    ),
     _pure("column for user", ColumnForUser, SampleLimitedRegression, regression(3), max_rows=5),
     _pure("half the width", HalfTheWidth, GWARegression, regression(3)),
     _pure("noise by residuals", NoiseByResiduals, GWARegression, _quiet(3)),

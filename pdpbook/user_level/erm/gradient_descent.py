@@ -349,9 +349,12 @@ class WeightedGradientDescent(LinearPredictor):
 
 def _check_delta(value: Any, name: str) -> None:
     """Refuse what is no probability in (0, 1); of 0, say which fit keeps a pure promise."""
-    if check.delta(value, name, zero=True) == 0:
+    try:
+        check.delta(value, name)
+    except ValueError as error:
+        if np.ndim(value) or value != 0:
+            raise
         raise ValueError(
-            f"{name} must be above 0 and below 1; got 0. Gaussian noise keeps no pure promise: "
-            f"pass a {name} well below one over the number of users, or take "
-            "WeightedOutputPerturbation"
-        )
+            f"{error}. Gaussian noise keeps no pure promise: pass a {name} well below one over the "
+            "number of users, or take WeightedOutputPerturbation"
+        ) from None
