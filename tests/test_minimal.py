@@ -392,6 +392,23 @@ def weighted_erm(m, seed):
     return max(found)
 
 
+def noisy_minimizer(m, seed):
+    rng = np.random.default_rng(seed)
+    X, _, users, budgets = crowd(seed)
+    X = X / np.maximum(1, np.linalg.norm(X, axis=1))[:, None]
+    y = rng.choice([-1.0, 1.0], len(X))
+    model = WeightedOutputPerturbation("logistic", radius=50.0, row_norm=1.0, classes=(-1, 1))
+    found = []
+    for A in (0.1, 5.0):  # few hit their caps, or most of them
+        one, two = twins(seed)
+        law = model.set_params(lam=0.02 * A, tradeoff=A).output_law(
+            X, y, users=users, epsilon=dict(enumerate(budgets))
+        )
+        mine = m.noisy_minimizer(X, y, users, budgets, A, 0.02 * A, one)
+        found.append(close(mine, law.sample(rng=two), rtol=1e-8))
+    return max(found)
+
+
 def gwa_regression(m, seed):
     """The matrix of the program is certified; so near the optimum, matrices are near, too."""
     X, y, users, budgets = crowd(seed)
@@ -495,6 +512,7 @@ OF_THEIR_OWN = {
     WeightedMean: [weighted_mean],
     SampleLimitedMean: [limited_mean],
     WeightedGradientDescent: [weighted_erm],
+    WeightedOutputPerturbation: [noisy_minimizer],
     gwa.GWARegression: [gwa_regression],
     gwa.SampleLimitedRegression: [limited_regression],
     gwa.TwoStageGWARegression: [two_stages],
@@ -732,6 +750,7 @@ OF_A_SEARCH = {
     "weights_and_rate": {50},
     "huber_fit": {1e-13},
     "largest_residual": {0, 1e4, 80},
+    "noisy_minimizer": {1e-13},
     "adaops": {1e-300},
     "ops_gamma": {0, 1e-4, 2000},
     "gwa": {1e-12},

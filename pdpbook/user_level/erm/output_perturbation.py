@@ -67,7 +67,7 @@ class WeightedOutputPerturbation(LinearPredictor):
     radius : float, default 1.0
         R: public bound on the norm of the parameters on the domain.
     lam : float, default 0.1
-        Penalty :math:`\lambda` against the weighted *mean* of losses.
+        Penalty against the weighted *mean* of losses: :math:`\lambda`.
     tradeoff : float, optional
         A of `tradeoff_weights`; by default that of the lowest bound. 0 weighs users by their
         budgets, inf weighs all rows alike.
