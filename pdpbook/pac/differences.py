@@ -119,7 +119,7 @@ def basis_of(pool: Pool, basis: Any, q: float, rng: np.random.Generator) -> Floa
     """Orthonormal columns by name or as given."""
     p = pool.p
     if not isinstance(basis, str):
-        V = np.asarray(basis, dtype=float)
+        V = np.asarray(check.finite(basis, "basis"))
         if V.shape != (p, p) or not np.allclose(V.T @ V, np.eye(p), atol=1e-8):
             raise ValueError(
                 f"basis must be a name or a matrix of shape ({p}, {p}) with orthonormal columns; "
