@@ -131,7 +131,7 @@ class WeightedGradientDescent(LinearPredictor):
     >>> X, users = rng.uniform(-1, 1, (500, 2)), rng.integers(0, 60, 500)
     >>> model = WeightedGradientDescent(epsilon=4.0, steps=10).fit(X, X[:, 0], users=users)
     >>> model.coef_.shape, round(model.noise_.scale, 3), model.guarantee_.neighbors
-    ((2,), 0.379, 'user')
+    ((2,), 0.341, 'user')
     """
 
     def __init__(
