@@ -22,7 +22,7 @@ from pdpbook.guarantees import (
 from pdpbook.noise import gaussian_profile
 from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.user_level import WeightedGradientDescent, WeightedMean
+from pdpbook.user_level import WeightedGradientDescent, WeightedMean, WeightedOutputPerturbation
 
 ZERO = {"neighbors": "zero-out"}
 GAUSS = {"kind": GaussianDP, **ZERO}
@@ -328,6 +328,24 @@ def test_every_mechanism_with_a_mu_or_a_rho_draws_from_an_account(model, kind):
     assert_allclose(account.spent, each * 2 ** (1 / power), rtol=1e-11)
     with pytest.raises(ValueError, match=r"^release refused, nothing recorded: person 0 asks"):
         clone(model).fit(X, y, account=account)
+
+
+@pytest.mark.parametrize(
+    "model", [PDPRidge(), WeightedGradientDescent(), WeightedOutputPerturbation()], ids=str
+)
+def test_nobody_leaves_to_people_whose_noise_is_no_number(model):
+    X, y, _ = crowd()
+    asked = np.where(np.arange(60) < 30, 1.0, 1e-120)
+    promise = clone(model).fit(X, y).guarantee_
+    account = BudgetAccount(
+        np.where(asked < 1, 1.0, 1e-9),
+        kind=type(promise),
+        neighbors=promise.neighbors,
+        leave_out=True,
+    )
+    with pytest.raises(ValueError, match=r"^epsilon must be at least 1e-100 for somebody"):
+        clone(model).fit(X, y, epsilon=asked, account=account)
+    assert_array_equal(account.spent, np.zeros(60))
 
 
 def test_users_and_tables_leave_by_name():

@@ -61,7 +61,8 @@ class WeightedGradientDescent(LinearPredictor):
 
     Sizes and ownership of rows are public. Rounding of floats is not covered. A pure promise is
     kept by `WeightedOutputPerturbation`. Statements ``alg-weighted-erm``, ``thm-weighted-erm``,
-    chapter *user_level/erm*; Epasto et al. (2020), Algorithm 2.
+    chapter *user_level/erm*; Epasto et al. (2020), Algorithm 2. For the logistic loss statement
+    ``prop-logistic``, chapter *user_level/erm_bounds*.
 
     Parameters
     ----------
