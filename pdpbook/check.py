@@ -216,6 +216,14 @@ def one_number(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
     return lambda value, name: single(rule(value, name), name)
 
 
+def limit_on_rows(value: Any, name: str) -> None:
+    """Refuse what is no limit on the rows of a user: "best", "max" or a whole number."""
+    if isinstance(value, str):
+        choice(value, name, ("best", "max"))
+    else:
+        count(value, name)
+
+
 def flag(value: Any, name: str) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):

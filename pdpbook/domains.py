@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
@@ -114,18 +115,43 @@ class LabelInterval:
 
     y_bounds: ArrayLike  #: a pair
     clip: bool
-    origin: float = 0.0  #: from where labels are measured; far from 0, the lower bound saves digits
-
-    @property
-    def width(self) -> float:
-        low, high = check.bounds(self.y_bounds, "y_bounds")
-        return float(high - low)
-
-    def label_variance(self, guess: float | None) -> float:
-        """Return the guess at the variance of a label; None is that of a uniform one."""
-        return self.width**2 / 12 if guess is None else float(guess)
+    origin: float = 0.0  #: from where labels are measured: far from 0, the lower bound saves digits
 
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return X as it is and labels, shape (n,), measured from the origin."""
         low, high = check.bounds(self.y_bounds, "y_bounds")
         return X, inside(y, low, high, "y", "y_bounds", self.clip) - self.origin
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicRows(LabelInterval):
+    """Rows that are public, in the user's units; labels as in `LabelInterval`."""
+
+    columns: int  #: of X
+    fit_intercept: bool  #: whether a constant feature 1 is appended
+
+    @property
+    def d(self) -> int:
+        """Number of features, a constant one included."""
+        return self.columns + bool(self.fit_intercept)
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return rows, shape (n, d), and labels, shape (n,)."""
+        X, y = super().to_domain(X, y)
+        return (np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X), y
+
+    def to_user_units(self, theta: Floats) -> tuple[Floats, float]:
+        """Return coefficients, shape (columns,), and the intercept, 0 without a constant."""
+        intercept = float(theta[self.columns]) if self.fit_intercept else 0.0
+        return theta[: self.columns], intercept
+
+
+def label_width(y_bounds: ArrayLike) -> float:
+    """Return the width of the public interval of the labels."""
+    low, high = check.bounds(y_bounds, "y_bounds")
+    return float(high - low)
+
+
+def label_variance(guess: float | None, y_bounds: ArrayLike) -> float:
+    """Return the guess at the variance of a label; None is that of a uniform one in the bounds."""
+    return label_width(y_bounds) ** 2 / 12 if guess is None else float(guess)

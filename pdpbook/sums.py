@@ -22,8 +22,15 @@ from pdpbook import Floats, check
 from pdpbook._domain import labels_of, note_width, refuse_few
 from pdpbook._extras import of_pandas
 from pdpbook._names import NameTable, python_objects
-from pdpbook._users import Users, check_user_epsilon, check_users, part_of
+from pdpbook._users import (
+    Users,
+    check_budgets_of_users,
+    check_user_epsilon,
+    check_users,
+    part_of,
+)
 from pdpbook.guarantees import BudgetAccount
+from pdpbook.user_records import UserParticipants
 
 __all__ = ["Sums"]
 
@@ -249,6 +256,38 @@ class SummedParticipants:
         return np.asarray(np.linalg.solve(gram + lam * np.eye(self.d), moment))
 
 
+class SumsOfUsers:
+    """Sums in place of a table, of users who own several rows; see `UserRecords`. Not private."""
+
+    named = True  # whether an account has to go by name
+
+    def __init__(self, model: Any, sums: Sums, y: Any, users: Any):
+        if users is not None:
+            raise ValueError("users must be None where X is Sums, which have the users in them")
+        _refuse_other_rule(model, sums, y)
+        refuse_few(int(sums.owners.sizes.sum()))
+        self.users, order = _sorted_users(sums.owners)
+        self.n, self.names = sums.n, self.users.labels
+        self._labels, self._made_with = sums.owners.labels[order], sums.owners.budgets[order]
+
+    def budgets(self, epsilon: Any) -> Floats:
+        """Return one budget a user, shape (m,), or refuse others than the sums were made with."""
+        return _budgets_by_user(epsilon, self.users, self._made_with)
+
+    def leave_out(self, budgets: Floats, can_pay: NDArray[np.bool_]) -> NoReturn:
+        """Refuse: whoever cannot pay is in the sums."""
+        cannot = np.flatnonzero(~can_pay & (budgets > 0))
+        first = python_objects(self.names[cannot[:1]], "users")[0]
+        _refuse_to_leave_out(first, len(cannot), self.n)
+
+    def participants(self, domain: Any, budgets: Floats) -> UserParticipants:
+        """Return the users whose budget is above 0 with one row each: the sum of their labels."""
+        part = part_of(self.users, budgets)
+        low, _ = check.bounds(domain.y_bounds, "y_bounds")
+        y = (self._labels + (low - domain.origin) * self.users.sizes)[part.rows]
+        return UserParticipants(np.zeros((len(y), 1)), y, y, part.users, part.epsilon)
+
+
 def sums_over_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
     """Return the sums of people who own one row each; `epsilon` is read by position.
 
@@ -280,6 +319,44 @@ def sums_over_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
         float(weights.max(initial=0.0)),
         _hash_of(budgets),
         model.statistic(rows, labels, weights),
+    )
+
+
+def sums_over_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sums:
+    """Return one sum of labels for each user of these rows.
+
+    Parameters
+    ----------
+    model : estimator
+        It says what a row adds: `check_settings` and `domain`.
+    X, y, users : array_like, one entry a row
+    epsilon : float, mapping or array_like, as in `fit`; all may be 0
+    """
+    refuse_mechanism(model)
+    if isinstance(epsilon, Mapping) or np.any(epsilon):
+        check_budgets_of_users(epsilon)
+    model.check_settings()
+    if users is None:
+        raise ValueError(
+            "users must name the owner of every row: sums of users find their budgets by name. "
+            "Where every row is a person of its own, PersonalizedMean takes sums without names"
+        )
+    labels = labels_of(X, y)
+    owners = check_users(users, len(labels), X=X, y=y)
+    budgets = check_user_epsilon(epsilon, owners, part=True)
+    part = part_of(owners, budgets)
+    low, _ = check.bounds(model.y_bounds, "y_bounds")
+    _, above = model.domain(origin=low).to_domain(X, labels[part.rows])
+    names = python_objects(owners.labels, "users")
+    return Sums(
+        _rule(model, None),
+        len(names),
+        int(part.who.sum()),
+        Fraction(float(budgets.sum())),
+        float(budgets.max()),
+        _hash_of(budgets),
+        (),
+        Owners(names, owners.sizes, budgets, part.everybody(part.users.totals(above))),
     )
 
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from pdpbook import Floats
 from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.domains import label_width
 from pdpbook.guarantees import PureDP
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.user_level import (
@@ -38,7 +39,8 @@ class AverageUser(WeightedMean):
     """The noise is for the average contribution of a user, not for the largest."""
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
-        return float(self.width() * np.mean(self.contributions(row_weights, users) / budgets))
+        moves = self.contributions(row_weights, users)
+        return float(label_width(self.y_bounds) * np.mean(moves / budgets))
 
 
 class BudgetOfTheAverage(WeightedMean):
@@ -93,25 +95,25 @@ class RowScaleOutput(WeightedOutputPerturbation):
 class ColumnForUser(SampleLimitedRegression):
     """The noise of the largest column of the matrix, as if each user had one record."""
 
-    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        plan = super().plan(X, users, epsilon)
-        scale = self.width() * np.abs(plan.weights).sum(axis=0).max() / epsilon.min()
+    def plan(self, X: Floats, users: Users, budgets: Floats) -> Any:
+        plan = super().plan(X, users, budgets)
+        scale = label_width(self.y_bounds) * np.abs(plan.weights).sum(axis=0).max() / budgets.min()
         return replace(plan, scale=float(scale))
 
 
 class HalfTheWidth(GWARegression):
     """Labels in an interval of width 2, noise for width 1."""
 
-    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        plan = super().plan(X, users, epsilon)
+    def plan(self, X: Floats, users: Users, budgets: Floats, width: float | None = None) -> Any:
+        plan = super().plan(X, users, budgets, width)
         return replace(plan, scale=plan.scale / 2)
 
 
 class NoiseByResiduals(GWARegression):
     """The noise follows the residuals of a fit without noise, as if those were public."""
 
-    def law(self, people: Any) -> Any:
-        law, X, y = super().law(people), people.X, people.y
+    def law(self, people: Any, plan: Any) -> Any:
+        law, X, y = super().law(people, plan), people.X, people.y
         residuals = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
         return replace(law, scale=law.scale * (1 + 0.1 * float(np.std(residuals))))
 
@@ -119,11 +121,11 @@ class NoiseByResiduals(GWARegression):
 class WholeBudgetInBothStages(TwoStageGWARegression):
     """A pilot and a final release, each with the whole budget."""
 
-    def stages(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        pilot, final = super().stages(X, users, epsilon)
-        return replace(pilot, scale=pilot.scale * self.share), replace(
-            final, scale=final.scale * (1 - self.share)
-        )
+    def plan(self, X: Floats, users: Users, budgets: Floats) -> Any:
+        plan = super().plan(X, users, budgets)
+        pilot = replace(plan.pilot, scale=plan.pilot.scale * self.share)
+        last = replace(plan.last, scale=plan.last.scale * (1 - self.share))
+        return replace(plan, pilot=pilot, last=last)
 
 
 @dataclass(frozen=True, eq=False)
