@@ -428,9 +428,9 @@ def test_a_planted_record_level_scale_is_caught():
     model, one, two = far_pair()
 
     class ByRow(WeightedOutputPerturbation):  # noise for the weight of one row, not of a user
-        def plan(self, budgets, sizes, d):
-            plan = super().plan(budgets, sizes, d)
-            own = plan.row_weights[0] / plan.weights[0]  # one of two rows
+        def plan(self, users, budgets, d):
+            plan = super().plan(users, budgets, d)
+            own = plan.row_weights[0] / plan.user_weights[0]  # one of two rows
             return dataclasses.replace(plan, scale=plan.scale * own)
 
     bug = ByRow(**model.get_params())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from pdpbook import Floats
@@ -64,8 +64,8 @@ class ScaleOfKeptRows(SampleLimitedMean):
 class RowsClippedAlone(WeightedGradientDescent):
     """Each row is clipped to what its owner may add, so a user adds that for every row."""
 
-    def law(self, people: Any) -> Any:
-        return _ByRow(**vars(super().law(people)))
+    def law(self, people: Any, plan: Any) -> Any:
+        return _ByRow(**vars(super().law(people, plan)))
 
 
 class _ByRow(GradientTranscript):
@@ -79,17 +79,17 @@ class _ByRow(GradientTranscript):
 class OneGradientCharged(WeightedGradientDescent):
     """The noise of one gradient on every one of many."""
 
-    def law(self, people: Any) -> Any:
-        law: Any = super().law(people)
+    def law(self, people: Any, plan: Any) -> Any:
+        law: Any = super().law(people, plan)
         return replace(law, sigma=law.sigma / np.sqrt(law.steps))
 
 
 class RowScaleOutput(WeightedOutputPerturbation):
     """Noise on the minimizer for the weight of one row of a user."""
 
-    def plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Any:
-        plan = super().plan(budgets, sizes, d)
-        return replace(plan, scale=plan.scale / float(sizes.max()))
+    def plan(self, users: Users, budgets: Floats, d: int) -> Any:
+        plan = super().plan(users, budgets, d)
+        return replace(plan, scale=plan.scale / float(users.sizes.max()))
 
 
 class ColumnForUser(SampleLimitedRegression):

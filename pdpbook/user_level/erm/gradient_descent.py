@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._domain import generator_from
-from pdpbook._users import check_budgets_of_users
+from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.guarantees import BudgetAccount, GaussianDP, ZeroConcentratedDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.noise.profiles import at_levels
@@ -34,7 +34,7 @@ MOST_STEPS = 1000  # of a descent whose number of steps is not given
 class DescentPlan:
     """What public numbers alone fix of a noisy descent, before a label is looked at."""
 
-    weights: Floats  #: of the users, shape (m,), of sum 1
+    user_weights: Floats  #: shape (m,), summing to 1
     row_weights: Floats  #: shape (m,), of each row of a user
     steps: int  #: number of noisy gradients
     sigma: float  #: standard deviation of the noise on each of their coordinates
@@ -232,30 +232,29 @@ class WeightedGradientDescent(LinearPredictor):
             guarantee = self.guarantee(budgets)
 
             people = records.participants(domain, budgets)
-            law = self.law(people)
+            plan = self.plan(people.users, people.budgets, domain.d)
+            law = self.law(people, plan)
             gradients = release(law, guarantee, account, rng, people=records)
 
             self.coef_, self.intercept_ = domain.to_user_units(law.release(gradients))
             if self.loss == "logistic":
                 self.classes_, _ = two_classes(people.given, self.classes)
-            plan = self.plan(people.budgets, people.users.sizes, domain.d)
             self.guarantee_, self.users_ = guarantee, records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.weights_ = for_everybody(plan.weights, budgets)
+            self.weights_ = for_everybody(plan.user_weights, budgets)
             self.steps_, self.noise_ = plan.steps, PublicNoise(scale=plan.sigma)
         return self
 
-    def law(self, people: UserParticipants) -> GradientTranscript:
+    def law(self, people: UserParticipants, plan: DescentPlan) -> GradientTranscript:
         """Return the exact distribution of all noisy gradients: the theorem."""
         sizes = people.users.sizes
-        plan = self.plan(people.budgets, sizes, people.X.shape[1])
         rows = np.argsort(people.users.codes, kind="stable")  # all rows of a user together
         return GradientTranscript(
             X=people.X[rows],
             y=people.y[rows],
             row_weights=np.repeat(plan.row_weights, sizes),
             starts=np.cumsum(sizes) - sizes,
-            clips=self.lipschitz() * plan.weights,
+            clips=self.lipschitz() * plan.user_weights,
             loss=self.loss,
             radius=float(self.radius),
             step_size=plan.step_size,
@@ -276,18 +275,22 @@ class WeightedGradientDescent(LinearPredictor):
             return np.asarray(calibrate_rho(budgets, self.delta))
         return at_levels(gaussian_mu, budgets, float(self.delta))
 
-    def plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> DescentPlan:
+    def plan(self, users: Users, budgets: Floats, d: int) -> DescentPlan:
         """Return weights, steps and noise: what each user may weigh is the root of their rho."""
         zcdp, parameters = self.accounting == "zcdp", self.privacy_parameters(budgets)
         tau = np.sqrt(parameters) if zcdp else parameters / np.sqrt(2)
-        A = erm_tradeoff(int(sizes.sum()), d) if self.tradeoff is None else float(self.tradeoff)
-        best = tradeoff_weights(sizes, A, tau)
+        A = (
+            erm_tradeoff(int(users.sizes.sum()), d)
+            if self.tradeoff is None
+            else float(self.tradeoff)
+        )
+        best = tradeoff_weights(users.sizes, A, tau)
         t = float(np.max(best.weights / tau))
         T, L = self.number_of_steps(t, d), self.lipschitz()
         sigma = float(L * t * np.sqrt(2 * T))
         used = np.minimum(best.weights / (t * tau), 1.0)  # of what their budget lets each weigh
         return DescentPlan(
-            weights=best.weights,
+            user_weights=best.weights,
             row_weights=best.row_weights,
             steps=T,
             sigma=sigma,
@@ -340,11 +343,13 @@ class WeightedGradientDescent(LinearPredictor):
         check_budgets_of_users(epsilon)
         self.check_settings()
         records = records_for_audit(self, X, y, users)
+        domain = self.domain(records.columns)
         budgets = self.drop_costly_budgets(records.budgets(epsilon))
-        return self.law(records.participants(self.domain(records.columns), budgets))
+        people = records.participants(domain, budgets)
+        return self.law(people, self.plan(people.users, people.budgets, domain.d))
 
     def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> None:
-        """Refuse: clipped gradients of users are needed at every step, and no sums are enough."""
+        """Refuse: every step needs gradients of all rows, which sums no longer have."""
         refuse_mechanism(self)
 
 

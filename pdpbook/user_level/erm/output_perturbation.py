@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
 from pdpbook._domain import generator_from
-from pdpbook._users import check_budgets_of_users
+from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.public import PublicNoise
@@ -32,7 +32,7 @@ SOLVER = 1e-11  # gradient norm of a minimizer, in units of the Lipschitz consta
 class OutputPlan:
     """What public numbers alone fix of noise on a minimizer, before a label is looked at."""
 
-    weights: Floats  #: of the users, shape (m,), of sum 1
+    user_weights: Floats  #: shape (m,), summing to 1
     row_weights: Floats  #: shape (m,), of each row of a user
     scale: float  #: beta, of the noise
     exposure: Floats  #: shape (m,), the largest privacy loss of each user
@@ -204,21 +204,20 @@ class WeightedOutputPerturbation(LinearPredictor):
             guarantee = self.guarantee(budgets)
 
             people = records.participants(domain, budgets)
-            theta = release(self.law(people), guarantee, account, rng, people=records)
+            plan = self.plan(people.users, people.budgets, domain.d)
+            theta = release(self.law(people, plan), guarantee, account, rng, people=records)
 
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             if self.loss == "logistic":
                 self.classes_, _ = two_classes(people.given, self.classes)
-            plan = self.plan(people.budgets, people.users.sizes, domain.d)
             self.guarantee_, self.users_ = guarantee, records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.weights_ = for_everybody(plan.weights, budgets)
+            self.weights_ = for_everybody(plan.user_weights, budgets)
             self.noise_ = _public_noise(plan.scale, domain.d)
         return self
 
-    def law(self, people: UserParticipants) -> L2Laplace:
+    def law(self, people: UserParticipants, plan: OutputPlan) -> L2Laplace:
         """Return the exact distribution of the release on the domain: the theorem."""
-        plan = self.plan(people.budgets, people.users.sizes, people.X.shape[1])
         theta = ball_minimizer(
             people.X,
             people.y,
@@ -234,16 +233,16 @@ class WeightedOutputPerturbation(LinearPredictor):
         """Return the promise to all users, of their budgets, shape (m,)."""
         return PureDP(budgets, neighbors="user")
 
-    def plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> OutputPlan:
+    def plan(self, users: Users, budgets: Floats, d: int) -> OutputPlan:
         """Return weights and noise: functions of public numbers alone."""
-        best = self.user_weights(budgets, sizes, d)
+        best = self.best_weights(budgets, users.sizes, d)
         moves = self.largest_moves(best.weights, self.charged_norm())
         scale = float(np.max(moves / budgets))
         exposure = np.minimum(moves / scale, budgets)
         return OutputPlan(best.weights, best.row_weights, scale, exposure)
 
-    def user_weights(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> TradeoffWeights:
-        """Return the weights of users with these budgets and so many rows each."""
+    def best_weights(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> TradeoffWeights:
+        """Return the weights of users of these budgets and sizes, by default for the least bound."""
         A = self.tradeoff
         if A is None:
             L, R, smoothness = self.lipschitz(), float(self.radius), LOSSES[self.loss].smoothness
@@ -272,7 +271,7 @@ class WeightedOutputPerturbation(LinearPredictor):
 
         def noise(above: Floats, gradient_norm: float) -> float:
             some = sizes[budgets >= above.min()]
-            weights = self.user_weights(above, some, d).weights
+            weights = self.best_weights(above, some, d).weights
             return float(np.max(self.largest_moves(weights, gradient_norm) / above))
 
         free = noise(budgets[budgets > 0], 0.0)
@@ -305,10 +304,11 @@ class WeightedOutputPerturbation(LinearPredictor):
         records = records_for_audit(self, X, y, users)
         domain, sizes = self.domain(records.columns), records.users.sizes
         budgets = self.drop_costly_budgets(records.budgets(epsilon), sizes, domain.d)
-        return self.law(records.participants(domain, budgets))
+        people = records.participants(domain, budgets)
+        return self.law(people, self.plan(people.users, people.budgets, domain.d))
 
     def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> None:
-        """Refuse: a minimizer needs the rows many times, and no sums are enough."""
+        """Refuse: the solver needs all rows at every step, which sums no longer have."""
         refuse_mechanism(self)
 
 
