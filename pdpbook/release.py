@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook import Floats
+from pdpbook import Floats, check
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise
@@ -88,7 +88,7 @@ def affordable_budgets(
         can_pay = account.affords(promise, people=names)
         if can_pay.all() or not budgets[can_pay].any():
             return budgets
-        budgets = people.leave_out(budgets, can_pay)
+        budgets = check.epsilon(people.leave_out(budgets, can_pay))
 
 
 def names_in(account: BudgetAccount, people: Any) -> Any:

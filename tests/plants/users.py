@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from pdpbook import Floats
@@ -18,8 +18,9 @@ from pdpbook.user_level import (
     GradientTranscript,
     QuantileLaw,
     SampleLimitedMean,
-    WeightedERM,
+    WeightedGradientDescent,
     WeightedMean,
+    WeightedOutputPerturbation,
     quantile_law,
 )
 from plants.plant import Pair, Plant, about, owned
@@ -60,11 +61,11 @@ class ScaleOfKeptRows(SampleLimitedMean):
         return super().noise_scale(row_weights, users, budgets) * kept / len(row_weights)
 
 
-class RowsClippedAlone(WeightedERM):
+class RowsClippedAlone(WeightedGradientDescent):
     """Each row is clipped to what its owner may add, so a user adds that for every row."""
 
-    def law(self, people: Any) -> Any:
-        return _ByRow(**vars(super().law(people)))
+    def law(self, people: Any, plan: Any) -> Any:
+        return _ByRow(**vars(super().law(people, plan)))
 
 
 class _ByRow(GradientTranscript):
@@ -75,20 +76,20 @@ class _ByRow(GradientTranscript):
         return np.asarray(rows * (limits / np.maximum(norms, limits))[:, :, None])
 
 
-class OneGradientCharged(WeightedERM):
+class OneGradientCharged(WeightedGradientDescent):
     """The noise of one gradient on every one of many."""
 
-    def law(self, people: Any) -> Any:
-        law: Any = super().law(people)
+    def law(self, people: Any, plan: Any) -> Any:
+        law: Any = super().law(people, plan)
         return replace(law, sigma=law.sigma / np.sqrt(law.steps))
 
 
-class RowScaleOutput(WeightedERM):
+class RowScaleOutput(WeightedOutputPerturbation):
     """Noise on the minimizer for the weight of one row of a user."""
 
-    def plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Any:
-        plan = super().plan(budgets, sizes, d)
-        return replace(plan, scale=plan.scale / float(sizes.max()))
+    def plan(self, users: Users, budgets: Floats, d: int) -> Any:
+        plan = super().plan(users, budgets, d)
+        return replace(plan, scale=plan.scale / float(users.sizes.max()))
 
 
 class ColumnForUser(SampleLimitedRegression):
@@ -283,7 +284,6 @@ DESCENT: dict[str, Any] = {
     "tradeoff": np.inf,
 }
 FAR: dict[str, Any] = {
-    "optimizer": "output",
     "lam": 1e-3,
     "radius": 50.0,
     "tradeoff": 0.0,
@@ -300,16 +300,27 @@ USERS = [
     ),
     _pure("scale of all rows", ScaleOfKeptRows, SampleLimitedMean, GROUPS, max_rows=2),
     _pure(
-        "rows clipped alone", RowsClippedAlone, WeightedERM, owned([6, 1, 2, 3], 2, 0), **DESCENT
+        "rows clipped alone",
+        RowsClippedAlone,
+        WeightedGradientDescent,
+        owned([6, 1, 2, 3], 2, 0),
+        **DESCENT,
     ),
     _pure(
         "one gradient charged",
         OneGradientCharged,
-        WeightedERM,
+        WeightedGradientDescent,
         owned([6, 1, 2, 3], 2, 0),
         **DESCENT,
     ),
-    _pure("row scale on the output", RowScaleOutput, WeightedERM, far(), loss="logistic", **FAR),
+    _pure(
+        "row scale on the output",
+        RowScaleOutput,
+        WeightedOutputPerturbation,
+        far(),
+        loss="logistic",
+        **FAR,
+    ),
     _pure("column for user", ColumnForUser, SampleLimitedRegression, regression(3), max_rows=5),
     _pure("half the width", HalfTheWidth, GWARegression, regression(3)),
     _pure("noise by residuals", NoiseByResiduals, GWARegression, _quiet(3)),
