@@ -322,8 +322,8 @@ class DataBounds(PDPRidge):
 class MeanOfMeans(PersonalizedMean):
     """Noise for a range of 1, labels of range 2."""
 
-    def rate(self, strength, d):
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, budgets):
+        return 2 * super().noise_rate(budgets)
 
 
 class NoiseFromResiduals(PDPRidge):

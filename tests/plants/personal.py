@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats
-from pdpbook.domains import Cube
+from pdpbook.domains import Cube, Labels
 from pdpbook.frames.people import People
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace, sample_l2_laplace
@@ -177,21 +177,26 @@ class NoiseByCoordinate(PDPRidge):
 class HalfTheRange(PersonalizedMean):
     """Noise for labels in an interval of length 1; theirs has length 2."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, budgets: Floats) -> float:
+        return 2 * super().noise_rate(budgets)
+
+
+class _AnyLabels(Labels):
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return X, y
 
 
 class UnclippedLabel(PersonalizedMean):
     """Labels outside the public bounds are used as they are."""
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        return X, y
+    def domain(self, columns: int) -> Labels:
+        return _AnyLabels(**vars(super().domain(columns)))
 
 
 class ReleasedTwice(PersonalizedMean):
     """The mean is released twice, the budget is charged once."""
 
-    def law(self, people: People) -> Any:
+    def law(self, people: Participants) -> Any:
         law = super().law(people)
         return CoordinateLaw(np.repeat(law.center, 2), law.eta)
 
@@ -199,8 +204,9 @@ class ReleasedTwice(PersonalizedMean):
 class AverageBudget(PersonalizedMean):
     """Weights and noise for one budget, the average of all."""
 
-    def relative_weights(self, strength: Floats, d: int) -> Floats:
-        return np.ones(len(strength))
+    def law(self, people: Participants) -> L2Laplace:
+        (mean,) = people.average(self.statistic, np.ones(len(people.budgets)))
+        return L2Laplace(mean, self.noise_rate(people.budgets))
 
 
 class RealizedSampleSize(SampledRidge):
