@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats
 from pdpbook.domains import Cube, Labels
-from pdpbook.frames.people import People
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation import ObjectivePerturbation
@@ -234,24 +233,24 @@ class SampledAtTwiceTheLevel(SampledRidge):
 class ForgottenVolume(ObjectivePerturbation):
     """All of the budget for the tilt, none for how a person stretches the volume."""
 
-    def share_out(self, budgets: Floats, d: int) -> BudgetSplit:
-        left = self.left(budgets)
-        rate = float(left.sum())
-        return BudgetSplit(left / rate, left, 0 * left, rate)
+    def split_budgets(self, budgets: Floats, d: int) -> BudgetSplit:
+        available = self.minimizer_budgets(budgets)
+        rate = float(available.sum())
+        return BudgetSplit(available / rate, available, 0 * available, rate)
 
 
 class HalfTheTilt(ObjectivePerturbation):
     """The random tilt of the objective is half as large as it must be."""
 
-    def beta(self, split: BudgetSplit, d: int) -> float:
-        return 2 * super().beta(split, d)
+    def noise_rate(self, split: BudgetSplit, d: int) -> float:
+        return 2 * super().noise_rate(split, d)
 
 
 class LongRows(ObjectivePerturbation):
     """Rows twice as long as the bound that the tilt was made for."""
 
-    def bound_rows(self, X: Floats) -> Floats:
-        return 2 * X
+    def law(self, people: Participants, split: BudgetSplit) -> ObjectiveLaw:
+        return super().law(replace(people, X=2 * people.X), split)
 
 
 class _SquareLaw(ObjectiveLaw):
@@ -265,8 +264,8 @@ class _SquareLaw(ObjectiveLaw):
 class SquareLoss(ObjectivePerturbation):
     """The square loss in place of Huber's: its gradient has no bound far out."""
 
-    def law(self, people: People) -> ObjectiveLaw:
-        law = super().law(people)
+    def law(self, people: Participants, split: BudgetSplit) -> ObjectiveLaw:
+        law = super().law(people, split)
         return _SquareLaw(*(getattr(law, f.name) for f in fields(law)))
 
 
