@@ -648,7 +648,8 @@ def _records(model: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
         X = check_array(X, dtype=float, ensure_all_finite=False, ensure_min_samples=0)
         rows, labels = X, labels_of(X, y)
     else:
-        rows, labels = model.design(X, y)
+        labels = labels_of(X, y)
+        rows = np.zeros((len(labels), 1))
     if not len(labels):
         raise ValueError("X must have at least 1 row; got 0: leave out parts without people")
     return rows, labels

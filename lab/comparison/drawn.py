@@ -179,7 +179,7 @@ def pac(
 ) -> Release:
     release, A = pac_release(crowd, budgets, HALVES, rng, calibration)
     ceiling = success_rate(PureDP(float(budgets.min()), neighbors="add-remove"))
-    return _moments(release.draw(3 * draws, rng=rng) @ A.T, ceiling)
+    return _moments(release.sample(3 * draws, rng=rng) @ A.T, ceiling)
 
 
 def pac_release(
