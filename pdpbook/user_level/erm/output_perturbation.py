@@ -243,7 +243,7 @@ class WeightedOutputPerturbation(LinearPredictor):
         return OutputPlan(best.weights, best.row_weights, scale, exposure)
 
     def best_weights(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> TradeoffWeights:
-        """Return weights for users of these budgets and sizes, by default those of the least bound."""
+        """Return weights of users with these budgets and sizes, by default of the least bound."""
         A = self.tradeoff
         if A is None:
             L, R, smoothness = self.lipschitz(), float(self.radius), LOSSES[self.loss].smoothness
