@@ -53,10 +53,11 @@ class WeightedOutputPerturbation(LinearPredictor):
     .. math:: e^{-\|b\|/\beta}, \qquad
               \beta = \frac{2L}\lambda\,\max_l\frac{w_l}{\varepsilon_l} .
 
-    The minimizer is iterative. It stops at a gradient norm fixed by the public settings, which is
-    charged: :math:`Lw_l` grows by it. A solver that does not get there raises and releases nothing.
-    Sizes and ownership of rows are public. Rounding of floats is not covered otherwise.
-    Statement ``prop-logistic``, chapter *user_level/erm_bounds*.
+    The minimizer is iterative. It stops at a gradient norm g fixed by the public settings, which is
+    charged, with as much again for its rounding: :math:`Lw_l+2g` takes the place of :math:`Lw_l`.
+    A solver that does not get there raises and releases nothing. Sizes and ownership of rows are
+    public. Other rounding of floats is not covered. Statement ``prop-logistic``, chapter
+    *user_level/erm_bounds*.
 
     Parameters
     ----------
@@ -242,7 +243,7 @@ class WeightedOutputPerturbation(LinearPredictor):
         return OutputPlan(best.weights, best.row_weights, scale, exposure)
 
     def best_weights(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> TradeoffWeights:
-        """Return the weights of users of these budgets and sizes, by default for the least bound."""
+        """Return weights of users with these budgets and sizes, by default of the least bound."""
         A = self.tradeoff
         if A is None:
             L, R, smoothness = self.lipschitz(), float(self.radius), LOSSES[self.loss].smoothness
