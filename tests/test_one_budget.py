@@ -125,7 +125,7 @@ LOOKED_UP = [
     "sufficient_statistics.adassp",
     "posterior.single",
     "posterior.adaptive",
-    "frames.ball",
+    "gradient.dpsgd",
 ]
 
 
