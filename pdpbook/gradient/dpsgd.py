@@ -12,7 +12,6 @@ from scipy import special
 
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget, refuse_different_budgets
-from pdpbook._domain import generator_from
 from pdpbook.domains import CenteredCube
 from pdpbook.gradient import accounting
 from pdpbook.guarantees import ApproximateDP, BudgetAccount
@@ -26,7 +25,7 @@ from pdpbook.participants import (
     read_records,
     records_for_audit,
 )
-from pdpbook.release import all_or_nothing, check_account, release
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sums import SumsOfRecords, refuse_mechanism
 
 MOST_ROWS = 12  # of a density: with more, the 2^n batches of one step are too many

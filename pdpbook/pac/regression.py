@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from pdpbook import Floats, check
-from pdpbook._domain import finite_data, generator_from, labels_of, table_of
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise.public import PublicNoise
@@ -27,8 +26,9 @@ from pdpbook.pac.differences import BASES, PILOT, difference_moments
 from pdpbook.pac.pool import MODELS, Pool, check_alpha
 from pdpbook.pac.rates import success_rate_to_snr
 from pdpbook.participants import Records
-from pdpbook.release import all_or_nothing, charge, check_account
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sums import Sums, refuse_mechanism
+from pdpbook.tables import finite_data, read_labels, read_table
 
 TASKS = ("weights", "loss")  #: what noise is to disturb least
 ROUNDING = 1e-10  # of a label; noise below it would hide less than the last digits show
@@ -48,7 +48,7 @@ class CalibratedRelease:
         """Clipped weights of one subset, shape (n,) to (p,): what the noise is added to."""
         return self.region.clip(self.pool.fits(np.asarray(members)[None])[0])
 
-    def draw(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Released weights, shape (p,) or (size, p), each of a fresh secret half, then forgotten.
 
         A half short of rank gets the shortest solution: an error would be an output too.
@@ -240,7 +240,7 @@ class PACRegression(LinearRegressor):
         )
         prior = max(self.sample_rate, 1 - self.sample_rate)
         rate = conditional_success_rate(self.success_rate, self.confidence, prior)
-        success_rate_to_snr(rate, self.calibration, prior)  # refuses bad values
+        success_rate_to_snr(rate, self.calibration, prior)
         check_alpha(self.alpha, self.model)
         if isinstance(self.basis, str):
             check.choice(self.basis, "basis", BASES)
@@ -264,32 +264,27 @@ class PACRegression(LinearRegressor):
         simulate, secret = generator_from(self.random_state).spawn(2)
         with all_or_nothing(self):
             pool = self.pool(X, y, reset=True)
-            plan = self.calibrate(pool.centered(), simulate)
-            guarantee = self.guarantee()
+            people = Records(pool.X, pool.y, check.index_of(X))
+            guarantee = PACPrivacy(self.success_rate, sample_rate=self.sample_rate)
 
-            if account is not None:
-                charge(account, guarantee, Records(pool.X, pool.y, check.index_of(X)))
-            centered_weights = plan.draw(rng=secret)
+            law = self.calibrate(pool.centered(), simulate)
+            drawn = release(law, guarantee, account, secret, people=people)
 
-            turn, shift = pool.origin  # back from the means of the pool
-            weights, d = turn @ centered_weights + shift, pool.X.shape[1]
+            turn, shift = pool.origin
+            weights, d = turn @ drawn + shift, pool.X.shape[1]
             self.coef_ = weights[:d]
             self.intercept_ = float(weights[d]) if self.fit_intercept else 0.0
-            self.covariance_ = turn @ plan.covariance @ turn.T
-            self.certificate_ = plan.certificate
+            self.covariance_ = turn @ law.covariance @ turn.T
+            self.certificate_ = law.certificate
             self.guarantee_ = guarantee
-            self.noise_ = PublicNoise(covariance=plan.covariance)
+            self.noise_ = PublicNoise(covariance=law.covariance)
         return self
 
-    def guarantee(self) -> PACPrivacy:
-        """Return the promise to everybody in the pool."""
-        return PACPrivacy(self.success_rate, sample_rate=self.sample_rate)
-
     def calibrate(self, pool: Pool, rng: np.random.Generator) -> CalibratedRelease:
-        """Return everything that is fixed before the secret is drawn."""
+        """Return everything that is fixed before the secret half is drawn."""
         return calibrate_release(
             pool,
-            self.success_rate,
+            success_rate=self.success_rate,
             calibration=self.calibration,
             basis=self.basis,
             combine=self.combine,
@@ -303,8 +298,8 @@ class PACRegression(LinearRegressor):
 
     def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
         """Return the public pool; `reset` notes its columns, as `fit` does."""
-        rows = table_of(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
-        rows, labels = finite_data(rows, labels_of(rows, y))  # says what scikit-learn looks for
+        rows = read_table(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
+        rows, labels = finite_data(rows, read_labels(rows, y))  # says what scikit-learn looks for
         check.refuse_other_index(y, "y", X=X)
         check.refuse_other_index(self.success_rate, "success_rate", X=X, y=y)
         check.budgets(self.success_rate, len(rows), "success_rate")
@@ -320,11 +315,11 @@ class PACRegression(LinearRegressor):
         self.check_settings()
         simulate, _ = generator_from(self.random_state).spawn(2)
         pool = self.pool(X, y)
-        plan = self.calibrate(pool.centered(), simulate)
+        law = self.calibrate(pool.centered(), simulate)
         turn, shift = pool.origin
         return stats.multivariate_normal(
-            turn @ plan.center(members) + shift,
-            turn @ plan.covariance @ turn.T,
+            turn @ law.center(members) + shift,
+            turn @ law.covariance @ turn.T,
             allow_singular=True,
         )
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget, refuse_different_budgets
-from pdpbook._domain import generator_from
 from pdpbook.domains import Ball
 from pdpbook.guarantees import ApproximateDP, BudgetAccount
 from pdpbook.linear import LinearRegressor
@@ -29,7 +28,7 @@ from pdpbook.posterior.single import (
     refuse_account,
     refuse_more_rows,
 )
-from pdpbook.release import all_or_nothing, check_account, release
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sums import Sums, SumsOfRecords, sums_over_records
 
 

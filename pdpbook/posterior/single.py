@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget, refuse_different_budgets
-from pdpbook._domain import generator_from
 from pdpbook.domains import Ball
 from pdpbook.guarantees import ApproximateDP, BudgetAccount
 from pdpbook.linear import LinearRegressor
@@ -28,7 +27,7 @@ from pdpbook.per_instance.levels import in_unit_ball
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
 from pdpbook.posterior.eigenvalues import largest_eigenvalue_bound
 from pdpbook.posterior.laws import PosteriorLaw
-from pdpbook.release import all_or_nothing, check_account, release
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sums import Sums, SumsOfRecords, sums_over_records
 
 

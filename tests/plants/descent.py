@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from pdpbook import Floats
-from pdpbook.frames.people import People
 from pdpbook.gradient import DescentLaw, DPSGDLaw, DPSGDRegression, GradientDescentRidge
 from pdpbook.participants import Participants
 from plants.plant import Pair, Plant, about, joined
@@ -15,15 +14,15 @@ from plants.plant import Pair, Plant, about, joined
 class OneStepCharged(GradientDescentRidge):
     """The noise of a single gradient, on every one of many."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return super().rate(strength, d) * float(np.sqrt(self.steps))
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        return super().noise_rate(parameters, d) * float(np.sqrt(self.steps))
 
 
 class GradientOfWhoLeaves(GradientDescentRidge):
     """A replaced gradient moves the sum by twice its length; the noise is for once."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        return 2 * super().noise_rate(parameters, d)
 
 
 class UnclippedGradients(GradientDescentRidge):
@@ -46,7 +45,7 @@ class _AverageClipped(DescentLaw):
 class ClippedAfterAveraging(GradientDescentRidge):
     """The average of the gradients is clipped, and each of them is not."""
 
-    def law(self, people: People) -> DescentLaw:
+    def law(self, people: Participants) -> DescentLaw:
         return _AverageClipped(**vars(super().law(people)))
 
 
