@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from pdpbook import Floats
 from pdpbook._names import same_names
 
+ULP = float(np.finfo(float).eps)
 LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
 RATES = 1e-150, 1e150  # of noise: beyond them the square of a length is no number
 

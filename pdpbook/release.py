@@ -132,3 +132,15 @@ def _within(packages: tuple[str, ...]) -> bool:
     """Return whether a function of one of these packages is calling, however far up."""
     callers = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_stack(None))
     return any(name.startswith(packages) for name in callers)
+
+
+def generator_from(random_state: Any) -> np.random.Generator:
+    """A generator from None (fresh entropy), a whole number, or a Generator."""
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    drawn = random_state is None or isinstance(random_state, np.random.Generator)
+    if not (drawn or (whole and random_state >= 0)):
+        raise ValueError(
+            "random_state must be None, a whole number of at least 0 or a numpy Generator; "
+            f"got {random_state!r}"
+        )
+    return np.random.default_rng(random_state)

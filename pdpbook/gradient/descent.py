@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._domain import generator_from
 from pdpbook.domains import Cube
 from pdpbook.guarantees import BudgetAccount, GaussianDP
 from pdpbook.linear import LinearRegressor
@@ -30,7 +29,13 @@ from pdpbook.participants import (
     records_for_audit,
     shares,
 )
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sums import refuse_mechanism
 
 BLOCK = 4_000_000  # numbers in the largest temporary array

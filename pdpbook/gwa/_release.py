@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pdpbook import Floats, check
-from pdpbook._domain import labels_of, table_of
 from pdpbook.noise.public import PublicNoise
 from pdpbook.sums import Sums, refuse_mechanism
+from pdpbook.tables import read_labels, read_table
 from pdpbook.user_records import Plan, UserRecords, user_records
 
 __all__: list[str] = []  # for the estimators of the package
@@ -30,8 +30,8 @@ def read_public_rows(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
     """Return the rows that `fit` was given, and who owns each; `Sums` are refused."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
-    rows = table_of(model, X, ensure_all_finite=True)
-    return user_records(rows, labels_of(rows, y), users, X, y)
+    rows = read_table(model, X, ensure_all_finite=True)
+    return user_records(rows, read_labels(rows, y), users, X, y)
 
 
 def public_rows_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords:

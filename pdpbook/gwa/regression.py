@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
 from pdpbook._budgets import where_above_zero
-from pdpbook._domain import ULP, generator_from
 from pdpbook._users import Users, check_budgets_of_users
+from pdpbook.check import ULP
 from pdpbook.domains import PublicRows, label_variance, label_width
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.gwa._release import (
@@ -30,7 +30,13 @@ from pdpbook.gwa.solver import gwa_weights
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.participants import for_everybody
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sums import refuse_mechanism
 from pdpbook.user_records import UserParticipants
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._domain import generator_from
 from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.domains import PublicRows, label_variance, label_width
 from pdpbook.guarantees import BudgetAccount, PureDP
@@ -25,7 +24,13 @@ from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw
 from pdpbook.noise.public import PublicNoise
 from pdpbook.participants import for_everybody
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sums import refuse_mechanism
 from pdpbook.user_records import Plan, UserParticipants
 

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._budgets import smallest, worth_taking
-from pdpbook._domain import generator_from
 from pdpbook.domains import Cube
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.linear import LinearRegressor
@@ -25,7 +24,13 @@ from pdpbook.participants import (
     read_records,
     records_for_audit,
 )
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sensitivity import solver_excess
 from pdpbook.sums import refuse_mechanism
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from pdpbook import Floats, check
-from pdpbook._domain import finite_data, generator_from, labels_of, table_of
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise.public import PublicNoise
@@ -27,8 +26,9 @@ from pdpbook.pac.differences import BASES, PILOT, difference_moments
 from pdpbook.pac.pool import MODELS, Pool, check_alpha
 from pdpbook.pac.rates import success_rate_to_snr
 from pdpbook.participants import Records
-from pdpbook.release import all_or_nothing, check_account, release
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sums import Sums, refuse_mechanism
+from pdpbook.tables import finite_data, read_labels, read_table
 
 TASKS = ("weights", "loss")  #: what noise is to disturb least
 ROUNDING = 1e-10  # of a label; noise below it would hide less than the last digits show
@@ -298,8 +298,8 @@ class PACRegression(LinearRegressor):
 
     def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
         """Return the public pool; `reset` notes its columns, as `fit` does."""
-        rows = table_of(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
-        rows, labels = finite_data(rows, labels_of(rows, y))  # says what scikit-learn looks for
+        rows = read_table(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
+        rows, labels = finite_data(rows, read_labels(rows, y))  # says what scikit-learn looks for
         check.refuse_other_index(y, "y", X=X)
         check.refuse_other_index(self.success_rate, "success_rate", X=X, y=y)
         check.budgets(self.success_rate, len(rows), "success_rate")

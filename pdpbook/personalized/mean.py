@@ -8,15 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._domain import generator_from, refuse_few
 from pdpbook.domains import Labels
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.linear import MeanRegressor
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.public import PublicNoise
-from pdpbook.participants import Participants, read_budgets, read_labels
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.participants import Participants, read_budgets, read_label_records
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sums import Sums, sums_over_records
+from pdpbook.tables import refuse_few
 
 
 class PersonalizedMean(MeanRegressor):
@@ -99,7 +105,7 @@ class PersonalizedMean(MeanRegressor):
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_labels(self, X, y, given)
+            records = read_label_records(self, X, y, given)
             refuse_few(records.n)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
@@ -142,7 +148,7 @@ class PersonalizedMean(MeanRegressor):
         given = self.epsilon if epsilon is None else epsilon
         epsilon = read_budgets(given, X, y)
         self.check_settings()
-        records = read_labels(self, X, y, given)
+        records = read_label_records(self, X, y, given)
         domain = self.domain(records.columns)
         return self.law(records.participants(domain, records.budgets(epsilon)))
 

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
-from pdpbook._domain import generator_from
 from pdpbook.domains import Cube
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.linear import LinearRegressor
@@ -24,7 +23,13 @@ from pdpbook.participants import (
     read_records,
     records_for_audit,
 )
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sums import Sums, sums_over_records
 
 NOISES = ("laplace", "gaussian")

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._domain import generator_from, labels_of, refuse_few
 from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.domains import LabelInterval, label_variance, label_width
 from pdpbook.guarantees import BudgetAccount, PureDP
@@ -21,8 +20,15 @@ from pdpbook.linear import MeanRegressor
 from pdpbook.noise import ProductLaw
 from pdpbook.noise.public import PublicNoise
 from pdpbook.participants import for_everybody
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sums import Sums, SumsOfUsers, refuse_mechanism, sums_over_users
+from pdpbook.tables import read_labels, refuse_few
 from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 from pdpbook.user_records import Plan, UserParticipants, UserRecords, user_records
 
@@ -155,7 +161,7 @@ class WeightedMean(MeanRegressor):
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_labels(self, X, y, users)
+            records = read_user_labels(self, X, y, users)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
@@ -213,7 +219,7 @@ class WeightedMean(MeanRegressor):
         epsilon = self.epsilon if epsilon is None else epsilon
         check_budgets_of_users(epsilon)
         self.check_settings()
-        records = read_labels(self, X, y, users, audit=True)
+        records = read_user_labels(self, X, y, users, audit=True)
         people = records.participants(self.domain(), records.budgets(epsilon))
         return self.law(people, self.plan(people.users, people.budgets))
 
@@ -353,7 +359,7 @@ class SampleLimitedMean(MeanRegressor):
         check_account(account)
         rng = generator_from(self.random_state)
         with all_or_nothing(self):
-            records = read_labels(self, X, y, users)
+            records = read_user_labels(self, X, y, users)
             budgets = affordable_budgets(
                 account, records.budgets(epsilon), self.guarantee, people=records
             )
@@ -418,7 +424,7 @@ class SampleLimitedMean(MeanRegressor):
         epsilon = self.epsilon if epsilon is None else epsilon
         check_budgets_of_users(epsilon)
         self.check_settings()
-        records = read_labels(self, X, y, users, audit=True)
+        records = read_user_labels(self, X, y, users, audit=True)
         people = records.participants(self.domain(), records.budgets(epsilon))
         return self.law(people, self.plan(people.users, people.budgets))
 
@@ -427,7 +433,7 @@ class SampleLimitedMean(MeanRegressor):
         refuse_mechanism(self)
 
 
-def read_labels(
+def read_user_labels(
     model: Any, X: Any, y: Any, users: Any, *, audit: bool = False
 ) -> UserRecords | SumsOfUsers:
     """Return labels and who owns each, of which X has the number alone, or `Sums` in their place.
@@ -436,7 +442,7 @@ def read_labels(
     """
     if isinstance(X, Sums):
         return SumsOfUsers(model, X, y, users)
-    labels = labels_of(X, y)
+    labels = read_labels(X, y)
     if not audit:
         refuse_few(len(labels))
     return user_records(np.zeros((len(labels), 1)), labels, users, X, y)

@@ -15,6 +15,7 @@ from pdpbook.objective_perturbation.budget import BudgetSplit
 from pdpbook.objective_perturbation.law import ObjectiveLaw
 from pdpbook.participants import Participants
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from pdpbook.personalized.sampling import Sampling
 from plants.plant import Pair, Plant, about, flipped
 
 LAM = 60.0  # every constant is nearly attained
@@ -221,13 +222,14 @@ class RealizedSampleSize(SampledRidge):
 class SampledAtTwiceTheLevel(SampledRidge):
     """The analysis of the sample runs at twice the level that the sampling was made for."""
 
-    def given(self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float) -> L2Laplace:
-        return super().given(X, y, kept, shares, 2 * t)
+    def law_of_sample(
+        self, people: Participants, sampled: Any, probabilities: Floats, t: float
+    ) -> L2Laplace:
+        return super().law_of_sample(people, sampled, probabilities, 2 * t)
 
-    def parts(
-        self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float
-    ) -> tuple[Floats, Floats]:
-        return super().parts(X, y, kept, shares, 2 * t)
+    def law(self, people: Participants) -> Sampling:
+        law = super().law(people)
+        return replace(law, level=2 * law.level)  # again: the recorded ratio is that of both
 
 
 class ForgottenVolume(ObjectivePerturbation):

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from pdpbook import Floats, check
-from pdpbook.domains import Cube
-from pdpbook.frames.people import People
+from pdpbook.domains import Ball, Cube
 from pdpbook.noise import ProductLaw
 from pdpbook.participants import Participants
 from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
@@ -94,16 +93,21 @@ class VarianceForDeviation(SufficientStatisticsRidge):
 class EachWithEverything(AdaSSP):
     """Three releases, and the noise of each is that of a single one."""
 
-    def law(self, people: People) -> ProductLaw:
+    def law(self, people: Participants) -> ProductLaw:
         law = super().law(people)
         return ProductLaw(law.center, law.scale / np.sqrt(3), law.noise)
+
+
+class _LabelsOverTheLargest(Ball):
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return super().to_domain(X, y / max(float(np.abs(y).max()), 1e-9))
 
 
 class LabelRangeFromTheData(AdaSSP):
     """Labels are divided by the largest one in the data, and who holds it shows."""
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        return super().to_domain(X, y / max(float(np.abs(y).max()), 1e-9))
+    def domain(self, columns: int) -> Ball:
+        return _LabelsOverTheLargest(**vars(super().domain(columns)))
 
 
 class _TransposedLaw(PosteriorLaw):
@@ -116,16 +120,16 @@ class _TransposedLaw(PosteriorLaw):
 class TransposedFactor(OnePosteriorSample):
     """A Cholesky factor is solved against the wrong way round: right sizes, wrong directions."""
 
-    def law(self, people: People) -> PosteriorLaw:
-        law = super().law(people)
+    def law(self, people: Participants, gamma: float) -> PosteriorLaw:
+        law = super().law(people, gamma)
         return _TransposedLaw(law.center, law.precision)
 
 
 class SharperForMoreData(OnePosteriorSample):
     """The temperature is multiplied by the number of rows, which is private here."""
 
-    def law(self, people: People) -> PosteriorLaw:
-        law = super().law(people)
+    def law(self, people: Participants, gamma: float) -> PosteriorLaw:
+        law = super().law(people, gamma)
         return PosteriorLaw(law.center, law.precision * len(people.X))
 
 
@@ -147,14 +151,14 @@ def _replanned(law: AdaptiveLaw, kind: type[AdaptivePlan]) -> AdaptiveLaw:
 class GreedyDraw(AdaOPS):
     """The draw is as sharp as if the residual of a person were a tenth of what it can be."""
 
-    def law(self, people: People) -> AdaptiveLaw:
+    def law(self, people: Participants) -> AdaptiveLaw:
         return _replanned(super().law(people), _GreedyPlan)
 
 
 class QuietEigenvalue(AdaOPS):
     """The smallest eigenvalue is released with an eighth of its noise: it only steers the rest."""
 
-    def law(self, people: People) -> AdaptiveLaw:
+    def law(self, people: Participants) -> AdaptiveLaw:
         return _replanned(super().law(people), _QuietPlan)
 
 

@@ -9,14 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._domain import generator_from
 from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.guarantees import BudgetAccount, GaussianDP, ZeroConcentratedDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.noise.profiles import at_levels
 from pdpbook.noise.public import PublicNoise
 from pdpbook.participants import for_everybody
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sums import refuse_mechanism
 from pdpbook.user_level.erm.bounds import calibrate_rho, erm_tradeoff
 from pdpbook.user_level.erm.descent import GradientTranscript

@@ -10,13 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
-from pdpbook._domain import generator_from
 from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.public import PublicNoise
 from pdpbook.participants import for_everybody
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sums import refuse_mechanism
 from pdpbook.user_level.erm.bounds import output_price
 from pdpbook.user_level.erm.losses import LOSSES, ball_minimizer, two_classes

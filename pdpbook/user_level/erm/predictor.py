@@ -13,7 +13,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from pdpbook import Floats
-from pdpbook._domain import predictions
+from pdpbook.linear import linear_predictions
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -30,7 +30,7 @@ class LinearPredictor(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> Any:
         """Predict labels, or the likelier class; X may lie outside `bounds`."""
-        scores = predictions(self, X)
+        scores = linear_predictions(self, X)
         if not _is_logistic(self):
             return scores
         return self.classes_[(scores > 0).astype(int)]
@@ -38,12 +38,12 @@ class LinearPredictor(BaseEstimator):  # type: ignore[misc]
     @available_if(_is_logistic)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the log-odds of the second class, shape (n,)."""
-        return predictions(self, X)
+        return linear_predictions(self, X)
 
     @available_if(_is_logistic)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probabilities of the two classes, shape (n, 2)."""
-        log_odds = predictions(self, X)
+        log_odds = linear_predictions(self, X)
         return np.column_stack([expit(-log_odds), expit(log_odds)])
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

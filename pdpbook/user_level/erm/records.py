@@ -10,15 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 
 from pdpbook import Floats, check
-from pdpbook._domain import (
-    ball_to_user_units,
-    labels_of,
-    labels_to_domain,
-    rows_to_ball,
-    table_of,
-)
-from pdpbook.domains import Ball
+from pdpbook.domains import Ball, ball_to_user_units, labels_to_domain, rows_to_ball
 from pdpbook.sums import Sums, refuse_mechanism
+from pdpbook.tables import read_labels, read_table
 from pdpbook.user_level.erm.losses import two_classes
 from pdpbook.user_records import UserRecords, user_records
 
@@ -50,7 +44,7 @@ def read_records(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
     """Return what `fit` was given, by scikit-learn's checks of tables; `Sums` are refused."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
-    rows = table_of(model, X)
+    rows = read_table(model, X)
     return user_records(rows, _read_labels(model, rows, y), users, X, y)
 
 
@@ -65,7 +59,7 @@ def records_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
 def _read_labels(model: Any, rows: Floats, y: Any) -> NDArray[Any]:
     """Return one label a row, shape (n,): numbers, or names of classes as they came."""
     if y is None or model.loss != "logistic":
-        return labels_of(rows, y)
+        return read_labels(rows, y)
     check.refuse_hidden(y, "y")
     check_consistent_length(rows, y)
     return np.asarray(y)
