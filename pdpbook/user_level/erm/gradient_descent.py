@@ -210,7 +210,7 @@ class WeightedGradientDescent(LinearPredictor):
         ----------
         X : array_like, shape (n, d)
             Rows, inside `bounds`.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`; or two classes.
         users : array_like, shape (n,), optional
             Who owns each row, public; None makes every row a user of its own.
