@@ -102,7 +102,7 @@ coverage: lint instructor  ## The lines that no unit test runs (tracing triples 
 	$(pytest) --cov --cov-report=term
 
 site-test: $(LAB)/.ready latex  ## Lint the pages, drive every page and JupyterLab in Chromium
-	PDPBOOK_SITE="$(CURDIR)/$(HTML)" $(BIN)/python -m pytest -n auto tests/site
+	PDPBOOK_SITE="$(CURDIR)/$(HTML)" $(BIN)/python -m pytest -n auto --dist loadgroup tests/site
 
 binder-check: $(READY)  ## Build Binder's environment anew, run every notebook in it, record that
 	$(BIN)/python tools/binder.py

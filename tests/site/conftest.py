@@ -1,6 +1,6 @@
 """Tests of the built site: collected only when asked for by name (`make site-test`).
 
-    PDPBOOK_SITE=_build/html python -m pytest -n 2 tests/site
+    PDPBOOK_SITE=_build/html python -m pytest -n 2 --dist loadgroup tests/site
 
 `PDPBOOK_SITE` is the folder of built pages (default `_build/html`). `PDPBOOK_SHOTS` is a folder
 for screenshots. Where the pages or Chromium are missing the tests are skipped, and say so; they
@@ -26,6 +26,14 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_generate_tests(metafunc):
     if "page_name" in metafunc.fixturenames:
         metafunc.parametrize("page_name", page_names() or ["book/intro.html"])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """With `--dist loadgroup` one process parses the pages, one unpacks, one starts JupyterLab."""
+    for item in items:
+        for costly in {"site", "unpacked", "server"} & {*item.fixturenames}:
+            item.add_marker(pytest.mark.xdist_group(costly))
 
 
 @pytest.fixture(scope="session")
