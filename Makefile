@@ -26,8 +26,8 @@ ifneq ($(wildcard ../shared/data),)
 export PDPBOOK_DATA ?= $(CURDIR)/../shared/data
 endif
 
-.PHONY: help book lab slides serve test test-all test-weekly coverage site-test lint binder-check notebooks pages instructor course lock links \
-  dependencies bench pdf release archive clean elsewhere trace
+.PHONY: help book lab slides serve test test-all test-units test-notebooks test-weekly coverage site-test landing lint \
+  binder-check notebooks pages instructor course lock links dependencies bench pdf release archive clean elsewhere trace
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,8 +85,12 @@ test: lint  ## Lint, types, unit tests; every notebook compared, run first where
 	$(pytest) -m "not slow and not weekly"
 	$(nbval) --kept
 
-test-all: lint instructor  ## The same and the slow ones; every notebook is run
+test-all: lint test-units test-notebooks  ## The same and the slow ones; every notebook is run
+
+test-units: $(READY) instructor
 	$(pytest) -m "not weekly"
+
+test-notebooks: $(READY)
 	$(nbval)
 
 test-weekly: $(READY)  ## What only more seeds could find
@@ -102,7 +106,12 @@ coverage: lint instructor  ## The lines that no unit test runs (tracing triples 
 	$(pytest) --cov --cov-report=term
 
 site-test: $(LAB)/.ready latex  ## Lint the pages, drive every page and JupyterLab in Chromium
-	PDPBOOK_SITE="$(CURDIR)/$(HTML)" $(BIN)/python -m pytest -n auto tests/site
+	PDPBOOK_SITE="$(CURDIR)/$(HTML)" $(BIN)/python -m pytest -n auto --dist loadgroup tests/site
+
+landing: site-test test-units  ## All tests, as `.ci/run` has them; with -j2 two lines at once
+ifneq ($(filter landing,$(MAKECMDGOALS)),)
+book: test-notebooks # which keeps what it ran: the pages show that, and nothing runs twice
+endif
 
 binder-check: $(READY)  ## Build Binder's environment anew, run every notebook in it, record that
 	$(BIN)/python tools/binder.py

@@ -5,6 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import cvxpy as cp
@@ -162,10 +163,14 @@ def by_hoeffding(hits_p, draws_p, hits_q, draws_q, alarm):
 
 @right("foundations", "epsilon_lower_bound")
 def clopper_pearson(hits_p, draws_p, hits_q, draws_q, alarm):
-    kind = {"confidence_level": 1 - alarm, "method": "exact"}  # both sides: half on each
-    low = stats.binomtest(hits_p, draws_p).proportion_ci(**kind).low
-    high = stats.binomtest(hits_q, draws_q).proportion_ci(**kind).high
+    low, high = interval(hits_p, draws_p, alarm).low, interval(hits_q, draws_q, alarm).high
     return max(0.0, math.log(low / high)) if low > 0 else 0.0
+
+
+@cache  # the same few counts come again and again
+def interval(hits, draws, alarm):
+    """Both sides: half of the alarm on each."""
+    return stats.binomtest(hits, draws).proportion_ci(1 - alarm, method="exact")
 
 
 @right("foundations", "epsilon_lower_bound")
@@ -446,7 +451,12 @@ def sorted_after_refits(X, y, lam, gamma, delta, k):
 def cut_off_twice(X, epsilon, beta, rng):
     """Both cuts are one, as what is subtracted is above 0."""
     noisy = max(0.0, np.linalg.eigvalsh(X.T @ X)[0] + rng.laplace(0, 1 / epsilon))
-    return np.array(max(0.0, noisy - stats.laplace.isf(beta, scale=1 / epsilon)))
+    return np.array(max(0.0, noisy - exceeded_with_chance(beta, epsilon)))
+
+
+@cache  # a property asks a hundred thousand times for the same two numbers
+def exceeded_with_chance(beta, epsilon):
+    return stats.laplace.isf(beta, scale=1 / epsilon)
 
 
 @right("per_instance", "accuse")

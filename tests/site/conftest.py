@@ -1,6 +1,6 @@
 """Tests of the built site: collected only when asked for by name (`make site-test`).
 
-    PDPBOOK_SITE=_build/html python -m pytest -n 2 tests/site
+    PDPBOOK_SITE=_build/html python -m pytest -n 2 --dist loadgroup tests/site
 
 `PDPBOOK_SITE` is the folder of built pages (default `_build/html`). `PDPBOOK_SHOTS` is a folder
 for screenshots. Where the pages or Chromium are missing the tests are skipped, and say so; they
@@ -12,8 +12,7 @@ from pathlib import Path
 
 import lint_site
 import pytest
-import yaml
-from support import FOLDER, missing, serving
+from support import FOLDER, missing, page_names, serving
 
 HERE = Path(__file__).resolve().parent
 
@@ -26,14 +25,15 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_generate_tests(metafunc):
     if "page_name" in metafunc.fixturenames:
-        names = [p.relative_to(FOLDER).as_posix() for p in sorted(FOLDER.rglob("*.html"))]
-        # A redirect sends one on at once; the front door, which is one, has a test of its own.
-        moved = yaml.safe_load((HERE.parents[1] / "book" / "redirects.yml").read_text("utf-8"))
-        names = [name for name in names if name[0] != "_" and name not in moved]
-        # The pages of single statements are made alike, of boxes that the others show: every 20th.
-        lasting = [name for name in names if name.startswith("s/")]
-        names = [name for name in names if name not in lasting] + lasting[::20]
-        metafunc.parametrize("page_name", names or ["book/intro.html"])
+        metafunc.parametrize("page_name", page_names() or ["book/intro.html"])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """With `--dist loadgroup` one process parses the pages, one unpacks, one starts JupyterLab."""
+    for item in items:
+        for costly in {"site", "unpacked", "server"} & {*item.fixturenames}:
+            item.add_marker(pytest.mark.xdist_group(costly))
 
 
 @pytest.fixture(scope="session")

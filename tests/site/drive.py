@@ -6,14 +6,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import lint_site
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from diagrams import PLACED
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 COLORS = ["color-contrast", "link-in-text-block"]
 SHOTS = os.environ.get("PDPBOOK_SHOTS")
-axe, Fault = Axe(), lint_site.Fault
+Fault = lint_site.Fault
 
 FONTS = "async () => { await document.fonts.ready; }"
 # What a reader has begun to read stays where it is: the sum of the shifts, each the part of the
@@ -46,24 +46,39 @@ FORMULAS_BACK = """() => {
 # Of code and pictures, and for colors of all, one element of each kind is enough. A kind is the
 # tags from the page down to it, with what a rule of the audit can ask of them. Code stays as long
 # as it was: whether it scrolls is asked, too. A figure to move stays whole: its script draws it
-# anew at another width, and thinning can change that.
-THINNED = """([where, asked]) => {
+# anew at another width, and thinning can change that. Kinds that are known already go, too; those
+# that are not are returned.
+THINNED = """([where, asked, known = []]) => {
   for (const row of document.querySelectorAll("tr")) row.dataset.parity = row.rowIndex % 2;
-  const seen = new Set();
+  const before = new Set(known), seen = new Set();
+  const short = text => {  // cyrb53, a hash
+    let h = 0xdeadbeef, g = 0x41c6ce57;
+    for (let k = 0; k < text.length; k++) {
+      h = Math.imul(h ^ text.charCodeAt(k), 2654435761);
+      g = Math.imul(g ^ text.charCodeAt(k), 1597334677);
+    }
+    h = Math.imul(h ^ (h >>> 16), 2246822507) ^ Math.imul(g ^ (g >>> 13), 3266489909);
+    g = Math.imul(g ^ (g >>> 16), 2246822507) ^ Math.imul(h ^ (h >>> 13), 3266489909);
+    return 4294967296 * (2097151 & g) + (h >>> 0);
+  };
   const thin = (element, above) => {
-    if (element.matches(".explore")) return;
+    if (element.matches(".explore")) return seen.add(short(location.href));
     const own = [...element.attributes].filter(one => one.name.match(asked));
-    const kind = `${above}>${element.tagName}${own.map(one => one.name + one.value)}`;
+    const kind = short(`${above}>${element.tagName}${own.map(one => one.name + one.value)}`);
     for (const child of [...element.children]) thin(child, kind);
-    if (seen.has(kind) && !element.children.length)
+    if ((before.has(kind) || seen.has(kind)) && !element.children.length)
       element.replaceWith(...(element.closest("pre") ? [element.textContent] : []));
     seen.add(kind);
   };
   for (const root of document.querySelectorAll(where))
     for (const child of [...root.children]) thin(child, root.tagName);
+  return [...seen].filter(kind => !before.has(kind));
 }"""
 ALIKE = ["pre, svg.inline-figure", "^(class|style|id|href|role|tabindex|title|aria-.*)$"]
 OF_ONE_COLOR = ["body", "^(class|style|data-parity)$"]
+# Pages with the same style sheets draw a kind in the same colors.
+SHEETS = """() => [...document.querySelectorAll("link[rel=stylesheet], style")]
+  .map(sheet => sheet.href || sheet.textContent).join("\\n")"""
 SETTLED = """() => {
   document.getAnimations().forEach(animation => animation.finish());
   return true;
@@ -163,23 +178,55 @@ def audit(tab, colors: bool) -> list[tuple[str, str]]:
     # Without preloading: it looks for imported style sheets in the folder of the page.
     options = {"resultTypes": ["violations"], "preload": False, "elementRef": False}
     if colors:
-        found = axe.run(tab, options={**options, "runOnly": {"type": "rule", "values": COLORS}})
+        options["runOnly"] = {"type": "rule", "values": COLORS}
     else:
-        others = {"rules": {rule: {"enabled": False} for rule in COLORS}}
-        found = axe.run(
-            tab, options={**options, **others, "runOnly": {"type": "tag", "values": WCAG}}
-        )
+        options["runOnly"] = {"type": "tag", "values": WCAG}
+        options["rules"] = {rule: {"enabled": False} for rule in COLORS}
+    if not tab.evaluate("'axe' in window"):
+        tab.evaluate(AXE_SCRIPT)
+    run = "options => axe.run(options).then(found => found.violations)"
     return [
         (f"axe:{broken['id']}", f"{' '.join(map(str, node['target']))}: {node['html'][:120]}")
-        for broken in found.response["violations"]
+        for broken in tab.evaluate(run, options)
         for node in broken["nodes"]
     ]
 
 
-def drive(browser, address: str, page: str, files: set[str] | None = None) -> list[Fault]:
+class Audited:
+    """The kinds of elements whose colors were right on an earlier page, by style sheets."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, set[int]] = {}
+
+
+def audit_colors(tab, audited: Audited) -> list[tuple[str, str]]:
+    """Violations of contrast in light and in dark, of what no earlier page has shown."""
+    known = audited.kinds.setdefault(tab.evaluate(SHEETS), set())
+    new = tab.evaluate(THINNED, [*OF_ONE_COLOR, [*known]])
+    if not new:
+        return []
+    found = audit(tab, colors=True)
+    tab.emulate_media(color_scheme="dark")
+    settle(tab)
+    found += [(rule, f"(dark) {what}") for rule, what in audit(tab, colors=True)]
+    if not found:
+        known |= {*new}
+    return found
+
+
+def drive(
+    browser,
+    address: str,
+    page: str,
+    files: set[str] | None = None,
+    audited: Audited | None = None,
+    one_of_many: bool = False,
+) -> list[Fault]:
     """Visit a page for the first time on a phone, then on a desktop, in light and in dark.
 
-    Into `files` go the names of what the first visit asks for, to the bottom of the page.
+    Into `files` go the names of what the first visit asks for, to the bottom of the page. What is
+    in `audited` need not have its colors audited again. A page that is one of many from the same
+    template is measured on a phone as all pages are, and axe-core sees it on a desktop alone.
     """
     seen: list[tuple[str, str]] = []
     asked: set[str] = set()
@@ -217,17 +264,14 @@ def drive(browser, address: str, page: str, files: set[str] | None = None) -> li
     seen += [("cut", f"(phone) {what}") for what in tab.evaluate(CUT, False)]
     tab.evaluate(FORMULAS_THINNED)
     tab.evaluate(THINNED, ALIKE)
-    seen += [(rule, f"(phone) {what}") for rule, what in audit(tab, colors=False)]
+    if not one_of_many:
+        seen += [(rule, f"(phone) {what}") for rule, what in audit(tab, colors=False)]
     tab.evaluate(FORMULAS_BACK)
     tab.set_viewport_size(DESKTOP)
     seen += [("cut", what) for what in tab.evaluate(CUT, True)]
     tab.evaluate(FORMULAS_THINNED)
     seen += audit(tab, colors=False)
-    tab.evaluate(THINNED, OF_ONE_COLOR)
-    seen += audit(tab, colors=True)
-    tab.emulate_media(color_scheme="dark")
-    settle(tab)
-    seen += [(rule, f"(dark) {what}") for rule, what in audit(tab, colors=True)]
+    seen += audit_colors(tab, audited or Audited())
     if SHOTS:
         shoot(tab, page)
     context.close()

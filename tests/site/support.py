@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("PDPBOOK_SITE") or ROOT / "_build" / "html").resolve()
@@ -18,6 +19,30 @@ FOLDER = Path(os.environ.get("PDPBOOK_SITE") or ROOT / "_build" / "html").resolv
 FIRST, LATER = 700_000, 150_000
 SHARED = "_static/"
 PACKED = {".png", ".jpg", ".woff", ".woff2", ".ico", ".pdf", ".zip"}
+
+# Pages of one template each. Of each the largest is seen as all other pages are.
+TEMPLATES = ("book/back/api/", "book/back/ledger/", "s/", "slides/")
+
+
+@functools.cache
+def page_names() -> list[str]:
+    """The pages that are driven."""
+    names = [p.relative_to(FOLDER).as_posix() for p in sorted(FOLDER.rglob("*.html"))]
+    # A redirect sends one on at once; the front door, which is one, has a test of its own.
+    moved = yaml.safe_load((ROOT / "book" / "redirects.yml").read_text("utf-8"))
+    names = [name for name in names if name[0] != "_" and name not in moved]
+    # The pages of single statements are made alike, of boxes that the others show: every 20th.
+    lasting = [name for name in names if name.startswith("s/")]
+    return [name for name in names if name not in lasting] + lasting[::20]
+
+
+def one_of_many(name: str) -> bool:
+    """Whether a page has a template, and a larger page from it stands for both."""
+    for prefix in TEMPLATES:
+        made = [page for page in page_names() if page.startswith(prefix)]
+        if name in made:
+            return name != max(made, key=lambda page: (FOLDER / page).stat().st_size)
+    return False
 
 
 def missing(what: str):

@@ -4,10 +4,10 @@ import re
 
 import nbformat
 import pytest
-from drive import drive
+from drive import Audited, drive
 from form import converted
 from reading import published
-from support import FIRST, LATER, SHARED, serving, weight
+from support import FIRST, LATER, SHARED, TEMPLATES, one_of_many, page_names, serving, weight
 
 CORE = {
     f"book/{name}.html"
@@ -16,9 +16,15 @@ CORE = {
 }
 
 
-def test_page(browser, address, folder, exceptions, page_name):
+@pytest.fixture(scope="module")
+def audited():
+    return Audited()
+
+
+def test_page(browser, address, folder, exceptions, audited, page_name):
     files: set[str] = set()
-    faults = exceptions.without(drive(browser, address, page_name, files))
+    many = one_of_many(page_name)
+    faults = exceptions.without(drive(browser, address, page_name, files, audited, many))
     html = (folder / page_name).read_text(encoding="utf-8")
     drawn = page_name not in CORE or re.search("<figure.*?<svg", html, re.S)
     assert drawn, "a core chapter without letters to measure"
@@ -113,6 +119,67 @@ def test_a_fault_of_the_dark_theme_only_is_noticed(browser, tmp_path):
         faults = drive(browser, address, "dark.html")
     assert {f.rule for f in faults} == {"axe:color-contrast"}
     assert all(f.what.startswith("(dark)") for f in faults)
+
+
+def colors_of(browser, folder, audited, *pages):
+    """The rules of faults of pages, driven one after the other."""
+    for name, page in enumerate(pages):
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    with serving(folder) as address:
+        drives = [drive(browser, address, f"{k}.html", None, audited) for k in range(len(pages))]
+    return [{fault.rule for fault in faults} for faults in drives]
+
+
+def test_of_every_template_one_page_is_audited_on_a_phone(folder):
+    whole = [name for name in page_names() if not one_of_many(name)]
+    for prefix in TEMPLATES:
+        assert sum(name.startswith(prefix) for name in page_names()) > 5
+        assert sum(name.startswith(prefix) for name in whole) == 1
+    assert {"book/back/api.html", "book/back/ledger.html", "book/intro.html"} <= {*whole}
+
+
+def test_a_fault_on_a_phone_is_noticed_on_a_page_without_a_template(browser, tmp_path):
+    style = "<style>@media (min-width: 600px) { .small { display: none } }</style>"
+    body = f"{style}<a class='small' href='#a'><img alt='' src='data:,'></a>"
+    (tmp_path / "page.html").write_text(PAGE % body, encoding="utf-8")
+    with serving(tmp_path) as address:
+        faults = drive(browser, address, "page.html")
+        assert drive(browser, address, "page.html", one_of_many=True) == []
+    assert {fault.rule for fault in faults} == {"axe:link-name"}
+    assert all(fault.what.startswith("(phone)") for fault in faults)
+
+
+PALE = "<p class='pale' style='color: #bbb; background: #fff'>Too pale to read.</p>"
+DARK = "<style>@media (prefers-color-scheme: dark) { p { color: #eee } }</style>"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "rules"),
+    [
+        ("", PALE, [set(), {"axe:color-contrast"}]),  # another kind of element
+        (PALE, PALE, [{"axe:color-contrast"}, {"axe:color-contrast"}]),  # a fault is nothing known
+        ("", DARK, [set(), {"axe:color-contrast"}]),  # other style sheets
+        ("<div class='explore'><p>Words.</p></div>",
+         "<div class='explore'><p style='color: #bbb; background: #fff'>Words.</p></div>",
+         [set(), {"axe:color-contrast"}]),  # a figure is audited on each page
+        ("<p>a</p>", f"<section>{PALE}</section>", [set(), {"axe:color-contrast"}]),
+    ],
+    ids=["kind", "fault", "sheets", "figure", "inside"],
+)  # fmt: skip
+def test_colors_are_audited_again_of_what_is_new(browser, tmp_path, earlier, later, rules):
+    pages = [PAGE % earlier, PAGE % later]
+    assert colors_of(browser, tmp_path, Audited(), *pages) == rules
+
+
+def test_colors_of_what_was_right_on_an_earlier_page_are_audited_once(
+    browser, tmp_path, monkeypatch
+):
+    asked = []
+    monkeypatch.setattr("drive.audit", lambda tab, colors: asked.append(colors) or [])
+    page = PAGE % "<ul><li>a</li><li>b</li></ul>"
+    colors_of(browser, tmp_path, Audited(), page, page, page.replace("<li>b", "<li class='x'>b"))
+    # of each page on a phone and on a desktop, and colors in light and in dark where they are new
+    assert asked == [False, False, True, True, False, False, False, False, True, True]
 
 
 def test_a_heavy_picture_is_noticed(browser, tmp_path):
