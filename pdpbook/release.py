@@ -61,9 +61,8 @@ def charge(
             raise ValueError(
                 f"account must be of the people in the data; got {budgets} for {count} people"
             )
-        if budgets is None:  # one number stands for whoever loses most
-            (losses,) = guarantee._parameters().values()
-            guarantee = account.kind(float(np.max(losses)), neighbors=guarantee.neighbors)
+        if budgets is None:  # one budget for all stands for whoever loses most
+            guarantee = guarantee.weakest()
     account.spend(guarantee, people=names)
 
 

@@ -128,9 +128,9 @@ def decimal(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def root(value: Fraction, power: int) -> float:
+def root(value: Fraction | float, power: int) -> float:
     """Return a float next to a root; of squares by whole numbers, which never overflow."""
-    if power == 1 or not value:
+    if power == 1 or not value or isinstance(value, float):  # a float is infinity
         return float(value)
     shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
     return float(Fraction(math.isqrt(int(value * Fraction(4) ** shift))) / Fraction(2) ** shift)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from decimal import ROUND_CEILING, Decimal
 from functools import partial
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +60,7 @@ class Promise:
         """Return the smallest epsilon at which the profile is at most `delta`, for each person.
 
         `delta` is a number or one for each person. Bisection keeps the promise in floats, too.
+        Whoever takes no part is promised (0, 0).
         """
         delta = check.probability(delta, "delta")
         if np.ndim(delta) and np.shape(delta) != (self.n,):
@@ -74,6 +75,8 @@ class Promise:
             high = np.where(short, 2 * high, high)
         high = np.where(np.asarray(self.profile(0.0)) <= delta, 0.0, high)
         enough = bisect(lambda at: self.profile(at) <= delta, kept=high, broken=low)
+        if np.any(absent := np.asarray(self.profile(0.0)) == 0):  # they take no part
+            delta = np.where(absent, 0.0, delta)
         return ApproximateDP(_plain(enough), delta, neighbors=self.neighbors)
 
     def to_zcdp(self) -> ZeroConcentratedDP:
@@ -83,6 +86,11 @@ class Promise:
     def to_gaussian(self) -> GaussianDP:
         """Return the Gaussian promise that a theorem derives from this one."""
         return self._refuse(GaussianDP)
+
+    def weakest(self) -> Self:
+        """Return the promise to all alike that holds for each person: the largest parameters."""
+        largest = {name: np.max(value) for name, value in self._parameters().items()}
+        return type(self)(**vars(self) | largest)
 
     def __str__(self) -> str:
         shown, ranges = {}, ""
@@ -206,18 +214,28 @@ class ApproximateDP(Promise):
     .. math:: \delta(e) = \delta + (1 - \delta)\frac{(e^\varepsilon - e^e)_+}{1 + e^\varepsilon} .
 
     Epsilon, at least 0, and delta, in (0, 1), are numbers or of shape (n,), `neighbors` as in
-    `PureDP`. At epsilon 0, delta bounds the total variation.
+    `PureDP`. At epsilon 0, delta bounds the total variation. Whoever takes no part has 0 as both.
     """
 
     epsilon: Any  #: in nats, at least 0; a number or shape (n,)
-    delta: Any  #: in (0, 1); a number or shape (n,)
+    delta: Any  #: in (0, 1); a number or shape (n,), with 0 for whoever has epsilon 0, too
     neighbors: str = field(kw_only=True)  #: the relation, as in `PureDP`
     _sentence: ClassVar[str] = "({epsilon}, {delta})-differential privacy"
 
     def __post_init__(self) -> None:
         epsilon = check.budgets(check.nonnegative(self.epsilon, "epsilon"), None, "epsilon")
-        delta = check.budgets(check.probability(self.delta, "delta"), None, "delta")
+        delta = check.budgets(self._check_delta(epsilon), None, "delta")
         self._store(epsilon=epsilon, delta=delta)
+
+    def _check_delta(self, epsilon: Any) -> Any:
+        """Return delta, above 0 and below 1 but for people of a list who take no part."""
+        if np.ndim(self.delta) == 1 and np.shape(self.delta) == np.shape(epsilon):
+            delta = check.nonnegative(self.delta, "delta")
+            absent = (epsilon == 0) & (delta == 0)
+            if not absent.all():
+                check.probability(np.where(absent, 0.5, delta), "delta")
+                return delta
+        return check.probability(self.delta, "delta")
 
     def _profile(self, epsilon: Floats) -> Any:
         delta, more = np.asarray(self.delta), _randomized_response_profile(epsilon, self.epsilon)
