@@ -24,6 +24,7 @@ from pdpbook.guarantees.promises import (
     PACPrivacy,
     Promise,
     PureDP,
+    RenyiDP,
     ZeroConcentratedDP,
 )
 
@@ -51,10 +52,12 @@ class BudgetAccount:
 
     Pure epsilons add up, and so do rhos; mus add up as squares. Of approximate promises the
     epsilons add up, and the deltas, and each person stays within both: ``thm-approximate-filter``,
-    chapter *per_instance/filters*. Every amount is read as the decimal that its double prints as,
-    and added exactly: three times 0.1 fills 0.3 and leaves 0, and nothing that was written as more
-    than the budget ever passes. The price is that ``2 * 3 * 0.1``, which prints as
-    0.6000000000000001, exceeds 0.6. Round such amounts, or spend ``remaining``.
+    chapter *per_instance/filters*. Renyi curves add up order by order, on one public grid, and each
+    person stays within their budget at *every* order: ``prop-order-in-advance`` there. Every amount
+    is read as the decimal that its double prints as, and added exactly: three times 0.1 fills 0.3
+    and leaves 0, and nothing that was written as more than the budget ever passes. The price is
+    that ``2 * 3 * 0.1``, which prints as 0.6000000000000001, exceeds 0.6. Round such amounts, or
+    spend ``remaining``.
 
     It is a *filter*, too: with `leave_out` a fit gives weight 0 to whoever has not enough left, and
     `admit` does so by costs that depend on each person's own record: ``thm-individual-filter``,
@@ -68,19 +71,20 @@ class BudgetAccount:
     ----------
     budget : Promise, array_like or mapping
         A promise that is to hold for all releases together: the one way to write budgets of
-        `ApproximateDP`. Or epsilons in nats, mus or rhos: a number above 0; shape (n,), one for
-        each person; or by person: a mapping, or a Series, whose index then says who they are. Names
-        are text, numbers, booleans, dates, times, spans of time, periods, intervals, UUIDs, or
-        tuples and frozensets of these, and are compared as Python objects: 1 and 1.0 are one
-        person, "1" is another, and so are True and a date as text. A time with a zone is its
-        instant. What is missing is no name, and all other types are refused.
+        `ApproximateDP` and `RenyiDP`. Or epsilons in nats, mus or rhos: a number above 0; shape
+        (n,), one for each person; or by person: a mapping, or a Series, whose index then says who
+        they are. Names are text, numbers, booleans, dates, times, spans of time, periods,
+        intervals, UUIDs, or tuples and frozensets of these, and are compared as Python objects: 1
+        and 1.0 are one person, "1" is another, and so are True and a date as text. A time with a
+        zone is its instant. What is missing is no name, and all other types are refused.
     neighbors : str, optional
         The relation of every release, as in `PureDP`; a promise brings its own.
     kind : {PureDP, GaussianDP, ZeroConcentratedDP}, optional
         The promise that numbers are budgets of, `PureDP` by default; a promise is its own kind.
         Other promises are turned into the kind of the account where a theorem does (`to_gaussian`,
-        `to_zcdp`; a pure one counts with delta 0), rounded up, and refused where none does. None is
-        turned into an approximate one, as somebody has to choose its delta: `to_approximate`.
+        `to_zcdp`, `to_renyi`; a pure one counts with delta 0), rounded up, and refused where none
+        does. None is turned into an approximate one, as somebody has to choose its delta: call
+        `to_approximate`.
     leave_out : bool, default False
         Whether ``fit(..., account=...)`` leaves out, by budget 0, whoever has not enough left for
         what they would be promised, instead of raising. Promises and balance are public then. One
@@ -224,7 +228,8 @@ class BudgetAccount:
     def spent(self) -> Any:
         """What each person has spent, rounded up, a number or shape (n,): their odometer.
 
-        In an account of `ApproximateDP` a pair of these, ``spent.epsilon`` and ``spent.delta``.
+        In an account of `ApproximateDP` a pair of these, ``spent.epsilon`` and ``spent.delta``; of
+        `RenyiDP` an array whose last axis goes through the orders.
         """
         with self._turn():
             return self._shaped(self._spent, _root_above)
@@ -233,7 +238,7 @@ class BudgetAccount:
     def remaining(self) -> Any:
         """What each person can still spend, rounded down, so that spending it is never refused.
 
-        A number, shape (n,), or a pair, as `spent`.
+        In the same form as `spent`.
         """
         with self._turn():
             return self._shaped(self._unspent(), _root_below)
@@ -327,6 +332,8 @@ class BudgetAccount:
         """Return the promise as one of the kind of the account, rounded up, or refuse it."""
         if not isinstance(promise, Promise):
             raise TypeError(f"promise must be a {self.kind.__name__}; got {promise!r}")
+        if isinstance(self.budget, RenyiDP):
+            return promise.to_renyi(self.budget.orders)
         if isinstance(promise, self.kind):
             return promise
         if self.kind is PureDP:
@@ -340,6 +347,8 @@ class BudgetAccount:
     def _amounts(self, promise: Promise) -> Floats:
         """Return the numbers of a promise that add up here, in the last axis of an array: shape
         (k,) of one promise to all, (n, k) of one to each."""
+        if isinstance(promise, RenyiDP):
+            return np.asarray(promise.epsilon)
         columns = list(promise._parameters().values())
         if self.kind is ApproximateDP and isinstance(promise, PureDP):
             columns.append(0.0)
@@ -461,10 +470,12 @@ class BudgetAccount:
     def _shortfall(self, i: int, asked: Amounts) -> str:
         """Say what person i asks, and has too little of: the first number that is not enough."""
         unspent = self._unspent()[i]
-        k = next(k for k, amount in enumerate(asked) if amount > unspent[k])
+        k = next(k for k, amount in enumerate(asked) if not amount <= unspent[k])
         asks, has = root(asked[k], self._power), _root_below(unspent[k], self._power)
-        what = "" if len(asked) == 1 else f"{list(self.budget._parameters())[k]} "
-        return f"asks {what}{asks!r} and has {has!r} left"
+        if self.kind is ApproximateDP:
+            return f"asks {EpsilonDelta._fields[k]} {asks!r} and has {has!r} left"
+        at = f" at order {self.budget.orders[k]:g}" if isinstance(self.budget, RenyiDP) else ""
+        return f"asks {asks!r}{at} and has {has!r} left"
 
     def _name(self, i: int) -> str:
         if self.budget.n is None:
@@ -483,23 +494,25 @@ class BudgetAccount:
 
     def _unspent(self) -> list[Amounts]:
         pairs = zip(self._limit, self._spent, strict=True)
-        return [tuple(x - y for x, y in zip(limit, spent, strict=True)) for limit, spent in pairs]
+        return [tuple(map(_difference, limit, spent)) for limit, spent in pairs]
 
     def _shaped(
         self, amounts: list[Amounts], rounded: Callable[[Fraction | float, int], float]
     ) -> Any:
         """Return amounts as numbers that a reader can use."""
         table = np.array([[rounded(one, self._power) for one in person] for person in amounts])
+        if self.kind is RenyiDP:
+            return table[0] if self.budget.n is None else table
         columns = [float(c[0]) if self.budget.n is None else c for c in table.T]
         return EpsilonDelta(*columns) if self.kind is ApproximateDP else columns[0]
 
 
 def _check_budget_promise(budget: Promise, neighbors: str | None, kind: type | None) -> None:
     """Refuse a promise that does not add up, or that says something else than its neighbors."""
-    if type(budget) not in (*POWERS, ApproximateDP):
-        kinds = ", ".join(one.__name__ for one in POWERS)
+    if type(budget) not in (*POWERS, ApproximateDP, RenyiDP):
+        kinds = ", ".join(one.__name__ for one in (*POWERS, ApproximateDP))
         raise TypeError(
-            f"budget must be a promise that adds up, {kinds} or ApproximateDP; got {budget!r}"
+            f"budget must be a promise that adds up, {kinds} or RenyiDP; got {budget!r}"
         )
     if kind not in (None, type(budget)):
         raise ValueError(f"kind must be that of the budget, {type(budget).__name__}; got {kind!r}")
@@ -553,6 +566,11 @@ def _of_each(enough: list[bool], places: NDArray[np.intp]) -> NDArray[np.bool_]:
 def _sum(spent: Amounts, asked: Amounts) -> Amounts:
     """Return two lists of amounts, added exactly."""
     return tuple(_plus(s, a) for s, a in zip(spent, asked, strict=True))
+
+
+def _difference(limit: Fraction | float, spent: Fraction | float) -> Fraction | float:
+    """Return what is left of a limit, exactly; of an infinite one, infinity."""
+    return math.inf if limit == math.inf else limit - spent
 
 
 def _plus(spent: Fraction | float, asked: Fraction | float) -> Fraction | float:

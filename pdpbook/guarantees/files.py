@@ -95,13 +95,19 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
 
 def numbers_to_json(parameters: dict[str, Any]) -> Any:
     """Return what stands for the numbers of a promise: of one parameter the numbers themselves."""
-    found = {name: np.asarray(value).tolist() for name, value in parameters.items()}
+    found = {name: _without_infinity(np.asarray(value)) for name, value in parameters.items()}
     return next(iter(found.values())) if len(found) == 1 else found
 
 
 def numbers_from_json(found: Any) -> list[Any]:
     """Return the parameters of a promise, in their order."""
-    return list(found.values()) if isinstance(found, dict) else [found]
+    values = found.values() if isinstance(found, dict) else [found]
+    return [np.asarray(value, dtype=object).astype(float)[()] for value in values]
+
+
+def _without_infinity(values: Any) -> Any:
+    """Return numbers as lists, with text for infinity, which JSON does not have."""
+    return np.where(np.isinf(values), "inf", values.astype(object)).tolist()
 
 
 def amounts_to_json(amounts: Iterable[tuple[Any, ...]]) -> list[Any]:
@@ -113,7 +119,9 @@ def amounts_to_json(amounts: Iterable[tuple[Any, ...]]) -> list[Any]:
 def amounts_from_json(found: list[Any]) -> list[tuple[Any, ...]]:
     """Return the amounts of each person."""
     people = [person if isinstance(person, list) else [person] for person in found]
-    return [tuple(Fraction(one) for one in person) for person in people]
+    return [
+        tuple(math.inf if one == "inf" else Fraction(one) for one in person) for person in people
+    ]
 
 
 # --- who may write ----------------------------------------------------------------------------

@@ -26,6 +26,9 @@ NEIGHBORS = {
     "user-labels": "replacing all of their labels",
 }
 
+#: public orders at which Renyi curves are given where nothing else is said
+RENYI_ORDERS = (1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128, 256)
+
 LEAST_STEPS = 2e-323  # four steps of the smallest floats, among which products lose their digits
 
 
@@ -86,6 +89,10 @@ class Promise:
     def to_gaussian(self) -> GaussianDP:
         """Return the Gaussian promise that a theorem derives from this one."""
         return self._refuse(GaussianDP)
+
+    def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+        """Return the Renyi curve at these orders that a theorem derives from this promise."""
+        return self._refuse(RenyiDP)
 
     def weakest(self) -> Self:
         """Return the promise to all alike that holds for each person: the largest parameters."""
@@ -203,6 +210,23 @@ class PureDP(Promise):
         mu = np.select([epsilon < 1e-8, epsilon < 1], [least, small], large)
         return GaussianDP(rounded_up(mu, epsilon > 0), neighbors=self.neighbors)
 
+    def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+        r"""Return the curve of randomized response, the largest that pure privacy allows.
+
+        .. math:: D_\alpha = \frac{1}{\alpha - 1}
+                  \log\frac{\cosh((\alpha - 1/2)\varepsilon)}{\cosh(\varepsilon/2)}
+
+        A Renyi moment is convex in the likelihood ratio, so it is largest at its two ends.
+        """
+        orders, epsilon = check_orders(orders), np.asarray(self.epsilon)[..., np.newaxis]
+        steps = (orders - 1) * epsilon
+        small = np.minimum(steps, 1.0)
+        small = np.log1p(2 * np.sinh(small / 2) ** 2 + np.tanh(epsilon / 2) * np.sinh(small))
+        large = steps + np.log1p(np.exp(-steps - orders * epsilon)) - np.log1p(np.exp(-epsilon))
+        moment = rounded_up(np.where(steps < 1, small, large), epsilon > 0)
+        curve = rounded_up(moment / (orders - 1), epsilon > 0)
+        return RenyiDP(orders, curve, neighbors=self.neighbors)
+
 
 @dataclass(frozen=True, eq=False)
 class ApproximateDP(Promise):
@@ -280,6 +304,11 @@ class ZeroConcentratedDP(Promise):
     def to_zcdp(self) -> ZeroConcentratedDP:
         return self
 
+    def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+        """Return the curve rho * alpha, which is the definition."""
+        orders, rho = check_orders(orders), np.asarray(self.rho)[..., np.newaxis]
+        return RenyiDP(orders, rounded_up(orders * rho, rho > 0), neighbors=self.neighbors)
+
 
 @dataclass(frozen=True, eq=False)
 class GaussianDP(Promise):
@@ -308,6 +337,99 @@ class GaussianDP(Promise):
 
     def to_gaussian(self) -> GaussianDP:
         return self
+
+    def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+        """Return the curve mu**2 * alpha / 2, that of two normals."""
+        return self.to_zcdp().to_renyi(orders)
+
+
+@dataclass(frozen=True, eq=False)
+class RenyiDP(Promise):
+    r"""Renyi differential privacy: divergences, both ways, of at most a curve at public orders.
+
+    The profile is the best conversion from one of the orders (Canonne, Kamath and Steinke, 2020),
+
+    .. math:: \delta(e) = \min_{\alpha} \frac{e^{(\alpha - 1)(\varepsilon_\alpha - e)}}{\alpha - 1}
+              \Bigl(1 - \frac1\alpha\Bigr)^\alpha ,
+
+    an upper bound: all orders together imply a little less.
+
+    Parameters
+    ----------
+    orders : array_like, shape (k,)
+        Increasing numbers above 1, chosen in public. Curves add up on one grid only.
+    epsilon : array_like, shape (k,) or (n, k)
+        Divergences in nats: one curve for all, above 0, or one for each person, at least 0, with 0
+        for whoever takes no part. Infinity says nothing about an order.
+    neighbors : str
+        The relation, as in `PureDP`.
+
+    Examples
+    --------
+    >>> GaussianDP(1.0, neighbors="user").to_renyi([2, 4, 8]).epsilon
+    array([1., 2., 4.])
+    """
+
+    orders: Any
+    epsilon: Any
+    neighbors: str = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        orders = check_orders(self.orders)
+        epsilon = np.asarray(check.extended(self.epsilon, "epsilon"))
+        if epsilon.ndim not in (1, 2) or epsilon.shape[-1] != len(orders) or not epsilon.size:
+            wanted = f"({len(orders)},) or (n, {len(orders)}), a number for each order"
+            raise ValueError(f"epsilon must have shape {wanted}; got shape {epsilon.shape}")
+        if not (epsilon > 0).any() or (epsilon.ndim == 1 and not (epsilon > 0).all()):
+            raise ValueError("epsilon must be above 0 at every order, for somebody; got 0")
+        check.choice(self.neighbors, "neighbors", list(NEIGHBORS))
+        keep(self, orders=orders, epsilon=epsilon)
+
+    @property
+    def n(self) -> int | None:
+        """Number of people with a curve of their own; None if one serves everybody."""
+        return len(self.epsilon) if self.epsilon.ndim == 2 else None
+
+    def best_order(self, delta: float) -> float:
+        """Return the order with the smallest epsilon at `delta`, for whoever is promised least."""
+        log_delta, order = np.log(check.delta(delta)), self.orders
+        curve = self.epsilon if self.epsilon.ndim == 1 else self.epsilon.max(axis=0)
+        return float(order[np.argmin(curve + (log_factor(order) - log_delta) / (order - 1))])
+
+    def to_renyi(self, orders: ArrayLike | None = None) -> RenyiDP:
+        """Return this promise, or refuse another grid of orders than its own."""
+        if orders is not None and not np.array_equal(check_orders(orders), self.orders):
+            raise ValueError(
+                f"orders must be those of the curve, {_listed(self.orders)}; got "
+                f"{_listed(check_orders(orders))}"
+            )
+        return self
+
+    def weakest(self) -> RenyiDP:
+        curve = self.epsilon if self.epsilon.ndim == 1 else self.epsilon.max(axis=0)
+        return RenyiDP(self.orders, curve, neighbors=self.neighbors)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"orders": self.orders, "epsilon": self.epsilon}
+
+    def _profile(self, epsilon: Floats) -> Any:
+        order, at = self.orders, epsilon[..., np.newaxis]
+        log_delta = (order - 1) * (self.epsilon - at) + log_factor(order)
+        # of products that nearly cancel, the rounding of each counts
+        terms = (order - 1) * (self.epsilon + at) + np.abs(log_factor(order))
+        least = np.min(log_delta + 1e-15 * terms, axis=-1)
+        return rounded_up(np.exp(np.minimum(0.0, least)), (self.epsilon > 0).all(axis=-1), 1e-14)
+
+    def __str__(self) -> str:
+        who = "Each person" if self.n is None else "Each person i"
+        name = "epsilon" if self.n is None else "epsilon_i"
+        orders = f"{len(self.orders)} orders from {self.orders[0]:g} to {self.orders[-1]:g}"
+        if len(self.orders) == 1:
+            orders = f"order {self.orders[0]:g}"
+        low, high = np.min(self.epsilon), np.max(self.epsilon)
+        size = f"{name} = {low:g}" if low == high else f"{name} from {low:g} to {high:g}"
+        what = f"Renyi differential privacy at {orders}, {size},"
+        return f"{who} is promised {what} {self._against()}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,6 +481,25 @@ class PACPrivacy(Promise):
     def profile(self, epsilon: ArrayLike) -> NoReturn:
         """Raise TypeError: a success rate on average implies no delta."""
         self._refuse(ApproximateDP)
+
+
+def check_orders(orders: ArrayLike) -> Floats:
+    """Return orders of Renyi divergences, shape (k,): increasing numbers above 1."""
+    found = check.vector(check.finite(orders, "orders"), "orders", "k")
+    if not (found > 1).all() or not (np.diff(found) > 0).all():
+        raise ValueError(f"orders must be increasing numbers above 1; got {_listed(found)}")
+    return np.asarray(found, dtype=float)
+
+
+def _listed(orders: Floats) -> str:
+    listed = ", ".join(f"{order:.12g}" for order in orders[:4])
+    return listed + (f", ... ({len(orders)} orders)" if len(orders) > 4 else "")
+
+
+def log_factor(orders: ArrayLike) -> Floats:
+    """Return the logarithm of (1 - 1 / alpha)**alpha / (alpha - 1), of the conversion to delta."""
+    orders = np.asarray(orders)
+    return np.asarray(orders * np.log1p(-1 / orders) - np.log(orders - 1))
 
 
 def _randomized_response_profile(epsilon: Floats, eps0: Any) -> Any:
