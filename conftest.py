@@ -18,6 +18,7 @@ import nbformat
 import nbval.kernel
 import nbval.plugin
 import pytest
+from checkout import ROOT, SOURCE, come_first, refuse_other_in_kernel
 from jupyter_client.manager import KernelManager
 from kept import keep, kept
 from keys import key
@@ -25,10 +26,7 @@ from keys import key
 from pdpbook.advice import SAID
 
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-ROOT = Path(__file__).resolve().parent
-# kernels and processes that tests start find `lab`, too, which is not installed
-PATHS = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-os.environ["PYTHONPATH"] = os.pathsep.join(PATHS)
+come_first()  # kernels and processes that tests start find `lab`, too, which is not installed
 SHARED = ROOT.parent / "shared"
 if (SHARED / "data").is_dir():
     os.environ.setdefault("PDPBOOK_DATA", str(SHARED / "data"))
@@ -95,6 +93,8 @@ def set_up(collector: nbval.plugin.IPyNbFile, start_kernel: Callable[[], None]) 
     notebook = kept(collector.path) if collector.config.option.kept else None
     if notebook is None:
         start_kernel()
+        asked = {"silent": True, "user_expressions": SOURCE, "reply": True, "timeout": 60}
+        refuse_other_in_kernel(collector.kernel.kc.execute("", **asked))
     else:
         collector.kernel = KeptKernel(notebook)
         collector.setup_sanitize_files()

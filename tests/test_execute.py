@@ -163,7 +163,8 @@ def test_whoever_stops_it_hears_what_is_kept_and_that_nothing_failed(tmp_path):
 def test_make_test_compares_what_ran_already_and_runs_the_rest(tmp_path):
     """A small checkout, its book of two notebooks, and pytest as `make test` starts it."""
     files = ("conftest.py", "pyproject.toml", "requirements.txt", "tests/nbval.cfg")
-    for name in (*files, "tools/keys.py", "tools/kept.py"):
+    shutil.copytree(ROOT / "pdpbook", tmp_path / "pdpbook")
+    for name in (*files, "tools/checkout.py", "tools/keys.py", "tools/kept.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "book").mkdir()

@@ -6,11 +6,14 @@ what is committed is nbval's part.
 """
 
 import ast
+import asyncio
 import copy
 import itertools
+import os
 import re
 from pathlib import Path
 
+import checkout
 import form
 import nbformat
 import notebooks
@@ -611,3 +614,23 @@ def test_a_formula_broken_into_a_list_is_noticed():
         assert broken_formulas(nbformat.v4.new_notebook(cells=[cell]))
     cell = nbformat.v4.new_markdown_cell("Steps:\n1. first\n2. second\n\nThen\n\n1. again")
     assert not broken_formulas(nbformat.v4.new_notebook(cells=[cell]))
+
+
+def test_a_kernel_that_finds_another_package_is_refused(tmp_path):
+    """As in a second checkout, where the environment has the first."""
+    other = tmp_path / "pdpbook"
+    other.mkdir()
+    (other / "__init__.py").write_text("")
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("1 + 1")])
+    env = os.environ | {"PYTHONPATH": str(tmp_path)}
+    with pytest.raises(checkout.OtherCheckout, match="Python found"):
+        asyncio.run(notebooks.run(notebook, tmp_path, 60, env))
+
+
+def test_another_package_is_refused():
+    checkout.refuse_other(checkout.ROOT / "pdpbook" / "__init__.py")
+    with pytest.raises(checkout.OtherCheckout):
+        checkout.refuse_other("/elsewhere/pdpbook/__init__.py")
+    absent = {"content": {"user_expressions": {"source": {"evalue": "No module named 'pdpbook'"}}}}
+    with pytest.raises(checkout.OtherCheckout, match="No module named"):
+        checkout.refuse_other_in_kernel(absent)

@@ -27,11 +27,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+from checkout import ROOT, come_first
 from playwright.sync_api import sync_playwright
 
-from pdpbook.figures import INK, PAPER, THEME
+come_first()
+from pdpbook.figures import INK, PAPER, THEME  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "book" / "_static" / "diagrams"
 PHONE, LEAST = 334, 11.5  # pixels: a figure on a screen of 390, and its letters
 NAMESPACE = "{http://www.w3.org/2000/svg}"

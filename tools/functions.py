@@ -21,7 +21,7 @@ from reading import GENERATED, ROOT, Page, code, escaped, link, statements, tabl
 
 import pdpbook
 
-sys.path += [str(ROOT), str(ROOT / "book" / "_ext")]  # of `lab`, which is not installed
+sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_docstrings import exported
 
 # Their docstrings name labels, and carry out none; nor does a check of input.
@@ -31,9 +31,10 @@ LAB = ("lab.chapters", "lab.comparison", "lab.experiments")
 
 
 def modules() -> list[str]:
-    """Every public module of the package by name; a folder counts as the module of its name."""
+    """Every module of the package that offers something; a folder counts as one module."""
     found = pkgutil.iter_modules(pdpbook.__path__)
-    return sorted(f"pdpbook.{module.name}" for module in found if module.name[0] != "_")
+    names = sorted(f"pdpbook.{module.name}" for module in found if module.name[0] != "_")
+    return [name for name in names if exported(importlib.import_module(name))]
 
 
 def named(thing: object) -> list[str]:

@@ -25,11 +25,11 @@ os.environ.setdefault("PYTHONHASHSEED", "0")
 
 import minimal
 import nbformat
+from checkout import ROOT, SOURCE, come_first, refuse_other_in_kernel
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-ROOT = Path(__file__).resolve().parent.parent
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -37,9 +37,8 @@ METADATA = {
 KEPT = ("pdpbook",)  # what `tools/form.py` reads
 PICTURE = re.compile("image/|application/pdf")
 DATA = ROOT.parent / "shared" / "data"
-# kernels find `lab`, which is not installed
-PATHS = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-os.environ["PYTHONPATH"] = os.pathsep.join(PATHS)
+
+come_first()  # kernels find `lab`, too, which is not installed
 
 
 def sources() -> list[Path]:
@@ -95,6 +94,8 @@ class Client(NotebookClient):
     async def async_setup_kernel(self, **settings: Any) -> AsyncIterator[None]:
         await self.async_start_new_kernel(**settings)
         await self.async_start_new_kernel_client()
+        asked = {"silent": True, "user_expressions": SOURCE, "reply": True, "timeout": 60}
+        refuse_other_in_kernel(await self.kc.execute("", **asked))
         yield
 
 

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import nbformat
 import yaml
+from checkout import ROOT, come_first
 from nbformat import NotebookNode
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "book" / "_ext"))
+sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_sentences import Measured, measured, sentence
 
-ROOT = Path(__file__).resolve().parent.parent
+come_first()
 CHECKED = ("theorem", "lemma", "proposition", "corollary", "claim", "fact")
 PAPERS = {
     "A": "acharya2024personalized",

@@ -27,13 +27,14 @@ from pathlib import Path
 
 import yaml
 from bs4 import BeautifulSoup, Tag
+from checkout import ROOT, come_first
 
-from pdpbook.figures import NAMED
-
-ROOT = Path(__file__).resolve().parent.parent
+come_first()
 sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_home import place  # noqa: E402
 from pdp_typeset import WrongFormula, as_tex, typeset  # noqa: E402
+
+from pdpbook.figures import NAMED  # noqa: E402
 
 HTML = ROOT / "_build" / "html"
 END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")
