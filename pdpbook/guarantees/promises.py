@@ -251,6 +251,14 @@ class ApproximateDP(Promise):
         delta = check.budgets(self._check_delta(epsilon), None, "delta")
         self._store(epsilon=epsilon, delta=delta)
 
+    @classmethod
+    def to_participants(cls, epsilon: Floats, delta: float, *, neighbors: str) -> ApproximateDP:
+        """Return the promise with one delta to all whose epsilon, shape (n,), is above 0, and of
+        (0, 0) to all others: they take no part."""
+        takes_part = epsilon > 0
+        deltas = delta if takes_part.all() else np.where(takes_part, delta, 0.0)
+        return cls(epsilon, deltas, neighbors=neighbors)
+
     def _check_delta(self, epsilon: Any) -> Any:
         """Return delta, above 0 and below 1 but for people of a list who take no part."""
         if np.ndim(self.delta) == 1 and np.shape(self.delta) == np.shape(epsilon):
