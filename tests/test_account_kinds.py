@@ -1,7 +1,8 @@
-"""Accounts whose budgets are several numbers a person: (epsilon, delta)."""
+"""Accounts whose budgets are several numbers a person: (epsilon, delta), and an adversary."""
 
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from pdpbook.guarantees import (
     GaussianDP,
     PACPrivacy,
     PureDP,
+    RenyiDP,
     ZeroConcentratedDP,
     compose,
 )
@@ -198,3 +200,64 @@ def test_budgets_that_contradict_themselves_are_refused():
         approximate(1.0, 1e-6, leave_out=True)
     named = BudgetAccount(pure, people=pd.Index(["Ana", "Ben"]))
     assert named.people == ("Ana", "Ben")
+
+
+# ------------------------------------------------------------------ adaptive runs
+class FirstNumber(BudgetAccount):
+    """Only the first of the numbers of a person counts."""
+
+    def _within(self, asked):
+        each = zip(self._spent, asked, self._limit, strict=True)
+        return [s[0] + a[0] <= b[0] for s, a, b in each]
+
+
+class SomeNumber(BudgetAccount):
+    """Whoever is within their budget in one of the numbers takes part: some order, say."""
+
+    def _within(self, asked):
+        each = zip(self._spent, asked, self._limit, strict=True)
+        return [any(map(lambda s, a, b: s + a <= b, *person)) for person in each]
+
+
+class Afterwards(BudgetAccount):
+    """Whoever has anything left takes part, and pays then."""
+
+    def _within(self, asked):
+        each = zip(self._spent, self._limit, strict=True)
+        return [all(map(lambda s, b: s < b, *person)) for person in each]
+
+
+def pairs(table):
+    return ApproximateDP(table[:, 0], table[:, 1], **ZERO)
+
+
+def curves(table):
+    return RenyiDP([2, 4], table, **ZERO)
+
+
+def overspent(kind, promise, runs, seed=7):
+    """Largest exact sum over a budget, less 1; each cost follows from who took part so far."""
+    rng, worst = np.random.default_rng(seed), Fraction(-1)
+    for _ in range(runs):
+        budgets, unit = rng.integers(1, 10, (3, 2)) / 20, rng.integers(1, 5, (3, 2)) / 40
+        account, exact, part = kind(promise(budgets)), np.full((3, 2), Fraction(0)), 3
+        for _ in range(4):
+            costs = unit * (1 + part) / 2 if rng.random() < 0.7 else unit
+            taking = account.admit(promise(costs))
+            part = int(taking.sum())
+            paid = [[Fraction(repr(float(c))) for c in row] for row in costs]
+            exact = exact + np.array(paid) * taking[:, None]
+        limits = [[Fraction(repr(float(b))) for b in row] for row in budgets]
+        worst = max(worst, (exact / np.array(limits)).max() - 1)
+    return float(worst)
+
+
+@pytest.mark.parametrize("promise", [pairs, curves])
+def test_nobody_is_let_past_a_budget_of_several_numbers(promise):
+    assert overspent(BudgetAccount, promise, 500) == 0.0  # never beyond, and often all of it
+
+
+@pytest.mark.parametrize("promise", [pairs, curves])
+@pytest.mark.parametrize("bug", [FirstNumber, SomeNumber, Afterwards])
+def test_planted_filters_of_several_numbers_are_caught(bug, promise):
+    assert overspent(bug, promise, 100) > 0

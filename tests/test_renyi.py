@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, stats
 
-from pdpbook.gradient.accounting import calibrate_noise_multiplier, dpsgd_epsilon, dpsgd_renyi
+from pdpbook.gradient import calibrate_noise_multiplier, dpsgd_epsilon, dpsgd_renyi
 from pdpbook.guarantees import (
     RENYI_ORDERS,
     ApproximateDP,
@@ -28,7 +28,7 @@ from pdpbook.guarantees import (
     renyi_budget,
 )
 from pdpbook.per_instance import ops_renyi
-from pdpbook.posterior.calibration import worst_case_gamma, worst_case_renyi
+from pdpbook.posterior import worst_case_gamma, worst_case_renyi
 from pdpbook.release import charge, release
 
 ONE = {"neighbors": "replace-one"}

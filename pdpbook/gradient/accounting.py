@@ -134,8 +134,8 @@ def dpsgd_renyi(
 
     for T steps at a whole order (Mironov, Talwar and Zhang, 2019). Between two whole orders
     :math:`\alpha-1` times the divergence is convex, and the chord is above it: exact at whole
-    orders, an upper bound elsewhere. Rounded up. Statement ``prop-renyi-curves``, chapter
-    *per_instance/filters*. Returns shape (k,).
+    orders, an upper bound elsewhere. Rounded up. Statement ``thm-path-account``, chapter
+    *pac/dpsgd_people*. Returns shape (k,).
 
     Parameters
     ----------

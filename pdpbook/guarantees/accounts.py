@@ -108,7 +108,7 @@ def renyi_budget(promise: ApproximateDP, order: float, orders: ArrayLike = RENYI
     at `order`, rounded down, and infinity at all others, which then bind nobody. For an account:
     ``BudgetAccount(renyi_budget(promise, order))``. An order that is chosen by what was released,
     or any that is below its own budget at the end, keeps less: ``prop-order-in-advance``, chapter
-    *per_instance/filters*. Whoever has epsilon and delta 0 has 0 at all orders.
+    *per_instance/accounts*. Whoever has epsilon and delta 0 has 0 at all orders.
 
     Parameters
     ----------

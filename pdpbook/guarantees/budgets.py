@@ -52,12 +52,12 @@ class BudgetAccount:
 
     Pure epsilons add up, and so do rhos; mus add up as squares. Of approximate promises the
     epsilons add up, and the deltas, and each person stays within both: ``thm-approximate-filter``,
-    chapter *per_instance/filters*. Renyi curves add up order by order, on one public grid, and each
-    person stays within their budget at *every* order: ``prop-order-in-advance`` there. Every amount
-    is read as the decimal that its double prints as, and added exactly: three times 0.1 fills 0.3
-    and leaves 0, and nothing that was written as more than the budget ever passes. The price is
-    that ``2 * 3 * 0.1``, which prints as 0.6000000000000001, exceeds 0.6. Round such amounts, or
-    spend ``remaining``.
+    chapter *per_instance/accounts*. Renyi curves add up order by order, on one public grid, and
+    each person stays within their budget at *every* order: ``prop-order-in-advance`` there. Every
+    amount is read as the decimal that its double prints as, and added exactly: three times 0.1
+    fills 0.3 and leaves 0, and nothing that was written as more than the budget ever passes. The
+    price is that ``2 * 3 * 0.1``, which prints as 0.6000000000000001, exceeds 0.6. Round such
+    amounts, or spend ``remaining``.
 
     It is a *filter*, too: with `leave_out` a fit gives weight 0 to whoever has not enough left, and
     `admit` does so by costs that depend on each person's own record: ``thm-individual-filter``,

@@ -140,8 +140,8 @@ def worst_case_renyi(
     .. math:: D_\alpha \le \max_{0\le S\le N} D_\alpha(\mu_S, \rho_S) ,
 
     infinite from :math:`\alpha=1+\lambda` on. The range of S is cut into cells as in
-    `worst_case_gamma`, and the result rounded up. Statement ``prop-renyi-curves``, chapter
-    *per_instance/filters*. Returns shape (k,).
+    `worst_case_gamma`, and the result rounded up. Statement ``prop-ops-worst-renyi`` (ours),
+    chapter *per_instance/accounts*. Returns shape (k,).
 
     Parameters
     ----------
