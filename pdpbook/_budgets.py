@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook import Floats
+from pdpbook import Floats, check
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -35,6 +35,13 @@ def one_budget(budgets: Any, name: str = "epsilon") -> float:
             "mechanism with a promise each, such as PDPRidge"
         )
     return low
+
+
+def refuse_different_budgets(epsilon: Any) -> None:
+    """Refuse budgets above 0 that differ, a number or one a person; here all may be 0."""
+    budgets = check.some_epsilon(epsilon)
+    if np.any(budgets):
+        one_budget(budgets)
 
 
 def smallest(budgets: Any) -> float:

@@ -40,6 +40,12 @@ class Users(NamedTuple):
         """Values of users for each of their rows."""
         return values[self.codes]
 
+    def totals(self, values: Floats) -> Floats:
+        """Sums of values of rows over all rows of each user, shape (m,)."""
+        if self.summed:  # one row of each stands for all of theirs
+            return values * self.sizes
+        return np.bincount(self.codes, values, len(self.labels)).astype(float)
+
     def places(self, seed: int) -> NDArray[np.intp]:
         """Place 0, 1, ... of each row among the rows of its user, drawn at random.
 

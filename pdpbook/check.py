@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from pdpbook import Floats
 from pdpbook._names import same_names
 
+ULP = float(np.finfo(float).eps)
 LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float
 RATES = 1e-150, 1e150  # of noise: beyond them the square of a length is no number
 
@@ -214,6 +215,14 @@ def one_of(*choices: str) -> Callable[[Any, str], Any]:
 def one_number(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
     """Return the rule of a setting that is one number, not many."""
     return lambda value, name: single(rule(value, name), name)
+
+
+def limit_on_rows(value: Any, name: str) -> None:
+    """Refuse what is no limit on the rows of a user: "best", "max" or a whole number."""
+    if isinstance(value, str):
+        choice(value, name, ("best", "max"))
+    else:
+        count(value, name)
 
 
 def flag(value: Any, name: str) -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._domain import (
-    ball_to_user_units,
-    bound_rows,
-    features_to_domain,
-    labels_to_domain,
-    rows_to_ball,
-    to_user_units,
-)
+from pdpbook.advice import CuratorWarning, advise
 
 __all__: list[str] = []  # for the estimators of the package
+
+FEW = 10  # people of whom the extremes say nothing about where bounds came from
+NOT_FINITE = "NaN and inf have no place between public bounds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,3 +103,179 @@ class Labels:
         """Return a mean on the domain in the units of the labels."""
         low, high = check.bounds(self.y_bounds, "y_bounds")
         return float((low + high) / 2 + (high - low) / 2 * mean)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelInterval:
+    """Labels in the user's units between public bounds; rows are anything."""
+
+    y_bounds: ArrayLike  #: a pair
+    clip: bool
+    origin: float = 0.0  #: from where labels are measured: far from 0, the lower bound saves digits
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return X as it is and labels, shape (n,), measured from the origin."""
+        low, high = check.bounds(self.y_bounds, "y_bounds")
+        return X, inside(y, low, high, "y", "y_bounds", self.clip) - self.origin
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicRows(LabelInterval):
+    """Rows that are public, in the user's units; labels as in `LabelInterval`."""
+
+    columns: int  #: of X
+    fit_intercept: bool  #: whether a constant feature 1 is appended
+
+    @property
+    def d(self) -> int:
+        """Number of features, a constant one included."""
+        return self.columns + bool(self.fit_intercept)
+
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return rows, shape (n, d), and labels, shape (n,)."""
+        X, y = super().to_domain(X, y)
+        return (np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X), y
+
+    def to_user_units(self, theta: Floats) -> tuple[Floats, float]:
+        """Return coefficients, shape (columns,), and the intercept, 0 without a constant."""
+        intercept = float(theta[self.columns]) if self.fit_intercept else 0.0
+        return theta[: self.columns], intercept
+
+
+def label_width(y_bounds: ArrayLike) -> float:
+    """Return the width of the public interval of the labels."""
+    low, high = check.bounds(y_bounds, "y_bounds")
+    return float(high - low)
+
+
+def label_variance(guess: float | None, y_bounds: ArrayLike) -> float:
+    """Return the guess at the variance of a label; None is that of a uniform one in the bounds."""
+    return label_width(y_bounds) ** 2 / 12 if guess is None else float(guess)
+
+
+def inside(values: Any, low: Any, high: Any, name: str, bounds_name: str, clip: bool) -> Floats:
+    """Values between public bounds; what is not finite raises, even where others are clipped."""
+    if check.is_plain(values) and values.size:  # two fast passes settle nearly every call
+        least, most = values.min(), values.max()
+        if least >= np.max(low) and most <= np.min(high):
+            if least == np.max(low) and most == np.min(high):
+                _advise_on_bounds(values, low, high, bounds_name)
+            return np.asarray(values)
+    try:
+        given = np.asarray(check.finite(values, name))
+    except ValueError as error:
+        raise ValueError(f"{error}. {NOT_FINITE}") from None
+    values = check.inside(given, low, high, name, bounds_name, clip=clip)
+    if values is given:
+        _advise_on_bounds(values, low, high, bounds_name)
+    else:
+        _advise_on_clipping(given, values, name, bounds_name)
+    return np.asarray(values)
+
+
+def _advise_on_clipping(given: Floats, clipped: Floats, name: str, bounds_name: str) -> None:
+    moved = (given != clipped).any(axis=tuple(range(1, given.ndim)))
+    if 2 * moved.sum() > len(given):
+        advise(
+            f"clip=True moved {name} of {int(moved.sum())} of {len(given)} people into "
+            f"{bounds_name}: what is released speaks of the bounds. {bounds_name} must be public, "
+            "in the units of your data, and wide enough for most",
+            CuratorWarning,
+        )
+
+
+def _advise_on_bounds(values: Floats, low: Any, high: Any, bounds_name: str) -> None:
+    """Say where bounds end at the least and the largest value, one row each, as if read there."""
+    if len(values) < FEW:
+        return
+    columns = values.reshape(len(values), -1)
+    ends = ((columns == low).sum(axis=0) == 1) & ((columns == high).sum(axis=0) == 1)
+    ends &= (columns != np.round(columns)).any(axis=0)
+    if ends.any():
+        which = f" in column {int(np.flatnonzero(ends)[0])}" if values.ndim > 1 else ""
+        advise(
+            f"{bounds_name}{which} end exactly at the least and the largest value. Bounds that "
+            "were read from the data, by a scaler say, break the promise: they must be public. "
+            "If they are, all is well",
+            CuratorWarning,
+        )
+
+
+def labels_to_domain(y: Any, y_bounds: ArrayLike, clip: bool) -> Floats:
+    low, high = check.bounds(y_bounds, "y_bounds")
+    labels = inside(y, low, high, "y", "y_bounds", clip)
+    if (low, high) == (-1, 1):
+        return labels
+    return np.asarray(2 * ((labels - low) / (high - low)) - 1)
+
+
+def features_to_domain(
+    X: Floats, bounds: ArrayLike, clip: bool, fit_intercept: bool = False
+) -> Floats:
+    """Rows in [0, 1]^d, with a last column of ones on request."""
+    low, high = check.bounds(bounds, "bounds", X.shape[1])
+    X = inside(X, low, high, "X", "bounds", clip)
+    if low.any() or (high != 1).any():
+        X = X - low
+        X /= high - low
+    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X
+
+
+def bound_rows(X: Floats, row_norm: float | None, clip: bool) -> Floats:
+    """Rows on the domain of norm at most `row_norm`: longer ones raise, or are scaled down."""
+    if row_norm is None:
+        return X
+    norms = np.linalg.norm(X, axis=1)
+    longer = norms > row_norm * (1 + 8 * check.ULP)
+    if longer.any() and not clip:
+        at = int(np.flatnonzero(longer)[0])
+        raise ValueError(
+            f"X must have rows of norm at most row_norm = {check.shown(row_norm)} on the domain; "
+            f"got X[{at}] of norm {check.shown(norms[at])} ({int(longer.sum())} of {len(X)} are "
+            "longer). Widen the public row_norm, or pass clip=True"
+        )
+    if 2 * longer.sum() > len(X):
+        advise(
+            f"clip=True shortened {int(longer.sum())} of {len(X)} rows to row_norm = "
+            f"{row_norm:g}: what is released speaks of the bound. row_norm must be public, on the "
+            "scale of the domain, and long enough for most rows",
+            CuratorWarning,
+        )
+    scale = row_norm / np.maximum(norms, row_norm)
+    return np.asarray(X * scale[:, None])
+
+
+def rows_to_ball(
+    X: Floats, bounds: ArrayLike, row_norm: float | None, clip: bool, fit_intercept: bool
+) -> Floats:
+    """Rows in the unit ball: bounds to [-1, 1]^d, a last column of ones on request, / row_norm."""
+    X = 2 * features_to_domain(X, bounds, clip, fit_intercept) - 1
+    radius = check.radius(X.shape[1], row_norm)
+    X = bound_rows(X, radius, clip) / radius
+    return np.asarray(X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None])  # rounding
+
+
+def ball_to_user_units(
+    theta: Floats, d: int, bounds: ArrayLike, y_bounds: ArrayLike, row_norm: float | None
+) -> tuple[Floats, float]:
+    """Coefficients and intercept in the user's units, of coefficients on the unit ball."""
+    low, high = check.bounds(bounds, "bounds", d)
+    scaled = np.asarray(theta) / check.radius(len(theta), row_norm)
+    return _to_units(scaled, (low + high) / 2, (high - low) / 2, y_bounds)
+
+
+def to_user_units(
+    theta: Floats, d: int, bounds: ArrayLike, y_bounds: ArrayLike
+) -> tuple[Floats, float]:
+    """Coefficients and intercept in the user's units; an entry after the d-th is a constant's."""
+    low, high = check.bounds(bounds, "bounds", d)
+    return _to_units(theta, low, high - low, y_bounds)
+
+
+def _to_units(theta: Floats, origin: Floats, step: Floats, y_bounds: Any) -> tuple[Floats, float]:
+    """The same, of coefficients of rows that are 0 at `origin` and 1 a `step` from there."""
+    y_low, y_high = check.bounds(y_bounds, "y_bounds")
+    half, d = (y_high - y_low) / 2, len(step)
+    coef = half * theta[:d] / step
+    constant = half * theta[d] if len(theta) > d else 0.0
+    return coef, float((y_low + y_high) / 2 + constant - coef @ origin)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats
-from pdpbook._domain import predictions, row_count
+from pdpbook.tables import row_count
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -20,7 +20,7 @@ class LinearRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """Predict from the released coefficients, in your units; X may lie outside the bounds."""
-        return predictions(self, X)
+        return linear_predictions(self, X)
 
 
 class MeanRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -38,3 +38,10 @@ class MeanRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.no_validation = tags.input_tags.sparse = True  # X is not looked at
         tags.regressor_tags.poor_score = True  # a mean explains no variance
         return tags
+
+
+def linear_predictions(model: Any, X: Any) -> Floats:
+    """Return the predictions of a fitted estimator for rows X, shape (n,)."""
+    check_is_fitted(model)
+    rows = validate_data(model, X, dtype=float, reset=False)
+    return np.asarray(rows @ model.coef_ + model.intercept_)

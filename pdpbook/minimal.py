@@ -345,6 +345,19 @@ def weights_for_erm(sizes, epsilon, delta, d):  # thm-weighted-erm: and the nois
     w = np.minimum(sizes, level * root)
     return w / w.sum(), max(w / w.sum() / root)
 
+def noisy_minimizer(X, y, users, epsilon, A, lam, rng):  # prop-logistic: logistic loss
+    s = np.bincount(users)
+    w = np.minimum(s, epsilon * best_level(s, A, epsilon))
+    c, t = (w / w.sum() / s)[users], max(w / w.sum() / epsilon)
+
+    def gradient(theta):
+        slope = y / (1 + np.exp(y * (X @ theta)))
+        return lam * theta - X.T @ (c * slope)
+
+    theta = optimize.root(gradient, np.zeros(X.shape[1]), tol=1e-13).x
+    noise = sample_l2_laplace(len(theta), lam / (2 * t), rng=rng)
+    return theta + noise
+
 # user_level/gwa --------------------------------------------------------------
 
 def gwa(X, users, sigma2, tau):  # thm-gwa

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook import Floats, check
-from pdpbook._domain import data_of
 from pdpbook._extras import of_pandas
 from pdpbook.ridge import ridge_of_rows, ridge_of_sums, weighted_sums
 from pdpbook.sums import Sums, SumsOfRecords, has_columns, note_columns
+from pdpbook.tables import read_labels, read_rows_and_labels
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -105,8 +105,19 @@ def read_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRe
         if has_columns(model):
             note_columns(model, X)
         return records
-    rows, labels = data_of(model, X, y)
+    rows, labels = read_rows_and_labels(model, X, y)
     return Records(rows, labels, check.index_of(X))
+
+
+def read_label_records(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRecords:
+    """Return what a mean of labels was given, or `Sums` in its place; X counts for its rows alone.
+
+    The budgets `epsilon` are as the user passed them.
+    """
+    if isinstance(X, Sums):
+        return SumsOfRecords(model, X, y, epsilon)
+    labels = read_labels(X, y)
+    return Records(np.zeros((len(labels), 1)), labels, check.index_of(X))
 
 
 def records_for_audit(model: Any, X: Any, y: Any, epsilon: Any) -> Records | SumsOfRecords:

@@ -210,8 +210,8 @@ def rehearse(
 
     Notes
     -----
-    With 10,000 people and 12 columns most mechanisms take 1 to 2 seconds, `WeightedERM` 5,
-    `DPSGDRegression` and `GWARegression` 11, `TwoStageGWARegression` 25. `PACRegression` takes
+    With 10,000 people and 12 columns most mechanisms take 1 to 2 seconds, `WeightedGradientDescent`
+    5, `DPSGDRegression` and `GWARegression` 11, `TwoStageGWARegression` 25. `PACRegression` takes
     4 minutes with 500 people and 15 with 2,000. ``repeats=10`` takes a quarter of the time, and
     standard errors are twice as large.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook import Floats
+from pdpbook import Floats, check
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.guarantees.promises import Promise, RenyiDP
@@ -96,7 +96,7 @@ def affordable_budgets(
         leaves = (budgets > 0) & ~can_pay
         if not leaves.any() or not budgets[can_pay].any():
             return budgets
-        budgets = people.leave_out(budgets, can_pay)
+        budgets = check.epsilon(people.leave_out(budgets, can_pay))
 
 
 def names_in(account: BudgetAccount, people: Any) -> Any:
@@ -140,3 +140,15 @@ def _within(packages: tuple[str, ...]) -> bool:
     """Return whether a function of one of these packages is calling, however far up."""
     callers = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_stack(None))
     return any(name.startswith(packages) for name in callers)
+
+
+def generator_from(random_state: Any) -> np.random.Generator:
+    """A generator from None (fresh entropy), a whole number, or a Generator."""
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    drawn = random_state is None or isinstance(random_state, np.random.Generator)
+    if not (drawn or (whole and random_state >= 0)):
+        raise ValueError(
+            "random_state must be None, a whole number of at least 0 or a numpy Generator; "
+            f"got {random_state!r}"
+        )
+    return np.random.default_rng(random_state)

@@ -6,7 +6,7 @@ What many mechanisms need of their records are sums, and sums of parts add up to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -19,11 +19,17 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from pdpbook import Floats, check
-from pdpbook._domain import labels_of, note_width, refuse_few
 from pdpbook._extras import of_pandas
 from pdpbook._names import NameTable, python_objects
-from pdpbook._users import Users, check_user_epsilon, check_users, part_of
-from pdpbook.guarantees import BudgetAccount
+from pdpbook._users import (
+    Users,
+    check_budgets_of_users,
+    check_user_epsilon,
+    check_users,
+    part_of,
+)
+from pdpbook.tables import note_width, read_labels, refuse_few
+from pdpbook.user_records import UserParticipants
 
 __all__ = ["Sums"]
 
@@ -49,7 +55,8 @@ NEEDS_MORE = {
     "SampledRidge": ("a random choice of its people", "PDPRidge"),
     "GradientDescentRidge": ("a clipped gradient of every record at every step", "PDPRidge"),
     "DPSGDRegression": ("a clipped gradient of every record at every step", "AdaSSP"),
-    "WeightedERM": ("a clipped gradient of every user at every step", "WeightedMean"),
+    "WeightedGradientDescent": ("a clipped gradient of every user at every step", "WeightedMean"),
+    "WeightedOutputPerturbation": ("a minimizer of weighted losses", "WeightedMean"),
     "GWARegression": ("weights that follow all rows", "WeightedMean"),
     "TwoStageGWARegression": ("weights that follow all rows", "WeightedMean"),
     "SampleLimitedRegression": ("a choice of each user's records", "WeightedMean"),
@@ -248,6 +255,38 @@ class SummedParticipants:
         return np.asarray(np.linalg.solve(gram + lam * np.eye(self.d), moment))
 
 
+class SumsOfUsers:
+    """Sums in place of a table, of users who own several rows; see `UserRecords`. Not private."""
+
+    named = True  # whether an account has to go by name
+
+    def __init__(self, model: Any, sums: Sums, y: Any, users: Any):
+        if users is not None:
+            raise ValueError("users must be None where X is Sums, which have the users in them")
+        _refuse_other_rule(model, sums, y)
+        refuse_few(int(sums.owners.sizes.sum()))
+        self.users, order = _sorted_users(sums.owners)
+        self.n, self.names = sums.n, self.users.labels
+        self._labels, self._made_with = sums.owners.labels[order], sums.owners.budgets[order]
+
+    def budgets(self, epsilon: Any) -> Floats:
+        """Return one budget a user, shape (m,), or refuse others than the sums were made with."""
+        return _budgets_by_user(epsilon, self.users, self._made_with)
+
+    def leave_out(self, budgets: Floats, can_pay: NDArray[np.bool_]) -> NoReturn:
+        """Refuse: whoever cannot pay is in the sums."""
+        cannot = np.flatnonzero(~can_pay & (budgets > 0))
+        first = python_objects(self.names[cannot[:1]], "users")[0]
+        _refuse_to_leave_out(first, len(cannot), self.n)
+
+    def participants(self, domain: Any, budgets: Floats) -> UserParticipants:
+        """Return the users whose budget is above 0 with one row each: the sum of their labels."""
+        part = part_of(self.users, budgets)
+        low, _ = check.bounds(domain.y_bounds, "y_bounds")
+        y = (self._labels + (low - domain.origin) * self.users.sizes)[part.rows]
+        return UserParticipants(np.zeros((len(y), 1)), y, y, part.users, part.epsilon)
+
+
 def sums_over_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
     """Return the sums of people who own one row each; `epsilon` is read by position.
 
@@ -282,63 +321,32 @@ def sums_over_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
     )
 
 
-def sums_of_records(model: Any, X: Any, y: Any, epsilon: Any) -> Sums:
-    """Return the sums of people who own one row each; `epsilon` is read by position.
-
-    Parameters
-    ----------
-    model : PrivateRegressor
-    X, y, epsilon : array_like, shapes (n, d), (n,) and () or (n,)
-    """
-    refuse_mechanism(model)
-    budgets = check.some_epsilon(epsilon)
-    model._check_settings(budgets if np.any(budgets) else 1.0)  # with nobody, the settings alone
-    names = _columns(X)
-    X, y = _records(model, X, y)
-    budgets = check.some_epsilon(budgets, len(y))
-    taking_part = budgets > 0
-    rows, labels = model.to_domain(X[taking_part], y[taking_part])
-    weights = np.zeros(0)
-    if len(labels):
-        d = rows.shape[1]
-        weights = model.relative_weights(model.strength(budgets[taking_part], d), d)
-    return Sums(
-        _rule(model, names if has_columns(model) else None),
-        len(y),
-        len(labels),
-        Fraction(float(weights.sum())),
-        float(weights.max(initial=0.0)),
-        _hash_of(budgets),
-        model.statistics(rows, labels, weights),
-    )
-
-
-def sums_of_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sums:
+def sums_over_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sums:
     """Return one sum of labels for each user of these rows.
 
     Parameters
     ----------
-    model : WeightedMean
+    model : estimator
+        It says what a row adds: `check_settings` and `domain`.
     X, y, users : array_like, one entry a row
     epsilon : float, mapping or array_like, as in `fit`; all may be 0
     """
     refuse_mechanism(model)
-    settings = epsilon if isinstance(epsilon, Mapping) or np.any(epsilon) else 1.0
-    model._check_settings(settings)
+    if isinstance(epsilon, Mapping) or np.any(epsilon):
+        check_budgets_of_users(epsilon)
+    model.check_settings()
     if users is None:
         raise ValueError(
             "users must name the owner of every row: sums of users find their budgets by name. "
             "Where every row is a person of its own, PersonalizedMean takes sums without names"
         )
-    _, labels = model.design(X, y)
-    who = check_users(users, len(labels), X=X, y=y)
-    budgets = check_user_epsilon(epsilon, who, part=True)
-    part = part_of(who, budgets)
-    _, values = model.to_domain(X, labels[part.rows])
-    above = values - model.origin()
-    added = np.bincount(part.users.codes, above, len(part.users.labels)).astype(float)
-    names = python_objects(who.labels, "users")
-    owners = Owners(names, who.sizes, budgets, part.everybody(added))
+    labels = read_labels(X, y)
+    owners = check_users(users, len(labels), X=X, y=y)
+    budgets = check_user_epsilon(epsilon, owners, part=True)
+    part = part_of(owners, budgets)
+    low, _ = check.bounds(model.y_bounds, "y_bounds")
+    _, above = model.domain(origin=low).to_domain(X, labels[part.rows])
+    names = python_objects(owners.labels, "users")
     return Sums(
         _rule(model, None),
         len(names),
@@ -347,115 +355,8 @@ def sums_of_users(model: Any, X: Any, y: Any, users: Any, epsilon: Any) -> Sums:
         float(budgets.max()),
         _hash_of(budgets),
         (),
-        owners,
+        Owners(names, owners.sizes, budgets, part.everybody(part.users.totals(above))),
     )
-
-
-class PeopleOfSums:
-    """What a mechanism may look at, from sums: see `People`, of which it has all but records.
-
-    Parameters
-    ----------
-    model : PrivateRegressor
-    sums : Sums, of everybody
-    budgets : ndarray, shape (n,), that were checked
-    """
-
-    users = None
-
-    def __init__(self, model: Any, sums: Sums, budgets: Floats):
-        self._model = model
-        self.n, self.columns = sums.n, sums.columns
-        self.d = self.columns + bool(model.fit_intercept)
-        self.promised = budgets
-        self.epsilon = budgets[budgets > 0]
-        model.refuse_crowd(len(self.epsilon), self.d)
-        self.strength = model.strength(self.epsilon, self.d)
-        weights = model.relative_weights(self.strength, self.d)
-        _refuse_others(sums, budgets, weights)
-        over = float(sums.total) if model.averages else 1.0
-        self.statistics = tuple(each / over for each in sums.moments)
-
-    @property
-    def spent(self) -> Floats:
-        """What everybody's budget buys, 0 for whoever takes no part."""
-        bought = np.zeros(self.n)
-        bought[self.promised > 0] = self.strength
-        return bought
-
-    def ridge(self, lam: float) -> Floats:
-        """Return the minimizer of the weighted squares and the penalty, shape (d,)."""
-        least = LEAST_PENALTY * self._model.radius(self.d) ** 2
-        if not lam >= least:
-            raise ValueError(
-                f"lam must be at least {least:.3g} with Sums, {LEAST_PENALTY:g} times the squared "
-                f"bound on the norm of a row: below it sums lose digits; got {check.shown(lam)}. "
-                "Fitted to the rows themselves, a smaller one will do"
-            )
-        gram, moment = self.statistics
-        return np.asarray(np.linalg.solve(gram + lam * np.eye(self.d), moment))
-
-
-class UsersOfSums:
-    """What a mean of users may look at, from sums: see `PeopleWithRows`. A row of `y` is the sum of
-    all labels of a user.
-
-    Parameters
-    ----------
-    model : WeightedMean
-    sums : Sums, of everybody
-    epsilon : float, Series or mapping, budgets by user
-    fitting : bool
-        Whether labels are measured from the lower bound, as `fit` does.
-    """
-
-    def __init__(self, model: Any, sums: Sums, epsilon: Any, *, fitting: bool):
-        owners = sums.owners
-        self.users, order = _sorted_users(owners)
-        self.promised = _budgets_by_user(epsilon, self.users, owners.budgets[order])
-        self.part = part_of(self.users, self.promised)
-        self.origin = model.origin() if fitting else 0.0
-        shift = (model.origin() - self.origin) * owners.sizes
-        self.y = (owners.labels + shift)[order][self.part.rows]
-        self.plan = model.plan(self.part.users, self.part.epsilon)
-
-
-def people_of_sums(model: Any, sums: Sums, y: Any, epsilon: Any, **fitting: bool) -> Any:
-    """Return the people of sums, after all that public things can refuse.
-
-    Parameters
-    ----------
-    model : PrivateEstimator
-    sums : Sums
-    y : None
-    epsilon : array_like, Series or mapping
-        Budgets of everybody.
-    **fitting : bool
-        Of users, whether this is a fit.
-    """
-    refuse_mechanism(model)
-    if y is not None:
-        raise ValueError("y must be None where X is Sums, which have the labels in them")
-    model._check_settings(epsilon)
-    columns = sums.rule.get("columns")
-    if (name := _difference(sums.rule, _rule(model, columns))) is not None:
-        own = _said(_rule(model, columns), name)
-        raise ValueError(
-            f"X must be Sums made for this model; they were made with {name} "
-            f"{_said(sums.rule, name)}, and here it is {own}"
-        )
-    if sums.owners is not None:
-        refuse_few(int(sums.owners.sizes.sum()))
-        return UsersOfSums(model, sums, epsilon, **fitting)
-    refuse_few(sums.n)
-    budgets = np.asarray(epsilon, dtype=float)
-    if budgets.ndim == 0:
-        raise ValueError(
-            "epsilon must be the budgets of all people where X is Sums, so that a part which was "
-            f"added twice is noticed; got one number. Pass np.full(n, {budgets:g}) with the public "
-            "number n of people"
-        )
-    return PeopleOfSums(model, sums, budgets)
 
 
 def refuse_mechanism(model: Any) -> None:
@@ -480,46 +381,6 @@ def refuse_mechanism(model: Any) -> None:
         raise TypeError(
             f"{this} cannot be fitted from Sums: it needs {needs[0]}. Sums suffice for {needs[1]}"
         )
-
-
-def reader(
-    model: Any, sums: Sums, y: Any, epsilon: Any, budgets: Any, account: Any
-) -> Callable[[Any], Any]:
-    """Return what `fit` reads people with, after all that public things can refuse.
-
-    Parameters
-    ----------
-    model, sums, y, epsilon
-        As in `people_of_sums`.
-    budgets : array_like, Series or mapping
-        The same, as the mechanism reads them.
-    account : BudgetAccount or None
-    """
-    named = isinstance(account, BudgetAccount) and account.people is not None
-    if named and sums.owners is None and not of_pandas(epsilon, "Series"):
-        raise ValueError(
-            "account says who its people are, and epsilon does not: pass epsilon as a Series with "
-            "that index, or open the account with an array, to go by position"
-        )
-    people = people_of_sums(model, sums, y, budgets, fitting=True)
-
-    def read(left: Any) -> Any:
-        if left is not None:
-            _refuse_to_leave(left, people, epsilon)
-        if has_columns(model):
-            note_columns(model, sums)
-        return people
-
-    return read
-
-
-def _refuse_to_leave(left: Floats, people: Any, epsilon: Any) -> NoReturn:
-    gone = np.flatnonzero((left == 0) & (people.promised > 0))
-    if people.users is not None:
-        who = python_objects(people.users.labels[gone[:1]], "users")[0]
-    else:
-        who = epsilon.index[gone[0]] if of_pandas(epsilon, "Series") else int(gone[0])
-    _refuse_to_leave_out(who, len(gone), len(left))
 
 
 def _refuse_to_leave_out(who: Any, cannot: int, people: int) -> NoReturn:
@@ -568,9 +429,10 @@ def _records(model: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
     if has_columns(model):
         check.refuse_hidden(X, "X")
         X = check_array(X, dtype=float, ensure_all_finite=False, ensure_min_samples=0)
-        rows, labels = X, labels_of(X, y)
+        rows, labels = X, read_labels(X, y)
     else:
-        rows, labels = model.design(X, y)
+        labels = read_labels(X, y)
+        rows = np.zeros((len(labels), 1))
     if not len(labels):
         raise ValueError("X must have at least 1 row; got 0: leave out parts without people")
     return rows, labels

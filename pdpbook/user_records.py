@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,11 @@ __all__: list[str] = []  # for the estimators of the package
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What public things alone fix, before a label is looked at."""
+    """Weights and noise that public numbers alone fix, before a label is looked at."""
 
-    weights: Any  #: as the law reads them: of rows, of users and their rows, or a matrix (k, n)
+    weights: Any  #: as the law reads them: shape (n,), one a row, or a matrix (k, n)
     scale: float  #: of the noise
     exposure: Floats  #: shape (m,), the largest loss of each user, in the unit of the promise
-    public: dict[str, Any] = field(default_factory=dict)  #: attributes of the fitted estimator
-    to_coefficients: Any = None  #: shape (p, k), from what is released, where they differ
-    pilot: Plan | None = None  #: of an earlier release
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +36,6 @@ class UserParticipants:
     given: NDArray[Any]
     users: Users
     budgets: Floats
-    plan: Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,20 +76,12 @@ class UserRecords:
         """Return the budgets with 0 for whoever cannot pay."""
         return np.where(can_pay, budgets, 0.0)
 
-    def owners(self, budgets: Floats) -> Users:
-        """Return the users whose budget is above 0, with their rows alone."""
-        return part_of(self.users, budgets).users
-
-    def rows(self, budgets: Floats) -> NDArray[np.bool_]:
-        """Return which rows are of users whose budget is above 0, shape (n,)."""
-        return (budgets > 0)[self.users.codes]
-
-    def participants(self, domain: Any, budgets: Floats, plan: Plan) -> UserParticipants:
+    def participants(self, domain: Any, budgets: Floats) -> UserParticipants:
         """Return the users whose budget is above 0, with their rows on the domain."""
         part = part_of(self.users, budgets)
         given = self.y[part.rows]
         X, y = domain.to_domain(self.X[part.rows], given)
-        return UserParticipants(X, y, given, part.users, part.epsilon, plan)
+        return UserParticipants(X, y, given, part.users, part.epsilon)
 
 
 def user_records(rows: Floats, labels: NDArray[Any], users: Any, X: Any, y: Any) -> UserRecords:

@@ -24,7 +24,12 @@ from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
+from pdpbook.user_level import (
+    SampleLimitedMean,
+    WeightedGradientDescent,
+    WeightedMean,
+    WeightedOutputPerturbation,
+)
 
 Settings = Sequence[Mapping[str, Any]]
 
@@ -62,7 +67,6 @@ HUBER = {"loss": "huber"}
 DELTA = {"delta": 1e-6}
 RICH = {"epsilon": 1e15, "delta": 0.1}
 GAUSSIAN = {"noise": "gaussian"}
-OUTPUT = {"optimizer": "output"}
 
 FLIP = flipped(6, 3, epsilon=personal.MIXED, person=5)
 AGAINST = joined(np.ones((40, 1)), np.ones(40), [1.0], -1.0)
@@ -196,23 +200,35 @@ MECHANISMS = [
         sound={"SampleLimitedMean": Trial(SampleLimitedMean(max_rows=2), users.GROUPS)},
     ),
     Mechanism(
-        WeightedERM,
+        WeightedGradientDescent,
         "user",
         "coef_ intercept_ users_ weights_ steps_ n_features_in_ exposure_",
-        small=[DELTA, dict(accounting="gaussian", **DELTA, **LINE), OUTPUT],
+        small=[DELTA, dict(accounting="gaussian", **DELTA, **LINE)],
         checked=[
-            dict(radius=50.0, lam=1e-4, **OUTPUT),
             dict(delta=0.1, radius=20.0, steps=2000, step_size=1.0),
-            dict(loss="logistic", radius=50.0, lam=1e-4, **OUTPUT),
             dict(loss="logistic", delta=0.1, radius=50.0, steps=500, step_size=4.0),
         ],
-        thrifty=[OUTPUT, DELTA, dict(accounting="gaussian", **DELTA)],
+        thrifty=[DELTA, dict(accounting="gaussian", **DELTA)],
         sound={
-            "WeightedERM": Trial(WeightedERM(**STEPS), TURNED, draws=5000),
-            "WeightedERM, Gaussian": Trial(
-                WeightedERM(accounting="gaussian", **STEPS), TURNED, draws=5000
+            "WeightedGradientDescent": Trial(WeightedGradientDescent(**STEPS), TURNED, draws=5000),
+            "WeightedGradientDescent, Gaussian": Trial(
+                WeightedGradientDescent(accounting="gaussian", **STEPS), TURNED, draws=5000
             ),
-            "WeightedERM, output": Trial(WeightedERM("logistic", **users.FAR), users.far()),
+        },
+    ),
+    Mechanism(
+        WeightedOutputPerturbation,
+        "user",
+        "coef_ intercept_ users_ weights_ n_features_in_ exposure_",
+        checked=[
+            dict(radius=50.0, lam=1e-4),
+            dict(loss="logistic", radius=50.0, lam=1e-4),
+        ],
+        thrifty=[{}],
+        sound={
+            "WeightedOutputPerturbation": Trial(
+                WeightedOutputPerturbation("logistic", **users.FAR), users.far()
+            ),
         },
     ),
     Mechanism(  # `private_quantile` in the dress of an estimator, to be audited as they are

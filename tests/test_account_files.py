@@ -22,6 +22,7 @@ from numpy.testing import assert_array_equal
 from test_names import KINDS, UTC, key
 
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP, ZeroConcentratedDP, files
+from pdpbook.noise import ProductLaw
 from pdpbook.personalized import PDPRidge
 from pdpbook.user_level import WeightedMean
 
@@ -205,10 +206,14 @@ def test_the_file_has_the_charge_before_the_draw(path):
     account = club(path)
     seen = []
 
-    class Watched(WeightedMean):
-        def draw(self, law, people, rng):
+    class WatchedLaw(ProductLaw):
+        def sample(self, size=None, *, rng):
             seen.append(BudgetAccount.open(path, **USER).spent.tolist())
-            return super().draw(law, people, rng)
+            return super().sample(size, rng=rng)
+
+    class Watched(WeightedMean):
+        def law(self, people, plan):
+            return WatchedLaw(**vars(super().law(people, plan)))
 
     users = {"users": ["Ana", "Ben"], "epsilon": {"Ana": 0.5, "Ben": 0.25}}
     Watched().fit(np.zeros((2, 1)), [0.1, 0.2], account=account, **users)

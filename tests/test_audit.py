@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from pdpbook import audit
+from pdpbook.domains import Cube
 from pdpbook.noise import L2Laplace, l2_laplace_eps0, l2_laplace_profile
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean, pdp_weights
@@ -273,22 +274,22 @@ def test_the_non_personalized_baseline_keeps_the_smallest_budget():
 
 
 class HalvedNoise(PDPRidge):
-    def rate(self, strength, d):
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, parameters, d):
+        return 2 * super().noise_rate(parameters, d)
 
 
 class LargestBudgetForAll(PDPRidge):
     """n times the largest budget in place of the sum."""
 
-    def rate(self, strength, d):
-        return super().rate(np.full_like(strength, strength.max()), d)
+    def noise_rate(self, parameters, d):
+        return super().noise_rate(np.full_like(parameters, parameters.max()), d)
 
 
 class UniformWeights(PDPRidge):
     """Noise for the mean budget, and everybody counts alike: small budgets are overspent."""
 
-    def relative_weights(self, strength, d):
-        return np.ones(len(strength))
+    def relative_weights(self, parameters, d):
+        return np.ones(len(parameters))
 
 
 class AddRemoveConstant(PDPRidge):
@@ -301,23 +302,28 @@ class AddRemoveConstant(PDPRidge):
 class ScaleForRate(PDPRidge):
     """The Gamma radius drawn with scale eta in place of 1/eta."""
 
-    def rate(self, strength, d):
-        return 1 / super().rate(strength, d)
+    def noise_rate(self, parameters, d):
+        return 1 / super().noise_rate(parameters, d)
 
 
-class DataBounds(PDPRidge):
-    """Bounds of the features read from the data."""
-
+class DataCube(Cube):
     def to_domain(self, X, y):
         span = np.ptp(X, axis=0)
         return super().to_domain((X - X.min(axis=0)) / np.where(span > 0, span, 1), y)
 
 
+class DataBounds(PDPRidge):
+    """Bounds of the features read from the data."""
+
+    def domain(self, columns):
+        return DataCube(**vars(super().domain(columns)))
+
+
 class MeanOfMeans(PersonalizedMean):
     """Noise for a range of 1, labels of range 2."""
 
-    def rate(self, strength, d):
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, budgets):
+        return 2 * super().noise_rate(budgets)
 
 
 class NoiseFromResiduals(PDPRidge):
@@ -352,7 +358,7 @@ def test_planted_bugs_are_caught(bug, at_least):
 def test_a_scale_for_a_rate_is_caught_where_eta_is_below_one(total, caught):
     """Elsewhere it only adds noise; the distribution test of `test_personalized` sees it there."""
     mechanism = ScaleForRate(3.0)
-    assert (mechanism.rate(np.full(4, total / 4), 3) > 1) is caught
+    assert (mechanism.noise_rate(np.full(4, total / 4), 3) > 1) is caught
     found = audit.search_neighbors(
         mechanism, 4, 3, epsilon=np.full(4, total / 4), rng=generator(), trials=100, climbs=0
     )
@@ -399,5 +405,5 @@ def test_bad_searches_are_refused(bad, error, match):
 def test_weights_of_the_audited_mechanism_spend_every_budget():
     epsilon = np.array([0.1, 0.4, 1.5])
     mechanism = PDPRidge(2.0)
-    spent = mechanism.rate(epsilon, 3) * pdp_weights(epsilon) * mechanism.constant(3)
+    spent = mechanism.noise_rate(epsilon, 3) * pdp_weights(epsilon) * mechanism.constant(3)
     assert_allclose(spent, epsilon, rtol=1e-14)

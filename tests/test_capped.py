@@ -197,24 +197,24 @@ def test_with_a_delta_the_larger_losses_are_spread():
 class NormalizedWrongly(PDPRidge):
     """The weights of the right rate, rescaled after the rate was set."""
 
-    def capped(self, strength, d):
-        plan = super().capped(strength, d)
+    def capped_plan(self, parameters, d):
+        plan = super().capped_plan(parameters, d)
         return CappedPlan(np.sqrt(plan.weights) / np.sqrt(plan.weights).sum(), plan.eta)
 
 
 class LinearWeights(PDPRidge):
     """The weights of the linear bound with the rate of the capped one."""
 
-    def capped(self, strength, d):
-        return CappedPlan(pdp_weights(strength), super().capped(strength, d).eta)
+    def capped_plan(self, parameters, d):
+        return CappedPlan(pdp_weights(parameters), super().capped_plan(parameters, d).eta)
 
 
 class LinearPromise(PDPRidge):
     """Noise for the capped sensitivity, promises read off the linear bound: no longer the same."""
 
-    def capped(self, strength, d):
-        plan = super().capped(strength, d)
-        least = np.min(strength / (plan.weights * self.constant(d)))
+    def capped_plan(self, parameters, d):
+        plan = super().capped_plan(parameters, d)
+        least = np.min(parameters / (plan.weights * self.constant(d)))
         return CappedPlan(plan.weights, plan.eta**2 / least)
 
 

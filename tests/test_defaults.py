@@ -16,7 +16,13 @@ from pdpbook.gwa import GWARegression, TwoStageGWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean, quantile_law
+from pdpbook.user_level import (
+    SampleLimitedMean,
+    WeightedGradientDescent,
+    WeightedMean,
+    WeightedOutputPerturbation,
+    quantile_law,
+)
 
 
 def people(n=60, d=2, seed=4):
@@ -115,7 +121,7 @@ def test_whoever_takes_no_part_is_not_even_looked_at(model):
 def test_whoever_takes_no_part_names_no_class():
     X, y, epsilon = people()
     epsilon[0] = 0.0
-    model = WeightedERM("logistic", random_state=2)
+    model = WeightedGradientDescent("logistic", random_state=2)
     labels = np.where(y > 0, "yes", "no")
     one = clone(model).fit(X, labels, epsilon=epsilon)
     labels[0] = "zz"
@@ -171,7 +177,7 @@ def test_budgets_that_are_tiny_for_everybody_are_kept(model):
     assert np.all(np.asarray(next(iter(one.guarantee_._parameters().values()))) > 0)
 
 
-@pytest.mark.parametrize("model", [PDPRidge(0.5, loss="huber"), WeightedERM(optimizer="output")])
+@pytest.mark.parametrize("model", [PDPRidge(0.5, loss="huber"), WeightedOutputPerturbation()])
 @pytest.mark.parametrize("scale", [1e-9, 1e-12])
 def test_nobody_is_left_out_where_all_are_equally_tiny(model, scale):
     X, y, epsilon = people()

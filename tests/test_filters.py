@@ -22,7 +22,7 @@ from pdpbook.guarantees import (
 from pdpbook.noise import gaussian_profile
 from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.user_level import WeightedERM, WeightedMean
+from pdpbook.user_level import WeightedGradientDescent, WeightedMean, WeightedOutputPerturbation
 
 ZERO = {"neighbors": "zero-out"}
 GAUSS = {"kind": GaussianDP, **ZERO}
@@ -330,6 +330,24 @@ def test_every_mechanism_with_a_mu_or_a_rho_draws_from_an_account(model, kind):
         clone(model).fit(X, y, account=account)
 
 
+@pytest.mark.parametrize(
+    "model", [PDPRidge(), WeightedGradientDescent(), WeightedOutputPerturbation()], ids=str
+)
+def test_nobody_leaves_to_people_whose_noise_is_no_number(model):
+    X, y, _ = crowd()
+    asked = np.where(np.arange(60) < 30, 1.0, 1e-120)
+    promise = clone(model).fit(X, y).guarantee_
+    account = BudgetAccount(
+        np.where(asked < 1, 1.0, 1e-9),
+        kind=type(promise),
+        neighbors=promise.neighbors,
+        leave_out=True,
+    )
+    with pytest.raises(ValueError, match=r"^epsilon must be at least 1e-100 for somebody"):
+        clone(model).fit(X, y, epsilon=asked, account=account)
+    assert_array_equal(account.spent, np.zeros(60))
+
+
 def test_users_and_tables_leave_by_name():
     X, y, _ = crowd()
     users = np.array(["zoe", "ann", "bo"])[np.arange(60) % 3]
@@ -341,7 +359,8 @@ def test_users_and_tables_leave_by_name():
         model = WeightedMean().fit(X, y, users=users, epsilon=asked, account=account)
     assert_array_equal(model.guarantee_.epsilon, [0.0, 0.2, 0.5])  # of ann, bo, zoe
     assert_array_equal(account.remaining, [0.0, 0.0, 0.1, 1.0])
-    rho = WeightedERM(steps=3).fit(X, y, users=users, epsilon=asked).guarantee_.rho
+    descent = WeightedGradientDescent(steps=3)
+    rho = descent.fit(X, y, users=users, epsilon=asked).guarantee_.rho
     rhos = BudgetAccount(
         pd.Series(rho * [1.5, 3.0, 3.0], index=["ann", "bo", "zoe"]),
         kind=ZeroConcentratedDP,
@@ -349,7 +368,7 @@ def test_users_and_tables_leave_by_name():
         leave_out=True,
     )
     for _ in range(2):
-        model = WeightedERM(steps=3).fit(X, y, users=users, epsilon=asked, account=rhos)
+        model = clone(descent).fit(X, y, users=users, epsilon=asked, account=rhos)
     assert_array_equal(model.guarantee_.rho == 0, [True, False, False])
     frame = pd.DataFrame(X, index=[f"p{k}" for k in range(60)])
     own = pd.Series(np.where(np.arange(60) < 20, 1.5, 3.0), index=frame.index)

@@ -1,5 +1,7 @@
 """Noisy gradient descent: the law of the path, what one person can show in it, and bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -217,23 +219,24 @@ def test_no_pair_shows_more_than_promised(loss, lam):
 class StepsForTheirRoot(GradientDescentRidge):
     """T in place of sqrt(T): safe and wasteful, so only a two-sided test sees it."""
 
-    def rate(self, strength, d):
-        return super().rate(strength, d) / np.sqrt(self.steps)
+    def noise_rate(self, parameters, d):
+        return super().noise_rate(parameters, d) / np.sqrt(self.steps)
 
 
 class OneStepCharged(GradientDescentRidge):
-    def rate(self, strength, d):
-        return super().rate(strength, d) * np.sqrt(self.steps)
+    def noise_rate(self, parameters, d):
+        return super().noise_rate(parameters, d) * np.sqrt(self.steps)
 
 
 class AddRemoveFactor(GradientDescentRidge):
-    def rate(self, strength, d):
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, parameters, d):
+        return 2 * super().noise_rate(parameters, d)
 
 
 class UniformWeights(GradientDescentRidge):
-    def relative_weights(self, strength, d):
-        return np.ones(len(strength))
+    def law(self, people):
+        n = len(people.budgets)
+        return replace(super().law(people), weights=np.full(n, 1 / n))
 
 
 class Unclipped(GradientDescentRidge):

@@ -18,7 +18,7 @@ from pdpbook.gwa import (
     gwa_weights,
     prediction_root,
 )
-from pdpbook.gwa.regression import candidates
+from pdpbook.gwa.regression import limits_to_try
 
 SEED = 20261121
 WIDTH = 2.0
@@ -63,8 +63,10 @@ def adversarial(C, users, user):
 def realized(model, X, users, user, *, draws=200):
     """Largest log-ratio of two densities that was found, for the worst labels of a user."""
     owners, _ = owned(users)
-    plan = model.plan(X, owners, np.full(len(owners.labels), model.epsilon))
-    p, q = (model.output_law(X, y, users=users) for y in adversarial(plan.weights, users, user))
+    rows, _ = model.domain(X.shape[1]).to_domain(X, np.zeros(len(X)))
+    plan = model.plan(rows, owners, np.full(len(owners.labels), model.epsilon))
+    C = plan.last.weights if isinstance(model, TwoStageGWARegression) else plan.weights
+    p, q = (model.output_law(X, y, users=users) for y in adversarial(C, users, user))
     rng = np.random.default_rng(SEED)
     span = p.center - q.center
     far = [p.center + t * np.sign(span) * np.abs(span).max() for t in (0, 1, 3, 9)]
@@ -178,24 +180,25 @@ def test_a_saturated_user_loses_all_of_it():
 class CountsRecords(SampleLimitedRegression):
     """The noise of the largest column, as if a user had one record."""
 
-    def plan(self, X, users, epsilon):
-        plan = super().plan(X, users, epsilon)
-        scale = self.width() * np.abs(plan.weights).sum(axis=0).max() / epsilon.min()
+    def plan(self, X, users, budgets):
+        plan = super().plan(X, users, budgets)
+        scale = WIDTH * np.abs(plan.weights).sum(axis=0).max() / budgets.min()
         return replace(plan, scale=scale)
 
 
 class ForgetsTheWidth(GWARegression):
-    def plan(self, X, users, epsilon):
-        plan = super().plan(X, users, epsilon)
+    def plan(self, X, users, budgets):
+        plan = super().plan(X, users, budgets)
         return replace(plan, scale=plan.scale / 2)
 
 
 class SpendsTwice(TwoStageGWARegression):
     """Both stages with the whole budget."""
 
-    def stages(self, X, users, epsilon):
-        pilot, final = super().stages(X, users, epsilon)
-        return pilot, replace(final, scale=final.scale * (1 - self.share))
+    def plan(self, X, users, budgets):
+        plan = super().plan(X, users, budgets)
+        last = replace(plan.last, scale=plan.last.scale * (1 - self.share))
+        return replace(plan, last=last)
 
 
 @pytest.mark.parametrize(
@@ -289,8 +292,8 @@ def test_kept_rows_are_random_and_at_most_the_threshold():
 
 
 def test_thresholds_that_are_looked_at():
-    assert_array_equal(candidates(4), [1, 2, 3, 4])
-    many = candidates(10**6)
+    assert_array_equal(limits_to_try(4), [1, 2, 3, 4])
+    many = limits_to_try(10**6)
     assert (many[0], many[-1], len(many) <= 500) == (1, 10**6, True)
 
 
@@ -317,9 +320,9 @@ def test_prediction_objective_pays_for_predictions():
     def error(objective):
         plan = GWARegression(**SETTINGS, objective=objective).plan(X, *owned(users))
         moments = X.T @ X / len(X)
-        L = plan.back @ plan.weights
+        L = plan.to_coefficients @ plan.weights
         return 0.02 * np.trace(moments @ L @ L.T) + 2 * plan.scale**2 * np.trace(
-            plan.back.T @ moments @ plan.back
+            plan.to_coefficients.T @ moments @ plan.to_coefficients
         )
 
     assert error("prediction") < error("parameters") * (1 - 1e-3)

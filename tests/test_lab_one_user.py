@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from lab.experiments import one_user
 from lab.tables import read_results
-from pdpbook.user_level import WeightedERM
+from pdpbook.user_level import WeightedGradientDescent
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = read_results(ROOT / one_user.FILE).set_index(["members", "level", "algorithm"])
@@ -31,7 +31,7 @@ def test_excess_is_zero_at_the_truth_and_above_it_elsewhere():
 def test_full_gradients_are_those_of_the_package():
     owner = np.repeat(np.arange(100), np.repeat(one_user.RECORDS, 20))
     labels = np.resize([-1, 1], len(owner))
-    law = WeightedERM(
+    law = WeightedGradientDescent(
         "logistic", epsilon=1.0, delta=1e-6, radius=2.0, row_norm=1.0, tradeoff=0.0,
         accounting="gaussian", classes=(-1, 1),
     ).output_law(one_user.KINDS[np.arange(len(owner)) % 15], labels, users=owner)  # fmt: skip

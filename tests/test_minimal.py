@@ -31,7 +31,12 @@ from pdpbook.posterior import AdaOPS, OnePosteriorSample, largest_scaled_residua
 from pdpbook.ridge import leave_one_out
 from pdpbook.sensitivity import ridge_constant
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge, adassp_coefficients
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
+from pdpbook.user_level import (
+    SampleLimitedMean,
+    WeightedGradientDescent,
+    WeightedMean,
+    WeightedOutputPerturbation,
+)
 
 SOURCE = tool.tangled(measures=True)
 TREE = ast.parse(SOURCE)
@@ -376,7 +381,7 @@ def weighted_erm(m, seed):
     X = X / np.maximum(1, np.linalg.norm(X, axis=1))[:, None]
     y = rng.choice([-1.0, 1.0], len(X))
     steps, found = 5 + seed, []
-    model = WeightedERM("logistic", delta=1e-5, radius=0.3, steps=steps, row_norm=1.0)
+    model = WeightedGradientDescent("logistic", delta=1e-5, radius=0.3, steps=steps, row_norm=1.0)
     model.set_params(classes=(-1, 1))
     for own in (budgets, 8 * budgets):  # few hit their caps, or most of them
         one, two = twins(seed)
@@ -384,6 +389,23 @@ def weighted_erm(m, seed):
         packaged = law.release(law.sample(rng=two))
         mine = m.weighted_erm(X, y, users, own, 1e-5, 0.3, steps, one)
         found.append(close(mine, packaged, rtol=1e-8))
+    return max(found)
+
+
+def noisy_minimizer(m, seed):
+    rng = np.random.default_rng(seed)
+    X, _, users, budgets = crowd(seed)
+    X = X / np.maximum(1, np.linalg.norm(X, axis=1))[:, None]
+    y = rng.choice([-1.0, 1.0], len(X))
+    model = WeightedOutputPerturbation("logistic", radius=50.0, row_norm=1.0, classes=(-1, 1))
+    found = []
+    for A in (0.1, 5.0):  # few hit their caps, or most of them
+        one, two = twins(seed)
+        law = model.set_params(lam=0.02 * A, tradeoff=A).output_law(
+            X, y, users=users, epsilon=dict(enumerate(budgets))
+        )
+        mine = m.noisy_minimizer(X, y, users, budgets, A, 0.02 * A, one)
+        found.append(close(mine, law.sample(rng=two), rtol=1e-8))
     return max(found)
 
 
@@ -489,7 +511,8 @@ OF_THEIR_OWN = {
     AdaOPS: [adaops],
     WeightedMean: [weighted_mean],
     SampleLimitedMean: [limited_mean],
-    WeightedERM: [weighted_erm],
+    WeightedGradientDescent: [weighted_erm],
+    WeightedOutputPerturbation: [noisy_minimizer],
     gwa.GWARegression: [gwa_regression],
     gwa.SampleLimitedRegression: [limited_regression],
     gwa.TwoStageGWARegression: [two_stages],
@@ -727,6 +750,7 @@ OF_A_SEARCH = {
     "weights_and_rate": {50},
     "huber_fit": {1e-13},
     "largest_residual": {0, 1e4, 80},
+    "noisy_minimizer": {1e-13},
     "adaops": {1e-300},
     "ops_gamma": {0, 1e-4, 2000},
     "gwa": {1e-12},

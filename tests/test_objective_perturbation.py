@@ -361,9 +361,9 @@ def test_only_budgets_that_spoil_the_fit_are_left_out():
     )
 
 
-class HearsAll(ObjectivePerturbation):
-    def heard(self, epsilon, d):
-        return epsilon
+class LeavesOutNobody(ObjectivePerturbation):
+    def drop_costly_budgets(self, budgets, d):
+        return budgets
 
 
 @pytest.mark.parametrize("d", [1, 5])
@@ -378,12 +378,12 @@ def test_people_are_left_out_only_where_predictions_are_better_without_them(d):
             own = np.where(epsilon >= least, epsilon, 0)
             if own.sum() > 1.01 * d / lam:
                 off = [
-                    HearsAll(lam, random_state=seed).fit(X, y, epsilon=own).predict(X) - y
+                    LeavesOutNobody(lam, random_state=seed).fit(X, y, epsilon=own).predict(X) - y
                     for seed in range(30)
                 ]
                 errors[least] = np.sqrt(np.mean(np.square(off)))
-        heard = ObjectivePerturbation(lam).heard(epsilon, d)
-        kept.append(heard[heard > 0].min())
+        budgets = ObjectivePerturbation(lam).drop_costly_budgets(epsilon, d)
+        kept.append(budgets[budgets > 0].min())
         assert errors[kept[-1]] < 1.1 * min(errors.values())
     assert kept[0] > kept[-1] == levels[0]
 
@@ -485,15 +485,15 @@ def test_a_row_norm_is_enforced_and_attained():
 class ForgetsVolume(ObjectivePerturbation):
     """All of the budget on the tilt."""
 
-    def share_out(self, budgets, d):
-        left = self.left(budgets)
-        weights, rate = left / left.sum(), left.sum()
+    def split_budgets(self, budgets, d):
+        available = self.minimizer_budgets(budgets)
+        weights, rate = available / available.sum(), available.sum()
         return BudgetSplit(weights, rate * weights, 0 * weights, rate)
 
 
 class HalfTheNoise(ObjectivePerturbation):
-    def beta(self, split, d):
-        return 2 * super().beta(split, d)
+    def noise_rate(self, split, d):
+        return 2 * super().noise_rate(split, d)
 
 
 class AddRemoveConstant(ObjectivePerturbation):
@@ -504,17 +504,17 @@ class AddRemoveConstant(ObjectivePerturbation):
 
 
 class UniformWeights(ObjectivePerturbation):
-    def share_out(self, budgets, d):
+    def split_budgets(self, budgets, d):
         return replace(
-            super().share_out(budgets, d), weights=np.full(len(budgets), 1 / len(budgets))
+            super().split_budgets(budgets, d), weights=np.full(len(budgets), 1 / len(budgets))
         )
 
 
 class RoundedWeights(ObjectivePerturbation):
     """One digit is not enough, though they still sum to 1."""
 
-    def share_out(self, budgets, d):
-        split = super().share_out(budgets, d)
+    def split_budgets(self, budgets, d):
+        split = super().split_budgets(budgets, d)
         rounded = np.ceil(10 * split.weights) / 10
         return replace(split, weights=rounded / rounded.sum())
 
@@ -522,8 +522,8 @@ class RoundedWeights(ObjectivePerturbation):
 class UnclippedRows(ObjectivePerturbation):
     """Rows twice as long as the bound that the noise was made for."""
 
-    def bound_rows(self, X):
-        return 2 * X
+    def law(self, people, split):
+        return super().law(replace(people, X=2 * people.X), split)
 
 
 class SquareLaw(ObjectiveLaw):
@@ -553,8 +553,8 @@ class OneStepLaw(ObjectiveLaw):
 
 def with_law(kind):
     class Planted(ObjectivePerturbation):
-        def law(self, people):
-            law = super().law(people)
+        def law(self, people, split):
+            law = super().law(people, split)
             return kind(*(getattr(law, f.name) for f in fields(law)))
 
     Planted.__name__ = kind.__name__
@@ -636,8 +636,8 @@ def exact_delta(model, data, neighbor, epsilon, person, points=40_000):
 class HalfTheBound(ObjectivePerturbation):
     """3/4 of the profile in place of 3/2."""
 
-    def spare_delta(self, budgets):
-        return 2 * super().spare_delta(budgets)
+    def minimizer_delta(self, budgets):
+        return 2 * super().minimizer_delta(budgets)
 
 
 def test_a_flipped_label_realizes_its_profile_and_half_the_bound_is_caught():

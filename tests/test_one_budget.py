@@ -120,6 +120,26 @@ def test_a_refusal_draws_nothing_and_charges_nothing(model):
 
 # ---------------------------------------------------------------- why
 
+LOOKED_UP = [
+    "_budgets",
+    "sufficient_statistics.adassp",
+    "posterior.single",
+    "posterior.adaptive",
+    "gradient.dpsgd",
+]
+
+
+@pytest.fixture
+def follow_the_smallest(monkeypatch):
+    """Return a function that makes them all live on the smallest budget, as once they did."""
+
+    def follow():
+        for module in LOOKED_UP:
+            monkeypatch.setattr(f"pdpbook.{module}.one_budget", smallest)
+
+    return follow
+
+
 LAWS = [
     OnePosteriorSample(500.0, n_max=1000),
     AdaOPS(n_max=1000),
@@ -141,22 +161,22 @@ def delta_of(model, n=8, **budgets):
     return float(pair_deltas(*laws, places, 400, rng, 1e-6)[1][0])
 
 
-def test_of_several_budgets_the_smallest_would_tell_who_is_there(monkeypatch):
+def test_of_several_budgets_the_smallest_would_tell_who_is_there(follow_the_smallest):
     """The road as it was: the noise follows the most careful person, and falls when they leave."""
     epsilon = people(8)[2]
     for model in LAWS:
         with pytest.raises(ValueError, match=REFUSED):
             delta_of(model, whole=epsilon, without=epsilon[1:])
-    monkeypatch.setattr("pdpbook.frames.ball.one_budget", smallest)
+    follow_the_smallest()
     for model in LAWS:
         told = delta_of(model, whole=epsilon, without=epsilon[1:])
         assert told > 0.5 > model.delta
         assert delta_of(model, whole=CAREFUL, without=CAREFUL) <= model.delta
 
 
-def test_what_the_noise_of_adassp_would_tell_in_closed_form(monkeypatch):
+def test_what_the_noise_of_adassp_would_tell_in_closed_form(follow_the_smallest):
     """Two centered normal laws in six dimensions: their lengths decide, and those are chi."""
-    monkeypatch.setattr("pdpbook.frames.ball.one_budget", smallest)
+    follow_the_smallest()
     X, y, epsilon = people(8)
     X[0], y[0] = 0.0, 0.0
     there = AdaSSP().output_law(X, y, epsilon=epsilon)

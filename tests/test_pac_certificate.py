@@ -238,7 +238,7 @@ def projected(pool, region, half):
 
 @pytest.mark.parametrize("share", [0.2, 0.6])
 def test_a_release_is_clipped_into_its_ellipsoid(share, monkeypatch):
-    """Through `draw` and through `fit`, for halves within and without; only the noise is left."""
+    """Through `sample` and through `fit`, for halves within and without; only the noise is left."""
     X, y = pool_of(50, 2)
     pool = Pool(X, y)
     release = calibrate_release(pool, draws=300, rng=rng_of(2))
@@ -248,7 +248,7 @@ def test_a_release_is_clipped_into_its_ellipsoid(share, monkeypatch):
         half = rng_of(seed).random((1, 50))[0] < 0.5
         want, length = projected(pool, known.region, half)
         outside += length > known.region.radius
-        assert_allclose(known.draw(rng=rng_of(seed)), want, atol=2e-5)
+        assert_allclose(known.sample(rng=rng_of(seed)), want, atol=2e-5)
         assert_allclose(known.center(half), want, atol=1e-9)
     assert 0 < outside
     centered = pool.centered()

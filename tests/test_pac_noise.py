@@ -587,7 +587,7 @@ def test_so_many_are_in_the_secret_half_as_the_promise_says(sample_rate):
     settings = {"sample_rate": sample_rate, "success_rate": 0.95, "draws": 500}
     release = pac.calibrate_release(pool, rng=rng, **settings)
     bare = dataclasses.replace(release, covariance=1e-24 * release.covariance)
-    weights = bare.draw(400, rng=rng)[:, 0]  # k / (k + n) of k members
+    weights = bare.sample(400, rng=rng)[:, 0]  # k / (k + n) of k members
     shares = weights / (1 - weights)
     error = np.sqrt(sample_rate * (1 - sample_rate) / (400 * n))
     assert abs(shares.mean() - sample_rate) < 5 * error
@@ -612,10 +612,10 @@ def test_a_fit_draws_its_half_as_its_guarantee_says(monkeypatch):
 def test_many_draws_of_one_calibration():
     X, y = pool_of(50, 1)
     release = pac.calibrate_release(pac.Pool(X, y), 0.8, draws=1000, rng=np.random.default_rng(21))
-    one = release.draw(rng=np.random.default_rng(22))
-    many = release.draw(400, rng=np.random.default_rng(23))
+    one = release.sample(rng=np.random.default_rng(22))
+    many = release.sample(400, rng=np.random.default_rng(23))
     assert one.shape == (2,)
-    assert release.draw(0, rng=np.random.default_rng(24)).shape == (0, 2)
+    assert release.sample(0, rng=np.random.default_rng(24)).shape == (0, 2)
     centers = np.array(
         [release.center(h) for h in release.pool.sample(400, 0.5, np.random.default_rng(25))]
     )

@@ -192,8 +192,8 @@ def test_released_noise_is_calibrated_both_ways(model, d, rate):
 
 def test_a_scale_for_a_rate_is_caught_by_the_released_noise():
     class ScaleForRate(PDPRidge):
-        def rate(self, strength, d):
-            return 1 / super().rate(strength, d)
+        def noise_rate(self, parameters, d):
+            return 1 / super().noise_rate(parameters, d)
 
     X, y, epsilon = people(n=5)
     noise, _ = drawn(ScaleForRate(2.0), X, y, epsilon, fits=500)
@@ -449,24 +449,24 @@ class BudgetsAsWeights(PDPRidge):
     """The rate of the larger losses, the weights of the budgets."""
 
     def law(self, people):
-        law, weights = super().law(people), pdp_weights(people.epsilon)
+        law, weights = super().law(people), pdp_weights(people.budgets)
         return L2Laplace(weighted_ridge(people.X, people.y, self.lam, weights), law.eta)
 
 
 class GaussianMu(PDPRidge):
-    def strength(self, budgets, d):
+    def privacy_parameters(self, budgets, d):
         return gaussian_mu(budgets, self.delta)
 
 
 class GaussianLimit(PDPRidge):
-    def strength(self, budgets, d):
+    def privacy_parameters(self, budgets, d):
         return np.sqrt(d) * gaussian_mu(budgets, self.delta)
 
 
 class OtherDimension(PDPRidge):
     extra = 1
 
-    def strength(self, budgets, d):
+    def privacy_parameters(self, budgets, d):
         return l2_laplace_eps0(budgets, self.delta, d + self.extra)
 
 
@@ -475,14 +475,14 @@ class ForgetsTheConstantFeature(OtherDimension):
 
 
 class NoDelta(PDPRidge):
-    def strength(self, budgets, d):
+    def privacy_parameters(self, budgets, d):
         return budgets
 
 
 class Shared(PDPRidge):
     """One delta for all together in place of one each."""
 
-    def strength(self, budgets, d):
+    def privacy_parameters(self, budgets, d):
         return l2_laplace_eps0(budgets, self.delta / len(budgets), d)
 
 

@@ -8,7 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import ndtr, ndtri
+from sklearn.base import clone
 
+from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import gaussian_mu, gaussian_profile
 from pdpbook.per_instance import ops_epsilon, ops_profile
 from pdpbook.posterior import (
@@ -511,6 +513,31 @@ def test_everybody_is_kept_the_public_budget(people):
     X, y = people
     for epsilon in (0.5, np.full(len(y), 0.5), np.where(np.arange(len(y)) < 9, 0.0, 0.5)):
         assert AdaOPS(n_max=500).fit(X, y, epsilon=epsilon).guarantee_.epsilon == 0.5
+
+
+@pytest.mark.parametrize("kind", [PureDP, GaussianDP, ZeroConcentratedDP])
+@pytest.mark.parametrize("model", [OnePosteriorSample(500.0, n_max=500), AdaOPS(n_max=500)])
+def test_an_account_says_why_it_cannot_be_charged(model, kind, people):
+    account, rng = BudgetAccount(9.0, neighbors="add-remove", kind=kind), np.random.default_rng(0)
+    before = rng.bit_generator.state
+    refusal = f"into {kind.__name__}: no theorem does, as the covariance of a posterior sample"
+    with pytest.raises(TypeError, match=refusal):
+        clone(model).set_params(random_state=rng).fit(*people, account=account)
+    assert rng.bit_generator.state == before
+    assert account.spent == 0
+
+
+@pytest.mark.parametrize(("order", "finite"), [(1.5, True), (3.0, False)])
+def test_the_covariance_of_a_draw_allows_no_concentrated_promise(order, finite):
+    """At leverage m the Renyi divergence of two draws is infinite from order 1 + 1 / m on."""
+    without, joined = PosteriorLaw([0.0], [[1.0]]), PosteriorLaw([0.0], [[2.0]])  # m = 1
+    integrals = []
+    for reach in (8.0, 16.0, 24.0):
+        z = np.linspace(-reach, reach, 20_001)
+        log_p, log_q = without.logpdf(z[:, None]), joined.logpdf(z[:, None])
+        integrals.append(np.trapezoid(np.exp(order * log_p + (1 - order) * log_q), z))
+    settled = integrals[2] < 1.01 * integrals[1] and integrals[1] < 1.01 * integrals[0]
+    assert settled == finite
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from pdpbook.noise import PublicNoise
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from pdpbook.posterior import OnePosteriorSample
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
+from pdpbook.user_level import SampleLimitedMean, WeightedMean, WeightedOutputPerturbation
 
 DRAWS = 40_000
 EXACT = [
@@ -17,7 +17,7 @@ EXACT = [
     SampledRidge(0.1),
     WeightedMean(),
     SampleLimitedMean(),
-    WeightedERM(optimizer="output"),
+    WeightedOutputPerturbation(),
 ]
 
 

@@ -121,7 +121,8 @@ def test_every_setting_refuses_a_bad_value_by_its_name():
         for setting in settings:
             wrong = record.REFUSED[setting]
             one = wrong if isinstance(wrong, record.Also) else record.Also(wrong)
-            case = f"{name}, {record.words({**one.beside, setting: one.value})}"
+            title = record.title_of(name)
+            case = f"{title}, {record.words({**one.beside, setting: one.value})}"
             assert COMMITTED[case]["names"] == setting, case
 
 

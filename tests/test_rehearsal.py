@@ -22,7 +22,7 @@ from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.rehearsal import rehearse
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.user_level import WeightedERM, WeightedMean
+from pdpbook.user_level import WeightedGradientDescent, WeightedMean
 
 GUESSES = {"people": 600, "columns": 3, "y_mean": 0.1, "y_sd": 0.4, "r2": 0.5}
 PUBLIC = {"bounds": (0.0, 1.0), "fit_intercept": True}
@@ -390,7 +390,10 @@ def test_a_fit_that_returns_nothing_is_a_fit():
         ("PDPRidge", "model must have fit, predict"),
         (StandardScaler(), "model must have fit, predict"),
         (LogisticRegression(), "model must predict numbers; LogisticRegression predicts classes"),
-        (WeightedERM("logistic"), "model must predict numbers; WeightedERM predicts classes"),
+        (
+            WeightedGradientDescent("logistic"),
+            "model must predict numbers; WeightedGradientDescent predicts classes",
+        ),
         (KMeans(2), "model must predict numbers; KMeans finds clusters"),
     ],
 )

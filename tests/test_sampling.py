@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from pdpbook import audit
 from pdpbook.huber import HuberSolution, huber_ridge
+from pdpbook.noise import L2Laplace
 from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities
 from pdpbook.ridge import weighted_ridge
 from pdpbook.sensitivity import huber_constant, norm_bound, ridge_constant
@@ -112,8 +113,8 @@ def test_the_repaired_law_by_hand(lam, proof):
 class HalfOfTheJoint(SampledRidge):
     """The exact rule with the joint constant, half of which does not bound a departure."""
 
-    def analysis(self, lam):
-        return super().analysis(lam).set_params(proof="joint")
+    def inner_mechanism(self, lam):
+        return super().inner_mechanism(lam).set_params(proof="joint")
 
 
 def loudest_of_a_crowd(model, t=3.0, d=12):
@@ -381,16 +382,16 @@ def model_level(model):
 class NoiseForHalf(SampledRidge):
     """Forgets that the weights can add up to more than one, and half of the noise."""
 
-    def given(self, X, y, kept, shares, t):
-        return super().given(X, y, kept, shares, 2 * t)
+    def law_of_sample(self, people, sampled, probabilities, t):
+        return super().law_of_sample(people, sampled, probabilities, 2 * t)
 
 
 class ExactWithoutFixedNoise(SampledRidge):
     """The rule for a fixed normalizer, with the rate of the realized sample."""
 
-    def parts(self, X, y, kept, shares, t):
-        centers, etas = super().parts(X, y, kept, shares, t)
-        return centers, etas * kept.sum(axis=1) / shares.sum()
+    def law_of_sample(self, people, sampled, probabilities, t):
+        law = super().law_of_sample(people, sampled, probabilities, t)
+        return L2Laplace(law.center, law.eta * sampled.sum() / probabilities.sum())
 
 
 @pytest.mark.parametrize(

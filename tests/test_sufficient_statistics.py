@@ -1,5 +1,6 @@
 """Sufficient statistics: constants attacked at every corner, the released law, planted bugs."""
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
@@ -566,8 +567,9 @@ class SymmetrizedTriangle(SufficientStatisticsRidge):
 class UniformWeights(SufficientStatisticsRidge):
     """Noise for the mean budget, and everybody counts alike."""
 
-    def relative_weights(self, strength, d):
-        return np.ones(len(strength))
+    def law(self, people):
+        (center,) = people.average(self.statistic, np.ones(len(people.budgets)))
+        return replace(super().law(people), center=center)
 
 
 class MomentForgotten(SufficientStatisticsRidge):
@@ -580,8 +582,8 @@ class MomentForgotten(SufficientStatisticsRidge):
 class EpsilonForMu(SufficientStatisticsRidge):
     """The budgets in nats taken for the mu of Gaussian privacy."""
 
-    def strength(self, epsilon, d):
-        return epsilon
+    def privacy_parameters(self, budgets):
+        return budgets
 
 
 BUGS = {

@@ -1,7 +1,7 @@
 """Sums: parts of a table add up to it, in every mechanism, and what does not fit is refused."""
 
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -11,6 +11,7 @@ import pytest
 from mechanisms import KINDS, agreed
 from numpy.testing import assert_allclose, assert_array_equal
 
+from pdpbook.domains import Labels
 from pdpbook.guarantees import BudgetAccount
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
@@ -368,6 +369,15 @@ def test_columns_of_an_arrow_table_in_another_order_are_refused():
     assert [*fitted.feature_names_in_] == ["a", "b"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShrunkLabels(Labels):
+    k: float
+
+    def to_domain(self, X, y):
+        X, y = super().to_domain(X, y)
+        return X, y * self.k
+
+
 class Shrunk(PersonalizedMean):
     """A mean of labels that a setting of its own shrinks."""
 
@@ -378,9 +388,8 @@ class Shrunk(PersonalizedMean):
     def get_params(self, deep=True):
         return super().get_params(deep) | {"k": self.k}
 
-    def to_domain(self, X, y):
-        X, y = super().to_domain(X, y)
-        return X, y * self.k
+    def domain(self, columns):
+        return ShrunkLabels(**vars(super().domain(columns)), k=self.k)
 
 
 def test_settings_of_a_subclass_are_part_of_the_rule():

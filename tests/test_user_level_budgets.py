@@ -21,12 +21,13 @@ from pdpbook.gwa import (
 )
 from pdpbook.user_level import (
     SampleLimitedMean,
-    WeightedERM,
+    WeightedGradientDescent,
     WeightedMean,
+    WeightedOutputPerturbation,
     private_quantile,
     quantile_law,
 )
-from pdpbook.user_level.erm import estimator as erm_estimator
+from pdpbook.user_level.erm import output_perturbation
 
 SEED = 20261121
 ROUNDING = 1e-9  # of sums of a few dozen floats, seen through a difference of two releases
@@ -209,7 +210,7 @@ def facing(users, user, d, rng):
 @given(seeds, st.sampled_from([0.0, 0.3, np.inf]))
 def test_noisy_gradients_keep_every_budget(accounting, loss, clip_norm, seed, tradeoff):
     users, epsilon = crowd(seed)
-    model = WeightedERM(
+    model = WeightedGradientDescent(
         loss,
         delta=1e-5,
         accounting=accounting,
@@ -244,7 +245,7 @@ def as_lazy_as_allowed(X, y, lam, weights, *, gradient_norm, **settings):
     return exact + np.sign(pull) * 2 * gradient_norm / (lam + weights @ X[:, 0] ** 2)
 
 
-minimizer = erm_estimator.ball_minimizer
+minimizer = output_perturbation.ball_minimizer
 
 
 @pytest.mark.parametrize("tradeoff", [0.0, 0.3, np.inf])
@@ -254,10 +255,10 @@ def test_noise_on_the_minimizer_keeps_every_budget_and_pays_for_the_solver(trade
     The penalty is so large, and the ball so small, that nobody has curvature to speak of: a user
     moves the minimizer by 2w / lam, all but a share of (w + R) / lam.
     """
-    monkeypatch.setattr(erm_estimator, "ball_minimizer", as_lazy_as_allowed)
+    monkeypatch.setattr(output_perturbation, "ball_minimizer", as_lazy_as_allowed)
     users = np.repeat(np.arange(4), [1, 2, 5, 3])
     epsilon = {0: 8e-9, 1: 0.2, 2: 1.0, 3: 0.8}
-    model = WeightedERM(optimizer="output", lam=1e5, radius=1e-5, tradeoff=tradeoff, row_norm=1.0)
+    model = WeightedOutputPerturbation(lam=1e5, radius=1e-5, tradeoff=tradeoff, row_norm=1.0)
     lost = []
     for user in epsilon:
         X, y = np.where(users == user, 1.0, 0.0)[:, None], np.where(users == user, 1.0, 0.0)

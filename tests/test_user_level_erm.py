@@ -18,7 +18,8 @@ from pdpbook.guarantees import GaussianDP, PureDP, ZeroConcentratedDP
 from pdpbook.noise import gaussian_mu
 from pdpbook.user_level import (
     GradientTranscript,
-    WeightedERM,
+    WeightedGradientDescent,
+    WeightedOutputPerturbation,
     ball_minimizer,
     calibrate_rho,
     convergence_constant,
@@ -42,11 +43,14 @@ def rows_of(sizes=SIZES, d=3, seed=SEED):
     return X, np.where(rng.random(len(users)) < 0.5, -1.0, 1.0), users
 
 
-def model_of(loss="logistic", **settings):
+def descent_of(loss="logistic", **settings):
+    settings = {"row_norm": 1.0, "radius": 3.0, "delta": DELTA} | settings
+    return WeightedGradientDescent(loss, **settings)
+
+
+def output_of(loss="logistic", **settings):
     settings = {"row_norm": 1.0, "radius": 3.0} | settings
-    if settings.get("optimizer") != "output":
-        settings = {"delta": DELTA} | settings
-    return WeightedERM(loss, **settings)
+    return WeightedOutputPerturbation(loss, **settings)
 
 
 # ---------------------------------------------------------------- constants
@@ -165,7 +169,7 @@ def test_a_goal_out_of_reach_releases_nothing():
 def test_one_step_by_hand():
     # two users, weights 1/2 each; at zero the slopes of the logistic loss are -y/2
     X, y, users = [[1.0], [1.0], [0.5]], [1, 1, -1], [7, 7, 9]
-    model = model_of(steps=1, step_size=0.5, tradeoff=0.0, classes=(-1, 1))
+    model = descent_of(steps=1, step_size=0.5, tradeoff=0.0, classes=(-1, 1))
     law = model.output_law(X, y, users=users)
     assert_allclose(law.center, [0.5 * -0.5 + 0.5 * 0.25], rtol=1e-14)
     assert_allclose(law.release(law.center), [0.5 * 0.125 / 2], rtol=1e-14)
@@ -176,7 +180,7 @@ def test_one_step_by_hand():
 def test_the_noise_is_for_the_largest_slope():
     X, y, users = rows_of()
     score, labels = np.linspace(-3, 3, 601), np.linspace(-1, 1, 201)[:, None]
-    model = model_of("square", steps=4, epsilon=2.0).fit(X, y, users=users)
+    model = descent_of("square", steps=4, epsilon=2.0).fit(X, y, users=users)
     cap = max(model.weights_) / np.sqrt(calibrate_rho(2.0, DELTA))
     assert_allclose(
         model.noise_.scale, np.abs(score - labels).max() * cap * np.sqrt(2 * 4), rtol=1e-12
@@ -187,7 +191,7 @@ def test_the_number_of_steps_is_the_least_that_reaches_the_bound():
     # so many that steps do not matter any more: (1 + 2 d T t^2) / (T + 1) is at most 4 d t^2
     X, y, users = rows_of(np.full(30, 2))
     for epsilon, most in ((0.5, 1), (2.0, 30), (5.0, 200), (200.0, 1000)):
-        model = model_of(epsilon=epsilon).fit(X, y, users=users)
+        model = descent_of(epsilon=epsilon).fit(X, y, users=users)
         cap = max(model.weights_) / np.sqrt(calibrate_rho(epsilon, DELTA))
         enough = [T for T in range(1, 1001) if 1 <= 2 * 3 * T * cap**2]
         assert model.steps_ == min([*enough, 1000])
@@ -198,7 +202,7 @@ def test_the_number_of_steps_is_the_least_that_reaches_the_bound():
 @pytest.mark.parametrize("most", [1, 100, 10**7])
 def test_memory_is_spared_without_a_change(most, monkeypatch):
     X, y, users = rows_of()
-    law = model_of(steps=2).output_law(X, y, users=users)
+    law = descent_of(steps=2).output_law(X, y, users=users)
     points = np.random.default_rng(SEED).normal(size=(50, 3))
     single = [law.gradient(point) for point in points]
     monkeypatch.setattr(descent, "BLOCK", most)
@@ -208,7 +212,7 @@ def test_memory_is_spared_without_a_change(most, monkeypatch):
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_the_gradient_is_a_sum_over_users_clipped_one_by_one(loss):
     X, y, users = rows_of()
-    law = model_of(loss, clip_norm=0.2).output_law(X, y, users=users)
+    law = descent_of(loss, clip_norm=0.2).output_law(X, y, users=users)
     theta, total = np.array([0.5, -1.0, 0.3]), np.zeros(3)
     for user, w in zip(np.unique(users), law.clips / 0.2, strict=True):
         mine = users == user
@@ -223,7 +227,7 @@ def test_the_gradient_is_a_sum_over_users_clipped_one_by_one(loss):
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_the_gradient_of_users_with_one_row_is_the_sum_of_their_own(loss):
     X, y, _ = rows_of()
-    law = model_of(loss, clip_norm=0.2).output_law(X, y, users=np.arange(len(y)))
+    law = descent_of(loss, clip_norm=0.2).output_law(X, y, users=np.arange(len(y)))
     points = np.random.default_rng(SEED).normal(size=(5, 3))
     general = law._clipped(law._pulls(points)).sum(axis=1)
     assert_allclose(law.gradient(points), general, rtol=1e-13, atol=1e-16)
@@ -232,7 +236,7 @@ def test_the_gradient_of_users_with_one_row_is_the_sum_of_their_own(loss):
 
 def test_the_density_is_that_of_the_draws():
     X, y, users = rows_of()
-    law = model_of(steps=3).output_law(X, y, users=users)
+    law = descent_of(steps=3).output_law(X, y, users=users)
     z = law.sample(4000, rng=np.random.default_rng(SEED))
     # -2 logpdf less its constant is chi-squared with one degree for every number
     q = -2 * (law.logpdf(z) + 9 * np.log(law.sigma * np.sqrt(2 * np.pi)))
@@ -242,7 +246,7 @@ def test_the_density_is_that_of_the_draws():
 
 def test_iterates_stay_in_the_ball_and_fit_releases_their_average():
     X, y, users = rows_of()
-    model = model_of(steps=5, step_size=50.0, radius=0.7, random_state=3)
+    model = descent_of(steps=5, step_size=50.0, radius=0.7, random_state=3)
     law = model.output_law(X, y, users=users)
     drawn = law.sample(rng=np.random.default_rng(3))
     theta = law.release(drawn)
@@ -255,7 +259,7 @@ def test_descent_stays_below_its_bound(loss):
     # 400 runs: the standard error is a few percent of a bound with a slack of a factor
     sizes = np.r_[np.ones(60, int), np.full(20, 8)]
     X, y, users = rows_of(sizes)
-    model = model_of(loss, epsilon=4.0, radius=2.0)
+    model = descent_of(loss, epsilon=4.0, radius=2.0)
     law = model.output_law(X, y, users=users)
     L = 3.0 if loss == "square" else 1.0
     theta = law.release(law.sample(400, rng=np.random.default_rng(1)))
@@ -306,7 +310,7 @@ def drift(law, other, draws=200):
 @pytest.mark.parametrize("clip_norm", [None, 0.3])
 def test_a_user_spends_their_budget_and_no_more(accounting, clip_norm):
     pair = opposed([6, 1, 2, 3])
-    model = model_of(
+    model = descent_of(
         accounting=accounting, clip_norm=clip_norm, steps=4, epsilon=2.0, tradeoff=np.inf
     )
     p, q = (model.output_law(X, y, users=users) for X, y, users in pair)
@@ -318,7 +322,7 @@ def test_a_user_spends_their_budget_and_no_more(accounting, clip_norm):
 
 def test_the_profile_of_the_transcript_is_within_the_promise():
     pair = opposed([6, 1, 2, 3])
-    model = model_of(clip_norm=0.02, steps=4, epsilon=2.0, tradeoff=np.inf)
+    model = descent_of(clip_norm=0.02, steps=4, epsilon=2.0, tradeoff=np.inf)
     loss, *_ = transcript_loss(model, pair, 100_000)
     gain = np.maximum(0, -np.expm1(1.0 - loss))
     promise = ZeroConcentratedDP(calibrate_rho(2.0, DELTA), neighbors="user")
@@ -333,17 +337,17 @@ def test_a_clip_norm_that_clips_nothing_costs_nothing(loss, accounting):
     """At 20, with gradients of length 2 at most, the noise was ten times as large."""
     X, y, users = rows_of()
     settings = {"accounting": accounting, "steps": 5, "random_state": 7}
-    plain, L = model_of(loss, **settings), 4.0 if loss == "square" else 1.0
+    plain, L = descent_of(loss, **settings), 4.0 if loss == "square" else 1.0
     released = plain.fit(X, y, users=users).coef_
     for clip_norm in (L, 20.0):
-        model = model_of(loss, clip_norm=clip_norm, **settings)
+        model = descent_of(loss, clip_norm=clip_norm, **settings)
         assert_array_equal(model.fit(X, y, users=users).coef_, released)
         assert model.noise_.scale == plain.noise_.scale
         assert model.guarantee_ == plain.guarantee_
     edge = 3 * np.eye(3)  # on the sphere: the longest gradients of all iterates
     law = model.output_law(X, y, users=users)
     assert (np.linalg.norm(law._pulls(edge), axis=2) <= law.row_weights * L).all()
-    less = model_of(loss, clip_norm=L / 2, **settings).fit(X, y, users=users)
+    less = descent_of(loss, clip_norm=L / 2, **settings).fit(X, y, users=users)
     assert_allclose(less.noise_.scale, plain.noise_.scale / 2, rtol=1e-12)
 
 
@@ -371,7 +375,7 @@ def one_step(law):
 @pytest.mark.parametrize("bug", [clipped_by_row, half_sensitivity, one_step])
 def test_planted_leaks_of_descent_are_caught(bug):
     pair = opposed([6, 1, 2, 3])
-    model = model_of(clip_norm=0.3, steps=4, epsilon=2.0, tradeoff=np.inf)
+    model = descent_of(clip_norm=0.3, steps=4, epsilon=2.0, tradeoff=np.inf)
     p, q = (bug(model.output_law(X, y, users=users)) for X, y, users in pair)
     assert drift(p, q) > 2 * calibrate_rho(2.0, DELTA) * 1.5
 
@@ -383,9 +387,7 @@ def far_pair(m=2000, phi=1.1, lam=1e-3):
     Z = X.copy()
     Z[-2:, 1] *= -1
     users, y = np.r_[np.arange(1, m), 0, 0], np.ones(m + 1)
-    model = model_of(
-        optimizer="output", lam=lam, radius=50.0, epsilon=0.7, tradeoff=0.0, classes=(-1, 1)
-    )
+    model = output_of(lam=lam, radius=50.0, epsilon=0.7, tradeoff=0.0, classes=(-1, 1))
     return model, (X, y, users), (Z, y, users)
 
 
@@ -410,9 +412,8 @@ def test_output_perturbation_on_random_users(seed, loss, lam):
     who = rng.integers(5)
     mine = users == who
     Z[mine], z[mine] = rows_of(seed=seed + 99)[0][mine], -y[mine]
-    model = model_of(
+    model = output_of(
         loss,
-        optimizer="output",
         lam=lam,
         radius=2.0,
         epsilon={0: 0.3, 1: 1.0, 2: 2.0, 3: 0.5, 4: 1.0},
@@ -426,10 +427,10 @@ def test_output_perturbation_on_random_users(seed, loss, lam):
 def test_a_planted_record_level_scale_is_caught():
     model, one, two = far_pair()
 
-    class ByRow(WeightedERM):  # noise for the weight of one row, not of a user
-        def plan(self, budgets, sizes, d):
-            plan = super().plan(budgets, sizes, d)
-            own = plan.weights.row_weights[0] / plan.weights.weights[0]  # one of two rows
+    class ByRow(WeightedOutputPerturbation):  # noise for the weight of one row, not of a user
+        def plan(self, users, budgets, d):
+            plan = super().plan(users, budgets, d)
+            own = plan.row_weights[0] / plan.user_weights[0]  # one of two rows
             return dataclasses.replace(plan, scale=plan.scale * own)
 
     bug = ByRow(**model.get_params())
@@ -439,13 +440,16 @@ def test_a_planted_record_level_scale_is_caught():
 def test_what_users_spend_is_in_proportion_to_their_weights():
     X, y, users = rows_of()
     epsilon = {0: 0.3, 1: 1.0, 2: 2.0, 3: 0.5, 4: 1.0}
-    for settings in ({}, {"accounting": "gaussian"}, {"optimizer": "output"}):
-        model = model_of(**settings).fit(X, y, users=users, epsilon=epsilon)
+    for model, power in (
+        (descent_of(), 2),
+        (descent_of(accounting="gaussian"), 1),
+        (output_of(), 1),
+    ):
+        model.fit(X, y, users=users, epsilon=epsilon)
         got = model.exposure_
         asked = next(iter(vars(model.guarantee_).values()))
         assert np.all(got <= asked)
         assert_allclose((got / asked).max(), 1, rtol=1e-9)
-        power = 2 if not settings else 1
         ratio = got / model.weights_**power
         assert_allclose(ratio, ratio[0], rtol=1e-6)  # a solver's share is the same for all
 
@@ -455,7 +459,7 @@ def test_a_clipped_user_spends_what_the_exposure_says(accounting):
     # gradients of full length on both sides: the loss is Gaussian, of variance 2 rho = mu^2
     sizes = [6, 1, 2, 3]
     settings = {"accounting": accounting, "clip_norm": 0.02, "tradeoff": np.inf, "steps": 4}
-    model = model_of(**settings, epsilon=2.0)
+    model = descent_of(**settings, epsilon=2.0)
     X, y, users = rows_of(sizes, 2)
     exposure = model.fit(X, y, users=users).exposure_
     for user in range(4):
@@ -475,7 +479,7 @@ def test_a_clipped_user_spends_what_the_exposure_says(accounting):
 @pytest.mark.parametrize("lam", [1.0, 1e3, 1e7])
 def test_output_perturbation_is_weighted_ridge_whatever_the_penalty(lam):
     X, y, users = rows_of()
-    model = model_of("square", optimizer="output", lam=lam)
+    model = output_of("square", lam=lam)
     law = model.output_law(X, y, users=users)
     w = model.fit(X, y, users=users).weights_
     c = (w / SIZES)[users]
@@ -484,33 +488,32 @@ def test_output_perturbation_is_weighted_ridge_whatever_the_penalty(lam):
     assert_allclose(model.noise_.scale, 2 * 4 * max(w) / lam, rtol=1e-3)  # the solver costs little
 
 
-def test_promises_by_optimizer():
+def test_promises():
     X, y, users = rows_of()
-    model = model_of().fit(X, y, users=users)
+    model = descent_of().fit(X, y, users=users)
     assert isinstance(model.guarantee_, ZeroConcentratedDP)
     assert model.guarantee_.to_approximate(DELTA).epsilon.max() < 1
-    pure = model_of(optimizer="output").fit(X, y, users=users)
+    pure = output_of().fit(X, y, users=users)
     assert pure.guarantee_ == PureDP(np.ones(5), neighbors="user")
-    exact = model_of(accounting="gaussian").fit(X, y, users=users)
+    exact = descent_of(accounting="gaussian").fit(X, y, users=users)
     assert_allclose(exact.guarantee_.to_approximate(DELTA).epsilon, 1, rtol=1e-9)
     assert exact.noise_.scale < model.noise_.scale
 
 
 def test_it_is_a_classifier_or_a_regressor():
-    for loss, is_one, is_other in [
-        ("logistic", is_classifier, is_regressor),
-        ("square", is_regressor, is_classifier),
-    ]:
-        assert is_one(WeightedERM(loss))
-        assert not is_other(WeightedERM(loss))
-    assert hasattr(WeightedERM("logistic"), "predict_proba")
-    assert not hasattr(WeightedERM(), "predict_proba")
+    for kind in (WeightedGradientDescent, WeightedOutputPerturbation):
+        assert is_classifier(kind("logistic"))
+        assert not is_regressor(kind("logistic"))
+        assert is_regressor(kind("square"))
+        assert not is_classifier(kind("square"))
+        assert hasattr(kind("logistic"), "predict_proba")
+        assert not hasattr(kind(), "predict_proba")
 
 
 def test_classes_probabilities_and_scores():
     X, _, users = rows_of(np.full(100, 3))
     y = np.where(X[:, 0] > 0, "dear", "cheap")
-    model = model_of(optimizer="output", epsilon=1e6, radius=30.0, lam=1e-3)
+    model = output_of(epsilon=1e6, radius=30.0, lam=1e-3)
     model.fit(X, y, users=users)
     assert_array_equal(model.classes_, ["cheap", "dear"])
     assert model.score(X, y) > 0.9
@@ -525,19 +528,19 @@ def test_classes_probabilities_and_scores():
 
 def test_public_classes_serve_data_with_one_of_them():
     X, _, users = rows_of()
-    model = model_of(optimizer="output", classes=(-1, 1)).fit(X, np.ones(16), users=users)
+    model = output_of(classes=(-1, 1)).fit(X, np.ones(16), users=users)
     assert_array_equal(model.classes_, [-1, 1])
     with pytest.raises(ValueError, match="two classes; got one class"):
-        model_of(optimizer="output").fit(X, np.ones(16), users=users)
+        output_of().fit(X, np.ones(16), users=users)
 
 
 def test_order_of_rows_and_names_of_users_do_not_matter():
     X, y, users = rows_of()
     order = np.random.default_rng(1).permutation(len(y))
-    for settings in ({}, {"optimizer": "output"}):
-        a = model_of(**settings, random_state=1).fit(X, y, users=users)
+    for model_of in (descent_of, output_of):
+        a = model_of(random_state=1).fit(X, y, users=users)
         names = np.array(["a", "b", "c", "d", "e"])[users]
-        b = model_of(**settings, random_state=1).fit(X[order], y[order], users=names[order])
+        b = model_of(random_state=1).fit(X[order], y[order], users=names[order])
         assert_allclose(a.coef_, b.coef_, rtol=1e-8)
 
 
@@ -545,8 +548,7 @@ def test_units_intercept_and_personal_budgets():
     rng = np.random.default_rng(3)
     X = np.column_stack([rng.uniform(10, 30, 400), rng.uniform(-2, 0, 400)])
     y = 5 + 0.1 * X[:, 0] - X[:, 1]
-    model = WeightedERM(
-        optimizer="output",
+    model = WeightedOutputPerturbation(
         epsilon=1e12,
         bounds=[(10, 30), (-2, 0)],
         y_bounds=(0, 20),
@@ -560,10 +562,10 @@ def test_units_intercept_and_personal_budgets():
 
 def test_weights_follow_budgets_and_limits():
     X, y, users = rows_of()
-    plain = model_of(tradeoff=np.inf).fit(X, y, users=users)
+    plain = descent_of(tradeoff=np.inf).fit(X, y, users=users)
     assert_allclose(plain.weights_, SIZES / 16, rtol=1e-14)
     epsilon = np.array([0.5, 1, 1, 2, 4.0])
-    model = model_of(optimizer="output", tradeoff=0.0)
+    model = output_of(tradeoff=0.0)
     model.fit(X, y, users=users, epsilon=epsilon[users])
     assert_allclose(model.weights_, epsilon / 8.5, rtol=1e-14)
     assert_array_equal(model.guarantee_.epsilon, epsilon)
@@ -573,7 +575,7 @@ def test_the_price_of_output_perturbation_minimizes_its_bound():
     sizes = np.r_[np.ones(40, int), np.full(10, 12)]
     d, lam, R = 3, 0.2, 2.0
     X, y, users = rows_of(sizes)
-    model = model_of(optimizer="output", lam=lam, radius=R, classes=(-1, 1))
+    model = output_of(lam=lam, radius=R, classes=(-1, 1))
     best = model.fit(X, y, users=users).weights_
     growth = (0.25 + lam) / 2 * d * (d + 1) * (2 / lam) ** 2
 
@@ -589,23 +591,25 @@ def test_the_price_of_output_perturbation_minimizes_its_bound():
 def test_sample_limiting_is_the_fit_on_kept_rows():
     X, y, users = rows_of()
     kept = limit_rows(users, 2, rng=np.random.default_rng(0))
-    model = model_of(tradeoff=np.inf).fit(X[kept], y[kept], users=users[kept])
+    model = descent_of(tradeoff=np.inf).fit(X[kept], y[kept], users=users[kept])
     assert model.weights_.max() == 2 / kept.sum()
 
 
-BAD = [
+BAD_DESCENT = [
     ({"delta": 0.0}, "delta must be above 0 and below 1; got 0. Gaussian noise"),
-    ({"optimizer": "output", "delta": 1e-6}, "delta must be 0 with optimizer='output'"),
-    ({"loss": "hinge"}, "loss must be one of"),
-    ({"optimizer": "sgd"}, "optimizer must be one of"),
+    ({"delta": 1.0}, "delta must be above 0 and below 1; got 1"),
+    ({"delta": np.nan}, "delta must be above 0 and below 1; got nan"),
     ({"accounting": "rdp"}, "accounting must be one of"),
-    ({"radius": 0.0}, "radius must be finite and above 0"),
-    ({"lam": np.nan}, "lam must be finite and above 0"),
     ({"steps": 0}, "steps must be at least 1"),
     ({"step_size": -1.0}, "step_size must be finite and above 0"),
     ({"clip_norm": 0.0}, "clip_norm must be finite and above 0"),
-    ({"optimizer": "output", "delta": 0.0, "clip_norm": 1.0}, "clip_norm must be None"),
-    ({"tradeoff": -1.0}, "tradeoff must be finite and at least 0"),
+]
+BAD_OUTPUT = [({"lam": np.nan}, "lam must be finite and above 0")]
+BAD = [
+    ({"loss": "hinge"}, "loss must be one of"),
+    ({"radius": 0.0}, "radius must be finite and above 0"),
+    ({"tradeoff": -1.0}, "tradeoff must be at least 0"),
+    ({"tradeoff": np.nan}, "tradeoff must be at least 0"),
     ({"classes": (1, 1)}, "classes must be a pair of different labels"),
     ({"classes": (0, 1)}, "y must hold the classes"),
     ({"epsilon": 0.0}, "epsilon must be finite and above 0"),
@@ -613,22 +617,26 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), BAD)
-def test_bad_settings(settings, message):
+@pytest.mark.parametrize(
+    ("model_of", "settings", "message"),
+    [(descent_of, *bad) for bad in BAD_DESCENT + BAD]
+    + [(output_of, *bad) for bad in BAD_OUTPUT + BAD],
+)
+def test_bad_settings(model_of, settings, message):
     X, y, users = rows_of()
     with pytest.raises(ValueError, match=message):
-        model_of(**({"loss": "logistic"} | settings)).fit(X, y, users=users)
+        model_of(**settings).fit(X, y, users=users)
 
 
 def test_bad_data():
     X, y, users = rows_of()
     with pytest.raises(ValueError, match="users must have shape"):
-        model_of().fit(X, y, users=users[:-1])
+        descent_of().fit(X, y, users=users[:-1])
     with pytest.raises(ValueError, match="X must have rows of norm at most row_norm"):
-        model_of().fit(np.full((16, 3), 0.9), y, users=users)
+        descent_of().fit(np.full((16, 3), 0.9), y, users=users)
     with pytest.raises(ValueError, match="y must lie in"):
-        model_of("square").fit(X, 2 * y, users=users)
+        descent_of("square").fit(X, 2 * y, users=users)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
-        model_of().fit(X, np.arange(16) % 3, users=users)
+        descent_of().fit(X, np.arange(16) % 3, users=users)
     with pytest.raises(ValueError, match="points must have shape"):
-        model_of(steps=2).output_law(X, y, users=users).logpdf(np.zeros(5))
+        descent_of(steps=2).output_law(X, y, users=users).logpdf(np.zeros(5))

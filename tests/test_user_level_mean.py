@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from pdpbook.domains import label_width
 from pdpbook.user_level import (
     SampleLimitedMean,
     WeightedMean,
@@ -256,19 +257,20 @@ class NoiseOfTheAverageUser(WeightedMean):
     """A mean where the largest share belongs."""
 
     def noise_scale(self, row_weights, users, budgets):
-        return self.width() * np.mean(self.contributions(row_weights, users) / budgets)
+        return label_width(self.y_bounds) * np.mean(
+            self.contributions(row_weights, users) / budgets
+        )
 
 
 class KeepsTheLargest(SampleLimitedMean):
     """The rows that are kept depend on the labels."""
 
-    def law(self, people):
-        plan, labels = people.plan, people.y
+    def law(self, people, plan):
+        labels = people.y
         order = np.lexsort([-labels, USERS])
         best = np.zeros(len(labels))
         best[order] = plan.weights[np.lexsort([-plan.weights, USERS])]
-        people.plan = dataclasses.replace(plan, weights=best)
-        return super().law(people)
+        return super().law(people, dataclasses.replace(plan, weights=best))
 
 
 @pytest.mark.parametrize("bug", [CountsRecords, AverageBudget, NoiseOfTheAverageUser])

@@ -17,11 +17,11 @@ FLOORS = {
         "personalized objective_perturbation sufficient_statistics gradient posterior user_level "
         "gwa pac",
     ),
-    5: ("what they all do", "frames"),
-    4: ("charging accounts, sums", "_accounts sums _layout"),
-    3: ("promises, constants", "guarantees sensitivity per_instance huber"),
-    2: ("noise, algebra, data", "noise ridge datasets _domain"),
-    1: ("users, figures", "figures _users _budgets _factors _pandas"),
+    5: ("people of a fit", "participants"),
+    4: ("sums, releases", "sums release _layout"),
+    3: ("promises, constants", "guarantees sensitivity per_instance huber linear user_records"),
+    2: ("noise, algebra, data", "noise ridge datasets tables"),
+    1: ("users, domains, figures", "figures domains _users _budgets _factors _pandas"),
     0: ("checks of input", "check statements advice minimal _extras"),
     -1: ("who is who", "_names"),
 }

@@ -255,7 +255,10 @@ CHOICE = {
     ),
     "users with many rows, and a mean": ("WeightedMean", "user_level/mean"),
     "users with many rows, and a median": ("private_quantile", "user_level/quantiles"),
-    "users with many rows, and a line or two classes": ("WeightedERM", "user_level/erm"),
+    "users with many rows, and a line or two classes": (
+        "WeightedGradientDescent WeightedOutputPerturbation",
+        "user_level/erm",
+    ),
     "labels that are private, rows that are not": (
         "GWARegression TwoStageGWARegression",
         "user_level/gwa",

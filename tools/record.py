@@ -264,12 +264,22 @@ CUBE = LINE | {"bounds": BOUNDED, "lam": [1.0, 0.05, 20.0]}
 BALL = LINE | {"bounds": BOUNDED, "delta": [1e-6, 1e-3]}
 HUBER = {"loss": "huber"}
 GAUSSIAN = {"noise": "gaussian", "delta": 1e-5}
-OUTPUT = {"optimizer": "output"}
 LOGISTIC = {"loss": "logistic"}
 SOLVED = {"solver": ["auto", "cvxpy", "interior"], "tol": [1e-8, also(1e-6, solver="interior")]}
 LIMITED = {
     "max_rows": ["best", "max", 2],
     "selection_seed": [also(0, max_rows=2), also(7, max_rows=2)],
+}
+ERM = LINE | {
+    "bounds": BOUNDED,
+    "loss": ["square", also("logistic", on=CLASSES)],
+    "radius": [1.0, 3.0],
+    "tradeoff": [None, 0.0, 500.0, np.inf],
+    "classes": [
+        also(None, on=CLASSES, **LOGISTIC),
+        also((1.0, -1.0), on=CLASSES, **LOGISTIC),
+    ],
+    "row_norm": NORMS,
 }
 PROVED = {
     "proof": ["published", "exact-norm", "tight", "joint"],
@@ -343,25 +353,15 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
     },
     "WeightedMean": COMMON | {"sigma2": [None, 0.0, 0.01]},
     "SampleLimitedMean": COMMON | LIMITED | {"sigma2": [None, 30.0]},
-    "WeightedERM": LINE
+    "WeightedGradientDescent": ERM
     | {
-        "bounds": BOUNDED,
-        "loss": ["square", also("logistic", on=CLASSES)],
-        "delta": [None, 1e-4, also(0.0, **OUTPUT)],
-        "optimizer": ["gradient", "output"],
+        "delta": [1e-6, 1e-4],
         "accounting": ["zcdp", "gaussian"],
-        "radius": [1.0, 3.0],
-        "lam": [also(0.1, **OUTPUT), also(2.0, **OUTPUT)],
         "steps": [None, 3],
         "step_size": [None, 0.2],
         "clip_norm": [None, 0.3],
-        "tradeoff": [None, 0.0, 500.0, np.inf],
-        "classes": [
-            also(None, on=CLASSES, **LOGISTIC),
-            also((1.0, -1.0), on=CLASSES, **LOGISTIC),
-        ],
-        "row_norm": NORMS,
     },
+    "WeightedOutputPerturbation": ERM | {"lam": [0.1, 2.0]},
     "GWARegression": LINE
     | SOLVED
     | {
@@ -426,10 +426,10 @@ TOGETHER: dict[str, list[Mapping[str, Any]]] = {
         {"release_norm": True, "kappa": 5.0, "n_max": 500},
     ],
     "DPSGDRegression": [{"n_public": 80, "accountant": "rdp", "fit_intercept": True}],
-    "WeightedERM": [
-        OUTPUT | {"fit_intercept": True, "tradeoff": 0.0},
+    "WeightedGradientDescent": [
         {"accounting": "gaussian", "fit_intercept": True, "steps": 5, "clip_norm": 0.3},
     ],
+    "WeightedOutputPerturbation": [{"fit_intercept": True, "tradeoff": 0.0}],
     "GWARegression": [
         {"delta": 1e-5, "prior": 0.5, "objective": "prediction", "fit_intercept": True},
         {"sensitivity": "exact", "fit_intercept": True},
@@ -494,7 +494,8 @@ MODULES = {
     "DPSGDRegression": "gradient",
     "WeightedMean": "user_level",
     "SampleLimitedMean": "user_level",
-    "WeightedERM": "user_level",
+    "WeightedGradientDescent": "user_level",
+    "WeightedOutputPerturbation": "user_level",
     "private_quantile": "user_level",
     "GWARegression": "gwa",
     "SampleLimitedRegression": "gwa",
@@ -513,13 +514,28 @@ ARGUMENTS |= {"PACRegression": ("X", "y", "account"), "private_quantile": ("y", 
 #: their promise is one for all: budgets are one public number, or 0
 ONE_PROMISE = {"AdaSSP", "OnePosteriorSample", "AdaOPS", "DPSGDRegression"}
 
-#: these see every second, or third, of the data sets alone
-SLOW = {"DPSGDRegression": 2, "PACRegression": 3}
+#: these see every second, third or fifth of the data sets alone
+SLOW = {"DPSGDRegression": 2, "PACRegression": 3, "WeightedOutputPerturbation": 5}
 
 #: what is released, and what public things alone fix, in the order of the record
 ATTRIBUTES = """coef_ intercept_ mean_ classes_ release_ pilot_ gamma_ h_ lam_ eta_
     noise_multiplier_ sample_rate_ steps_ weights_ exposure_ users_ max_rows_ rank_ stages_ clip_
     predicted_""".split()
+
+
+@dataclass(frozen=True)
+class Former:
+    """The class that is a mechanism in trees before it got one of its own, and their case names."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: which make it this mechanism
+    no_more: tuple[str, ...] = ()  #: attributes that its own class does not have
+
+
+FORMERLY = {
+    "WeightedGradientDescent": Former("WeightedERM"),
+    "WeightedOutputPerturbation": Former("WeightedERM", {"optimizer": "output"}, ("steps_",)),
+}
 
 
 class Quantile:
@@ -541,11 +557,14 @@ class Quantile:
 
 @cache
 def estimator(name: str) -> Any:
-    """Return the class, or None where the package of the tree does not have it."""
+    """Return the class, or its former one; None where the package of the tree has neither."""
     try:
-        found = getattr(importlib.import_module(f"pdpbook.{MODULES[name]}"), name, None)
+        module = importlib.import_module(f"pdpbook.{MODULES[name]}")
     except ModuleNotFoundError:
         return None
+    found = getattr(module, name, None)
+    if found is None and name in FORMERLY:
+        return getattr(module, FORMERLY[name].name, None)
     if found is None or inspect.isclass(found):
         return found
     return type(name, (Quantile,), {"function": staticmethod(found)})
@@ -582,22 +601,31 @@ def cases() -> dict[str, Case]:
     """All cases by name."""
     found: dict[str, Case] = {}
     for name in MODULES:
+        title = title_of(name)
         for data in list(RECIPES)[:: SLOW.get(name, 1)]:
-            found[f"{name} on {data}"] = Case(name, data)
+            found[f"{title} on {data}"] = Case(name, data)
         for setting, values in SETTINGS[name].items():
             for value in [*values, REFUSED[setting]]:
                 one = value if isinstance(value, Also) else Also(value)
                 settings = {**one.beside, setting: one.value}
-                found[f"{name}, {words(settings)}"] = Case(name, one.on, settings, one.budgets)
+                found[f"{title}, {words(settings)}"] = Case(name, one.on, settings, one.budgets)
         for settings in TOGETHER.get(name, []):
             budgets = "epsilon" not in settings
-            found[f"{name}, {words(settings)}"] = Case(name, PLAIN, settings, budgets)
+            found[f"{title}, {words(settings)}"] = Case(name, PLAIN, settings, budgets)
         for broken, (argument, _) in BROKEN.items():
             if argument in ARGUMENTS[name]:
-                found[f"{name}, {broken}"] = Case(name, broken=broken)
+                found[f"{title}, {broken}"] = Case(name, broken=broken)
         for account in ACCOUNTS if "account" in ARGUMENTS[name] else ():
-            found[f"{name} charged {account}"] = Case(name, account=account)
+            found[f"{title} charged {account}"] = Case(name, account=account)
     return found
+
+
+def title_of(name: str) -> str:
+    """What the names of all cases of an estimator begin with: that with which it was recorded."""
+    if name not in FORMERLY:
+        return name
+    former = FORMERLY[name]
+    return f"{former.name}, {words(former.settings)}" if former.settings else former.name
 
 
 def words(settings: Mapping[str, Any]) -> str:
@@ -662,10 +690,14 @@ def outcome(case: Case) -> dict[str, Any]:
         settings["bounds"] = settings["y_bounds"]
     settings = {name: value for name, value in settings.items() if name in known}
     settings |= case.settings
-    given = arguments(case, data)
+    given, no_more = arguments(case, data), ()
+    if kind.__name__ != case.estimator:
+        former = FORMERLY[case.estimator]
+        settings, no_more = settings | dict(former.settings), former.no_more
     if case.account:
         return charged(kind, settings, given, *ACCOUNTS[case.account])
-    return in_common([attempt(kind, settings, given, seed) for seed in SEEDS])
+    attempts = [attempt(kind, settings, given, seed) for seed in SEEDS]
+    return in_common([{name: one[name] for name in one if name not in no_more} for one in attempts])
 
 
 def arguments(case: Case, data: Data) -> dict[str, Any]:
@@ -866,7 +898,12 @@ GAP = "certified relative gap, tol"
 SOLVERS = [
     Solver("PDPRidge", 1e-6, "its charge is a millionth of the noise", HUBER, RELEASED),
     Solver("SampledRidge", 1e-6, "its charge is a millionth of the noise", HUBER, RELEASED),
-    Solver("WeightedERM", 1e-10, "gradient norm of 1e-11 over lam = 0.1", OUTPUT, RELEASED),
+    Solver(
+        "WeightedOutputPerturbation",
+        1e-10,
+        "gradient norm of 1e-11 over lam = 0.1",
+        values=RELEASED,
+    ),
     Solver("DPSGDRegression", 1e-5, "the smallest multiplier", {"noise_multiplier": None}),
     Solver("GWARegression", 1e-8, GAP),
     Solver("GWARegression", 1e-6, GAP, {"tol": 1e-6}),

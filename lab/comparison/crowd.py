@@ -14,14 +14,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook._domain import (
+from pdpbook.datasets import diabetes_design, load, sample_zipf_users
+from pdpbook.domains import (
     ball_to_user_units,
     features_to_domain,
     labels_to_domain,
     rows_to_ball,
     to_user_units,
 )
-from pdpbook.datasets import diabetes_design, load, sample_zipf_users
 
 FEATURES = ("age", "sex", "bmi", "bp")  #: what a practice knows without a laboratory
 CLINICS = 5  #: seed of the invented clinics

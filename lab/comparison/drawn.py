@@ -27,7 +27,7 @@ from pdpbook.sufficient_statistics import (
     SufficientStatisticsRidge,
     adassp_coefficients,
 )
-from pdpbook.user_level import WeightedERM
+from pdpbook.user_level import WeightedGradientDescent
 
 FEW_PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)  #: against means, for what is drawn
 STEPS = (5, 40)  #: tried for gradient descent
@@ -161,7 +161,7 @@ def _dpsgd_noise(epsilon: float, n: int) -> tuple[float, float]:
 
 def clinic_fit(crowd: Crowd, budgets: Floats, draws: int, rng: np.random.Generator) -> Release:
     """Its settings, too, were fixed by hand: those of its theorem are for the worst data."""
-    model = WeightedERM(
+    model = WeightedGradientDescent(
         delta=DELTA,
         accounting="gaussian",
         steps=20,
@@ -179,7 +179,7 @@ def pac(
 ) -> Release:
     release, A = pac_release(crowd, budgets, HALVES, rng, calibration)
     ceiling = success_rate(PureDP(float(budgets.min()), neighbors="add-remove"))
-    return _moments(release.draw(3 * draws, rng=rng) @ A.T, ceiling)
+    return _moments(release.sample(3 * draws, rng=rng) @ A.T, ceiling)
 
 
 def pac_release(

@@ -121,8 +121,8 @@ def full_gradients(
 ) -> tuple[Floats, int, float]:
     """Averages of noisy steps with the gradients of all users, a run for each club.
 
-    As `WeightedERM` with ``accounting="gaussian"`` takes them, at most 1,000; with the number of
-    steps and the bound on the weighted loss. No gradient is long enough to be cut.
+    As `WeightedGradientDescent` with ``accounting="gaussian"`` takes them, at most 1,000; with the
+    number of steps and the bound on the weighted loss. No gradient is long enough to be cut.
     """
     mu, d = float(gaussian_mu(BUDGET, DELTA)), len(TRUTH)
     steps = min(1000, int(np.ceil(mu**2 / (4 * d * w.max() ** 2))))

@@ -8,21 +8,35 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook.frames.cube import CubeRegressor
-from pdpbook.frames.people import People
-from pdpbook.frames.settings import mechanism, one_of, optional, setting
-from pdpbook.guarantees import GaussianDP
+from pdpbook.domains import Cube
+from pdpbook.guarantees import BudgetAccount, GaussianDP
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise import gaussian_mu
 from pdpbook.noise.laws import check_points, check_size, starts
 from pdpbook.noise.profiles import at_levels
 from pdpbook.noise.public import PublicNoise
-from pdpbook.sensitivity import huber_constant
+from pdpbook.participants import (
+    Participants,
+    for_everybody,
+    read_budgets,
+    read_records,
+    records_for_audit,
+    shares,
+)
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
+from pdpbook.sums import refuse_mechanism
 
 BLOCK = 4_000_000  # numbers in the largest temporary array
 
@@ -105,8 +119,7 @@ class DescentLaw:
         return np.asarray(path.swapaxes(0, 1).reshape(noise.shape[1], self.steps * noise.shape[2]))
 
 
-@mechanism
-class GradientDescentRidge(CubeRegressor):
+class GradientDescentRidge(LinearRegressor):
     r"""Ridge regression that keeps the budget of every person by noise on every gradient.
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`\|x_i\|\le R`, :math:`y_i\in[-1,1]`, from
@@ -128,6 +141,24 @@ class GradientDescentRidge(CubeRegressor):
 
     Parameters
     ----------
+    lam : float, default 1.0
+        Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``. It is
+        part of the promise: choosing it by looking at the data spends privacy of its own.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [0, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
     delta : float, default 1e-6
         Failure probability in (0, 1), the same for everybody; Gaussian noise keeps no pure promise.
     steps : int, default 10
@@ -149,12 +180,16 @@ class GradientDescentRidge(CubeRegressor):
 
     Attributes
     ----------
+    noise_ : PublicNoise
+        ``noise_.scale`` is the standard deviation on each coordinate of a gradient on the domain.
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
     guarantee_ : GaussianDP
         What each person was promised, under replace-one neighbors;
         ``guarantee_.to_approximate(delta)`` is the promise that was asked for.
-    noise_ : PublicNoise
-        ``noise_.scale`` is the standard deviation on each
-        coordinate of a gradient on the domain.
 
     Examples
     --------
@@ -165,36 +200,144 @@ class GradientDescentRidge(CubeRegressor):
     ((2,), 0.184)
     """
 
-    delta: float = setting(default=1e-6, rule=partial(check.delta, zero=True))
-    steps: int = setting(default=10, rule=check.count)
-    step_size: float | None = setting(default=None, rule=optional(check.number))
-    loss: str = setting(default="huber", rule=one_of("huber", "square"))
-    huber_threshold: float = setting(default=1.0, rule=check.scale)
-    clip_norm: float | None = setting(default=None, rule=optional(check.scale))
-    row_norm: float | None = setting(default=None)
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        bounds: ArrayLike = (0.0, 1.0),
+        fit_intercept: bool = False,
+        delta: float = 1e-06,
+        steps: int = 10,
+        step_size: float | None = None,
+        loss: str = "huber",
+        huber_threshold: float = 1.0,
+        clip_norm: float | None = None,
+        row_norm: float | None = None,
+    ) -> None:
+        self.lam = lam
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.delta = delta
+        self.steps = steps
+        self.step_size = step_size
+        self.loss = loss
+        self.huber_threshold = huber_threshold
+        self.clip_norm = clip_norm
+        self.row_norm = row_norm
 
-    def law(self, people: People) -> DescentLaw:
-        X, y, d = people.X, people.y, people.d
-        clips, step = self.thresholds(X), self.step(d)
-        sigma = 1 / self.rate(people.strength, d)
-        return DescentLaw(X, y, people.weights, self.lam, clips, step, self.steps, sigma)
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            lam=check.penalty,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            bounds=check.pairs,
+            fit_intercept=check.flag,
+            delta=partial(check.delta, zero=True),
+            steps=check.count,
+            step_size=check.optional(check.number),
+            loss=check.one_of("huber", "square"),
+            huber_threshold=check.scale,
+            clip_norm=check.optional(check.scale),
+            row_norm=check.optional(check.scale),
+        )
+        if self.delta == 0:
+            raise ValueError(
+                "delta must be above 0 and below 1; got 0. Gaussian noise keeps no pure promise: "
+                "pass a delta well below 1 / n"
+            )
+        if self.step_size is not None and not self.step_size < 1 / self.lam:
+            raise ValueError(
+                f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
+                f"makes the iterates diverge; got {self.step_size:g}"
+            )
 
-    def promise(self, people: People) -> GaussianDP:
-        return GaussianDP(people.spent, neighbors="replace-one")
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
 
-    def strength(self, epsilon: Floats, d: int) -> Floats:
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
+            ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, or leaves out, as if their budget were 0, whoever would.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_records(self, X, y, given)
+            budgets = affordable_budgets(
+                account, records.budgets(epsilon), self.guarantee, people=records
+            )
+            guarantee = self.guarantee(budgets)
+
+            domain = self.domain(records.columns)
+            law = self.law(records.participants(domain, budgets))
+            path = release(law, guarantee, account, rng, people=records)
+
+            last_iterate = path[-domain.d :]
+            self.coef_, self.intercept_ = domain.to_user_units(last_iterate)
+            self.guarantee_ = guarantee
+            self.noise_ = PublicNoise(scale=float(law.sigma))
+        return self
+
+    def law(self, people: Participants) -> DescentLaw:
+        """Return the exact distribution of all iterates on the domain: the theorem."""
+        parameters, d = self.privacy_parameters(people.budgets), people.d
+        return DescentLaw(
+            X=people.X,
+            y=people.y,
+            weights=shares(parameters),
+            lam=self.lam,
+            thresholds=self.thresholds(people.X),
+            step_size=self.step_length(d),
+            steps=self.steps,
+            sigma=1 / self.noise_rate(parameters, d),
+        )
+
+    def guarantee(self, budgets: Floats) -> GaussianDP:
+        """Return the promise to everybody, of their budgets, shape (n,)."""
+        parameters = self.privacy_parameters(budgets[budgets > 0])
+        return GaussianDP(for_everybody(parameters, budgets), neighbors="replace-one")
+
+    def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return the mu of Gaussian privacy whose profile passes through each budget."""
-        return at_levels(gaussian_mu, epsilon, float(self.delta))
+        return at_levels(gaussian_mu, budgets, float(self.delta))
+
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        """Return one over the deviation of the noise: a function of public numbers alone."""
+        return float(parameters.sum() / self.constant(d))
 
     def constant(self, d: int) -> float:
         """Return C: T steps, each moved by at most 2G per unit of weight, cost as their root."""
         return float(2 * self.gradient_bound(d) * np.sqrt(self.steps))
 
     def gradient_bound(self, d: int) -> float:
-        """Return the length G of the gradient of one person's loss."""
+        """Return the bound G on the length of the gradient of one person's loss."""
+        radius = check.radius(d, self.row_norm)
         if self.loss == "huber":
-            return 2 * self.huber_threshold * self.radius(d)
-        return 2 * self.radius(d) if self.clip_norm is None else float(self.clip_norm)
+            return 2 * self.huber_threshold * radius
+        return 2 * radius if self.clip_norm is None else float(self.clip_norm)
 
     def thresholds(self, X: Floats) -> Any:
         """Return the residuals beyond which a loss turns linear, so that no gradient exceeds G."""
@@ -203,24 +346,35 @@ class GradientDescentRidge(CubeRegressor):
         norms = np.linalg.norm(X, axis=1)
         return self.gradient_bound(X.shape[1]) / (2 * np.maximum(norms, 1e-300))
 
-    def step(self, d: int) -> float:
-        """Return the step size."""
-        default = 1 / (2 * self.lam + self.radius(d) ** 2)
-        return float(default if self.step_size is None else self.step_size)
+    def step_length(self, d: int) -> float:
+        """Return `step_size`, or its default for d features."""
+        if self.step_size is not None:
+            return float(self.step_size)
+        return float(1 / (2 * self.lam + check.radius(d, self.row_norm) ** 2))
 
-    def check(self) -> None:
-        if self.delta == 0:
-            raise ValueError(
-                "delta must be above 0 and below 1; got 0. Gaussian noise keeps no pure promise: "
-                "pass a delta well below 1 / n"
-            )
-        huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
-        if self.step_size is not None and not self.step_size < 1 / self.lam:
-            raise ValueError(
-                f"step_size must be below 1 / lam = {1 / self.lam:.3g}, or the penalty alone "
-                f"makes the iterates diverge; got {self.step_size:g}"
-            )
+    def domain(self, columns: int) -> Cube:
+        """Return the domain that the public bounds of so many columns define."""
+        return Cube(
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+            row_norm=self.row_norm,
+        )
 
-    def release(self, draw: Floats, law: DescentLaw, people: People) -> None:
-        super().release(draw[-people.d :], law, people)
-        self.noise_ = PublicNoise(scale=float(law.sigma))
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> DescentLaw:
+        """Exact law of all iterates on the domain, from which `fit` draws. NOT private: for audits.
+
+        Its center is the path without noise; with `fit_intercept` the constant feature comes last.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        records = records_for_audit(self, X, y, given)
+        domain = self.domain(records.columns)
+        return self.law(records.participants(domain, records.budgets(epsilon)))
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
+        """Refuse: sums do not suffice for this mechanism."""
+        refuse_mechanism(self)

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from pdpbook import Floats, check
-from pdpbook._domain import ball_to_user_units, features_to_domain, labels_to_domain
-from pdpbook.frames.ball import OnePromise
-from pdpbook.frames.people import People
-from pdpbook.frames.settings import mechanism, one_of, optional, setting
+from pdpbook._budgets import one_budget, refuse_different_budgets
+from pdpbook.domains import CenteredCube
 from pdpbook.gradient import accounting
-from pdpbook.guarantees import ApproximateDP
+from pdpbook.guarantees import ApproximateDP, BudgetAccount
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise.laws import check_points, check_size, starts
 from pdpbook.noise.public import PublicNoise
+from pdpbook.participants import (
+    Participants,
+    Records,
+    read_budgets,
+    read_records,
+    records_for_audit,
+)
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
+from pdpbook.sums import SumsOfRecords, refuse_mechanism
 
-FEW = 12  # people: with more, the 2^n batches of one step are too many for a density
+MOST_ROWS = 12  # of a density: with more, the 2^n batches of one step are too many
 BLOCK = 4_000_000  # numbers in the largest temporary array
 
 
@@ -55,8 +63,10 @@ class DPSGDLaw:
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density of paths, shape (..., steps * d); returns shape (...). At most 12 people."""
         n, d = self.X.shape
-        if n > FEW:
-            raise ValueError(f"X must have at most {FEW} rows for a density of 2^n parts; got {n}")
+        if n > MOST_ROWS:
+            raise ValueError(
+                f"X must have at most {MOST_ROWS} rows for a density of 2^n parts; got {n}"
+            )
         points = check_points(points, self.steps * d, ", a path each")
         path = points.reshape(-1, self.steps, d)
         before = np.concatenate([np.zeros_like(path[:, :1]), path[:, :-1]], axis=1).reshape(-1, d)
@@ -133,8 +143,7 @@ class DPSGDLaw:
         return self.noise_multiplier * self.clip_norm / self.batch_size
 
 
-@mechanism
-class DPSGDRegression(OnePromise):
+class DPSGDRegression(LinearRegressor):
     r"""Linear least squares by noisy gradients of random batches, one promise for everybody.
 
     On the domain :math:`x_i\in[-1,1]^d`, :math:`|y_i|\le1` from :math:`\theta_0=0` it takes T steps
@@ -150,8 +159,24 @@ class DPSGDRegression(OnePromise):
 
     Parameters
     ----------
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody: a public number, chosen without looking at who is in the
+        data. One each must be the same, or 0 for whoever takes no part.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
     delta : float, default 1e-5
         Failure probability in (0, 1).
+    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [-1, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, is clipped and noised.
     success_rate : float, optional
         Ceiling on how often one guesses right which of two neighbors (see `n_public`) was used, at
         even odds and independent records, in (0.5, 1); in place of `epsilon` and `delta`.
@@ -172,18 +197,23 @@ class DPSGDRegression(OnePromise):
         Number n that sets q and T, chosen without looking at who is in the data: the promise is
         about adding or removing a person. By default the number of those who take part, which q and
         T tell: the promise is only that of a gradient 0 in place of a person's.
-    fit_intercept : bool, default False
-        Append a constant feature 1, as the last one: it counts in d, is clipped and noised.
 
     Attributes
     ----------
+    noise_ : PublicNoise
+        ``noise_.scale`` is :math:`\sigma C`, the standard deviation of the noise on each
+        coordinate of a sum of gradients.
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
     guarantee_ : ApproximateDP
         What everybody was promised for all iterates together, add-remove if `n_public` is given,
         else "zero-out"; with `success_rate` at epsilon 0, where delta bounds the total variation.
     noise_multiplier_, sample_rate_ : float
         :math:`\sigma` and q, data-independent but for the number of people. Accountants read this
-        ratio, whatever C is; ``noise_.scale`` is :math:`\sigma C`, the standard deviation of the
-        noise on each coordinate of a sum of gradients.
+        :math:`\sigma`, whatever C is.
     steps_ : int
         T, likewise.
 
@@ -196,37 +226,132 @@ class DPSGDRegression(OnePromise):
     ((2,), 100, 2.25)
     """
 
-    delta: float = setting(default=1e-5, rule=check.delta)
-    success_rate: float | None = setting(default=None, rule=optional(check.number))
-    learning_rate: float = setting(default=0.1, rule=check.scale)
-    batch_size: int = setting(default=16, rule=check.count)
-    epochs: int = setting(default=10, rule=check.count)
-    clip_norm: float = setting(default=1.0, rule=check.scale)
-    noise_multiplier: float | None = setting(default=None, rule=optional(check.scale))
-    accountant: str = setting(default="pld", rule=one_of(*accounting.ACCOUNTANTS))
-    n_public: int | None = setting(default=None, rule=optional(check.count))
+    def __init__(
+        self,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        delta: float = 1e-5,
+        bounds: ArrayLike = (-1.0, 1.0),
+        fit_intercept: bool = False,
+        success_rate: float | None = None,
+        learning_rate: float = 0.1,
+        batch_size: int = 16,
+        epochs: int = 10,
+        clip_norm: float = 1.0,
+        noise_multiplier: float | None = None,
+        accountant: str = "pld",
+        n_public: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.delta = delta
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.success_rate = success_rate
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.clip_norm = clip_norm
+        self.noise_multiplier = noise_multiplier
+        self.accountant = accountant
+        self.n_public = n_public
 
-    make_law = DPSGDLaw
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            delta=check.delta,
+            bounds=check.pairs,
+            fit_intercept=check.flag,
+            success_rate=check.optional(check.number),
+            learning_rate=check.scale,
+            batch_size=check.count,
+            epochs=check.count,
+            clip_norm=check.scale,
+            noise_multiplier=check.optional(check.scale),
+            accountant=check.one_of(*accounting.ACCOUNTANTS),
+            n_public=check.optional(check.count),
+        )
+        if self.success_rate is not None:
+            if self.noise_multiplier is not None:
+                raise ValueError("success_rate and noise_multiplier must not both be given")
+            accounting.calibrate_to_success_rate(self.success_rate, 1.0, 1)  # refuses bad values
 
-    def law(self, people: People) -> DPSGDLaw:
-        """Return the law of all iterates; the last d entries of a draw are released."""
-        rate, steps = self.schedule(len(people.y))
-        sigma = self.multiplier(self.level(people), rate, steps)
-        public = self.batch_size, float(self.clip_norm), float(self.learning_rate)
-        return self.make_law(people.X, people.y, rate, *public, steps, sigma)
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
 
-    def promise(self, people: People) -> ApproximateDP:
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats: one public number for all, or that number and 0 for whoever takes no
+            part. None is the constructor's. Refused with `success_rate` or `noise_multiplier`.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn. It must add up promises of (epsilon,
+            delta): one of pure, Gaussian or concentrated promises refuses. Without account,
+            `compose` adds `guarantee_` to other promises.
+        """
+        self.refuse_second_budget(epsilon)
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        refuse_different_budgets(epsilon)
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_records(self, X, y, given)
+            budgets = records.budgets(epsilon)
+            guarantee = self.guarantee(budgets)
+
+            law = self.law(self.participants(records, budgets))
+            path = release(law, guarantee, account, rng, people=records)
+
+            domain = self.domain(records.columns)
+            self.coef_, self.intercept_ = domain.to_user_units(path[-domain.d :])
+            self.guarantee_ = guarantee
+            self.noise_multiplier_, self.sample_rate_ = law.noise_multiplier, law.sample_rate
+            self.steps_ = law.steps
+            self.noise_ = PublicNoise(scale=law.noise_multiplier * float(self.clip_norm))
+        return self
+
+    def law(self, people: Participants) -> DPSGDLaw:
+        """Return the exact distribution of all iterates; `fit` releases the last d entries."""
+        sample_rate, steps = self.schedule(len(people.y))
+        return DPSGDLaw(
+            people.X,
+            people.y,
+            sample_rate,
+            self.batch_size,
+            float(self.clip_norm),
+            float(self.learning_rate),
+            steps,
+            self.calibrated_multiplier(one_budget(people.budgets), sample_rate, steps),
+        )
+
+    def guarantee(self, budgets: Floats) -> ApproximateDP:
+        """Return the promise to everybody, of their one budget; `budgets` has shape (n,)."""
         neighbors = "zero-out" if self.n_public is None else "add-remove"  # q and T tell n
         if self.success_rate is not None:
             return ApproximateDP(0.0, 2 * self.success_rate - 1, neighbors=neighbors)
-        epsilon = self.level(people)
+        epsilon = one_budget(budgets)
         if self.noise_multiplier is not None:
-            run = float(self.noise_multiplier), *self.schedule(len(people.y))
+            run = float(self.noise_multiplier), *self.schedule(int(np.count_nonzero(budgets)))
             epsilon = accounting.dpsgd_epsilon(*run, self.delta, accountant=self.accountant)
         return ApproximateDP(epsilon, self.delta, neighbors=neighbors)
 
     def schedule(self, n: int) -> tuple[float, int]:
-        """Return rate q and number of steps T: of public things alone."""
+        """Return the sample rate q and the number of steps T for n participants."""
         size, name = (n, "n_samples") if self.n_public is None else (self.n_public, "n_public")
         if self.batch_size > size:
             raise ValueError(
@@ -235,39 +360,55 @@ class DPSGDRegression(OnePromise):
             )
         return self.batch_size / size, self.epochs * -(-size // self.batch_size)
 
-    def multiplier(self, epsilon: float, rate: float, steps: int) -> float:
-        """Return how loud the noise is, per gradient of length C."""
+    def calibrated_multiplier(self, epsilon: float, sample_rate: float, steps: int) -> float:
+        """Return the noise multiplier that is set, or the smallest that keeps the promise."""
         if self.noise_multiplier is not None:
             return float(self.noise_multiplier)
         if self.success_rate is not None:
-            return accounting.calibrate_to_success_rate(self.success_rate, rate, steps)
+            return accounting.calibrate_to_success_rate(self.success_rate, sample_rate, steps)
         return accounting.calibrate_noise_multiplier(
-            epsilon, self.delta, rate, steps, accountant=self.accountant
+            epsilon, self.delta, sample_rate, steps, accountant=self.accountant
         )
 
-    def check(self) -> None:
-        if self.success_rate is not None and self.noise_multiplier is not None:
-            raise ValueError("success_rate and noise_multiplier must not both be given")
-        if self.success_rate is not None:
-            accounting.calibrate_to_success_rate(self.success_rate, 1.0, 1)  # refuses bad values
-
-    def refuse_given(self, epsilon: Any) -> None:
+    def refuse_second_budget(self, epsilon: Any) -> None:
+        """Refuse budgets that `fit` is given where a setting fixes the noise."""
         for name in ("success_rate", "noise_multiplier"):
-            if getattr(self, name) is not None:
+            if epsilon is not None and getattr(self, name) is not None:
                 raise ValueError(f"epsilon must not be given with {name}, which fixes the noise")
 
-    def refuse_crowd(self, n: int, d: int) -> None:
-        self.schedule(n)  # refuses too few
+    def domain(self, columns: int) -> CenteredCube:
+        """Return the domain that the public bounds of so many columns define."""
+        return CenteredCube(
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+        )
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        X = 2 * features_to_domain(X, self.bounds, self.clip, self.fit_intercept) - 1
-        return X, labels_to_domain(y, self.y_bounds, self.clip)
+    def participants(self, records: Records | SumsOfRecords, budgets: Floats) -> Participants:
+        """Return the records on the domain of all who take part."""
+        self.schedule(int(np.count_nonzero(budgets)))  # refuses too few
+        return records.participants(self.domain(records.columns), budgets)
 
-    def to_units(self, theta: Floats) -> tuple[Floats, float]:
-        return ball_to_user_units(theta, self.n_features_in_, self.bounds, self.y_bounds, 1.0)
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> DPSGDLaw:
+        """Exact law of all iterates on the domain, from which `fit` draws. NOT private: for audits.
 
-    def release(self, draw: Floats, law: DPSGDLaw, people: People) -> None:
-        super().release(draw[-people.d :], law, people)
-        self.noise_multiplier_, self.sample_rate_ = law.noise_multiplier, law.sample_rate
-        self.steps_ = law.steps
-        self.noise_ = PublicNoise(scale=law.noise_multiplier * float(self.clip_norm))
+        With `fit_intercept` the constant feature comes last.
+        """
+        self.refuse_second_budget(epsilon)
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        refuse_different_budgets(epsilon)
+        records = records_for_audit(self, X, y, given)
+        return self.law(self.participants(records, records.budgets(epsilon)))
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
+        """Refuse: every step needs a clipped gradient of every record.
+
+        Parameters
+        ----------
+        X, y, epsilon : object
+        """
+        refuse_mechanism(self)

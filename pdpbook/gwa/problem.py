@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook._domain import ULP
 from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.check import ULP
 from pdpbook.noise import gaussian_mu
 
 FAR = 1e30  # budgets beyond it, in units of the labels, leave nothing to compute with

@@ -4,27 +4,61 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook._domain import ULP
-from pdpbook._users import Users
-from pdpbook.frames.settings import mechanism, one_of, optional, setting, single
-from pdpbook.frames.users import Plan, limit_on_rows
-from pdpbook.gwa._release import LabelPrivateRegression
+from pdpbook._budgets import where_above_zero
+from pdpbook._users import Users, check_budgets_of_users
+from pdpbook.check import ULP
+from pdpbook.domains import PublicRows, label_variance, label_width
+from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
+from pdpbook.gwa._release import (
+    MatrixPlan,
+    drop_negligible_budgets,
+    noise_of_coefficients,
+    public_rows_for_audit,
+    read_public_rows,
+    scale_and_exposure,
+)
 from pdpbook.gwa.sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import gwa_weights
-from pdpbook.noise import gaussian_mu
+from pdpbook.linear import LinearRegressor
+from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.participants import for_everybody
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
+from pdpbook.sums import refuse_mechanism
+from pdpbook.user_records import UserParticipants
 
 MOST_THRESHOLDS = 500  # of which "best" looks at all; of more, at so many in a geometric grid
 
 
-@mechanism
-class GWARegression(LabelPrivateRegression):
+@dataclass(frozen=True, eq=False)
+class GWAPlan(MatrixPlan):
+    """The matrix of generalized weighted averaging, with its certificate."""
+
+    gap: float  #: certified, relative
+    variance: float  #: predicted, summed over what is released; with a prior the Bayes risk
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedPlan(MatrixPlan):
+    """The matrix of least squares on the rows that are kept."""
+
+    max_rows: int  #: of one user
+
+
+class GWARegression(LinearRegressor):
     r"""Generalized weighted averaging: the linear unbiased release of least variance.
 
     X IS PUBLIC: only labels are protected, those of a user all at once. The release is :math:`Cy`
@@ -35,13 +69,28 @@ class GWARegression(LabelPrivateRegression):
 
     with :math:`c_i` the columns of C, :math:`S_l` the rows of user l, B the width of `y_bounds` and
     A of shape (k, d) the target. Labels are not shifted. Rounding of floats is not covered by the
-    promise.
-    Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
+    promise. Statements ``alg-gwa`` and ``thm-gwa`` (Epasto et al. 2020, Theorem 6), chapter
     *user_level/gwa*, and ``prop-gaussian-gwa``, ``prop-prediction-gwa``, ``prop-ridge-gwa``
     (ours), chapter *user_level/gwa_variants*.
 
     Parameters
     ----------
+    epsilon : float, mapping or array_like, default 1.0
+        Budget in nats, for everybody or one a user as in `fit`, which can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units.
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    sigma2 : float, optional
+        Guess at the variance of the labels around the mean or the line, in squared units of y, at
+        least 0. It steers the weights, never the privacy, and must not be read from private labels.
+        None is that of a uniform label, a twelfth of the squared width.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one; its coefficient counts in k and gets noise.
     delta : float, default 0.0
         Failure probability in [0, 1). 0 is Laplace noise; above 0 it is Gaussian noise, l2 norms of
         the columns instead, and ``guarantee_`` gives each user the mu of (epsilon, delta).
@@ -51,13 +100,39 @@ class GWARegression(LabelPrivateRegression):
     prior : float, optional
         Variance of the coefficients under a prior with mean 0. The release is biased and
         minimizes the Bayes risk; X may lack rank. None is unbiased.
+    sensitivity : {"entrywise", "exact"}, default "entrywise"
+        How contributions are measured: "exact" is by the largest l1 move of the release instead of
+        the sum of column norms: less noise, at a cost of :math:`2^{k-1}`; for Laplace noise.
+    solver : str, default "auto"
+        As in `gwa_weights`.
+    tol : float, default 1e-8
+        Certified relative gap of the weights, as in `gwa_weights`; where it is not reached
+        ConvergenceError is raised and nothing released.
 
     Attributes
     ----------
+    noise_ : PublicNoise
+        ``noise_.scale`` is that of the noise on every entry of `release_`, a standard deviation
+        where it is Gaussian; ``noise_.covariance`` is that of the coefficients.
+    guarantee_ : PureDP or GaussianDP
+        What each user was promised, in the order of `users_`, when all their labels are replaced.
+    users_ : ndarray, shape (m,)
+        Labels of the users, sorted.
+    exposure_ : ndarray, shape (m,)
+        Largest privacy loss that each user can suffer, in the unit of the promise: at most that,
+        and less for whoever is not at the limit. Public.
+    coef_ : ndarray, shape (d,)
+        Released coefficients, in your units.
+    intercept_ : float
+        Released intercept; 0.0 without `fit_intercept`.
+    release_ : ndarray, shape (k,)
+        What was released; `coef_` is computed from it.
+    rank_ : int
+        Rank of X, with the constant. If X lacks rank and there is no prior, a UserWarning says that
+        `coef_` is the minimum-norm solution.
+    n_features_in_ : int
     gap_ : float
         Certified relative gap of the weights, public.
-    guarantee_ : PureDP or GaussianDP
-        What each user was promised, in the order of `users_`.
 
     Examples
     --------
@@ -66,50 +141,189 @@ class GWARegression(LabelPrivateRegression):
     array([1., 1.])
     """
 
-    delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
-    objective: str = setting(default="parameters", rule=one_of("parameters", "prediction"))
-    prior: float | None = setting(default=None, rule=optional(check.scale))
-    sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
-    solver: str = setting(default="auto")
-    tol: float = setting(default=1e-8, rule=single(check.positive))
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        sigma2: float | None = None,
+        fit_intercept: bool = False,
+        delta: float = 0.0,
+        objective: str = "parameters",
+        prior: float | None = None,
+        sensitivity: str = "entrywise",
+        solver: str = "auto",
+        tol: float = 1e-8,
+    ) -> None:
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.sigma2 = sigma2
+        self.fit_intercept = fit_intercept
+        self.delta = delta
+        self.objective = objective
+        self.prior = prior
+        self.sensitivity = sensitivity
+        self.solver = solver
+        self.tol = tol
 
-    def check(self) -> None:
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            sigma2=check.optional(partial(check.scale, zero=True)),
+            fit_intercept=check.flag,
+            delta=partial(check.delta, zero=True),
+            objective=check.one_of("parameters", "prediction"),
+            prior=check.optional(check.scale),
+            sensitivity=check.one_of("entrywise", "exact"),
+            tol=check.one_number(check.positive),
+        )
         if self.sensitivity == "exact" and self.delta != 0:
             raise ValueError("sensitivity must be 'entrywise' with delta above 0, Gaussian noise")
 
-    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
-        return self.weigh(self.with_constant(X), users, epsilon, self.width())[0]
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
 
-    def weigh(self, X: Floats, users: Users, epsilon: Floats, width: float) -> tuple[Plan, float]:
-        """Return the plan for labels in an interval of this width, and its variance or risk."""
-        back, rank = estimable(X, biased=self.prior is not None)
-        design, A = X @ back, None
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows, PUBLIC: labels alone are protected.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`.
+        users : array_like, shape (n,), optional
+            Who owns each row, public; None makes every row a user of its own.
+        epsilon : float, mapping or array_like, optional
+            Budgets in nats: a number; shape (n,), one value a row by position, the same on all rows
+            of a user; or by user: a mapping, or a Series of another length whose index is exactly
+            the users. Whoever has 0 takes no part, nor does whoever has less than a ten-millionth
+            of the largest, unless
+            `delta` is above 0. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, or leaves out, as if their budget were 0, whoever would.
+        """
+        epsilon = self.epsilon if epsilon is None else epsilon
+        check_budgets_of_users(epsilon)
+        self.check_settings()
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_public_rows(self, X, y, users)
+            domain = self.domain(records.columns)
+            budgets = affordable_budgets(
+                account, records.budgets(epsilon), self.guarantee, people=records
+            )
+            budgets = self.drop_costly_budgets(budgets)
+            guarantee = self.guarantee(budgets)
+
+            people = records.participants(domain, budgets)
+            plan = self.plan(people.X, people.users, people.budgets)
+            drawn = release(self.law(people, plan), guarantee, account, rng, people=records)
+
+            self.release_ = drawn
+            self.coef_, self.intercept_ = domain.to_user_units(plan.to_coefficients @ drawn)
+            self.guarantee_, self.users_ = guarantee, records.users.labels
+            self.exposure_ = for_everybody(plan.exposure, budgets)
+            self.gap_, self.rank_ = plan.gap, plan.rank
+            variance = plan.scale**2 * (1 if self.delta > 0 else 2)
+            self.noise_ = noise_of_coefficients(plan, variance)
+        return self
+
+    def law(self, people: UserParticipants, plan: MatrixPlan) -> ProductLaw:
+        """Return the exact distribution of the release, C y plus noise: the theorem."""
+        C = plan.weights
+        noise = "gaussian" if self.delta > 0 else "laplace"
+        return ProductLaw(C @ people.y, np.full(len(C), plan.scale), noise)
+
+    def guarantee(self, budgets: Floats) -> PureDP | GaussianDP:
+        """Return the promise to all users, of their budgets, shape (m,)."""
+        if self.delta == 0:
+            return PureDP(budgets, neighbors="user-labels")
+        mu = where_above_zero(self.privacy_parameters, budgets)
+        return GaussianDP(mu, neighbors="user-labels")
+
+    def privacy_parameters(self, budgets: Floats) -> Floats:
+        """Return what each user may lose: epsilon, or with a delta the mu of both."""
+        return np.asarray(gaussian_mu(budgets, self.delta)) if self.delta > 0 else budgets
+
+    def drop_costly_budgets(self, budgets: Floats) -> Floats:
+        """Return the budgets with 0 for those that are negligible; with a delta none is."""
+        return budgets if self.delta > 0 else drop_negligible_budgets(budgets)
+
+    def plan(self, X: Floats, users: Users, budgets: Floats, width: float | None = None) -> GWAPlan:
+        """Choose the matrix and its noise: a function of public things alone.
+
+        Labels lie in an interval of this width; None is that of `y_bounds`.
+        """
+        width = label_width(self.y_bounds) if width is None else width
+        basis, rank = estimable(X, biased=self.prior is not None)
+        design, target = X @ basis, None
         if self.objective == "prediction":
-            A = prediction_root(design)
-            back = back @ np.linalg.pinv(A)
+            target = prediction_root(design)
+            basis = basis @ np.linalg.pinv(target)
         gaussian = self.delta > 0
         found = gwa_weights(
             design,
             users.codes,
-            sigma2=self.label_variance(),
-            epsilon=epsilon[users.codes],
+            sigma2=label_variance(self.sigma2, self.y_bounds),
+            epsilon=budgets[users.codes],
             width=width,
             solver=self.solver,
             tol=self.tol,
-            target=A,
+            target=target,
             prior=self.prior,
             norm="l2" if gaussian else "l1",
             delta=self.delta if gaussian else None,
             sensitivity=self.sensitivity,
         )
-        tau = np.asarray(gaussian_mu(epsilon, self.delta)) if gaussian else epsilon
-        known = {"gap_": float(found.gap), "rank_": rank}
-        plan = plan_release(found.C, back, found.contributions, tau, width, **known)
-        return plan, float(found.objective)
+        parameters = self.privacy_parameters(budgets)
+        noise = scale_and_exposure(found.contributions, parameters, width)
+        return GWAPlan(found.C, *noise, basis, rank, float(found.gap), float(found.objective))
+
+    def domain(self, columns: int) -> PublicRows:
+        """Return the public interval of the labels, and rows as they are."""
+        return PublicRows(
+            y_bounds=self.y_bounds,
+            clip=self.clip,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+        )
+
+    def output_law(
+        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
+    ) -> ProductLaw:
+        """Exact law of the release that `fit` draws from. NOT private: for audits and teaching."""
+        epsilon = self.epsilon if epsilon is None else epsilon
+        check_budgets_of_users(epsilon)
+        self.check_settings()
+        records = public_rows_for_audit(self, X, y, users)
+        budgets = self.drop_costly_budgets(records.budgets(epsilon))
+        people = records.participants(self.domain(records.columns), budgets)
+        return self.law(people, self.plan(people.X, people.users, people.budgets))
+
+    def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> None:
+        """Refuse: the weights follow all rows, which sums no longer have."""
+        refuse_mechanism(self)
 
 
 def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
-    """Basis of what is estimable from X, shape (d, r), and the rank; the identity at full rank."""
+    """Return a basis of what is estimable from X, shape (d, r), and the rank of X.
+
+    The basis is the identity at full rank, and where estimates may be biased.
+    """
     d = X.shape[1]
     _, values, rows = np.linalg.svd(X, full_matrices=False)
     rank = int((values > values[0] * max(X.shape) * ULP).sum())
@@ -121,17 +335,9 @@ def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
         f"X has rank {rank}, less than its {d} columns: only the row space is estimable, and "
         "coef_ is the minimum-norm solution",
         UserWarning,
-        stacklevel=5,
+        stacklevel=4,
     )
     return np.asarray(rows[:rank].T), rank
-
-
-def plan_release(
-    C: Floats, back: Floats, moves: Floats, tau: Floats, width: float, **public: Any
-) -> Plan:
-    """Noise from the returned matrix: scale = width * max_l moves_l / tau_l."""
-    scale = float(width * np.max(moves / tau))
-    return Plan(C, scale, width * moves / scale, public=public, back=back)
 
 
 def prediction_root(X: ArrayLike) -> Floats:
@@ -151,8 +357,7 @@ def prediction_root(X: ArrayLike) -> Floats:
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
-@mechanism
-class SampleLimitedRegression(LabelPrivateRegression):
+class SampleLimitedRegression(LinearRegressor):
     r"""Least squares on at most h rows a user, plus noise: the baseline of GWA.
 
     X IS PUBLIC: only labels are protected, those of a user all at once. With U the kept rows the
@@ -163,16 +368,55 @@ class SampleLimitedRegression(LabelPrivateRegression):
 
     Parameters
     ----------
+    epsilon : float, mapping or array_like, default 1.0
+        Budget in nats, for everybody or one a user as in `fit`, which can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units.
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    sigma2 : float, optional
+        Guess at the variance of the labels around the mean or the line, in squared units of y, at
+        least 0. It steers the weights, never the privacy, and must not be read from private labels.
+        None is that of a uniform label, a twelfth of the squared width.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one; its coefficient counts in k and gets noise.
     max_rows : "best", "max" or int, default "best"
         Most rows h that one user keeps. "max" keeps all; "best" has the least
         :math:`\sigma^2\operatorname{tr}(U^\top U)^{-1} + 2dt^2`, the variance, a function of public
         things alone. Of more than 500 thresholds it looks at 500. If a number keeps rows of less
         rank than X, no estimate is unbiased: ValueError. "best" passes over such thresholds.
+    sensitivity : {"entrywise", "exact"}, default "entrywise"
+        How contributions are measured: "exact" is by the largest l1 move of the release instead of
+        the sum of column norms: less noise, at a cost of :math:`2^{k-1}`.
     selection_seed : int, default 0
         Says which rows are kept, by their order within a user: public, so not sorted by labels.
 
     Attributes
     ----------
+    noise_ : PublicNoise
+        ``noise_.scale`` is that of the Laplace noise on every entry of `release_`;
+        ``noise_.covariance`` is that of the coefficients.
+    guarantee_ : PureDP
+        What each user was promised, in the order of `users_`, when all their labels are replaced.
+    users_ : ndarray, shape (m,)
+        Labels of the users, sorted.
+    exposure_ : ndarray, shape (m,)
+        Largest privacy loss that each user can suffer, in the unit of the promise: at most that,
+        and less for whoever is not at the limit. Public.
+    coef_ : ndarray, shape (d,)
+        Released coefficients, in your units.
+    intercept_ : float
+        Released intercept; 0.0 without `fit_intercept`.
+    release_ : ndarray, shape (k,)
+        What was released; `coef_` is computed from it.
+    rank_ : int
+        Rank of X, with the constant. If X lacks rank, a UserWarning says that `coef_` is the
+        minimum-norm solution.
+    n_features_in_ : int
     max_rows_ : int
         The limit in use, public.
 
@@ -184,39 +428,163 @@ class SampleLimitedRegression(LabelPrivateRegression):
     (1, 1.0)
     """
 
-    max_rows: str | int = setting(default="best", rule=limit_on_rows)
-    sensitivity: str = setting(default="entrywise", rule=one_of("entrywise", "exact"))
-    selection_seed: int = setting(default=0, rule=partial(check.count, minimum=0))
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        sigma2: float | None = None,
+        fit_intercept: bool = False,
+        max_rows: str | int = "best",
+        sensitivity: str = "entrywise",
+        selection_seed: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.sigma2 = sigma2
+        self.fit_intercept = fit_intercept
+        self.max_rows = max_rows
+        self.sensitivity = sensitivity
+        self.selection_seed = selection_seed
 
-    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Plan:
-        X = self.with_constant(X)
-        basis, d = estimable(X)
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            sigma2=check.optional(partial(check.scale, zero=True)),
+            fit_intercept=check.flag,
+            max_rows=check.limit_on_rows,
+            sensitivity=check.one_of("entrywise", "exact"),
+            selection_seed=partial(check.count, minimum=0),
+        )
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        users: Any = None,
+        epsilon: Any = None,
+        account: BudgetAccount | None = None,
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            Rows, PUBLIC: labels alone are protected.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`.
+        users : array_like, shape (n,), optional
+            Who owns each row, public; None makes every row a user of its own.
+        epsilon : float, mapping or array_like, optional
+            Budgets in nats: a number; shape (n,), one value a row by position, the same on all rows
+            of a user; or by user: a mapping, or a Series of another length whose index is exactly
+            the users. Whoever has 0 takes no part, nor does whoever has less than a ten-millionth
+            of the largest. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, or leaves out, as if their budget were 0, whoever would.
+        """
+        epsilon = self.epsilon if epsilon is None else epsilon
+        check_budgets_of_users(epsilon)
+        self.check_settings()
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_public_rows(self, X, y, users)
+            domain = self.domain(records.columns)
+            budgets = affordable_budgets(
+                account, records.budgets(epsilon), self.guarantee, people=records
+            )
+            budgets = drop_negligible_budgets(budgets)
+            guarantee = self.guarantee(budgets)
+
+            people = records.participants(domain, budgets)
+            plan = self.plan(people.X, people.users, people.budgets)
+            drawn = release(self.law(people, plan), guarantee, account, rng, people=records)
+
+            self.release_ = drawn
+            self.coef_, self.intercept_ = domain.to_user_units(plan.to_coefficients @ drawn)
+            self.guarantee_, self.users_ = guarantee, records.users.labels
+            self.exposure_ = for_everybody(plan.exposure, budgets)
+            self.max_rows_, self.rank_ = plan.max_rows, plan.rank
+            self.noise_ = noise_of_coefficients(plan, 2 * plan.scale**2)
+        return self
+
+    def law(self, people: UserParticipants, plan: MatrixPlan) -> ProductLaw:
+        """Return the exact distribution of the release, C y plus noise: the theorem."""
+        C = plan.weights
+        return ProductLaw(C @ people.y, np.full(len(C), plan.scale))
+
+    def guarantee(self, budgets: Floats) -> PureDP:
+        """Return the promise to all users, of their budgets, shape (m,)."""
+        return PureDP(budgets, neighbors="user-labels")
+
+    def plan(self, X: Floats, users: Users, budgets: Floats) -> LimitedPlan:
+        """Choose the rows that are kept, and the noise: a function of public things alone."""
+        basis, rank = estimable(X)
         rows, place = X @ basis, users.places(self.selection_seed)
-        largest = int(users.sizes.max())
 
-        def limited(h: int) -> Plan:
+        def limited(h: int) -> LimitedPlan:
             C = kept_least_squares(rows, place < h, h)
             if self.sensitivity == "exact":
                 moves = exact_sensitivity(C, users.codes)
             else:
-                moves = np.bincount(users.codes, np.abs(C).sum(axis=0)).astype(float)
-            known = {"max_rows_": int(h), "rank_": d}
-            return plan_release(C, basis, moves, epsilon, self.width(), **known)
+                moves = users.totals(np.abs(C).sum(axis=0))
+            noise = scale_and_exposure(moves, budgets, label_width(self.y_bounds))
+            return LimitedPlan(C, *noise, basis, rank, int(h))
 
-        most = largest if self.max_rows in ("best", "max") else int(self.max_rows)
-        best = limited(min(most, largest))
-        for h in candidates(largest)[:-1] if self.max_rows == "best" else ():
+        largest = int(users.sizes.max())
+        if self.max_rows != "best":
+            return limited(largest if self.max_rows == "max" else min(largest, int(self.max_rows)))
+        best = limited(largest)
+        for h in limits_to_try(largest)[:-1]:
             with suppress(RankLost):  # no unbiased estimate from so few rows
                 best = min(best, limited(h), key=self.total_variance)
         return best
 
-    def total_variance(self, plan: Plan) -> float:
+    def total_variance(self, plan: MatrixPlan) -> float:
         """Return the sum of variances of a release, for the guessed variance of labels."""
-        C = plan.weights
-        return float(self.label_variance() * (C**2).sum() + 2 * len(C) * plan.scale**2)
+        C, variance = plan.weights, label_variance(self.sigma2, self.y_bounds)
+        return float(variance * (C**2).sum() + 2 * len(C) * plan.scale**2)
+
+    def domain(self, columns: int) -> PublicRows:
+        """Return the public interval of the labels, and rows as they are."""
+        return PublicRows(
+            y_bounds=self.y_bounds,
+            clip=self.clip,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+        )
+
+    def output_law(
+        self, X: Any, y: Any = None, *, users: Any = None, epsilon: Any = None
+    ) -> ProductLaw:
+        """Exact law of the release that `fit` draws from. NOT private: for audits and teaching."""
+        epsilon = self.epsilon if epsilon is None else epsilon
+        check_budgets_of_users(epsilon)
+        self.check_settings()
+        records = public_rows_for_audit(self, X, y, users)
+        budgets = drop_negligible_budgets(records.budgets(epsilon))
+        people = records.participants(self.domain(records.columns), budgets)
+        return self.law(people, self.plan(people.X, people.users, people.budgets))
+
+    def sums(self, X: Any, y: Any, *, users: Any = None, epsilon: Any = None) -> None:
+        """Refuse: it needs a choice of each user's records, which sums no longer have."""
+        refuse_mechanism(self)
 
 
 def kept_least_squares(X: Floats, kept: NDArray[np.bool_], h: int) -> Floats:
+    """Return the matrix of least squares on the kept rows, shape (d, n), 0 for all others.
+
+    At most h rows of each user are kept: the error says so where they have less rank than X.
+    """
     left, values, right = np.linalg.svd(X[kept], full_matrices=False)
     d = X.shape[1]
     rank = int((values > values[0] * max(X.shape) * ULP).sum())
@@ -234,7 +602,8 @@ class RankLost(ValueError):
     """The kept rows have less rank than X."""
 
 
-def candidates(largest: int) -> NDArray[np.intp]:
+def limits_to_try(largest: int) -> NDArray[np.intp]:
+    """Return limits on the rows of a user from 1 to the largest number of rows, in order."""
     if largest <= MOST_THRESHOLDS:
         return np.arange(1, largest + 1)
     return np.unique(np.geomspace(1, largest, MOST_THRESHOLDS).round().astype(np.intp))

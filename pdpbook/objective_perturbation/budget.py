@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy import interpolate, optimize
 
 from pdpbook import Floats, check
-from pdpbook.frames.people import shares
 from pdpbook.noise import l2_laplace_profile
 from pdpbook.noise.profiles import bisect, last_kept
+from pdpbook.participants import shares
 
 
 @dataclass(frozen=True)

@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._budgets import smallest, worth_taking
-from pdpbook.frames.cube import CubeRegressor
-from pdpbook.frames.people import People
-from pdpbook.frames.settings import mechanism, setting
-from pdpbook.guarantees import ApproximateDP, PureDP
+from pdpbook.domains import Cube
+from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise import sample_l2_laplace
 from pdpbook.noise.public import PublicNoise
 from pdpbook.objective_perturbation.budget import BudgetSplit, split_budget
 from pdpbook.objective_perturbation.law import ObjectiveLaw
-from pdpbook.sensitivity import huber_constant, solver_excess
+from pdpbook.participants import (
+    Participants,
+    for_everybody,
+    read_budgets,
+    read_records,
+    records_for_audit,
+)
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
+from pdpbook.sensitivity import solver_excess
+from pdpbook.sums import refuse_mechanism
 
 SOLVER_SHARE = 1e-3  # of the smallest budget, for a minimizer that is not exact
 ULP = float(np.finfo(float).eps)
 
 
-@mechanism
-class ObjectivePerturbation(CubeRegressor):
+class ObjectivePerturbation(LinearRegressor):
     r"""Ridge regression that keeps the budget of every person by noise inside the objective.
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`\|x_i\|\le R`, :math:`y_i\in[-1,1]` it releases
@@ -52,6 +67,24 @@ class ObjectivePerturbation(CubeRegressor):
 
     Parameters
     ----------
+    lam : float, default 1.0
+        Penalty against the weighted *mean* of losses, above 0; scikit-learn's ``alpha / n``. It is
+        part of the promise: choosing it by looking at the data spends privacy of its own.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [0, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
     delta : float, default 0.0
         Failure probability in [0, 1), the same for everybody; 0 is the pure promise.
     huber_threshold : float, default 1.0
@@ -62,11 +95,19 @@ class ObjectivePerturbation(CubeRegressor):
 
     Attributes
     ----------
+    noise_ : PublicNoise
+        ``noise_.rate`` is :math:`\beta`, ``noise_.scale`` one over it, in units of the theorem.
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
     guarantee_ : PureDP or ApproximateDP
         What each person was promised, under replace-one neighbors: `PureDP` for ``delta=0``.
     pure_guarantee_ : PureDP
         The pure promise, which always holds too; for ``delta=0`` it is `guarantee_`.
-    eta_ : float, rate of the small second noise, on the output; data-independent
+    eta_ : float
+        Rate :math:`\eta` of the small second noise, on the output; it does not depend on the data.
 
     Examples
     --------
@@ -77,66 +118,120 @@ class ObjectivePerturbation(CubeRegressor):
     ((2,), 71.8)
     """
 
-    delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
-    huber_threshold: float = setting(default=1.0, rule=check.scale)
-    row_norm: float | None = setting(default=None)
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        bounds: ArrayLike = (0.0, 1.0),
+        fit_intercept: bool = False,
+        delta: float = 0.0,
+        huber_threshold: float = 1.0,
+        row_norm: float | None = None,
+    ) -> None:
+        self.lam = lam
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.delta = delta
+        self.huber_threshold = huber_threshold
+        self.row_norm = row_norm
 
-    def law(self, people: People) -> ObjectiveLaw:
-        split = people.split
-        beta = self.beta(split, people.d)
-        norm = self.gradient_norm(beta, people.d)
-        X, y, w = people.X, people.y, split.weights
-        return ObjectiveLaw(X, y, w, self.lam, self.huber_threshold, beta, norm)
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            lam=check.penalty,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            bounds=check.pairs,
+            fit_intercept=check.flag,
+            delta=partial(check.delta, zero=True),
+            huber_threshold=check.scale,
+            row_norm=check.optional(check.scale),
+        )
 
-    def promise(self, people: People) -> PureDP | ApproximateDP:
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
+            ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, or leaves out, as if their budget were 0, whoever would.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_records(self, X, y, given)
+            domain = self.domain(records.columns)
+            budgets = affordable_budgets(
+                account, records.budgets(epsilon), self.guarantee, people=records
+            )
+            budgets = self.drop_costly_budgets(budgets, domain.d)
+            split = self.split_budgets(budgets[budgets > 0], domain.d)
+            guarantee, pure = self.guarantee(budgets), self.pure_guarantee(budgets, split)
+
+            law = self.law(records.participants(domain, budgets), split)
+            eta = self.output_noise_rate(smallest(budgets), law.gradient_norm)
+            minimizer = release(law, guarantee, account, rng, people=records, pure=pure)
+            # no solver is exact: the small noise hides by how much this one was off
+            theta = minimizer + sample_l2_laplace(domain.d, eta, rng=rng)
+
+            self.coef_, self.intercept_ = domain.to_user_units(theta)
+            self.guarantee_, self.pure_guarantee_ = guarantee, pure
+            self.noise_ = PublicNoise(rate=float(law.beta), scale=1 / float(law.beta))
+            self.eta_ = eta
+        return self
+
+    def law(self, people: Participants, split: BudgetSplit) -> ObjectiveLaw:
+        """Return the exact distribution of the minimizer on the domain: the theorem."""
+        beta = self.noise_rate(split, people.d)
+        return ObjectiveLaw(
+            X=people.X,
+            y=people.y,
+            weights=split.weights,
+            lam=self.lam,
+            threshold=self.huber_threshold,
+            beta=beta,
+            gradient_norm=self.gradient_norm(beta, people.d),
+        )
+
+    def guarantee(self, budgets: Floats) -> PureDP | ApproximateDP:
+        """Return the promise to everybody, of their budgets, shape (n,)."""
+        if self.delta > 0:
+            return ApproximateDP(budgets, self.delta, neighbors="replace-one")
+        return PureDP(budgets, neighbors="replace-one")
+
+    def pure_guarantee(self, budgets: Floats, split: BudgetSplit) -> PureDP:
+        """Return the pure promise that holds as well, for budgets that are split so."""
         if self.delta == 0:
-            return self.pure_promise(people)
-        return ApproximateDP(people.promised, self.delta, neighbors="replace-one")
+            return PureDP(budgets, neighbors="replace-one")
+        spent = split.tilt + split.volume + SOLVER_SHARE * smallest(budgets)
+        return PureDP(for_everybody(spent, budgets), neighbors="replace-one")
 
-    def pure_promise(self, people: People) -> PureDP:
-        if self.delta == 0:
-            return PureDP(people.promised, neighbors="replace-one")
-        split = people.split
-        spent = split.tilt + split.volume + SOLVER_SHARE * smallest(people.promised)
-        return PureDP(people.everybody(spent), neighbors="replace-one")
-
-    def draw(self, law: ObjectiveLaw, people: People, rng: np.random.Generator) -> Floats:
-        """Draw from the law, and add the small noise that makes up for an inexact minimizer."""
-        eta = self.output_rate(float(people.epsilon.min()), law.gradient_norm)
-        return np.asarray(law.sample(rng=rng) + sample_l2_laplace(people.d, eta, rng=rng))
-
-    def release(self, draw: Floats, law: ObjectiveLaw, people: People) -> None:
-        super().release(draw, law, people)
-        self.eta_ = self.output_rate(float(people.epsilon.min()), law.gradient_norm)
-        self.noise_ = PublicNoise(rate=float(law.beta), scale=1 / float(law.beta))
-
-    def heard(self, epsilon: Floats, d: int) -> Floats:
-        """Return the budgets, 0 for those whose share for the solver would cost the most."""
-        radius = self.radius(d)
-        # second moments of rows that fill the cube evenly, or the ball in it
-        even = np.append(np.full(d - 1, 1 / 12), 1 / 12 + d / 4) * min(1, 3 * radius**2 / d)
-
-        def noise(part: Floats, share: float = 1.0) -> float:
-            """Return the error of a prediction for such rows, but for a factor."""
-            rate = float(self.left(part).sum()) - radius**2 / self.lam
-            if not rate > 0:
-                return np.inf
-            beta = rate / (4 * self.huber_threshold * radius)
-            eta = self.output_rate(smallest(part), self.gradient_norm(beta, d))
-            if not eta > 0:
-                return np.inf
-            tilt = np.sqrt(np.sum(even / (even + self.lam) ** 2)) / (2 * beta)
-            return float(np.hypot(tilt, share * np.sqrt(np.sum(even)) / eta))
-
-        return worth_taking(epsilon, noise, noise(epsilon[epsilon > 0], 0.0))
-
-    def check(self) -> None:
-        huber_constant(self.lam, 1, self.huber_threshold, self.row_norm)  # refuses bad values
-
-    def share_out(self, budgets: Floats, d: int) -> BudgetSplit:
-        """Return weights and rate: functions of public things alone."""
-        left = self.left(budgets)
-        curvature, total = self.radius(d) ** 2 / self.lam, float(left.sum())
+    def split_budgets(self, budgets: Floats, d: int) -> BudgetSplit:
+        """Return weights, and what of each budget above 0 goes into the tilt and the volume."""
+        available = self.minimizer_budgets(budgets)
+        curvature, total = self.radius(d) ** 2 / self.lam, float(available.sum())
         if not total > curvature:
             enough = 1.01 * self.lam * curvature / total
             bound = "d / lam" if self.row_norm is None else "row_norm**2 / lam"
@@ -144,18 +239,23 @@ class ObjectivePerturbation(CubeRegressor):
                 f"epsilon must sum to more than {bound} = {curvature:.4g}; got a sum of "
                 f"{budgets.sum():.4g} for {len(budgets)} people. lam = {enough:.3g} would do"
             )
-        return split_budget(left, curvature, delta=self.spare_delta(budgets), d=d)
+        return split_budget(available, curvature, delta=self.minimizer_delta(budgets), d=d)
 
-    def beta(self, split: BudgetSplit, d: int) -> float:
-        return check.number(split.rate / (4 * self.huber_threshold * self.radius(d)), "eta")
-
-    def left(self, budgets: Floats) -> Floats:
+    def minimizer_budgets(self, budgets: Floats) -> Floats:
         """Return what the minimizer may spend: all but the share of an inexact solver."""
         return np.asarray(budgets - SOLVER_SHARE * budgets.min())
 
-    def spare_delta(self, budgets: Floats) -> float:
+    def minimizer_delta(self, budgets: Floats) -> float:
         """Return delta less what an inexact solver costs: half of its factor."""
         return float(self.delta * np.exp(-SOLVER_SHARE * budgets.min() / 2))
+
+    def noise_rate(self, split: BudgetSplit, d: int) -> float:
+        """Return the rate beta of the tilt: a function of public numbers alone."""
+        return check.number(split.rate / (4 * self.huber_threshold * self.radius(d)), "eta")
+
+    def radius(self, d: int) -> float:
+        """Return the bound R on the norm of a row on the domain."""
+        return check.radius(d, self.row_norm)
 
     def gradient_norm(self, beta: float, d: int) -> float:
         """Return the norm of the computed gradient that a solver can reach despite rounding."""
@@ -164,7 +264,64 @@ class ObjectivePerturbation(CubeRegressor):
         scale = longest + 2 * radius * (1 + self.huber_threshold)
         return float(32 * ULP * (1 + radius**2 / self.lam) * scale)
 
-    def output_rate(self, least: float, gradient_norm: float) -> float:
-        """Return the rate of the small noise that hides how far the solver is off."""
+    def output_noise_rate(self, least_budget: float, gradient_norm: float) -> float:
+        """Return the rate eta of the small noise that hides how far the solver is off."""
         true_norm = 2 * gradient_norm  # as much again for the rounding of the gradient itself
-        return SOLVER_SHARE * least / solver_excess(true_norm, self.lam)
+        return SOLVER_SHARE * least_budget / solver_excess(true_norm, self.lam)
+
+    def drop_costly_budgets(self, budgets: Floats, d: int) -> Floats:
+        """Return the budgets, with 0 for those so small that charging the solver to them would make
+        the noise for all others over a percent larger."""
+
+        def noise(budgets: Floats) -> float:
+            return float(np.hypot(*self.prediction_noise(budgets, d)))
+
+        of_the_tilt, _ = self.prediction_noise(budgets[budgets > 0], d)
+        return worth_taking(budgets, noise, of_the_tilt)
+
+    def prediction_noise(self, budgets: Floats, d: int) -> tuple[float, float]:
+        """Return how far the tilt, and the noise on the output, move a prediction for rows that
+        fill the domain evenly, but for a common factor; infinity where there is no noise rate."""
+        radius = self.radius(d)
+        # of rows that fill the cube evenly, or the ball in it
+        moments = np.append(np.full(d - 1, 1 / 12), 1 / 12 + d / 4) * min(1, 3 * radius**2 / d)
+        rate = float(self.minimizer_budgets(budgets).sum()) - radius**2 / self.lam
+        if not rate > 0:
+            return np.inf, np.inf
+        beta = rate / (4 * self.huber_threshold * radius)
+        eta = self.output_noise_rate(smallest(budgets), self.gradient_norm(beta, d))
+        if not eta > 0:
+            return np.inf, np.inf
+        tilt = np.sqrt(np.sum(moments / (moments + self.lam) ** 2)) / (2 * beta)
+        return float(tilt), float(np.sqrt(np.sum(moments)) / eta)
+
+    def domain(self, columns: int) -> Cube:
+        """Return the domain that the public bounds of so many columns define."""
+        return Cube(
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+            row_norm=self.row_norm,
+        )
+
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ObjectiveLaw:
+        """Exact law of the minimizer on the domain, from which `fit` draws, before the small noise
+        is added. NOT private: for audits.
+
+        Its center is the minimizer without the tilt; with `fit_intercept` the constant feature
+        comes last.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        records = records_for_audit(self, X, y, given)
+        domain = self.domain(records.columns)
+        budgets = self.drop_costly_budgets(records.budgets(epsilon), domain.d)
+        split = self.split_budgets(budgets[budgets > 0], domain.d)
+        return self.law(records.participants(domain, budgets), split)
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
+        """Refuse: sums do not suffice for this mechanism."""
+        refuse_mechanism(self)

@@ -9,13 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
-from sklearn.base import BaseEstimator, RegressorMixin
 
 from pdpbook import Floats, check
-from pdpbook._accounts import all_or_nothing, charge, check_account
-from pdpbook._domain import finite_data, generator_from, labels_of, predictions, table_of
-from pdpbook.frames.settings import check_settings, mechanism, one_of, setting, single
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise.public import PublicNoise
 from pdpbook.pac.allocation import COMBINE, allocate_noise, loss_task, whitener
 from pdpbook.pac.certificate import (
@@ -28,9 +25,11 @@ from pdpbook.pac.certificate import (
 from pdpbook.pac.differences import BASES, PILOT, difference_moments
 from pdpbook.pac.pool import MODELS, Pool, check_alpha
 from pdpbook.pac.rates import success_rate_to_snr
+from pdpbook.participants import Records
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sums import Sums, refuse_mechanism
+from pdpbook.tables import finite_data, read_labels, read_table
 
-ELSEWHERE = ("model", "alpha", "fit_intercept", "random_state")  # settings of pool and generator
 TASKS = ("weights", "loss")  #: what noise is to disturb least
 ROUNDING = 1e-10  # of a label; noise below it would hide less than the last digits show
 
@@ -49,7 +48,7 @@ class CalibratedRelease:
         """Clipped weights of one subset, shape (n,) to (p,): what the noise is added to."""
         return self.region.clip(self.pool.fits(np.asarray(members)[None])[0])
 
-    def draw(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
+    def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Released weights, shape (p,) or (size, p), each of a fresh secret half, then forgotten.
 
         A half short of rank gets the shortest solution: an error would be an output too.
@@ -119,8 +118,7 @@ def calibrate_release(
     return CalibratedRelease(pool, region, covariance, certificate, moments.sample_rate)
 
 
-@mechanism
-class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class PACRegression(LinearRegressor):
     r"""A linear model of a random half of a public pool, PAC private of who was in it.
 
     Rows given to `fit` are the *pool*, public like every setting. Before the secret half A is
@@ -198,19 +196,54 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ((2,), True)
     """
 
-    model: str = setting(default="ridge", rule=one_of(*MODELS), kw_only=False)
-    success_rate: ArrayLike = setting(default=0.75, rule=check.probability)
-    sample_rate: float = setting(default=0.5, rule=check.delta)
-    calibration: str = setting(default="mi")
-    alpha: float = setting(default=1.0)
-    basis: Any = setting(default="difference")
-    combine: str = setting(default="minimax", rule=one_of(*COMBINE))
-    task: str = setting(default="weights", rule=one_of(*TASKS))
-    fit_intercept: bool = setting(default=True)
-    tol: float = setting(default=0.1, rule=single(check.positive))
-    confidence: float = setting(default=0.99)
-    draws: int = setting(default=20_000, rule=partial(check.count, minimum=2))
-    random_state: int | np.random.Generator | None = setting(default=None)
+    def __init__(
+        self,
+        model: str = "ridge",
+        *,
+        success_rate: ArrayLike = 0.75,
+        sample_rate: float = 0.5,
+        calibration: str = "mi",
+        alpha: float = 1.0,
+        basis: Any = "difference",
+        combine: str = "minimax",
+        task: str = "weights",
+        fit_intercept: bool = True,
+        tol: float = 0.1,
+        confidence: float = 0.99,
+        draws: int = 20_000,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.model = model
+        self.success_rate = success_rate
+        self.sample_rate = sample_rate
+        self.calibration = calibration
+        self.alpha = alpha
+        self.basis = basis
+        self.combine = combine
+        self.task = task
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.confidence = confidence
+        self.draws = draws
+        self.random_state = random_state
+
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            model=check.one_of(*MODELS),
+            success_rate=check.probability,
+            sample_rate=check.delta,
+            combine=check.one_of(*COMBINE),
+            task=check.one_of(*TASKS),
+            tol=check.one_number(check.positive),
+            draws=partial(check.count, minimum=2),
+        )
+        prior = max(self.sample_rate, 1 - self.sample_rate)
+        rate = conditional_success_rate(self.success_rate, self.confidence, prior)
+        success_rate_to_snr(rate, self.calibration, prior)
+        check_alpha(self.alpha, self.model)
+        if isinstance(self.basis, str):
+            check.choice(self.basis, "basis", BASES)
 
     def fit(self, X: Any, y: Any = None, *, account: BudgetAccount | None = None) -> Self:
         """Draw the secret half of the pool and release a model of it.
@@ -224,25 +257,71 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         account : BudgetAccount, optional
             Charged with the promise before a draw; it refuses a fit that would overspend.
         """
-        self._check_settings()
+        self.check_settings()
         if isinstance(X, Sums):
             refuse_mechanism(self)
         check_account(account)
         simulate, secret = generator_from(self.random_state).spawn(2)
         with all_or_nothing(self):
             pool = self.pool(X, y, reset=True)
-            release = self.calibrate(pool.centered(), simulate)
-            promise = PACPrivacy(self.success_rate, sample_rate=self.sample_rate)
-            charge(account, promise, X)
+            people = Records(pool.X, pool.y, check.index_of(X))
+            guarantee = PACPrivacy(self.success_rate, sample_rate=self.sample_rate)
+
+            law = self.calibrate(pool.centered(), simulate)
+            drawn = release(law, guarantee, account, secret, people=people)
+
             turn, shift = pool.origin
-            weights, d = turn @ release.draw(rng=secret) + shift, pool.X.shape[1]
+            weights, d = turn @ drawn + shift, pool.X.shape[1]
             self.coef_ = weights[:d]
             self.intercept_ = float(weights[d]) if self.fit_intercept else 0.0
-            self.covariance_ = turn @ release.covariance @ turn.T
-            self.certificate_ = release.certificate
-            self.guarantee_ = promise
-            self.noise_ = PublicNoise(covariance=release.covariance)
+            self.covariance_ = turn @ law.covariance @ turn.T
+            self.certificate_ = law.certificate
+            self.guarantee_ = guarantee
+            self.noise_ = PublicNoise(covariance=law.covariance)
         return self
+
+    def calibrate(self, pool: Pool, rng: np.random.Generator) -> CalibratedRelease:
+        """Return everything that is fixed before the secret half is drawn."""
+        return calibrate_release(
+            pool,
+            success_rate=self.success_rate,
+            calibration=self.calibration,
+            basis=self.basis,
+            combine=self.combine,
+            task=self.task,
+            sample_rate=self.sample_rate,
+            tol=self.tol,
+            confidence=self.confidence,
+            draws=self.draws,
+            rng=rng,
+        )
+
+    def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
+        """Return the public pool; `reset` notes its columns, as `fit` does."""
+        rows = read_table(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
+        rows, labels = finite_data(rows, read_labels(rows, y))  # says what scikit-learn looks for
+        check.refuse_other_index(y, "y", X=X)
+        check.refuse_other_index(self.success_rate, "success_rate", X=X, y=y)
+        check.budgets(self.success_rate, len(rows), "success_rate")
+        return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
+
+    def output_law(self, X: ArrayLike, y: ArrayLike, members: ArrayLike) -> Any:
+        """Law of the released weights given the half, a frozen normal of scipy. Not private.
+
+        X and y are the pool, and `members`, booleans of shape (n,), say who is in the half. With
+        `random_state` given, exactly the law from which `fit` draws for this half, for attacks and
+        audits; for an audit center a pool whose means are 1e6 times its spread, see `covariance_`.
+        """
+        self.check_settings()
+        simulate, _ = generator_from(self.random_state).spawn(2)
+        pool = self.pool(X, y)
+        law = self.calibrate(pool.centered(), simulate)
+        turn, shift = pool.origin
+        return stats.multivariate_normal(
+            turn @ law.center(members) + shift,
+            turn @ law.covariance @ turn.T,
+            allow_singular=True,
+        )
 
     def sums(self, X: Any, y: Any) -> None:
         """Refuse: fits to halves of the pool need the pool itself.
@@ -252,51 +331,3 @@ class PACRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X, y : object
         """
         refuse_mechanism(self)
-
-    def predict(self, X: Any) -> Any:
-        """Predict from the released weights."""
-        return predictions(self, X)
-
-    def output_law(self, X: ArrayLike, y: ArrayLike, members: ArrayLike) -> Any:
-        """Law of the released weights given the half, a frozen normal of scipy. Not private.
-
-        X and y are the pool, and `members`, booleans of shape (n,), say who is in the half. With
-        `random_state` given, exactly the law from which `fit` draws for this half, for attacks and
-        audits; for an audit center a pool whose means are 1e6 times its spread, see `covariance_`.
-        """
-        self._check_settings()
-        pool, release = self._planned(X, y)
-        turn, shift = pool.origin
-        return stats.multivariate_normal(
-            turn @ release.center(members) + shift,
-            turn @ release.covariance @ turn.T,
-            allow_singular=True,
-        )
-
-    def calibrate(self, pool: Pool, rng: np.random.Generator) -> CalibratedRelease:
-        """Return everything that is fixed before the secret is drawn."""
-        settings = {k: v for k, v in self.get_params().items() if k not in ELSEWHERE}
-        return calibrate_release(pool, **settings, rng=rng)
-
-    def pool(self, X: ArrayLike, y: ArrayLike, *, reset: bool = False) -> Pool:
-        """Return the public pool; `reset` notes its columns, as `fit` does."""
-        rows = table_of(self, X, ensure_min_samples=2) if reset else np.asarray(X, dtype=float)
-        rows, labels = finite_data(rows, labels_of(rows, y))  # says what scikit-learn looks for
-        check.refuse_other_index(y, "y", X=X)
-        check.refuse_other_index(self.success_rate, "success_rate", X=X, y=y)
-        check.budgets(self.success_rate, len(rows), "success_rate")
-        return Pool(rows, labels, self.model, self.alpha, self.fit_intercept)
-
-    def _check_settings(self) -> None:
-        check_settings(self)
-        prior = max(self.sample_rate, 1 - self.sample_rate)
-        rate = conditional_success_rate(self.success_rate, self.confidence, prior)
-        success_rate_to_snr(rate, self.calibration, prior)
-        check_alpha(self.alpha, self.model)
-        if isinstance(self.basis, str):
-            check.choice(self.basis, "basis", BASES)
-
-    def _planned(self, X: ArrayLike, y: ArrayLike) -> tuple[Pool, CalibratedRelease]:
-        simulate, _ = generator_from(self.random_state).spawn(2)
-        pool = self.pool(X, y)
-        return pool, self.calibrate(pool.centered(), simulate)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._domain import labels_to_domain
-from pdpbook.frames.means import MeanOfLabels
-from pdpbook.frames.people import People
-from pdpbook.frames.regressor import PrivateRegressor
-from pdpbook.frames.settings import mechanism
-from pdpbook.guarantees import PureDP
+from pdpbook.domains import Labels
+from pdpbook.guarantees import BudgetAccount, PureDP
+from pdpbook.linear import MeanRegressor
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.public import PublicNoise
+from pdpbook.participants import Participants, read_budgets, read_label_records
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
+from pdpbook.sums import Sums, sums_over_records
+from pdpbook.tables import refuse_few
 
 
-@mechanism
-class PersonalizedMean(MeanOfLabels, PrivateRegressor):
+class PersonalizedMean(MeanRegressor):
     r"""A mean that keeps the budget of every person, as a regressor that ignores X.
 
     It is the line that a private regression has to beat. On labels in [-1, 1] it releases
@@ -27,8 +36,23 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
     person i moves the weighted mean by at most :math:`2w_i`. Statement ``thm-pdp-op`` with the mean
     for the minimizer; chapter *personalized/pdp_op*.
 
+    Parameters
+    ----------
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+
     Attributes
     ----------
+    noise_ : PublicNoise
+        ``noise_.rate``, ``noise_.scale`` and ``noise_.covariance``, in units of the theorem.
     mean_ : float, in your units
     guarantee_ : PureDP
         What each person was promised, under replace-one neighbors.
@@ -41,25 +65,111 @@ class PersonalizedMean(MeanOfLabels, PrivateRegressor):
     (0.5, 500.5)
     """
 
-    def law(self, people: People) -> L2Laplace:
-        (mean,) = people.statistics
-        return L2Laplace(mean, self.rate(people.strength, 1))
+    def __init__(
+        self,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
 
-    def promise(self, people: People) -> PureDP:
-        return PureDP(people.spent, neighbors="replace-one")
+    def check_settings(self) -> None:
+        check.settings(self, y_bounds=check.bounds, clip=check.flag)
 
-    def rate(self, strength: Floats, d: int) -> float:
-        """Return the rate of the noise: of public things alone."""
-        return float(strength.sum() / 2)
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release a private mean, and return the estimator.
 
-    def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:
+        Parameters
+        ----------
+        X : array_like, n rows, or Sums
+            One row a person, of whatever kind: only their number counts. Or what `sums` of this
+            model has made of X and y, in place of both, with one budget a person.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, or leaves out, as if their budget were 0, whoever would.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_label_records(self, X, y, given)
+            refuse_few(records.n)
+            budgets = affordable_budgets(
+                account, records.budgets(epsilon), self.guarantee, people=records
+            )
+            guarantee = self.guarantee(budgets)
+
+            domain = self.domain(records.columns)
+            law = self.law(records.participants(domain, budgets))
+            mean = release(law, guarantee, account, rng, people=records)
+
+            self.mean_ = domain.to_user_units(mean[0])
+            self.guarantee_ = guarantee
+            eta = float(law.eta)
+            variance = np.array([[2 / eta**2]])
+            self.noise_ = PublicNoise(rate=eta, scale=1 / eta, covariance=variance)
+        return self
+
+    def law(self, people: Participants) -> L2Laplace:
+        """Return the exact distribution of the release on [-1, 1]: the theorem."""
+        (mean,) = people.average(self.statistic, people.budgets)
+        return L2Laplace(mean, self.noise_rate(people.budgets))
+
+    def guarantee(self, budgets: Floats) -> PureDP:
+        """Return the promise to everybody, of their budgets, shape (n,)."""
+        return PureDP(budgets, neighbors="replace-one")
+
+    def noise_rate(self, budgets: Floats) -> float:
+        """Return the rate of the noise: a function of public numbers alone."""
+        return float(budgets.sum() / 2)
+
+    def domain(self, columns: int) -> Labels:
+        """Return the domain of the labels, whatever the columns are."""
+        return Labels(y_bounds=self.y_bounds, clip=self.clip)
+
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> L2Laplace:
+        """Exact law of the release on the domain, from which `fit` draws. NOT private: for audits.
+
+        Its center is what would be released without noise.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        records = read_label_records(self, X, y, given)
+        domain = self.domain(records.columns)
+        return self.law(records.participants(domain, records.budgets(epsilon)))
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+        """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
+
+        Parameters
+        ----------
+        X : array_like, n rows
+            One row a person, of whatever kind; one row will do.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Their budgets, as in `fit`; here all may be 0. None is the constructor's.
+        """
+        return sums_over_records(self, X, y, self.epsilon if epsilon is None else epsilon)
+
+    def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:
+        """Return what `sums` adds up: the weighted sum of the labels."""
         return (np.array([weights @ y]),)
 
-    def release(self, draw: Floats, law: L2Laplace, people: People) -> None:
-        low, high = check.bounds(self.y_bounds, "y_bounds")
-        self.mean_ = float((low + high) / 2 + (high - low) / 2 * draw[0])
-        eta = float(law.eta)
-        self.noise_ = PublicNoise(rate=eta, scale=1 / eta, covariance=np.array([[2 / eta**2]]))
-
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        return X, labels_to_domain(y, self.y_bounds, self.clip)
+    def weights_in_sums(self, budgets: Floats, d: int) -> Floats:
+        """Return the weight with which each person is added up by `sums`: their budget."""
+        return budgets

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
-from pdpbook._domain import generator_from
 from pdpbook.domains import Cube
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.huber import huber_ridge
@@ -28,7 +27,13 @@ from pdpbook.participants import (
     shares,
 )
 from pdpbook.personalized.weights import CappedPlan, capped_plan
-from pdpbook.release import affordable_budgets, all_or_nothing, check_account, release
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.ridge import weighted_sums
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 from pdpbook.sums import Sums, SumsOfRecords, sums_over_records

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
 from pdpbook._budgets import without_negligible
-from pdpbook.frames.cube import CubeRegressor
-from pdpbook.frames.people import People
-from pdpbook.frames.settings import mechanism, one_of, setting
-from pdpbook.guarantees import PureDP
+from pdpbook.domains import Cube
+from pdpbook.guarantees import BudgetAccount, PureDP
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise import L2Laplace
 from pdpbook.noise.public import round_noise
+from pdpbook.participants import (
+    Participants,
+    Records,
+    read_budgets,
+    read_records,
+    records_for_audit,
+)
 from pdpbook.personalized.kept import SampledLaw, keep_probabilities, level
 from pdpbook.personalized.ridge import PDPRidge
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
 from pdpbook.sensitivity import solver_excess
+from pdpbook.sums import SumsOfRecords, refuse_mechanism
 
-Kept = NDArray[np.bool_]
+Sampled = NDArray[np.bool_]  # who is in the sample, one entry a participant
 
 LARGEST = 14  # people left to chance in an exact law: it has 2**LARGEST parts
 
 
-@mechanism
-class SampledRidge(CubeRegressor):
+class SampledRidge(LinearRegressor):
     r"""Ridge regression on a sample in which each person appears as often as their budget allows.
 
     Everyone whose budget :math:`\varepsilon_i` is at least the threshold t is kept; everyone else
@@ -52,6 +65,21 @@ class SampledRidge(CubeRegressor):
     ----------
     lam : float, default 1.0
         Penalty against the weighted *mean* of losses, their sum over N; above 0.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [0, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, is penalized and noised.
     threshold : float, "max" or "mean", default "max"
         The level t of the analysis, within the range of the budgets, or which number of the budgets
         it is. Someone is then always kept, so the sample is never empty.
@@ -74,12 +102,17 @@ class SampledRidge(CubeRegressor):
 
     Attributes
     ----------
-    guarantee_ : PureDP
-        Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public normalizer;
-        t for everybody, which is above what the careful asked for, with the other.
     noise_ : PublicNoise
         With the sampled normalizer ``noise_.rate`` tells how many people were kept, which the
         promise of t can bear.
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
+    guarantee_ : PureDP
+        Under replace-one neighbors: ``min(epsilon, t)`` for each person with the public normalizer;
+        t for everybody, which is above what the careful asked for, with the other.
 
     Examples
     --------
@@ -90,36 +123,58 @@ class SampledRidge(CubeRegressor):
     ((2,), 61.2)
     """
 
-    threshold: float | str = setting(default="max")
-    normalizer: str = setting(default="public", rule=one_of("public", "sampled"))
-    rule: str = setting(default="jorgensen", rule=one_of("jorgensen", "exact"))
-    loss: str = setting(default="square")
-    proof: str = setting(default="joint")
-    bound: float | None = setting(default=None)
-    row_norm: float | None = setting(default=None)
-    huber_threshold: float = setting(default=1.0, rule=check.scale)
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        bounds: ArrayLike = (0.0, 1.0),
+        fit_intercept: bool = False,
+        threshold: float | str = "max",
+        normalizer: str = "public",
+        rule: str = "jorgensen",
+        loss: str = "square",
+        proof: str = "joint",
+        bound: float | None = None,
+        row_norm: float | None = None,
+        huber_threshold: float = 1.0,
+    ) -> None:
+        self.lam = lam
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.threshold = threshold
+        self.normalizer = normalizer
+        self.rule = rule
+        self.loss = loss
+        self.proof = proof
+        self.bound = bound
+        self.row_norm = row_norm
+        self.huber_threshold = huber_threshold
 
-    def law(self, people: People) -> Sampling:
-        t = self.level(people.epsilon)
-        shares = keep_probabilities(people.epsilon, t, self.rule)
-        return Sampling(self, people.X, people.y, shares, t)
-
-    def promise(self, people: People) -> PureDP:
-        t, own = self.level(people.epsilon), people.promised
-        kept = np.minimum(own, t) if self.normalizer == "public" else t * (own > 0)
-        return PureDP(kept, neighbors="replace-one")
-
-    def level(self, epsilon: Floats) -> float:
-        return min(level(epsilon, self.threshold), float(epsilon.max()))  # the mean is rounded
-
-    def check(self) -> None:
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            bounds=check.pairs,
+            fit_intercept=check.flag,
+            normalizer=check.one_of("public", "sampled"),
+            rule=check.one_of("jorgensen", "exact"),
+            huber_threshold=check.scale,
+        )
         if self.rule == "exact" and self.normalizer == "sampled":
             raise ValueError("rule must be 'jorgensen' with normalizer='sampled'; got 'exact'")
-        self.analysis(self.lam).check_settings()
+        self.inner_mechanism(self.lam).check_settings()
 
-    def refuse_budgets(self, budgets: Any) -> Any:
-        """Return the budgets, 0 for those who would only make the sample smaller."""
-        budgets = without_negligible(budgets)
+    def check_threshold(self, budgets: Any) -> None:
+        """Refuse a threshold outside the range of budgets, a number for all or shape (n,)."""
         above = np.atleast_1d(budgets)[np.atleast_1d(budgets) > 0]
         t, low, high = level(above, self.threshold), above.min(), above.max()
         if not low <= t <= high and not isinstance(self.threshold, str):
@@ -128,10 +183,77 @@ class SampledRidge(CubeRegressor):
                 f"{check.shown(high)}]; got {check.shown(t)}. Below it budgets are wasted, "
                 "above it nobody is kept for sure"
             )
-        return budgets
 
-    def analysis(self, lam: float) -> PDPRidge:
-        """Return the mechanism at level t; with "exact", half its constant bounds departures."""
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; whoever has 0 takes no part, nor do those with tiny budgets, who would
+            only make the sample smaller. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, or leaves out, as if their budget were 0, whoever would.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = without_negligible(read_budgets(given, X, y))
+        self.check_settings()
+        self.check_threshold(epsilon)
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_records(self, X, y, given)
+            budgets = affordable_budgets(
+                account, records.budgets(epsilon), self.guarantee, people=records
+            )
+            guarantee = self.guarantee(budgets)
+
+            domain = self.domain(records.columns)
+            law = self.law(records.participants(domain, budgets))
+            theta, rate = release(law, guarantee, account, rng, people=records)
+
+            self.coef_, self.intercept_ = domain.to_user_units(theta)
+            self.guarantee_ = guarantee
+            self.noise_ = round_noise(rate, domain.d)
+        return self
+
+    def law(self, people: Participants) -> Sampling:
+        """Return the exact distribution of the release on the domain: a sample, then its fit."""
+        t = self.sampling_level(people.budgets)
+        probabilities = keep_probabilities(people.budgets, t, self.rule)
+        return Sampling(self, people, probabilities, t)
+
+    def law_of_sample(
+        self, people: Participants, sampled: Sampled, probabilities: Floats, t: float
+    ) -> L2Laplace:
+        """Return the distribution of the release at level t, given who is in the sample."""
+        X, y = people.X, people.y
+        if self.normalizer == "public":
+            # null rows stand for those who are not sampled: all n weights stay the same
+            inner = self.inner_mechanism(self.lam * float(probabilities.mean()))
+            law = inner.output_law(X * sampled[:, None], y * sampled, epsilon=t)
+            if self.rule == "jorgensen" or self.loss == "square":
+                return law
+            # a departure may cost t / 2: half of a replacement, of which the solver's part is whole
+            norm = inner.gradient_norm(np.full(len(y), t), people.d)
+            return L2Laplace(law.center, 1 / (1 / law.eta + solver_excess(norm, inner.lam) / t))
+        if not sampled.any():
+            raise ValueError(
+                "kept must hold someone with normalizer='sampled': the noise of an empty sample "
+                "is not defined. With normalizer='public' it is harmless"
+            )
+        return self.inner_mechanism(self.lam).output_law(X[sampled], y[sampled], epsilon=t)
+
+    def inner_mechanism(self, lam: float) -> PDPRidge:
+        """Return the mechanism that is run on the sample, with this penalty."""
+        # with the exact rule half of the constant has to bound a departure
         halved = self.rule == "exact" and self.proof == "joint"
         return PDPRidge(
             lam,
@@ -142,32 +264,26 @@ class SampledRidge(CubeRegressor):
             huber_threshold=self.huber_threshold,
         )
 
-    def given(self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float) -> L2Laplace:
-        """Return the law of those kept; null rows stand for the others: the weights stay 1/n."""
-        if self.normalizer == "public":
-            analysis = self.analysis(self.lam * float(shares.mean()))
-            law: L2Laplace = analysis.output_law(X * kept[:, None], y * kept, epsilon=t)
-            if self.rule == "jorgensen" or self.loss == "square":
-                return law
-            # a departure may cost t / 2: half of a replacement, of which the solver's part is whole
-            norm = analysis.gradient_norm(np.full(len(y), t), X.shape[1])
-            return L2Laplace(law.center, 1 / (1 / law.eta + solver_excess(norm, analysis.lam) / t))
-        if not kept.any():
-            raise ValueError(
-                "kept must hold someone with normalizer='sampled': the noise of an empty sample "
-                "is not defined. With normalizer='public' it is harmless"
-            )
-        law = self.analysis(self.lam).output_law(X[kept], y[kept], epsilon=t)
-        return law
+    def guarantee(self, budgets: Floats) -> PureDP:
+        """Return the promise to everybody, of their budgets, shape (n,)."""
+        t = self.sampling_level(budgets[budgets > 0])
+        promised = np.minimum(budgets, t) if self.normalizer == "public" else t * (budgets > 0)
+        return PureDP(promised, neighbors="replace-one")
 
-    def draw(self, law: Sampling, people: People, rng: np.random.Generator) -> Any:
-        """Draw who is kept, and from the law of their release; return it with its rate."""
-        given = law.given(rng.random(len(law.y)) < law.shares)
-        return given.sample(rng=rng), float(given.eta)
+    def sampling_level(self, budgets: Floats) -> float:
+        """Return the level t of the analysis, at most the largest of the budgets above 0."""
+        return min(level(budgets, self.threshold), float(budgets.max()))  # the mean is rounded
 
-    def release(self, draw: Any, law: Sampling, people: People) -> None:
-        super().release(draw[0], law, people)
-        self.noise_ = round_noise(draw[1], people.d)
+    def domain(self, columns: int) -> Cube:
+        """Return the domain that the public bounds of so many columns define."""
+        return Cube(
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+            row_norm=self.row_norm,
+        )
 
     def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> SampledLaw:
         """Exact law of the released parameters on the domain. NOT private: for audits and teaching.
@@ -175,8 +291,9 @@ class SampledRidge(CubeRegressor):
         Called like `fit`. It has a part for every set that can be kept, so at most 14 people may be
         left to chance; for more, average `conditional_law` over sets of `keep_probabilities`.
         """
-        law: Sampling = super().output_law(X, y, epsilon=epsilon)
-        return law.mixture()
+        records, budgets = self.read_for_audit(X, y, epsilon)
+        domain = self.domain(records.columns)
+        return self.law(records.participants(domain, budgets)).mixture()
 
     def conditional_law(
         self, X: ArrayLike, y: ArrayLike, kept: ArrayLike, *, epsilon: ArrayLike | None = None
@@ -187,46 +304,71 @@ class SampledRidge(CubeRegressor):
         sampling cannot draw. Its center and rate give moments without drawing:
         `ridge.loss_moments`.
         """
-        budgets = self._refuse(X, y, epsilon)
-        people = People(self, *self.design(X, y), budgets)
+        records, budgets = self.read_for_audit(X, y, epsilon)
+        people = records.participants(self.domain(records.columns), budgets)
         mask = np.asarray(kept)
-        if mask.dtype != bool or mask.shape != (people.n,):
+        if mask.dtype != bool or mask.shape != (records.n,):
             raise ValueError(
-                f"kept must be True or False for each row of X, shape ({people.n},); "
+                f"kept must be True or False for each row of X, shape ({records.n},); "
                 f"got {mask.dtype} of shape {mask.shape}"
             )
-        return self.law(people).given(mask[people.promised > 0])
+        return self.law(people).conditional_law(mask[budgets > 0])
 
-    def parts(
-        self, X: Floats, y: Floats, kept: Kept, shares: Floats, t: float
-    ) -> tuple[Floats, Floats]:
-        laws = [self.given(X, y, row, shares, t) for row in kept]
-        return np.array([law.center for law in laws]), np.array([law.eta for law in laws])
+    def read_for_audit(
+        self, X: Any, y: Any, epsilon: Any
+    ) -> tuple[Records | SumsOfRecords, Floats]:
+        """Return records and budgets that were given like those of `fit`."""
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = without_negligible(read_budgets(given, X, y))
+        self.check_settings()
+        self.check_threshold(epsilon)
+        records = records_for_audit(self, X, y, given)
+        return records, records.budgets(epsilon)
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> None:
+        """Refuse: sums do not suffice for this mechanism."""
+        refuse_mechanism(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """Who is kept, and then the law of their release."""
+    """Law of a release from a random sample: who is in it, then the release. Not private."""
 
     model: SampledRidge
-    X: Floats
-    y: Floats
-    shares: Floats  #: with which probability each is kept
-    t: float
+    people: Participants
+    probabilities: Floats  #: of each participant to be in the sample, shape (m,)
+    level: float  #: t, at which the sample is analyzed
 
-    def given(self, kept: Kept) -> L2Laplace:
-        return self.model.given(self.X, self.y, kept, self.shares, self.t)
+    def sample(self, *, rng: np.random.Generator) -> tuple[Floats, float]:
+        """Draw a sample and a release from it; return the parameters and the rate of their noise.
+
+        The rate may depend on how many were sampled. Who was is forgotten: telling it voids the
+        promise.
+        """
+        sampled = rng.random(len(self.probabilities)) < self.probabilities
+        law = self.conditional_law(sampled)
+        return law.sample(rng=rng), float(law.eta)
+
+    def conditional_law(self, sampled: Sampled) -> L2Laplace:
+        """Return the law of the release, given who is in the sample."""
+        return self.model.law_of_sample(self.people, sampled, self.probabilities, self.level)
 
     def mixture(self) -> SampledLaw:
-        shares, chance = self.shares, np.flatnonzero(self.shares < 1)
-        if len(chance) > LARGEST:
+        """Return the law of the release without its sample: a part for every possible one."""
+        uncertain = np.flatnonzero(self.probabilities < 1)
+        if len(uncertain) > LARGEST:
             raise ValueError(
                 f"output_law needs at most {LARGEST} people whose budget is below the threshold; "
-                f"got {len(chance)}, a mixture of 2**{len(chance)} laws. Take conditional_law"
+                f"got {len(uncertain)}, a mixture of 2**{len(uncertain)} laws. Take conditional_law"
             )
-        kept = np.ones((2 ** len(chance), len(shares)), dtype=bool)
-        kept[:, chance] = np.arange(len(kept))[:, None] >> np.arange(len(chance)) & 1
-        own = shares[chance]
-        with np.errstate(divide="ignore"):  # a share of 0 is a set of probability 0
-            log_weights = np.where(kept[:, chance], np.log(own), np.log1p(-own)).sum(axis=1)
-        return SampledLaw(log_weights, *self.model.parts(self.X, self.y, kept, shares, self.t))
+        samples = np.ones((2 ** len(uncertain), len(self.probabilities)), dtype=bool)
+        samples[:, uncertain] = np.arange(len(samples))[:, None] >> np.arange(len(uncertain)) & 1
+        chances = self.probabilities[uncertain]
+        with np.errstate(divide="ignore"):  # a chance of 0 is a sample of probability 0
+            logarithms = np.where(samples[:, uncertain], np.log(chances), np.log1p(-chances))
+        laws = [self.conditional_law(sampled) for sampled in samples]
+        return SampledLaw(
+            logarithms.sum(axis=1),
+            np.array([law.center for law in laws]),
+            np.array([law.eta for law in laws]),
+        )

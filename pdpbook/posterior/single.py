@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +10,25 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
-from pdpbook.frames.ball import BallRegressor
-from pdpbook.frames.people import People
-from pdpbook.frames.settings import mechanism, setting
+from pdpbook._budgets import one_budget, refuse_different_budgets
+from pdpbook.domains import Ball
+from pdpbook.guarantees import ApproximateDP, BudgetAccount
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise.public import PublicNoise
+from pdpbook.participants import (
+    Participants,
+    Records,
+    read_budgets,
+    read_records,
+    records_for_audit,
+)
 from pdpbook.per_instance import ops_epsilon
 from pdpbook.per_instance.levels import in_unit_ball
 from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
 from pdpbook.posterior.eigenvalues import largest_eigenvalue_bound
 from pdpbook.posterior.laws import PosteriorLaw
-
-_gamma = lru_cache(maxsize=64)(worst_case_gamma)
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
+from pdpbook.sums import Sums, SumsOfRecords, sums_over_records
 
 
 class Certificate(NamedTuple):
@@ -150,58 +157,51 @@ def _leverages(X: Floats, matrix: ArrayLike) -> Floats:
     return np.where(inside < 1, inside / np.maximum(1 - inside, 1e-16), np.inf)
 
 
-@mechanism
-class PosteriorRegressor(BallRegressor):
-    r"""One draw from a Gaussian posterior of ridge regression.
+def certificate_of_release(model: Any, X: ArrayLike, y: ArrayLike, failure: float) -> Certificate:
+    """Return the certificates that a fitted posterior sample gives to these participants.
 
-    Chapter *per_instance/adaops*.
-
-    Parameters
-    ----------
-    n_max : int, default 100000
-        Public bound on the number of rows: under add-remove neighbors the number itself is not
-        public. More rows raise.
-
-    Attributes
-    ----------
-    theta_ : ndarray
-        The draw on the domain.
-    gamma_ : float
-        Inverse temperature of the draw. The noise follows the data, with covariance
-        :math:`(\gamma H)^{-1}`, so `noise_` has no scale.
-    h_ : float
-        Bound from below on what the data and the penalty weigh in every direction.
+    Rows X and labels y are in the user's units.
     """
-
-    n_max: int = setting(default=100_000, rule=check.count)
-
-    def refuse_crowd(self, n: int, d: int) -> None:
-        if n > self.n_max:
-            raise ValueError(
-                f"X must have at most n_max = {self.n_max} rows; got {n}. Raise the public "
-                "n_max, for a reason that does not come from these data"
-            )
-
-    def certificate(self, X: ArrayLike, y: ArrayLike, *, failure: float = 1e-3) -> Certificate:
-        """Upper bounds participants can compute on their own loss, from the release alone.
-
-        Rows X, shape (m, d), are in your units and inside `bounds`; labels y have shape (m,). See
-        `posterior_certificate`, also for `failure`; its delta is the one of the estimator.
-        """
-        check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)  # names
-        rows, labels = self.to_domain(*check.design(X, y))
-        released: Any = {"gamma": self.gamma_, "h": self.h_, "delta": self.delta}
-        return posterior_certificate(rows, labels, self.theta_, failure=failure, **released)
-
-    def release(self, draw: Floats, law: Any, people: People) -> None:
-        super().release(draw, law, people)
-        self.theta_ = draw
-        self.noise_ = PublicNoise()  # it follows the data
+    check_is_fitted(model)
+    validate_data(model, X, reset=False, skip_check_array=True, ensure_2d=False)  # names
+    rows, labels = check.design(X, y)
+    rows, labels = model.domain(rows.shape[1]).to_domain(rows, labels)
+    return posterior_certificate(
+        rows,
+        labels,
+        model.theta_,
+        gamma=model.gamma_,
+        h=model.h_,
+        delta=model.delta,
+        failure=failure,
+    )
 
 
-@mechanism
-class OnePosteriorSample(PosteriorRegressor):
+def refuse_more_rows(n: int, n_max: int) -> None:
+    """Refuse more participants than the public bound on their number."""
+    if n > n_max:
+        raise ValueError(
+            f"X must have at most n_max = {n_max} rows; got {n}. Raise the public n_max, for a "
+            "reason that does not come from these data"
+        )
+
+
+def refuse_account(account: BudgetAccount | None, guarantee: ApproximateDP) -> None:
+    """Refuse an account that does not add up what a posterior sample promises, and say why."""
+    if account is None:
+        return
+    try:
+        account.convert(guarantee)
+    except TypeError:
+        kinds = f"{type(guarantee).__name__} into {account.kind.__name__}"
+        raise TypeError(
+            f"cannot turn {kinds}: no theorem does, as the covariance of a posterior sample "
+            "follows the data. Fit without account, and add guarantee_ to other promises with "
+            "compose"
+        ) from None
+
+
+class OnePosteriorSample(LinearRegressor):
     r"""One draw from the posterior of ridge regression, calibrated for the worst data set: OPS.
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is one draw
@@ -216,6 +216,50 @@ class OnePosteriorSample(PosteriorRegressor):
     ----------
     lam : float, default 100.0
         Penalty against the *sum* of squares on the domain, at least 1; scikit-learn's ``alpha``.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody: a public number, chosen without looking at who is in the
+        data. One each must be the same, or 0 for whoever takes no part.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    delta : float, default 1e-6
+        Failure probability of the budget, in (0, 1).
+    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [-1, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d and
+        in the norm of a row, is penalized and noised.
+    row_norm : float, optional
+        Public bound on the norm of a row between -1 and 1, the constant included; rows are divided
+        by it. None is the square root of d, which always holds; ``bounds=(-1, 1), row_norm=1`` is
+        the unit ball itself. Longer rows raise, or are scaled down with `clip`.
+    n_max : int, default 100000
+        Public bound on the number of rows: under add-remove neighbors the number itself is not
+        public. More rows raise.
+
+    Attributes
+    ----------
+    noise_ : PublicNoise
+        Without numbers: the noise follows the data.
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
+    guarantee_ : ApproximateDP
+        What everybody was promised, under add-remove neighbors.
+    theta_ : ndarray
+        The draw on the domain.
+    gamma_ : float
+        Inverse temperature of the draw, whose covariance is :math:`(\gamma H)^{-1}`.
+    h_ : float
+        Bound from below on what the data and the penalty weigh in every direction.
 
     Examples
     --------
@@ -225,18 +269,163 @@ class OnePosteriorSample(PosteriorRegressor):
     (0.332, 'add-remove')
     """
 
-    lam: float = setting(default=100.0, rule=check_penalty, kw_only=False)
+    def __init__(
+        self,
+        lam: float = 100.0,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        delta: float = 1e-6,
+        bounds: ArrayLike = (-1.0, 1.0),
+        fit_intercept: bool = False,
+        row_norm: float | None = None,
+        n_max: int = 100_000,
+    ) -> None:
+        self.lam = lam
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.delta = delta
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.row_norm = row_norm
+        self.n_max = n_max
 
-    def law(self, people: People) -> PosteriorLaw:
-        gram, moment = people.statistics
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            lam=check_penalty,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            delta=check.delta,
+            bounds=check.pairs,
+            fit_intercept=check.flag,
+            row_norm=check.optional(check.scale),
+            n_max=check.count,
+        )
+
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d), or Sums
+            One row a person, inside the bounds; or what `sums` of this model has made of them, in
+            place of X and y, with one budget a person.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats: one public number for all, or that number and 0 for whoever takes no
+            part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn. It must add up promises of (epsilon,
+            delta): one of pure, Gaussian or concentrated promises refuses. Without account,
+            `compose` adds `guarantee_` to other promises.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        refuse_different_budgets(epsilon)
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_records(self, X, y, given)
+            budgets = records.budgets(epsilon)
+            guarantee = self.guarantee(budgets)
+            refuse_account(account, guarantee)
+
+            gamma = self.gamma(one_budget(budgets))
+            law = self.law(self.participants(records, budgets), gamma)
+            theta = release(law, guarantee, account, rng, people=records)
+
+            domain = self.domain(records.columns)
+            self.coef_, self.intercept_ = domain.to_user_units(theta)
+            self.theta_, self.gamma_, self.h_ = theta, gamma, float(self.lam)
+            self.guarantee_, self.noise_ = guarantee, PublicNoise()
+        return self
+
+    def law(self, people: Participants, gamma: float) -> PosteriorLaw:
+        """Return the exact distribution of the release on the domain: the theorem.
+
+        `gamma` is the inverse temperature for the budget of these people.
+        """
+        gram, moment = people.total(self.statistic)
         H = gram + self.lam * np.eye(people.d)
         center = np.linalg.solve(H, moment)
-        return PosteriorLaw(np.asarray(center, dtype=float), self.gamma(self.level(people)) * H)
+        return PosteriorLaw(np.asarray(center, dtype=float), gamma * H)
+
+    def guarantee(self, budgets: Floats) -> ApproximateDP:
+        """Return the promise to everybody, of their one budget; `budgets` has shape (n,)."""
+        return ApproximateDP(one_budget(budgets), self.delta, neighbors="add-remove")
 
     def gamma(self, epsilon: float) -> float:
         """Return the inverse temperature that keeps a budget on every data set."""
-        return _gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))
+        return worst_case_gamma(float(self.lam), epsilon, float(self.delta), int(self.n_max))
 
-    def release(self, draw: Floats, law: PosteriorLaw, people: People) -> None:
-        super().release(draw, law, people)
-        self.gamma_, self.h_ = self.gamma(self.level(people)), float(self.lam)
+    def domain(self, columns: int) -> Ball:
+        """Return the domain that the public bounds of so many columns define."""
+        return Ball(
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+            row_norm=self.row_norm,
+        )
+
+    def participants(self, records: Records | SumsOfRecords, budgets: Floats) -> Participants:
+        """Return the records on the domain of all who take part."""
+        refuse_more_rows(int(np.count_nonzero(budgets)), self.n_max)
+        return records.participants(self.domain(records.columns), budgets)
+
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> PosteriorLaw:
+        """Exact law of the release on the domain, from which `fit` draws. NOT private: for audits.
+
+        Its center is what would be released without noise; with `fit_intercept` the constant
+        feature comes last.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        refuse_different_budgets(epsilon)
+        records = records_for_audit(self, X, y, given)
+        budgets = records.budgets(epsilon)
+        gamma = self.gamma(one_budget(budgets))
+        return self.law(self.participants(records, budgets), gamma)
+
+    def certificate(self, X: ArrayLike, y: ArrayLike, *, failure: float = 1e-3) -> Certificate:
+        """Upper bounds participants can compute on their own loss, from the release alone.
+
+        Rows X, shape (m, d), are in your units and inside `bounds`; labels y have shape (m,). See
+        `posterior_certificate`, also for `failure`; its delta is the one of the estimator.
+        """
+        return certificate_of_release(self, X, y, failure)
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+        """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds; one row will do.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Their budgets, as in `fit`; here all may be 0. None is the constructor's.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        refuse_different_budgets(given)
+        return sums_over_records(self, X, y, given)
+
+    def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return what `sums` adds up: second moments of the rows, and with labels."""
+        return X.T @ X, X.T @ y  # everybody weighs 1
+
+    def weights_in_sums(self, budgets: Floats, d: int) -> Floats:
+        """Return the weight with which each person is added up by `sums`: 1."""
+        return np.ones(len(budgets))

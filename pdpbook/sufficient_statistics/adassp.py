@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook.frames.ball import BallRegressor
-from pdpbook.frames.people import People
-from pdpbook.frames.settings import mechanism, one_of, setting
-from pdpbook.guarantees import GaussianDP
+from pdpbook._budgets import one_budget, refuse_different_budgets
+from pdpbook.domains import Ball
+from pdpbook.guarantees import BudgetAccount, GaussianDP
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.noise.public import PublicNoise
+from pdpbook.participants import Participants, read_budgets, read_records, records_for_audit
+from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sufficient_statistics.ridge import matrix_and_moment
+from pdpbook.sums import Sums, sums_over_records
 
 CALIBRATIONS = ("exact", "published")
 
@@ -68,30 +73,15 @@ def adassp_coefficients(
     """
     d, sigma = check.count(d, "d"), check.number(sigma, "sigma")
     shift, failure = check.number(shift, "shift"), check.delta(failure, "failure")
-    gram, lam, moment = _system(release, d, sigma, shift, failure)
-    return np.asarray(np.linalg.solve(gram + lam * np.eye(d), moment))
-
-
-def _system(
-    release: ArrayLike, d: int, sigma: float, shift: float, failure: float
-) -> tuple[Floats, float, Floats]:
-    """Matrix, penalty and moment that released numbers stand for."""
     size = 1 + d * (d + 1) // 2 + d
     release = check.shape(check.finite(release, "release"), "release", (size,), f"as d = {d} has")
     gram, moment = matrix_and_moment(release[1:], d, centered=False)
     eigenvalue = max(release[0] - shift * sigma, 0.0)
     lam = max(0.0, sigma * np.sqrt(d * np.log(2 * d**2 / failure)) - eigenvalue)
-    return gram, float(lam), moment
+    return np.asarray(np.linalg.solve(gram + lam * np.eye(d), moment))
 
 
-def _numbers(gram: Floats, moment: Floats) -> Floats:
-    """What is released, without its noise."""
-    upper = gram[np.triu_indices(len(gram))]
-    return np.concatenate([[np.linalg.eigvalsh(gram)[0]], upper, moment])
-
-
-@mechanism
-class AdaSSP(BallRegressor):
+class AdaSSP(LinearRegressor):
     r"""Ridge regression from noisy sums with an adaptive penalty.
 
     On the domain :math:`\|x\|\le1`, :math:`|y|\le1` the release is
@@ -103,15 +93,46 @@ class AdaSSP(BallRegressor):
     ----------
     failure : float, default 0.05
         How often the penalty may be too small for the noise, in (0, 1); no part of the promise.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody: a public number, chosen without looking at who is in the
+        data. One each must be the same, or 0 for whoever takes no part.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    delta : float, default 1e-6
+        Failure probability of the budget, in (0, 1).
+    bounds : array_like, shape (2,) or (d, 2), default (-1.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [-1, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one, after the map to [-1, 1]: it counts in d and
+        in the norm of a row, is penalized and noised.
+    row_norm : float, optional
+        Public bound on the norm of a row between -1 and 1, the constant included; rows are divided
+        by it. None is the square root of d, which always holds; ``bounds=(-1, 1), row_norm=1`` is
+        the unit ball itself. Longer rows raise, or are scaled down with `clip`.
     calibration : {"exact", "published"}, default "exact"
         How the budget becomes noise: exactly, or as published, with that shift of the eigenvalue.
 
     Attributes
     ----------
-    release_ : ndarray, released smallest eigenvalue, upper triangle row by row, moment
+    noise_ : PublicNoise
+        ``noise_.scale`` is the standard deviation of the noise on every number of `release_`.
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
     guarantee_ : GaussianDP
         What everybody was promised, under add-remove neighbors: the stronger form of
         :math:`(\varepsilon,\delta)`; ``guarantee_.to_approximate(delta)`` returns that one.
+    release_ : ndarray, shape (m,)
+        All released numbers on the domain: smallest eigenvalue, upper triangle row by row, moment.
 
     Examples
     --------
@@ -121,30 +142,161 @@ class AdaSSP(BallRegressor):
     ((6,), 7.32, 0.237)
     """
 
-    failure: float = setting(default=0.05, rule=check.delta, kw_only=False)
-    calibration: str = setting(default="exact", rule=one_of(*CALIBRATIONS))
+    def __init__(
+        self,
+        failure: float = 0.05,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        delta: float = 1e-6,
+        bounds: ArrayLike = (-1.0, 1.0),
+        fit_intercept: bool = False,
+        row_norm: float | None = None,
+        calibration: str = "exact",
+    ) -> None:
+        self.failure = failure
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.delta = delta
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.row_norm = row_norm
+        self.calibration = calibration
 
-    def law(self, people: People) -> ProductLaw:
-        center = _numbers(*people.statistics)
-        sigma = self.scale(self.level(people))
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            failure=check.delta,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            delta=check.delta,
+            bounds=check.pairs,
+            fit_intercept=check.flag,
+            row_norm=check.optional(check.scale),
+            calibration=check.one_of(*CALIBRATIONS),
+        )
+
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release private coefficients, and return the estimator.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d), or Sums
+            One row a person, inside the bounds; or what `sums` of this model has made of them, in
+            place of X and y, with one budget a person.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats: one public number for all, or that number and 0 for whoever takes no
+            part. None is the constructor's.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, and leaves nobody out, as the promise is one for all.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        refuse_different_budgets(epsilon)
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_records(self, X, y, given)
+            budgets = records.budgets(epsilon)
+            guarantee = self.guarantee(budgets)
+
+            domain = self.domain(records.columns)
+            law = self.law(records.participants(domain, budgets))
+            released = release(law, guarantee, account, rng, people=records)
+
+            sigma = float(law.scale[0])
+            theta = self.coefficients(released, domain.d, sigma)
+            self.coef_, self.intercept_ = domain.to_user_units(theta)
+            self.release_, self.guarantee_ = released, guarantee
+            self.noise_ = PublicNoise(scale=sigma)
+        return self
+
+    def law(self, people: Participants) -> ProductLaw:
+        """Return the exact distribution of the release on the domain: the theorem."""
+        gram, moment = people.total(self.statistic)
+        center = np.concatenate([[np.linalg.eigvalsh(gram)[0]], _upper_triangle(gram), moment])
+        sigma = self.noise_scale(one_budget(people.budgets))
         return ProductLaw(center, np.full(len(center), sigma), "gaussian")
 
-    def promise(self, people: People) -> GaussianDP:
-        level = self.level(people)
+    def guarantee(self, budgets: Floats) -> GaussianDP:
+        """Return the promise to everybody, of their one budget; `budgets` has shape (n,)."""
+        epsilon = one_budget(budgets)
         if self.calibration == "exact":  # the number itself: no rounding on the way
-            return GaussianDP(float(gaussian_mu(level, self.delta)), neighbors="add-remove")
-        return GaussianDP(float(np.sqrt(3) / self.scale(level)), neighbors="add-remove")
+            return GaussianDP(float(gaussian_mu(epsilon, self.delta)), neighbors="add-remove")
+        return GaussianDP(float(np.sqrt(3) / self.noise_scale(epsilon)), neighbors="add-remove")
 
-    def scale(self, epsilon: float) -> float:
-        """Return the standard deviation of the noise on every number."""
+    def noise_scale(self, epsilon: float) -> float:
+        """Return the standard deviation of the noise on every released number."""
         return adassp_scale(epsilon, self.delta, self.calibration)
 
-    def shift(self) -> float:
-        """Return what lowers the eigenvalue, in standard deviations of its noise."""
-        return 3.0 if self.calibration == "exact" else float(np.sqrt(np.log(6 / self.delta)))
+    def coefficients(self, released: Floats, d: int, sigma: float) -> Floats:
+        """Return coefficients on the domain, shape (d,), from the released numbers alone."""
+        if self.calibration == "exact":
+            shift = 3.0
+        else:
+            shift = float(np.sqrt(np.log(6 / self.delta)))
+        return adassp_coefficients(released, d, sigma, shift=shift, failure=self.failure)
 
-    def release(self, draw: Floats, law: ProductLaw, people: People) -> None:
-        self.release_, sigma = draw, float(law.scale[0])
-        theta = adassp_coefficients(draw, people.d, sigma, shift=self.shift(), failure=self.failure)
-        super().release(theta, law, people)
-        self.noise_ = PublicNoise(scale=sigma)
+    def domain(self, columns: int) -> Ball:
+        """Return the domain that the public bounds of so many columns define."""
+        return Ball(
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+            row_norm=self.row_norm,
+        )
+
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ProductLaw:
+        """Exact law of `release_`, from which `fit` draws. NOT private: for audits.
+
+        Its center is what would be released without noise; with `fit_intercept` the constant
+        feature comes last.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        refuse_different_budgets(epsilon)
+        records = records_for_audit(self, X, y, given)
+        domain = self.domain(records.columns)
+        return self.law(records.participants(domain, records.budgets(epsilon)))
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+        """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds; one row will do.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Their budgets, as in `fit`; here all may be 0. None is the constructor's.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        refuse_different_budgets(given)
+        return sums_over_records(self, X, y, given)
+
+    def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return what `sums` adds up: second moments of the rows, and with labels."""
+        return X.T @ X, X.T @ y  # everybody weighs 1
+
+    def weights_in_sums(self, budgets: Floats, d: int) -> Floats:
+        """Return the weight with which each person is added up by `sums`: 1."""
+        return np.ones(len(budgets))
+
+
+def _upper_triangle(matrix: Floats) -> Floats:
+    """Return the upper triangle of a square matrix row by row."""
+    return np.asarray(matrix[np.triu_indices(len(matrix))])

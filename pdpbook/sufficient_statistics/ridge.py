@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pdpbook import Floats, check
-from pdpbook.frames.cube import CubeRegressor
-from pdpbook.frames.people import People
-from pdpbook.frames.settings import mechanism, one_of, optional, setting
-from pdpbook.guarantees import GaussianDP, PureDP
+from pdpbook.domains import Cube
+from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
+from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw, gaussian_mu
 from pdpbook.noise.profiles import at_levels
 from pdpbook.noise.public import PublicNoise
+from pdpbook.participants import (
+    Participants,
+    for_everybody,
+    read_budgets,
+    read_records,
+    records_for_audit,
+)
+from pdpbook.release import (
+    affordable_budgets,
+    all_or_nothing,
+    check_account,
+    generator_from,
+    release,
+)
+from pdpbook.sums import Sums, sums_over_records
 
 NOISES = ("laplace", "gaussian")
 
@@ -81,8 +95,7 @@ class RidgePath(NamedTuple):
     intercept: Floats  #: shape (k,)
 
 
-@mechanism
-class SufficientStatisticsRidge(CubeRegressor):
+class SufficientStatisticsRidge(LinearRegressor):
     r"""Ridge regression from noisy weighted sums that keeps the budget of every person: P-SSP.
 
     On the domain :math:`x_i\in[0,1]^d`, :math:`y_i\in[-1,1]` the estimator releases
@@ -105,6 +118,21 @@ class SufficientStatisticsRidge(CubeRegressor):
     lam : float, default 1.0
         Penalty against the weighted *mean* of squares, above 0; scikit-learn's ``alpha / n``. It is
         applied after the release and no part of the promise: see `coef_path`.
+    epsilon : float or array_like, default 1.0
+        Budget in nats, for everybody or one each; `fit` can be given others. Public.
+    random_state : None, int or Generator, default None
+        None for every real release. The same integer repeats the noise on the next data set, and
+        the difference of two such releases is the exact shift; `clone` copies a Generator likewise.
+    y_bounds : pair of float, default (-1.0, 1.0)
+        Public bounds of the labels in your units; they are mapped to [-1, 1].
+    clip : bool, default False
+        Clip data to the bounds instead of raising. An error is seen by whoever runs the fit; where
+        that is not the holder of the data, clip.
+    bounds : array_like, shape (2,) or (d, 2), default (0.0, 1.0)
+        Public bounds of the features in your units, one pair or a pair for each column. They are
+        mapped to [0, 1] and never read from the data.
+    fit_intercept : bool, default False
+        Append a constant feature 1, as the last one: it counts in d, and is penalized.
     delta : float, default 0.0
         Failure probability: in (0, 1) for Gaussian noise, 0 for Laplace noise, which never fails.
     noise : {"laplace", "gaussian"}, default "laplace"
@@ -118,6 +146,16 @@ class SufficientStatisticsRidge(CubeRegressor):
 
     Attributes
     ----------
+    noise_ : PublicNoise
+        ``noise_.scale`` is :math:`\beta` or :math:`\sigma`, in units of the theorem.
+    coef_ : ndarray, shape (d,)
+        Released coefficients in your units.
+    intercept_ : float
+        Released intercept in your units. Without `fit_intercept` it only undoes the bounds.
+    n_features_in_ : int
+    guarantee_ : PureDP or GaussianDP
+        What each person was promised, under replace-one neighbors. The Gaussian one is stronger
+        than :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)`` returns that.
     release_ : ndarray, shape (m,)
         All released numbers, from which everything else is computed. On the domain: the upper
         triangle row by row, then the moment; centered, the sums of :math:`\tilde x`,
@@ -127,9 +165,6 @@ class SufficientStatisticsRidge(CubeRegressor):
         :math:`\hat S` on the domain, as released; it may have negative eigenvalues.
     moment_ : ndarray, shape (d,), one more with `fit_intercept`
         :math:`\hat b` on the domain.
-    guarantee_ : PureDP or GaussianDP
-        What each person was promised, under replace-one neighbors. The Gaussian one is stronger
-        than :math:`(\varepsilon_i,\delta)`: ``guarantee_.to_approximate(delta)`` returns that.
 
     Examples
     --------
@@ -140,57 +175,46 @@ class SufficientStatisticsRidge(CubeRegressor):
     ((2, 2), 0.013, (2, 2))
     """
 
-    lam: float = setting(default=1.0, rule=check.scale, kw_only=False)
-    delta: float = setting(default=0.0, rule=partial(check.delta, zero=True))
-    noise: str = setting(default="laplace", rule=one_of(*NOISES))
-    centered: bool = setting(default=False, rule=check.flag)
-    scale: float | None = setting(default=None, rule=optional(check.scale))
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        epsilon: ArrayLike = 1.0,
+        random_state: int | np.random.Generator | None = None,
+        y_bounds: ArrayLike = (-1.0, 1.0),
+        clip: bool = False,
+        bounds: ArrayLike = (0.0, 1.0),
+        fit_intercept: bool = False,
+        delta: float = 0.0,
+        noise: str = "laplace",
+        centered: bool = False,
+        scale: float | None = None,
+    ) -> None:
+        self.lam = lam
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.y_bounds = y_bounds
+        self.clip = clip
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.delta = delta
+        self.noise = noise
+        self.centered = centered
+        self.scale = scale
 
-    def law(self, people: People) -> ProductLaw:
-        (center,) = people.statistics
-        with np.errstate(over="ignore"):
-            scale = 1 / (self.rate(people.strength, people.d) * self.factors(people.d))
-        check.positive(scale, "scale of the noise")
-        if self.fit_intercept:  # no noise on what is public
-            known, _ = public_sums(people.d, self.centered)
-            center, scale = np.delete(center, known), np.delete(scale, known)
-        return ProductLaw(center, scale, self.noise)
-
-    def promise(self, people: People) -> PureDP | GaussianDP:
-        kind = PureDP if self.noise == "laplace" else GaussianDP
-        return kind(people.spent, neighbors="replace-one")
-
-    def strength(self, epsilon: Floats, d: int) -> Floats:
-        """Return what every person's sensitivity may be, in units of the noise."""
-        if self.noise == "laplace":
-            return epsilon
-        return at_levels(gaussian_mu, epsilon, float(self.delta))
-
-    def constant(self, d: int) -> float:
-        return statistics_constant(d, noise=self.noise, centered=self.centered, scale=self.scale)
-
-    def factors(self, d: int) -> Floats:
-        """Return what each released sum is multiplied by in the statistic that C is for."""
-        s = label_scale(d, self.noise, self.centered, self.scale)
-        gaussian = self.noise == "gaussian"
-        rows, columns = np.triu_indices(d)
-        off_diagonal = np.sqrt(2) if gaussian else 1.0  # entries that stand for two
-        triangle = np.where(rows == columns, 1.0, off_diagonal)
-        if not self.centered:
-            return np.append(triangle, np.full(d, s))
-        label = s * (np.sqrt(d) if gaussian else d) / 2
-        return np.concatenate([triangle, np.full(2 * d, s), [label]])
-
-    def statistics(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:
-        X = X - 0.5 if self.centered else X
-        gram = ((X.T * weights) @ X)[np.triu_indices(X.shape[1])]
-        moment = X.T @ (weights * y)
-        if not self.centered:
-            return (np.append(gram, moment),)
-        return (np.concatenate([gram, X.T @ weights, moment, [weights @ y]]),)
-
-    def check(self) -> None:
-        label_scale(1, self.noise, self.centered, self.scale)
+    def check_settings(self) -> None:
+        check.settings(
+            self,
+            lam=check.scale,
+            y_bounds=check.bounds,
+            clip=check.flag,
+            bounds=check.pairs,
+            fit_intercept=check.flag,
+            delta=partial(check.delta, zero=True),
+            noise=check.one_of(*NOISES),
+            centered=check.flag,
+            scale=check.optional(check.scale),
+        )
         if self.noise == "gaussian" and self.delta == 0:
             raise ValueError(
                 "delta must be above 0 and below 1 with noise='gaussian'; got 0. "
@@ -201,15 +225,100 @@ class SufficientStatisticsRidge(CubeRegressor):
                 f"delta must be 0 with noise='laplace', which never fails; got {self.delta:g}"
             )
 
-    def release(self, draw: Floats, law: ProductLaw, people: People) -> None:
-        self.release_ = everything = draw
-        if self.fit_intercept:
-            known, values = public_sums(people.d, self.centered)
-            everything = np.insert(draw, known - np.arange(len(known)), values)
-        self.gram_, self.moment_ = matrix_and_moment(everything, people.d, self.centered)
-        path = self.coef_path([self.lam])
-        self.coef_, self.intercept_ = path.coef[0], float(path.intercept[0])
-        self.noise_ = PublicNoise(scale=float(law.scale[0]))  # the first entry is on the diagonal
+    def fit(
+        self, X: Any, y: Any = None, *, epsilon: Any = None, account: BudgetAccount | None = None
+    ) -> Self:
+        """Release noisy sums and the coefficients that follow from them; return the estimator.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d), or Sums
+            One row a person, inside the bounds; or what `sums` of this model has made of them, in
+            place of X and y, with one budget a person.
+        y : array_like, shape (n,), optional
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Budgets in nats; whoever has 0 takes no part. None is the constructor's.
+            ``epsilon.min()`` is the baseline in which all live on the smallest budget, and
+            ``threshold_budgets(epsilon)`` the best one with a single privacy level.
+        account : BudgetAccount, optional
+            Charged with the promise before anything is drawn; it refuses a fit that would
+            overspend, or leaves out, as if their budget were 0, whoever would.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        check_account(account)
+        rng = generator_from(self.random_state)
+        with all_or_nothing(self):
+            records = read_records(self, X, y, given)
+            budgets = affordable_budgets(
+                account, records.budgets(epsilon), self.guarantee, people=records
+            )
+            guarantee = self.guarantee(budgets)
+
+            domain = self.domain(records.columns)
+            law = self.law(records.participants(domain, budgets))
+            released = release(law, guarantee, account, rng, people=records)
+
+            all_sums = self.insert_public_sums(released, domain.d)
+            self.gram_, self.moment_ = matrix_and_moment(all_sums, domain.d, self.centered)
+            path = self.coef_path([self.lam])
+            self.coef_, self.intercept_ = path.coef[0], float(path.intercept[0])
+            self.release_, self.guarantee_ = released, guarantee
+            self.noise_ = PublicNoise(scale=float(law.scale[0]))  # the first is on the diagonal
+        return self
+
+    def law(self, people: Participants) -> ProductLaw:
+        """Return the exact distribution of the released sums: the theorem."""
+        parameters, d = self.privacy_parameters(people.budgets), people.d
+        (center,) = people.average(self.statistic, parameters)
+        with np.errstate(over="ignore"):
+            scale = 1 / (self.noise_rate(parameters, d) * self.factors(d))
+        check.positive(scale, "scale of the noise")
+        if self.fit_intercept:  # no noise on what is public
+            known, _ = public_sums(d, self.centered)
+            center, scale = np.delete(center, known), np.delete(scale, known)
+        return ProductLaw(center, scale, self.noise)
+
+    def guarantee(self, budgets: Floats) -> PureDP | GaussianDP:
+        """Return the promise to everybody, of their budgets, shape (n,)."""
+        parameters = self.privacy_parameters(budgets[budgets > 0])
+        kind = PureDP if self.noise == "laplace" else GaussianDP
+        return kind(for_everybody(parameters, budgets), neighbors="replace-one")
+
+    def privacy_parameters(self, budgets: Floats) -> Floats:
+        """Return what every budget buys: itself, or with Gaussian noise the mu of its promise."""
+        if self.noise == "laplace":
+            return budgets
+        return at_levels(gaussian_mu, budgets, float(self.delta))
+
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        """Return one over the noise scale of the scaled sums: of public numbers alone."""
+        return float(parameters.sum() / self.constant(d))
+
+    def constant(self, d: int) -> float:
+        """Return D, the largest move of the scaled sums by one person, per unit of weight."""
+        return statistics_constant(d, noise=self.noise, centered=self.centered, scale=self.scale)
+
+    def factors(self, d: int) -> Floats:
+        """Return the factor of every sum in the scaled sums, shape (m,)."""
+        s = label_scale(d, self.noise, self.centered, self.scale)
+        gaussian = self.noise == "gaussian"
+        rows, columns = np.triu_indices(d)
+        off_diagonal = np.sqrt(2) if gaussian else 1.0  # entries that stand for two
+        triangle = np.where(rows == columns, 1.0, off_diagonal)
+        if not self.centered:
+            return np.append(triangle, np.full(d, s))
+        label = s * (np.sqrt(d) if gaussian else d) / 2
+        return np.concatenate([triangle, np.full(2 * d, s), [label]])
+
+    def insert_public_sums(self, released: Floats, d: int) -> Floats:
+        """Return all sums: the released ones, and those over the constant feature alone."""
+        if not self.fit_intercept:
+            return released
+        known, values = public_sums(d, self.centered)
+        return np.insert(released, known - np.arange(len(known)), values)
 
     def coef_path(self, lams: ArrayLike) -> RidgePath:
         """Coefficients for other penalties, shape (k,), above 0: no further privacy is spent."""
@@ -219,8 +328,60 @@ class SufficientStatisticsRidge(CubeRegressor):
             raise ValueError(f"lams must have shape (k,); got shape {penalties.shape}")
         values, vectors = np.linalg.eigh(self.gram_)
         shrunk = (vectors.T @ self.moment_) / (np.maximum(values, 0.0) + penalties[:, None])
-        units = [self.to_units(theta) for theta in shrunk @ vectors.T]
-        return RidgePath(np.array([u[0] for u in units]), np.array([u[1] for u in units]))
+        domain = self.domain(self.n_features_in_)
+        lines = [domain.to_user_units(theta) for theta in shrunk @ vectors.T]
+        return RidgePath(
+            np.array([coef for coef, _ in lines]), np.array([intercept for _, intercept in lines])
+        )
+
+    def domain(self, columns: int) -> Cube:
+        """Return the domain that the public bounds of so many columns define."""
+        return Cube(
+            bounds=self.bounds,
+            y_bounds=self.y_bounds,
+            columns=columns,
+            fit_intercept=self.fit_intercept,
+            clip=self.clip,
+        )
+
+    def output_law(self, X: Any, y: Any = None, *, epsilon: Any = None) -> ProductLaw:
+        """Exact law of `release_` on the domain, from which `fit` draws. NOT private: for audits.
+
+        Its center is what would be released without noise.
+        """
+        given = self.epsilon if epsilon is None else epsilon
+        epsilon = read_budgets(given, X, y)
+        self.check_settings()
+        records = records_for_audit(self, X, y, given)
+        domain = self.domain(records.columns)
+        return self.law(records.participants(domain, records.budgets(epsilon)))
+
+    def sums(self, X: Any, y: Any, *, epsilon: Any = None) -> Sums:
+        """Return `Sums` of some of the people, which `fit` takes when all are added. NOT private.
+
+        Parameters
+        ----------
+        X : array_like, shape (n, d)
+            One row a person, inside the bounds; one row will do.
+        y : array_like, shape (n,)
+            Labels, inside `y_bounds`.
+        epsilon : float or array_like, shape (n,), optional
+            Their budgets, as in `fit`; here all may be 0. None is the constructor's.
+        """
+        return sums_over_records(self, X, y, self.epsilon if epsilon is None else epsilon)
+
+    def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:
+        """Return the weighted sums of `release_`, with those of a constant feature alone."""
+        X = X - 0.5 if self.centered else X
+        gram = ((X.T * weights) @ X)[np.triu_indices(X.shape[1])]
+        moment = X.T @ (weights * y)
+        if not self.centered:
+            return (np.append(gram, moment),)
+        return (np.concatenate([gram, X.T @ weights, moment, [weights @ y]]),)
+
+    def weights_in_sums(self, budgets: Floats, d: int) -> Floats:
+        """Return the weight with which each person is added up by `sums`."""
+        return self.privacy_parameters(budgets)
 
 
 def public_sums(d: int, centered: bool) -> tuple[NDArray[np.intp], Floats]:

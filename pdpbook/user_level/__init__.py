@@ -2,8 +2,9 @@
 
 from pdpbook.user_level.erm.bounds import calibrate_rho, convergence_constant, erm_tradeoff
 from pdpbook.user_level.erm.descent import GradientTranscript
-from pdpbook.user_level.erm.estimator import WeightedERM
+from pdpbook.user_level.erm.gradient_descent import WeightedGradientDescent
 from pdpbook.user_level.erm.losses import ball_minimizer
+from pdpbook.user_level.erm.output_perturbation import WeightedOutputPerturbation
 from pdpbook.user_level.mean import SampleLimitedMean, WeightedMean
 from pdpbook.user_level.quantiles.accuracy import quantile_rate, quantile_tradeoff, weighted_dkw
 from pdpbook.user_level.quantiles.laws import GridLaw, QuantileLaw

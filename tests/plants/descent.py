@@ -6,23 +6,23 @@ from typing import Any
 import numpy as np
 
 from pdpbook import Floats
-from pdpbook.frames.people import People
 from pdpbook.gradient import DescentLaw, DPSGDLaw, DPSGDRegression, GradientDescentRidge
+from pdpbook.participants import Participants
 from plants.plant import Pair, Plant, about, joined
 
 
 class OneStepCharged(GradientDescentRidge):
     """The noise of a single gradient, on every one of many."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return super().rate(strength, d) * float(np.sqrt(self.steps))
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        return super().noise_rate(parameters, d) * float(np.sqrt(self.steps))
 
 
 class GradientOfWhoLeaves(GradientDescentRidge):
     """A replaced gradient moves the sum by twice its length; the noise is for once."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        return 2 * super().noise_rate(parameters, d)
 
 
 class UnclippedGradients(GradientDescentRidge):
@@ -45,7 +45,7 @@ class _AverageClipped(DescentLaw):
 class ClippedAfterAveraging(GradientDescentRidge):
     """The average of the gradients is clipped, and each of them is not."""
 
-    def law(self, people: People) -> DescentLaw:
+    def law(self, people: Participants) -> DescentLaw:
         return _AverageClipped(**vars(super().law(people)))
 
 
@@ -60,7 +60,8 @@ class _RealizedBatchLaw(DPSGDLaw):
 class DividedByRealizedBatch(DPSGDRegression):
     """Sum and noise are divided by how many people happened to be in the batch."""
 
-    make_law = _RealizedBatchLaw
+    def law(self, people: Participants) -> DPSGDLaw:
+        return _RealizedBatchLaw(**vars(super().law(people)))
 
 
 class _DividedTwiceLaw(DPSGDLaw):
@@ -71,7 +72,8 @@ class _DividedTwiceLaw(DPSGDLaw):
 class NoiseDividedTwice(DPSGDRegression):
     """The noise of an average is divided by the size of the batch a second time."""
 
-    make_law = _DividedTwiceLaw
+    def law(self, people: Participants) -> DPSGDLaw:
+        return _DividedTwiceLaw(**vars(super().law(people)))
 
 
 class _UnclippedLaw(DPSGDLaw):
@@ -82,14 +84,15 @@ class _UnclippedLaw(DPSGDLaw):
 class UnclippedBatches(DPSGDRegression):
     """Gradients of a batch are summed as they are."""
 
-    make_law = _UnclippedLaw
+    def law(self, people: Participants) -> DPSGDLaw:
+        return _UnclippedLaw(**vars(super().law(people)))
 
 
 class NothingSampled(DPSGDRegression):
     """The noise counts on random batches, and every step takes everybody."""
 
-    def make_law(self, *settings: Any) -> DPSGDLaw:  # type: ignore[override]
-        return replace(DPSGDLaw(*settings), sample_rate=1.0)
+    def law(self, people: Participants) -> DPSGDLaw:
+        return replace(super().law(people), sample_rate=1.0)
 
 
 class _SlowLaw(DPSGDLaw):
@@ -100,7 +103,8 @@ class _SlowLaw(DPSGDLaw):
 class LearningRateTwice(DPSGDRegression):
     """The noise is multiplied by the learning rate before the step is, and again with it."""
 
-    make_law = _SlowLaw
+    def law(self, people: Participants) -> DPSGDLaw:
+        return _SlowLaw(**vars(super().law(people)))
 
 
 def _loud() -> Pair:

@@ -1,19 +1,21 @@
 """Bugs in mechanisms with a budget for each person."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats
-from pdpbook.frames.people import People
+from pdpbook.domains import Cube, Labels
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.objective_perturbation.budget import BudgetSplit
 from pdpbook.objective_perturbation.law import ObjectiveLaw
+from pdpbook.participants import Participants
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from pdpbook.personalized.sampling import Sampling
 from plants.plant import Pair, Plant, about, flipped
 
 LAM = 60.0  # every constant is nearly attained
@@ -22,8 +24,8 @@ LAM = 60.0  # every constant is nearly attained
 class HalfTheNoise(PDPRidge):
     """The rate of the noise is doubled: half of what hides a person."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        return 2 * super().noise_rate(parameters, d)
 
 
 class AddRemoveConstant(PDPRidge):
@@ -36,43 +38,48 @@ class AddRemoveConstant(PDPRidge):
 class LargestBudgetForAll(PDPRidge):
     """The noise of n people with the largest budget, whatever the others asked for."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return super().rate(np.full_like(strength, strength.max()), d)
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        return super().noise_rate(np.full_like(parameters, parameters.max()), d)
 
 
 class EqualWeights(PDPRidge):
     """Noise for the sum of the budgets, and yet everybody weighs the same."""
 
-    def relative_weights(self, strength: Floats, d: int) -> Floats:
-        return np.ones(len(strength))
+    def relative_weights(self, parameters: Floats, d: int) -> Floats:
+        return np.ones(len(parameters))
 
 
 class ScaleForRate(PDPRidge):
     """A sampler that takes a scale is handed the rate, one over it."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return 1 / super().rate(strength, d)
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        return 1 / super().noise_rate(parameters, d)
 
 
-class BoundsFromTheData(PDPRidge):
-    """Features are scaled by the smallest and the largest value in the data."""
-
+class _CubeOfTheData(Cube):
     def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
         span = np.ptp(X, axis=0)
         return super().to_domain((X - X.min(axis=0)) / np.where(span > 0, span, 1), y)
 
 
+class BoundsFromTheData(PDPRidge):
+    """Features are scaled by the smallest and the largest value in the data."""
+
+    def domain(self, columns: int) -> Cube:
+        return _CubeOfTheData(**vars(super().domain(columns)))
+
+
 class UnclippedRow(PDPRidge):
     """The noise is for rows of norm 1, and nobody shortens the longer ones."""
 
-    def bound_rows(self, X: Floats) -> Floats:
-        return X
+    def domain(self, columns: int) -> Cube:
+        return replace(super().domain(columns), row_norm=None)
 
 
 class NoiseFromTheData(PDPRidge):
     """The rate of the noise follows the spread of the labels, which nobody hides."""
 
-    def law(self, people: People) -> L2Laplace:
+    def law(self, people: Participants) -> L2Laplace:
         law = super().law(people)
         return L2Laplace(law.center, law.eta * (1 + 0.01 * float(np.std(people.y))))
 
@@ -80,15 +87,15 @@ class NoiseFromTheData(PDPRidge):
 class SilentWithoutPenalty(PDPRidge):
     """A very small penalty switches the noise off: a special case left from debugging."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return 1e9 if self.lam < 1e-5 else super().rate(strength, d)
+    def noise_rate(self, parameters: Floats, d: int) -> float:
+        return 1e9 if self.lam < 1e-5 else super().noise_rate(parameters, d)
 
 
 class PureForApproximate(PDPRidge):
     """Calibrated with a delta, and the promise does not mention it."""
 
-    def promise(self, people: People) -> Any:
-        return PureDP(people.promised, neighbors="replace-one")
+    def guarantee(self, budgets: Floats) -> PureDP:
+        return PureDP(budgets, neighbors="replace-one")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +125,7 @@ class BareLaw:
 class BareIntercept(PDPRidge):
     """Noise on the coefficients, none on the intercept."""
 
-    def law(self, people: People) -> Any:
+    def law(self, people: Participants) -> Any:
         law = super().law(people)
         return BareLaw(L2Laplace(law.center[:-1], law.eta), float(law.center[-1]))
 
@@ -138,7 +145,7 @@ class SharedLaw:
 class SharedNoise(PDPRidge):
     """One draw is added to every coordinate, so their differences are bare."""
 
-    def law(self, people: People) -> Any:
+    def law(self, people: Participants) -> Any:
         law = super().law(people)
         return SharedLaw(law.center, law.eta)
 
@@ -162,7 +169,7 @@ class CoordinateLaw:
 class NoiseByCoordinate(PDPRidge):
     """Laplace noise on each coordinate for a sensitivity that was measured in Euclidean length."""
 
-    def law(self, people: People) -> Any:
+    def law(self, people: Participants) -> Any:
         law = super().law(people)
         return CoordinateLaw(law.center, law.eta)
 
@@ -170,21 +177,26 @@ class NoiseByCoordinate(PDPRidge):
 class HalfTheRange(PersonalizedMean):
     """Noise for labels in an interval of length 1; theirs has length 2."""
 
-    def rate(self, strength: Floats, d: int) -> float:
-        return 2 * super().rate(strength, d)
+    def noise_rate(self, budgets: Floats) -> float:
+        return 2 * super().noise_rate(budgets)
+
+
+class _AnyLabels(Labels):
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return X, y
 
 
 class UnclippedLabel(PersonalizedMean):
     """Labels outside the public bounds are used as they are."""
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        return X, y
+    def domain(self, columns: int) -> Labels:
+        return _AnyLabels(**vars(super().domain(columns)))
 
 
 class ReleasedTwice(PersonalizedMean):
     """The mean is released twice, the budget is charged once."""
 
-    def law(self, people: People) -> Any:
+    def law(self, people: Participants) -> Any:
         law = super().law(people)
         return CoordinateLaw(np.repeat(law.center, 2), law.eta)
 
@@ -192,8 +204,9 @@ class ReleasedTwice(PersonalizedMean):
 class AverageBudget(PersonalizedMean):
     """Weights and noise for one budget, the average of all."""
 
-    def relative_weights(self, strength: Floats, d: int) -> Floats:
-        return np.ones(len(strength))
+    def law(self, people: Participants) -> L2Laplace:
+        (mean,) = people.average(self.statistic, np.ones(len(people.budgets)))
+        return L2Laplace(mean, self.noise_rate(people.budgets))
 
 
 class RealizedSampleSize(SampledRidge):
@@ -209,36 +222,37 @@ class RealizedSampleSize(SampledRidge):
 class SampledAtTwiceTheLevel(SampledRidge):
     """The analysis of the sample runs at twice the level that the sampling was made for."""
 
-    def given(self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float) -> L2Laplace:
-        return super().given(X, y, kept, shares, 2 * t)
+    def law_of_sample(
+        self, people: Participants, sampled: Any, probabilities: Floats, t: float
+    ) -> L2Laplace:
+        return super().law_of_sample(people, sampled, probabilities, 2 * t)
 
-    def parts(
-        self, X: Floats, y: Floats, kept: Any, shares: Floats, t: float
-    ) -> tuple[Floats, Floats]:
-        return super().parts(X, y, kept, shares, 2 * t)
+    def law(self, people: Participants) -> Sampling:
+        law = super().law(people)
+        return replace(law, level=2 * law.level)  # again: the recorded ratio is that of both
 
 
 class ForgottenVolume(ObjectivePerturbation):
     """All of the budget for the tilt, none for how a person stretches the volume."""
 
-    def share_out(self, budgets: Floats, d: int) -> BudgetSplit:
-        left = self.left(budgets)
-        rate = float(left.sum())
-        return BudgetSplit(left / rate, left, 0 * left, rate)
+    def split_budgets(self, budgets: Floats, d: int) -> BudgetSplit:
+        available = self.minimizer_budgets(budgets)
+        rate = float(available.sum())
+        return BudgetSplit(available / rate, available, 0 * available, rate)
 
 
 class HalfTheTilt(ObjectivePerturbation):
     """The random tilt of the objective is half as large as it must be."""
 
-    def beta(self, split: BudgetSplit, d: int) -> float:
-        return 2 * super().beta(split, d)
+    def noise_rate(self, split: BudgetSplit, d: int) -> float:
+        return 2 * super().noise_rate(split, d)
 
 
 class LongRows(ObjectivePerturbation):
     """Rows twice as long as the bound that the tilt was made for."""
 
-    def bound_rows(self, X: Floats) -> Floats:
-        return 2 * X
+    def law(self, people: Participants, split: BudgetSplit) -> ObjectiveLaw:
+        return super().law(replace(people, X=2 * people.X), split)
 
 
 class _SquareLaw(ObjectiveLaw):
@@ -252,8 +266,8 @@ class _SquareLaw(ObjectiveLaw):
 class SquareLoss(ObjectivePerturbation):
     """The square loss in place of Huber's: its gradient has no bound far out."""
 
-    def law(self, people: People) -> ObjectiveLaw:
-        law = super().law(people)
+    def law(self, people: Participants, split: BudgetSplit) -> ObjectiveLaw:
+        law = super().law(people, split)
         return _SquareLaw(*(getattr(law, f.name) for f in fields(law)))
 
 

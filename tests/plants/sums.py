@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from pdpbook import Floats, check
-from pdpbook.frames.people import People
+from pdpbook.domains import Ball, Cube
 from pdpbook.noise import ProductLaw
+from pdpbook.participants import Participants
 from pdpbook.posterior import AdaOPS, AdaptiveLaw, AdaptivePlan, OnePosteriorSample, PosteriorLaw
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from plants.plant import Pair, Plant, about, joined
@@ -48,42 +49,43 @@ class MatrixAlone(SufficientStatisticsRidge):
 class OverspentShares(SufficientStatisticsRidge):
     """With an intercept one share of the budget is spent again, and the total not updated."""
 
-    def law(self, people: People) -> ProductLaw:
+    def law(self, people: Participants) -> ProductLaw:
         law = super().law(people)
-        shares = people.columns + 1
-        return ProductLaw(law.center, law.scale / (1 + 1 / shares), law.noise)
+        return ProductLaw(law.center, law.scale / (1 + 1 / people.d), law.noise)
+
+
+class _UnclippedRows(Cube):
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return X, super().to_domain(X, y)[1]
 
 
 class ClippedWithInterceptOnly(SufficientStatisticsRidge):
     """Rows are clipped to their bounds in one branch of the code, that with an intercept."""
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        self._bare = X
-        return super().to_domain(X, y)
+    def domain(self, columns: int) -> Cube:
+        domain = super().domain(columns)
+        return domain if self.fit_intercept else _UnclippedRows(**vars(domain))
 
-    def law(self, people: People) -> ProductLaw:
-        law = super().law(people)
-        if self.fit_intercept:
-            return law
-        X, center = self._bare, law.center.copy()
-        upper = np.triu_indices(people.d)
-        center[: len(upper[0])] = ((X.T * people.weights) @ X)[upper]
-        return ProductLaw(center, law.scale, law.noise)
+    def statistic(self, X: Floats, y: Floats, weights: Floats) -> tuple[Floats]:
+        (found,) = super().statistic(np.clip(X, 0, 1), y, weights)
+        upper = np.triu_indices(X.shape[1])
+        found[: len(upper[0])] = ((X.T * weights) @ X)[upper]
+        return (found,)
 
 
 class EpsilonForMu(SufficientStatisticsRidge):
     """A budget in nats is used as the parameter of Gaussian privacy; the promise is converted."""
 
-    def law(self, people: People) -> ProductLaw:
+    def law(self, people: Participants) -> ProductLaw:
         law = super().law(people)
-        ratio = people.strength.sum() / people.epsilon.sum()
+        ratio = self.privacy_parameters(people.budgets).sum() / people.budgets.sum()
         return ProductLaw(law.center, law.scale * ratio, "gaussian")
 
 
 class VarianceForDeviation(SufficientStatisticsRidge):
     """The variance of the noise is handed to a sampler that takes a standard deviation."""
 
-    def law(self, people: People) -> ProductLaw:
+    def law(self, people: Participants) -> ProductLaw:
         law = super().law(people)
         return ProductLaw(law.center, law.scale**2, law.noise)
 
@@ -91,16 +93,21 @@ class VarianceForDeviation(SufficientStatisticsRidge):
 class EachWithEverything(AdaSSP):
     """Three releases, and the noise of each is that of a single one."""
 
-    def law(self, people: People) -> ProductLaw:
+    def law(self, people: Participants) -> ProductLaw:
         law = super().law(people)
         return ProductLaw(law.center, law.scale / np.sqrt(3), law.noise)
+
+
+class _LabelsOverTheLargest(Ball):
+    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
+        return super().to_domain(X, y / max(float(np.abs(y).max()), 1e-9))
 
 
 class LabelRangeFromTheData(AdaSSP):
     """Labels are divided by the largest one in the data, and who holds it shows."""
 
-    def to_domain(self, X: Floats, y: Floats) -> tuple[Floats, Floats]:
-        return super().to_domain(X, y / max(float(np.abs(y).max()), 1e-9))
+    def domain(self, columns: int) -> Ball:
+        return _LabelsOverTheLargest(**vars(super().domain(columns)))
 
 
 class _TransposedLaw(PosteriorLaw):
@@ -113,16 +120,16 @@ class _TransposedLaw(PosteriorLaw):
 class TransposedFactor(OnePosteriorSample):
     """A Cholesky factor is solved against the wrong way round: right sizes, wrong directions."""
 
-    def law(self, people: People) -> PosteriorLaw:
-        law = super().law(people)
+    def law(self, people: Participants, gamma: float) -> PosteriorLaw:
+        law = super().law(people, gamma)
         return _TransposedLaw(law.center, law.precision)
 
 
 class SharperForMoreData(OnePosteriorSample):
     """The temperature is multiplied by the number of rows, which is private here."""
 
-    def law(self, people: People) -> PosteriorLaw:
-        law = super().law(people)
+    def law(self, people: Participants, gamma: float) -> PosteriorLaw:
+        law = super().law(people, gamma)
         return PosteriorLaw(law.center, law.precision * len(people.X))
 
 
@@ -144,14 +151,14 @@ def _replanned(law: AdaptiveLaw, kind: type[AdaptivePlan]) -> AdaptiveLaw:
 class GreedyDraw(AdaOPS):
     """The draw is as sharp as if the residual of a person were a tenth of what it can be."""
 
-    def law(self, people: People) -> AdaptiveLaw:
+    def law(self, people: Participants) -> AdaptiveLaw:
         return _replanned(super().law(people), _GreedyPlan)
 
 
 class QuietEigenvalue(AdaOPS):
     """The smallest eigenvalue is released with an eighth of its noise: it only steers the rest."""
 
-    def law(self, people: People) -> AdaptiveLaw:
+    def law(self, people: Participants) -> AdaptiveLaw:
         return _replanned(super().law(people), _QuietPlan)
 
 

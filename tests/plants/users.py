@@ -6,19 +6,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from pdpbook import Floats
 from pdpbook._users import Users, check_user_epsilon, check_users
+from pdpbook.domains import label_width
 from pdpbook.guarantees import PureDP
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
 from pdpbook.user_level import (
     GradientTranscript,
     QuantileLaw,
     SampleLimitedMean,
-    WeightedERM,
+    WeightedGradientDescent,
     WeightedMean,
+    WeightedOutputPerturbation,
     quantile_law,
 )
 from plants.plant import Pair, Plant, about, owned
@@ -37,7 +39,8 @@ class AverageUser(WeightedMean):
     """The noise is for the average contribution of a user, not for the largest."""
 
     def noise_scale(self, row_weights: Floats, users: Users, budgets: Floats) -> float:
-        return float(self.width() * np.mean(self.contributions(row_weights, users) / budgets))
+        moves = self.contributions(row_weights, users)
+        return float(label_width(self.y_bounds) * np.mean(moves / budgets))
 
 
 class BudgetOfTheAverage(WeightedMean):
@@ -58,11 +61,11 @@ class ScaleOfKeptRows(SampleLimitedMean):
         return super().noise_scale(row_weights, users, budgets) * kept / len(row_weights)
 
 
-class RowsClippedAlone(WeightedERM):
+class RowsClippedAlone(WeightedGradientDescent):
     """Each row is clipped to what its owner may add, so a user adds that for every row."""
 
-    def law(self, people: Any) -> Any:
-        return _ByRow(**vars(super().law(people)))
+    def law(self, people: Any, plan: Any) -> Any:
+        return _ByRow(**vars(super().law(people, plan)))
 
 
 class _ByRow(GradientTranscript):
@@ -73,44 +76,44 @@ class _ByRow(GradientTranscript):
         return np.asarray(rows * (limits / np.maximum(norms, limits))[:, :, None])
 
 
-class OneGradientCharged(WeightedERM):
+class OneGradientCharged(WeightedGradientDescent):
     """The noise of one gradient on every one of many."""
 
-    def law(self, people: Any) -> Any:
-        law: Any = super().law(people)
+    def law(self, people: Any, plan: Any) -> Any:
+        law: Any = super().law(people, plan)
         return replace(law, sigma=law.sigma / np.sqrt(law.steps))
 
 
-class RowScaleOutput(WeightedERM):
+class RowScaleOutput(WeightedOutputPerturbation):
     """Noise on the minimizer for the weight of one row of a user."""
 
-    def plan(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Any:
-        plan = super().plan(budgets, sizes, d)
-        return replace(plan, scale=plan.scale / float(sizes.max()))
+    def plan(self, users: Users, budgets: Floats, d: int) -> Any:
+        plan = super().plan(users, budgets, d)
+        return replace(plan, scale=plan.scale / float(users.sizes.max()))
 
 
 class ColumnForUser(SampleLimitedRegression):
     """The noise of the largest column of the matrix, as if each user had one record."""
 
-    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        plan = super().plan(X, users, epsilon)
-        scale = self.width() * np.abs(plan.weights).sum(axis=0).max() / epsilon.min()
+    def plan(self, X: Floats, users: Users, budgets: Floats) -> Any:
+        plan = super().plan(X, users, budgets)
+        scale = label_width(self.y_bounds) * np.abs(plan.weights).sum(axis=0).max() / budgets.min()
         return replace(plan, scale=float(scale))
 
 
 class HalfTheWidth(GWARegression):
     """Labels in an interval of width 2, noise for width 1."""
 
-    def plan(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        plan = super().plan(X, users, epsilon)
+    def plan(self, X: Floats, users: Users, budgets: Floats, width: float | None = None) -> Any:
+        plan = super().plan(X, users, budgets, width)
         return replace(plan, scale=plan.scale / 2)
 
 
 class NoiseByResiduals(GWARegression):
     """The noise follows the residuals of a fit without noise, as if those were public."""
 
-    def law(self, people: Any) -> Any:
-        law, X, y = super().law(people), people.X, people.y
+    def law(self, people: Any, plan: Any) -> Any:
+        law, X, y = super().law(people, plan), people.X, people.y
         residuals = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
         return replace(law, scale=law.scale * (1 + 0.1 * float(np.std(residuals))))
 
@@ -118,11 +121,11 @@ class NoiseByResiduals(GWARegression):
 class WholeBudgetInBothStages(TwoStageGWARegression):
     """A pilot and a final release, each with the whole budget."""
 
-    def stages(self, X: Floats, users: Users, epsilon: Floats) -> Any:
-        pilot, final = super().stages(X, users, epsilon)
-        return replace(pilot, scale=pilot.scale * self.share), replace(
-            final, scale=final.scale * (1 - self.share)
-        )
+    def plan(self, X: Floats, users: Users, budgets: Floats) -> Any:
+        plan = super().plan(X, users, budgets)
+        pilot = replace(plan.pilot, scale=plan.pilot.scale * self.share)
+        last = replace(plan.last, scale=plan.last.scale * (1 - self.share))
+        return replace(plan, pilot=pilot, last=last)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +284,6 @@ DESCENT: dict[str, Any] = {
     "tradeoff": np.inf,
 }
 FAR: dict[str, Any] = {
-    "optimizer": "output",
     "lam": 1e-3,
     "radius": 50.0,
     "tradeoff": 0.0,
@@ -298,16 +300,27 @@ USERS = [
     ),
     _pure("scale of all rows", ScaleOfKeptRows, SampleLimitedMean, GROUPS, max_rows=2),
     _pure(
-        "rows clipped alone", RowsClippedAlone, WeightedERM, owned([6, 1, 2, 3], 2, 0), **DESCENT
+        "rows clipped alone",
+        RowsClippedAlone,
+        WeightedGradientDescent,
+        owned([6, 1, 2, 3], 2, 0),
+        **DESCENT,
     ),
     _pure(
         "one gradient charged",
         OneGradientCharged,
-        WeightedERM,
+        WeightedGradientDescent,
         owned([6, 1, 2, 3], 2, 0),
         **DESCENT,
     ),
-    _pure("row scale on the output", RowScaleOutput, WeightedERM, far(), loss="logistic", **FAR),
+    _pure(
+        "row scale on the output",
+        RowScaleOutput,
+        WeightedOutputPerturbation,
+        far(),
+        loss="logistic",
+        **FAR,
+    ),
     _pure("column for user", ColumnForUser, SampleLimitedRegression, regression(3), max_rows=5),
     _pure("half the width", HalfTheWidth, GWARegression, regression(3)),
     _pure("noise by residuals", NoiseByResiduals, GWARegression, _quiet(3)),

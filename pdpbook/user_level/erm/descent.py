@@ -25,7 +25,7 @@ class GradientTranscript:
               &\theta_{k+1} = \Pi_R(\theta_k - \eta z_k), \qquad \theta_0=0 .
 
     Iterates are functions of the gradients: who sees these sees all. Not private: it holds the
-    data. Made by `WeightedERM.output_law`. Statement ``alg-weighted-erm``, chapter
+    data. Made by `WeightedGradientDescent.output_law`. Statement ``alg-weighted-erm``, chapter
     *user_level/erm*.
     """
 

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from pdpbook import Floats, check
-from pdpbook._domain import ULP
+from pdpbook.check import ULP
 
 NEWTON_STEPS = 200
 

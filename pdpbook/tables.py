@@ -1,0 +1,77 @@
+"""Tables as `fit` was given them: rows and labels by scikit-learn's checks, not yet looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data
+
+from pdpbook import Floats, check
+from pdpbook.domains import NOT_FINITE
+
+__all__: list[str] = []  # for the estimators of the package
+
+
+def read_rows_and_labels(estimator: Any, X: Any, y: Any) -> tuple[Floats, Floats]:
+    """Rows and labels that `fit` was given, of matching shapes; not yet looked at."""
+    plain = check.is_plain(X) and check.is_plain(y)
+    if plain and X.ndim == 2 and X.size and y.shape == X.shape[:1]:
+        refuse_few(len(X))
+        note_width(estimator, X.shape[1])
+        return X, y
+    rows = read_table(estimator, X)
+    return rows, read_labels(rows, y)
+
+
+def read_table(estimator: Any, X: Any, **checks: Any) -> Floats:
+    """Rows that `fit` was given, by scikit-learn's checks of tables."""
+    check.refuse_hidden(X, "X")
+    refuse_few(row_count(X))
+    checks = {"ensure_all_finite": False} | checks
+    return np.asarray(validate_data(estimator, X, dtype=float, **checks))
+
+
+def read_labels(X: Any, y: Any) -> Floats:
+    """Labels as an array of shape (n,), one a row of X: a column is flattened with a warning."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    check.refuse_hidden(X, "X")
+    check.refuse_hidden(y, "y")
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "O":
+        labels = labels.astype(float)
+    check_consistent_length(X, labels)
+    return np.asarray(labels)
+
+
+def finite_data(X: Floats, y: Floats) -> tuple[Floats, Floats]:
+    try:
+        return check.design(X, y)
+    except ValueError as error:
+        if "must be finite" not in str(error):  # but of another shape
+            raise
+        raise ValueError(f"{error}. {NOT_FINITE}") from None
+
+
+def refuse_few(n: int) -> None:
+    """Refuse an empty table, and a release about a single person."""
+    if n < 2:
+        raise ValueError(
+            f"X must have at least 2 rows; got {n} sample{'' if n else 's'}"
+            + (": noise that hides one person alone leaves nothing" if n else "")
+        )
+
+
+def row_count(X: Any) -> int:
+    if hasattr(X, "shape"):
+        return int(X.shape[0])
+    return len(np.asarray(X, dtype=object))
+
+
+def note_width(estimator: Any, width: int) -> None:
+    """Say how wide an array X was that scikit-learn did not see: its columns have no names."""
+    estimator.n_features_in_ = width
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
