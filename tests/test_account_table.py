@@ -24,7 +24,12 @@ from pdpbook.pac import PACRegression
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from pdpbook.posterior import AdaOPS, OnePosteriorSample, worst_case_renyi
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
-from pdpbook.user_level import SampleLimitedMean, WeightedERM, WeightedMean
+from pdpbook.user_level import (
+    SampleLimitedMean,
+    WeightedGradientDescent,
+    WeightedMean,
+    WeightedOutputPerturbation,
+)
 
 PEOPLE = 60
 PAGE = published()["per_instance/accounts"]
@@ -46,7 +51,7 @@ TABLE = [
             GWARegression(),
             SampleLimitedRegression(),
             TwoStageGWARegression(),
-            WeightedERM(optimizer="output"),
+            WeightedOutputPerturbation(),
         ],
         KINDS,
     ),
@@ -57,11 +62,11 @@ TABLE = [
             GWARegression(prior=1.0, **DELTA),
             AdaSSP(),
             GradientDescentRidge(),
-            WeightedERM(accounting="gaussian", **DELTA),
+            WeightedGradientDescent(accounting="gaussian", **DELTA),
         ],
         SQUARES,
     ),
-    ([WeightedERM(**DELTA)], [ZeroConcentratedDP, RenyiDP]),
+    ([WeightedGradientDescent(**DELTA)], [ZeroConcentratedDP, RenyiDP]),
     ([DPSGDRegression(), OnePosteriorSample(lam=500.0, n_max=1000)], [ApproximateDP, RenyiDP]),
     ([AdaOPS(n_max=1000)], [ApproximateDP]),
     ([PACRegression(draws=200)], []),
