@@ -12,7 +12,7 @@ import numpy as np
 from pdpbook import Floats, check
 from pdpbook.advice import PublicNumbersWarning, advise
 from pdpbook.guarantees import BudgetAccount, PureDP
-from pdpbook.guarantees.promises import Promise
+from pdpbook.guarantees.promises import Promise, RenyiDP
 
 __all__: list[str] = []  # for the estimators of the package
 
@@ -31,21 +31,29 @@ def release(
     *,
     people: Any,
     pure: PureDP | None = None,
+    renyi: Callable[[Floats], RenyiDP] | None = None,
 ) -> Any:
     """Return one draw from `law`, after `account` has been charged with `guarantee`.
 
     The account raises, and nothing is drawn, if anybody would overspend. `people` are records or
-    users, who say their names where the account goes by name. `pure` is promised, too.
+    users, who say their names where the account goes by name. `pure` is promised, too, and so is
+    the Renyi curve `renyi(orders)`, which an account of such curves is charged with instead.
     """
     if account is not None:
-        charge(account, guarantee, people, pure)
+        charge(account, guarantee, people, pure, renyi)
     return law.sample(rng=rng)
 
 
 def charge(
-    account: BudgetAccount, guarantee: Promise, people: Any, pure: PureDP | None = None
+    account: BudgetAccount,
+    guarantee: Promise,
+    people: Any,
+    pure: PureDP | None = None,
+    renyi: Callable[[Floats], RenyiDP] | None = None,
 ) -> None:
     """Spend what is guaranteed to these people, or raise."""
+    if isinstance(account.budget, RenyiDP) and renyi is not None:
+        guarantee = renyi(account.budget.orders)
     if account.kind is PureDP and pure is not None and not isinstance(guarantee, PureDP):
         guarantee._refuse(
             PureDP,
@@ -61,9 +69,8 @@ def charge(
             raise ValueError(
                 f"account must be of the people in the data; got {budgets} for {count} people"
             )
-        if budgets is None:  # one number stands for whoever loses most
-            (losses,) = guarantee._parameters().values()
-            guarantee = account.kind(float(np.max(losses)), neighbors=guarantee.neighbors)
+        if budgets is None:  # one budget for all stands for whoever loses most
+            guarantee = guarantee.weakest()
     account.spend(guarantee, people=names)
 
 
@@ -86,7 +93,8 @@ def affordable_budgets(
         if promise.n is None or (names is None and promise.n != account.budget.n):
             return budgets
         can_pay = account.affords(promise, people=names)
-        if can_pay.all() or not budgets[can_pay].any():
+        leaves = (budgets > 0) & ~can_pay
+        if not leaves.any() or not budgets[can_pay].any():
             return budgets
         budgets = check.epsilon(people.leave_out(budgets, can_pay))
 

@@ -502,7 +502,7 @@ def test_two_processes_never_overspend_though_one_is_killed_while_it_writes(path
     charged = 19 + (stage == "replaced") + counts[1]  # perhaps it was charged
     assert charged == 100
     account = BudgetAccount.open(path, **USER)
-    assert account._spent == [Fraction(charged, 100)]
+    assert account._spent == [(Fraction(charged, 100),)]
     assert account.remaining == 0
 
 

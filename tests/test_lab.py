@@ -19,6 +19,7 @@ from lab.experiments import FOLDERS
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {
     "per_instance/smooth",
+    "per_instance/accounts",
     "per_instance/ops_curve",
     "per_instance/guarantees",
     "personalized/accuracy_bounds",

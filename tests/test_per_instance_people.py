@@ -9,10 +9,11 @@ import itertools
 
 import numpy as np
 import pytest
+from dp_accounting.pld import privacy_loss_distribution
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from lab.chapters import composed_profile, replace_one_profile
+from lab.chapters import composed_profile, posterior_losses, replace_one_profile
 from pdpbook.per_instance import (
     explain,
     ops_epsilon,
@@ -254,6 +255,33 @@ def test_ten_releases_by_simulation():
     gain = np.maximum(0, -np.expm1(epsilon - loss.sum(axis=1)))
     assert abs(gain.mean() - found.add) < 4 * gain.std() / np.sqrt(len(gain))
     assert ops_profile(epsilon, mu, rho * np.sqrt(k)).add < found.add  # one draw of k gamma
+
+
+def test_losses_of_a_sample_join_those_of_other_mechanisms_in_each_direction():
+    """Against simulation, beside three steps of DP-SGD, whose directions differ, too."""
+    mu, rho, q, sigma, epsilon = 0.05, 1.5, 0.3, 1.0, 0.8
+    losses = posterior_losses(mu, rho)
+    assert_allclose(
+        losses.get_delta_for_epsilon(epsilon), composed_profile(epsilon, [mu], [rho]).add
+    )
+    step = privacy_loss_distribution.from_gaussian_mechanism(
+        sigma, sampling_prob=q, value_discretization_interval=1e-4
+    )
+    found = losses.compose(step.self_compose(3))
+    rng, size = np.random.default_rng(8), 400_000
+    normals = rng.standard_normal((size, 4))
+    for without in (True, False):
+        center, root = (rho, mu) if without else (rho / (1 + mu), mu / (1 + mu))
+        v = center + np.sqrt(root) * normals[:, 0]
+        loss = -np.log1p(mu) / 2 + (v**2 - rho**2 / (1 + mu)) / 2
+        moved = 0 if without else rng.random((size, 3)) < q
+        z = sigma * normals[:, 1:] + moved
+        ratio = np.log(1 - q + q * np.exp((2 * z - 1) / (2 * sigma**2))).sum(axis=1)
+        total = loss - ratio if without else ratio - loss
+        gain = np.maximum(0, -np.expm1(epsilon - total))
+        pmf = found._pmf_add if without else found._pmf_remove
+        exact = pmf.get_delta_for_epsilon(epsilon)
+        assert abs(gain.mean() - exact) < 5 * gain.std() / np.sqrt(size)
 
 
 # ---- a record explained

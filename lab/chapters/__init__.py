@@ -5,7 +5,7 @@ TypeError or ValueError that names the argument, the rule and the value.
 """
 
 from lab.chapters.bisection import bisection_law, quantile_by_bisection
-from lab.chapters.composition import composed_profile
+from lab.chapters.composition import composed_profile, posterior_losses
 from lab.chapters.levels import (
     exponential_mechanism_level,
     isotropic_for_all,

@@ -5,6 +5,7 @@ from pdpbook.gradient.accounting import (
     calibrate_to_success_rate,
     dpsgd_epsilon,
     dpsgd_profile,
+    dpsgd_renyi,
     dpsgd_total_variation,
     subsampled_gaussian_profile,
 )

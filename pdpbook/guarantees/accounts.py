@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +12,16 @@ from numpy.typing import ArrayLike
 
 from pdpbook import check
 from pdpbook.guarantees.promises import (
+    RENYI_ORDERS,
     ApproximateDP,
     GaussianDP,
     PACPrivacy,
     Promise,
     PureDP,
+    RenyiDP,
     ZeroConcentratedDP,
+    check_orders,
+    log_factor,
 )
 
 
@@ -25,9 +29,10 @@ def compose(*promises: Promise) -> Promise:
     """Return what several releases about the same people promise together.
 
     Pure epsilons add; so do the epsilons and the deltas of approximate promises (simple
-    composition), and the rhos of concentrated ones; mus add as squares. A number serves everybody.
-    Pure promises join any of the other kinds by their own theorem (as (epsilon, 0), `to_zcdp`,
-    `to_gaussian`), Gaussian ones join concentrated ones by `to_zcdp`. What is added are the
+    composition), the rhos of concentrated ones, and Renyi curves, order by order, on one grid; mus
+    add as squares. A number serves everybody. Pure promises join any of the other kinds by their
+    own theorem (as (epsilon, 0), `to_zcdp`, `to_gaussian`, `to_renyi`), Gaussian ones join
+    concentrated ones by `to_zcdp`, and both join Renyi curves by `to_renyi`. What is added are the
     decimals that the numbers print as, exactly, and the sum is rounded up: 0.1 and 0.4 are 0.5, as
     in an account. A later mechanism may look at earlier outputs if its promise holds whatever they
     were. Hand in all at once: a sum of pure promises converted afterwards promises less. A missing
@@ -64,6 +69,10 @@ def compose(*promises: Promise) -> Promise:
         epsilon = _total(p._parameters()["epsilon"] for p in promises)
         delta = _total(p.delta for p in promises if isinstance(p, ApproximateDP))
         return ApproximateDP(epsilon, delta, neighbors=relation)
+    if RenyiDP in kinds:
+        orders = next(p.orders for p in promises if isinstance(p, RenyiDP))
+        curve = _total(p.to_renyi(orders).epsilon for p in promises)
+        return RenyiDP(orders, curve, neighbors=relation)
     if ZeroConcentratedDP in kinds:
         return ZeroConcentratedDP(_total(p.to_zcdp().rho for p in promises), neighbors=relation)
     return GaussianDP(_total((p.to_gaussian().mu for p in promises), 2), neighbors=relation)
@@ -90,6 +99,50 @@ def group(promise: PureDP, members: Iterable[int]) -> float:
     return _root_of_sum(each[who].tolist(), 1)
 
 
+def renyi_budget(promise: ApproximateDP, order: float, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+    r"""Renyi budget at one order, chosen in advance, that keeps an (epsilon, delta) promise.
+
+    .. math:: \varepsilon_\alpha = \varepsilon + \frac1{\alpha - 1}
+              \log\frac{\delta\,(\alpha - 1)}{(1 - 1/\alpha)^\alpha}
+
+    at `order`, rounded down, and infinity at all others, which then bind nobody. For an account:
+    ``BudgetAccount(renyi_budget(promise, order))``. An order that is chosen by what was released,
+    or any that is below its own budget at the end, keeps less: ``prop-order-in-advance``, chapter
+    *per_instance/accounts*. Whoever has epsilon and delta 0 has 0 at all orders.
+
+    Parameters
+    ----------
+    promise : ApproximateDP
+        To one or to all; what is to hold in the end.
+    order : float
+        Of the grid. `RenyiDP.best_order` finds it for what is planned.
+    orders : array_like, shape (k,)
+        The public grid of the curves that are to be added.
+
+    Examples
+    --------
+    >>> budget = renyi_budget(ApproximateDP(1.0, 1e-5, neighbors="user"), 24, [16, 24, 32])
+    >>> budget.epsilon.round(2)
+    array([ inf, 0.68,  inf])
+    """
+    if not isinstance(promise, ApproximateDP):
+        raise TypeError(f"promise must be an ApproximateDP; got {promise!r}")
+    grid, order = check_orders(orders), check.number(order, "order")
+    if order not in grid:
+        raise ValueError(f"order must be one of orders; got {order:g}")
+    epsilon, delta = np.broadcast_arrays(promise.epsilon, promise.delta)
+    present = delta > 0
+    log_delta = np.log(np.where(present, delta, 1.0))
+    budget = epsilon + (log_delta - log_factor(order)) / (order - 1)
+    slack = 1e-15 * (epsilon + (np.abs(log_delta) + abs(log_factor(order))) / (order - 1))
+    if not (np.where(present, budget - slack, 1.0) > 0).all():
+        raise ValueError(f"order must be larger, or epsilon, for anybody to spend; got {order:g}")
+    curve = np.full((*epsilon.shape, len(grid)), math.inf)
+    curve[..., grid == order] = (budget - slack)[..., np.newaxis]
+    curve[~present] = 0.0
+    return RenyiDP(grid, curve, neighbors=promise.neighbors)
+
+
 def missing_relation(first: str, second: str) -> str:
     both = f"cannot compose a promise against {first!r} with one against {second!r}"
     missing = f"{both}: it takes a theorem that turns one relation into the other"
@@ -106,11 +159,13 @@ def _total(values: Iterable[Any], power: int = 1) -> Any:
     people = list(zip(*(np.ravel(column).tolist() for column in columns), strict=True))
     sums = {amounts: _root_of_sum(amounts, power) for amounts in set(people)}
     totals = [sums[amounts] for amounts in people]
-    return np.array(totals) if columns[0].ndim else totals[0]
+    return np.reshape(totals, columns[0].shape) if columns[0].ndim else totals[0]
 
 
-def _root_of_sum(amounts: Iterable[float], power: int) -> float:
+def _root_of_sum(amounts: Collection[float], power: int) -> float:
     """Return the least float whose decimal is not below the root of the sum of powers."""
+    if math.inf in amounts:
+        return math.inf
     total = sum((decimal(amount) ** power for amount in amounts), Fraction(0))
     try:
         found = root(total, power)
@@ -128,9 +183,9 @@ def decimal(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def root(value: Fraction, power: int) -> float:
+def root(value: Fraction | float, power: int) -> float:
     """Return a float next to a root; of squares by whole numbers, which never overflow."""
-    if power == 1 or not value:
+    if power == 1 or not value or isinstance(value, float):  # a float is infinity
         return float(value)
     shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
     return float(Fraction(math.isqrt(int(value * Fraction(4) ** shift))) / Fraction(2) ** shift)

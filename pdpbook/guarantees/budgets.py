@@ -4,40 +4,60 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from threading import Lock
-from typing import Any, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pdpbook import check
+from pdpbook import Floats, check
 from pdpbook._extras import of_pandas
 from pdpbook._names import NameTable, read_names
 from pdpbook.guarantees import files
 from pdpbook.guarantees.accounts import decimal, missing_relation, root
-from pdpbook.guarantees.promises import GaussianDP, Promise, PureDP, ZeroConcentratedDP
+from pdpbook.guarantees.promises import (
+    ApproximateDP,
+    GaussianDP,
+    PACPrivacy,
+    Promise,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
 
-#: Kinds of budget: the parameter, and the power of it that adds up.
+#: kinds of budget that are one number a person: the parameter, and the power of it that adds up
 POWERS: dict[type, tuple[str, int]] = {
     PureDP: ("epsilon", 1),
     GaussianDP: ("mu", 2),
     ZeroConcentratedDP: ("rho", 1),
 }
-BEYOND = Fraction(2) ** sys.float_info.max_exp  # above all floats
 ABSENT = -1  # the place of a name that `NameTable` does not have
+
+#: what one person has, asks or has spent: as many numbers as add up; a float is infinity
+Amounts = tuple[Fraction | float, ...]
+
+
+class EpsilonDelta(NamedTuple):
+    """Two amounts of an account of (epsilon, delta), each a number or one a person."""
+
+    epsilon: Any  #: in nats
+    delta: Any
 
 
 class BudgetAccount:
     """A budget for each person, over several releases; the one that overspends is refused.
 
-    Pure epsilons add up, and so do rhos; mus add up as squares. Every amount is read as the decimal
-    that its double prints as, and added exactly: three times 0.1 fills 0.3 and leaves 0, and
-    nothing that was written as more than the budget ever passes. The price is that ``2 * 3 * 0.1``,
-    which prints as 0.6000000000000001, exceeds 0.6. Round such amounts, or spend ``remaining``.
+    Pure epsilons add up, and so do rhos; mus add up as squares. Of approximate promises the
+    epsilons add up, and the deltas, and each person stays within both: ``thm-approximate-filter``,
+    chapter *per_instance/accounts*. Renyi curves add up order by order, on one public grid, and
+    each person stays within their budget at *every* order: ``prop-order-in-advance`` there. Every
+    amount is read as the decimal that its double prints as, and added exactly: three times 0.1
+    fills 0.3 and leaves 0, and nothing that was written as more than the budget ever passes. The
+    price is that ``2 * 3 * 0.1``, which prints as 0.6000000000000001, exceeds 0.6. Round such
+    amounts, or spend ``remaining``.
 
     It is a *filter*, too: with `leave_out` a fit gives weight 0 to whoever has not enough left, and
     `admit` does so by costs that depend on each person's own record: ``thm-individual-filter``,
@@ -49,23 +69,29 @@ class BudgetAccount:
 
     Parameters
     ----------
-    budget : array_like or mapping
-        Epsilons in nats, mus or rhos: a number above 0; shape (n,), one for each person; or by
-        person: a mapping, or a Series, whose index then says who they are. Names are text, numbers,
-        booleans, dates, times, spans of time, periods, intervals, UUIDs, or tuples and frozensets
-        of these, and are compared as Python objects: 1 and 1.0 are one person, "1" is another, and
-        so are True and a date as text. A time with a zone is its instant. What is missing is no
-        name, and all other types are refused.
-    neighbors : str
-        The relation of every release, as in `PureDP`.
-    kind : {PureDP, GaussianDP, ZeroConcentratedDP}, default PureDP
-        The promise that the budgets are of. Other promises are turned into it where a theorem does
-        (`to_gaussian`, `to_zcdp`), rounded up, and refused where none does.
+    budget : Promise, array_like or mapping
+        A promise that is to hold for all releases together: the one way to write budgets of
+        `ApproximateDP` and `RenyiDP`. Or epsilons in nats, mus or rhos: a number above 0; shape
+        (n,), one for each person; or by person: a mapping, or a Series, whose index then says who
+        they are. Names are text, numbers, booleans, dates, times, spans of time, periods,
+        intervals, UUIDs, or tuples and frozensets of these, and are compared as Python objects: 1
+        and 1.0 are one person, "1" is another, and so are True and a date as text. A time with a
+        zone is its instant. What is missing is no name, and all other types are refused.
+    neighbors : str, optional
+        The relation of every release, as in `PureDP`; a promise brings its own.
+    kind : {PureDP, GaussianDP, ZeroConcentratedDP}, optional
+        The promise that numbers are budgets of, `PureDP` by default; a promise is its own kind.
+        Other promises are turned into the kind of the account where a theorem does (`to_gaussian`,
+        `to_zcdp`, `to_renyi`; a pure one counts with delta 0), rounded up, and refused where none
+        does. None is turned into an approximate one, as somebody has to choose its delta: call
+        `to_approximate`.
     leave_out : bool, default False
         Whether ``fit(..., account=...)`` leaves out, by budget 0, whoever has not enough left for
         what they would be promised, instead of raising. Promises and balance are public then. One
         number for all is refused as ever, and so is a release that leaves nobody. Public numbers of
         people still count everybody; users leave with all their rows.
+    people : array_like, optional
+        Names of the people of a promise, in its order; a mapping or Series names them itself.
 
     Examples
     --------
@@ -73,31 +99,46 @@ class BudgetAccount:
     >>> account.spend(PureDP([0.1, 0.5], neighbors="replace-one"))
     >>> account.remaining
     array([0.2, 0.5])
+    >>> account = BudgetAccount(ApproximateDP(1.0, 1e-5, neighbors="user"))
+    >>> account.spend(ApproximateDP(0.3, 1e-6, neighbors="user"))
+    >>> account.spend(PureDP(0.1, neighbors="user"))
+    >>> account.remaining
+    EpsilonDelta(epsilon=0.6, delta=9e-06)
     """
 
     def __init__(
-        self, budget: Any, *, neighbors: str, kind: type = PureDP, leave_out: bool = False
+        self,
+        budget: Any,
+        *,
+        neighbors: str | None = None,
+        kind: type | None = None,
+        leave_out: bool = False,
+        people: Any = None,
     ) -> None:
-        if kind not in POWERS:
-            kinds = ", ".join(each.__name__ for each in POWERS)
-            raise TypeError(f"kind must be one of {kinds}: their amounts add up; got {kind!r}")
+        check.flag(leave_out, "leave_out")
+        names = people
+        if isinstance(budget, Promise):
+            _check_budget_promise(budget, neighbors, kind)
+            self.budget: Promise = budget
+        else:
+            self.budget, names = _promise_of_numbers(budget, neighbors, kind, people)
+        self.kind: type = type(self.budget)
+        self.leave_out = leave_out
         #: names of everybody, in order, if the budgets said who they are
         self.people: tuple[Any, ...] | None = None
         self._names: NameTable | None = None
-        check.flag(leave_out, "leave_out")
-        self.kind, self.leave_out = kind, leave_out
-        self._unit, self._power = POWERS[kind]
-        if isinstance(budget, Mapping):
-            self._names, budget = NameTable(list(budget), self._unit), list(budget.values())
-        elif of_pandas(budget, "Series"):
-            self._names, budget = NameTable(budget.index, self._unit), budget.to_numpy()
-        if self._names is not None:
+        if names is not None:
+            self._names = NameTable(names, "people" if names is people else POWERS[self.kind][0])
             self.people = self._names.names
-        self.budget = kind(budget, neighbors=neighbors)
+            if len(self.people) != self.budget.n:
+                raise ValueError(
+                    f"people must be those of the budget, {self.budget.n}; got {len(self.people)}"
+                )
         if leave_out and self.budget.n is None:
             raise ValueError("leave_out must be False with one budget for all; got True")
-        self._limit = _exact(getattr(self.budget, self._unit), self._power)
-        self._spent = [Fraction(0)] * len(self._limit)
+        self._power = 2 if self.kind is GaussianDP else 1
+        self._limit = self._exact(self._amounts(self.budget))
+        self._spent: list[Amounts] = [(Fraction(0),) * len(limit) for limit in self._limit]
         self._private = False  # whether `admit` was told costs that depend on records
         self._lock, self._process = Lock(), os.getpid()
         self._path: str | None = None  # of its file, if it is kept in one
@@ -139,7 +180,7 @@ class BudgetAccount:
                 "neighbors": self.budget.neighbors,
                 "leave_out": bool(self.leave_out),
                 "people": people,
-                "budget": np.asarray(getattr(self.budget, self._unit)).tolist(),
+                "budget": files.numbers_to_json(self.budget._parameters()),
             }
         )
         with self._lock:
@@ -151,7 +192,7 @@ class BudgetAccount:
             self._path, self._head, self._content = where, head, content
 
     @classmethod
-    def open(cls, path: Any, *, neighbors: str, kind: type = PureDP) -> Self:
+    def open(cls, path: Any, *, neighbors: str, kind: Any = PureDP) -> Self:
         """Return the account that a file has, with what was spent from it, exhausted or not.
 
         What this account spends goes into the file, as `save` says. A file that was cut or changed,
@@ -162,8 +203,8 @@ class BudgetAccount:
         ----------
         path : str or path
             Of a file that `save` wrote.
-        neighbors, kind : str, and type, default PureDP
-            As in the constructor: those of the account.
+        neighbors, kind : str, and kind of promise, default PureDP
+            Those of the account.
         """
         where = os.path.realpath(os.fsdecode(path))
         with files.locked(where) as content:
@@ -174,26 +215,33 @@ class BudgetAccount:
         ):
             if own != given:
                 raise ValueError(f"{name} must be those of {where}, {own}; got {given}")
-        budget = fields["budget"]
-        if fields["people"] is not None:
-            names = NameTable([files.name_from_json(n) for n in fields["people"]], "people").names
-            budget = dict(zip(names, budget, strict=True))
-        account = cls(budget, neighbors=neighbors, kind=kind, leave_out=fields["leave_out"])
+        budget = kind(*files.numbers_from_json(fields["budget"]), neighbors=neighbors)
+        people = fields["people"]
+        if people is not None:
+            people = [files.name_from_json(name) for name in people]
+        account = cls(budget, leave_out=fields["leave_out"], people=people)
         account._path, account._id, account._head = where, fields["id"], files.head_of(content)
         account._learn(content)
         return account
 
     @property
     def spent(self) -> Any:
-        """What each person has spent, rounded up, a number or shape (n,): their odometer."""
+        """What each person has spent, rounded up, a number or shape (n,): their odometer.
+
+        In an account of `ApproximateDP` a pair of these, ``spent.epsilon`` and ``spent.delta``; of
+        `RenyiDP` an array whose last axis goes through the orders.
+        """
         with self._turn():
-            return self._shaped(_root_above(spent, self._power) for spent in self._spent)
+            return self._shaped(self._spent, _root_above)
 
     @property
     def remaining(self) -> Any:
-        """What each person can still spend, rounded down, so that spending it is never refused."""
+        """What each person can still spend, rounded down, so that spending it is never refused.
+
+        In the same form as `spent`.
+        """
         with self._turn():
-            return self._left()
+            return self._shaped(self._unspent(), _root_below)
 
     def spend(self, promise: Promise, *, people: Any = None) -> None:
         """Record the promise of one more release, or raise and record nothing.
@@ -211,12 +259,12 @@ class BudgetAccount:
                     "account must hold public amounts; got costs of admit, which depend on "
                     "records: a refusal, or who is left out, would tell them"
                 )
-            after = [s + a for s, a in zip(self._spent, asked, strict=True)]
+            after = [_sum(s, a) for s, a in zip(self._spent, asked, strict=True)]
             if over := [i for i, enough in enumerate(self._within(asked)) if not enough]:
                 self._refuse_release(over, asked)
             self._record(after, private=False)
 
-    def admit(self, cost: ArrayLike, *, people: Any = None) -> NDArray[np.bool_]:
+    def admit(self, cost: Any, *, people: Any = None) -> NDArray[np.bool_]:
         """Record a release for whoever can afford it, and return who takes part in it.
 
         The individual filter. Give everybody else weight 0 in this release. The relation must be
@@ -224,10 +272,11 @@ class BudgetAccount:
 
         Parameters
         ----------
-        cost : array_like, shape (n,)
+        cost : array_like, shape (n,), or Promise
             What each person's record can cost *whoever the others are*, in the unit of the budgets,
             at least 0, perhaps infinite, rounded up: a function of their own record and of earlier
-            releases, never of the answer to come, nor of other records.
+            releases, never of the answer to come, nor of other records. Where a budget is more than
+            one number, a promise with the cost of each person.
         people : array_like, optional
             As in `spend`; None where `cost` is a Series that names them.
 
@@ -242,23 +291,35 @@ class BudgetAccount:
             raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
         if self.budget.n is None:
             raise ValueError("budget must be one for each person to admit people; got one for all")
+        if isinstance(cost, Promise):
+            asked, places = self._asked(cost, people, all_must_be_here=True)
+        else:
+            asked, places = self._asked_by_numbers(cost, people)
+        with self._turn():
+            enough = self._within(asked)
+            paid = zip(self._spent, asked, enough, strict=True)
+            spent = [_sum(s, a) if takes_part else s for s, a, takes_part in paid]
+            self._record(spent, private=True)
+        return _of_each(enough, places)
+
+    def _asked_by_numbers(self, cost: Any, people: Any) -> tuple[list[Amounts], NDArray[np.intp]]:
+        """Return what `_asked` does, for costs that are numbers, shape (n,)."""
+        if self.kind not in POWERS:
+            raise TypeError(
+                f"cost must be a promise in an account of {self.kind.__name__}; got {cost!r}"
+            )
         if self.people is None:
             check.refuse_index(cost, "cost", "the account does not say who its people are")
         elif (names := check.index_of(cost)) is not None:
             if people is not None:
                 raise ValueError("people must be None with a Series of costs, which names them")
             people = names
-        each = np.asarray(check.extended(cost, "cost"))
+        costs = np.asarray(check.extended(cost, "cost"))
+        amounts = costs[..., np.newaxis]
         if people is None:
-            asked, places = self._asked_in_order(each, each.shape)
-        else:  # everybody is told whether they take part: even a cost of 0 needs an account
-            everybody = np.full(each.shape, True)
-            asked, places = self._asked_by_name(each, each.shape, people, must_be_here=everybody)
-        with self._turn():
-            enough = self._within(asked)
-            paid = zip(self._spent, asked, enough, strict=True)
-            self._record([s + a if takes_part else s for s, a, takes_part in paid], private=True)
-        return _of_each(enough, places)
+            return self._asked_in_order(amounts, costs.shape)
+        # all are told whether they take part: even a cost of 0 needs an account
+        return self._asked_by_name(amounts, costs.shape, people, np.full(costs.shape, True))
 
     def affords(self, promise: Promise, *, people: Any = None) -> NDArray[np.bool_]:
         """Return who has enough left for a promise, and record nothing."""
@@ -271,42 +332,60 @@ class BudgetAccount:
         """Return the promise as one of the kind of the account, rounded up, or refuse it."""
         if not isinstance(promise, Promise):
             raise TypeError(f"promise must be a {self.kind.__name__}; got {promise!r}")
+        if isinstance(self.budget, RenyiDP):
+            return promise.to_renyi(self.budget.orders)
         if isinstance(promise, self.kind):
             return promise
         if self.kind is PureDP:
             promise._refuse(PureDP, "; this account adds up pure promises alone")
+        if self.kind is ApproximateDP:
+            return _without_delta(promise)
         if self.kind is GaussianDP:
             return promise.to_gaussian()
         return promise.to_zcdp()
 
-    def _asked(self, promise: Promise, people: Any) -> tuple[list[Fraction], NDArray[np.intp]]:
-        """What each person of the account is asked for, and the place here of each whom the promise
-        is for, ABSENT for whoever is not here and promised nothing."""
+    def _amounts(self, promise: Promise) -> Floats:
+        """Return the numbers of a promise that add up here, in the last axis of an array: shape
+        (k,) of one promise to all, (n, k) of one to each."""
+        if isinstance(promise, RenyiDP):
+            return np.asarray(promise.epsilon)
+        columns = list(promise._parameters().values())
+        if self.kind is ApproximateDP and isinstance(promise, PureDP):
+            columns.append(0.0)
+        return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+    def _asked(
+        self, promise: Promise, people: Any, *, all_must_be_here: bool = False
+    ) -> tuple[list[Amounts], NDArray[np.intp]]:
+        """Return what each person of the account is asked for, and the place here of each whom the
+        promise is for, ABSENT for whoever is not here and promised nothing."""
         promise = self.convert(promise)
         if promise.neighbors != self.budget.neighbors:
             raise ValueError(missing_relation(self.budget.neighbors, promise.neighbors))
         shape = () if promise.n is None else (promise.n,)
-        amounts = np.asarray(getattr(promise, self._unit))
+        amounts = self._amounts(promise)
         if people is None:
             return self._asked_in_order(amounts, shape)
-        return self._asked_by_name(amounts, shape, people, must_be_here=amounts > 0)
+        must_be_here = (amounts > 0).any(axis=-1) | all_must_be_here
+        return self._asked_by_name(amounts, shape, people, must_be_here)
 
     def _asked_in_order(
-        self, amounts: Any, shape: tuple[int, ...]
-    ) -> tuple[list[Fraction], NDArray[np.intp]]:
-        """The same, for amounts in the order of the account, or one for all."""
+        self, amounts: Floats, shape: tuple[int, ...]
+    ) -> tuple[list[Amounts], NDArray[np.intp]]:
+        """Return what `_asked` does, for amounts in the order of the account, or one for all."""
         self._refuse_other_process()
         size = len(self._limit)
         if shape not in ((), (self.budget.n,)):
             kept = "one budget for all" if self.budget.n is None else f"budgets of {size} people"
             got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
             raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
-        return _exact(np.broadcast_to(amounts, size), self._power), np.arange(size)
+        asked = self._exact(amounts)
+        return (asked * size if shape == () else asked), np.arange(size)
 
     def _asked_by_name(
-        self, amounts: Any, shape: tuple[int, ...], people: Any, *, must_be_here: Any
-    ) -> tuple[list[Fraction], NDArray[np.intp]]:
-        """The same, for amounts in the order of `people`, names in the account."""
+        self, amounts: Floats, shape: tuple[int, ...], people: Any, must_be_here: Any
+    ) -> tuple[list[Amounts], NDArray[np.intp]]:
+        """Return what `_asked` does, for amounts in the order of `people`, names in the account."""
         self._refuse_other_process()
         if self._names is None:
             raise ValueError("people must be None: the account does not say who its people are")
@@ -316,9 +395,19 @@ class BudgetAccount:
         needed = np.broadcast_to(must_be_here, len(names))
         rule = "account must be of the people in the data"
         places = self._names.find_all(names, rule, needed=needed)
-        asked = np.zeros(len(self._limit))
-        asked[places[needed]] = np.broadcast_to(amounts, len(names))[needed]
-        return _exact(asked, self._power), places
+        width = amounts.shape[-1]
+        asked = np.zeros((len(self._limit), width))
+        asked[places[needed]] = np.broadcast_to(amounts, (len(names), width))[needed]
+        return self._exact(asked), places
+
+    def _exact(self, amounts: Floats) -> list[Amounts]:
+        """Return what adds up, one tuple a person, of the decimals that the numbers print as."""
+
+        def power(value: float) -> Fraction | float:
+            return value if value == math.inf else decimal(value) ** self._power
+
+        exact = {value: power(value) for value in np.unique(amounts).tolist()}
+        return [tuple(exact[v] for v in row) for row in np.atleast_2d(amounts).tolist()]
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -337,9 +426,13 @@ class BudgetAccount:
         fields = files.fields_of(content, str(self._path))
         if files.head_of(content) != self._head:
             raise ValueError(f"account must keep its file; {self._path} is now another account's")
-        spent = [Fraction(one) for one in fields["spent"]]
+        spent = files.amounts_from_json(fields["spent"])
         known = zip(self._spent, spent, self._limit, strict=True)
-        if not all(before <= now <= limit for before, now, limit in known):
+        if not all(
+            before <= now <= limit
+            for person in known
+            for before, now, limit in zip(*person, strict=True)
+        ):
             raise ValueError(
                 f"account must keep its file; in {self._path} less was spent than before: an older "
                 "copy took its place"
@@ -347,7 +440,7 @@ class BudgetAccount:
         self._spent, self._private = spent, self._private or fields["private"]
         self._content = content
 
-    def _record(self, spent: list[Fraction], *, private: bool) -> None:
+    def _record(self, spent: list[Amounts], *, private: bool) -> None:
         """Keep what was spent: in the file first, if there is one."""
         if self._path is not None:
             content = files.content_of(self._head, spent, private)
@@ -362,19 +455,27 @@ class BudgetAccount:
                 "original would not know. Keep it in a file, and open that in each process"
             )
 
-    def _within(self, asked: list[Fraction]) -> list[bool]:
-        """Who can pay what is asked: the past, and the decimals as written."""
-        each = zip(self._spent, asked, self._limit, strict=True)
-        return [spent + amount <= limit for spent, amount, limit in each]
-
-    def _refuse_release(self, over: list[int], asked: list[Fraction]) -> NoReturn:
-        left = np.atleast_1d(self._left())
-        named = [
-            f"{self._name(i)} asks {root(asked[i], self._power)!r} and has {float(left[i])!r} left"
-            for i in over[:5]
+    def _within(self, asked: list[Amounts]) -> list[bool]:
+        """Return who can pay what is asked: the past, and the decimals as written."""
+        return [
+            all(_plus(spent, one) <= limit for spent, one, limit in zip(*person, strict=True))
+            for person in zip(self._spent, asked, self._limit, strict=True)
         ]
+
+    def _refuse_release(self, over: list[int], asked: list[Amounts]) -> NoReturn:
+        named = [f"{self._name(i)} {self._shortfall(i, asked[i])}" for i in over[:5]]
         more = f", and {len(over) - 5} more" if len(over) > 5 else ""
         raise ValueError(f"release refused, nothing recorded: {'; '.join(named)}{more}")
+
+    def _shortfall(self, i: int, asked: Amounts) -> str:
+        """Say what person i asks, and has too little of: the first number that is not enough."""
+        unspent = self._unspent()[i]
+        k = next(k for k, amount in enumerate(asked) if not amount <= unspent[k])
+        asks, has = root(asked[k], self._power), _root_below(unspent[k], self._power)
+        if self.kind is ApproximateDP:
+            return f"asks {EpsilonDelta._fields[k]} {asks!r} and has {has!r} left"
+        at = f" at order {self.budget.orders[k]:g}" if isinstance(self.budget, RenyiDP) else ""
+        return f"asks {asks!r}{at} and has {has!r} left"
 
     def _name(self, i: int) -> str:
         if self.budget.n is None:
@@ -389,16 +490,72 @@ class BudgetAccount:
         )
 
     def __repr__(self) -> str:
-        spent = self._shaped(_root_above(spent, self._power) for spent in self._spent)
-        return f"BudgetAccount({self.budget!r}, spent={spent!r})"
+        return f"BudgetAccount({self.budget!r}, spent={self._shaped(self._spent, _root_above)!r})"
 
-    def _left(self) -> Any:
-        left = zip(self._limit, self._spent, strict=True)
-        return self._shaped(_root_below(limit - spent, self._power) for limit, spent in left)
+    def _unspent(self) -> list[Amounts]:
+        pairs = zip(self._limit, self._spent, strict=True)
+        return [tuple(map(_difference, limit, spent)) for limit, spent in pairs]
 
-    def _shaped(self, values: Iterable[float]) -> Any:
-        array = np.array(list(values))
-        return float(array[0]) if self.budget.n is None else array
+    def _shaped(
+        self, amounts: list[Amounts], rounded: Callable[[Fraction | float, int], float]
+    ) -> Any:
+        """Return amounts as numbers that a reader can use."""
+        table = np.array([[rounded(one, self._power) for one in person] for person in amounts])
+        if self.kind is RenyiDP:
+            return table[0] if self.budget.n is None else table
+        columns = [float(c[0]) if self.budget.n is None else c for c in table.T]
+        return EpsilonDelta(*columns) if self.kind is ApproximateDP else columns[0]
+
+
+def _check_budget_promise(budget: Promise, neighbors: str | None, kind: type | None) -> None:
+    """Refuse a promise that does not add up, or that says something else than its neighbors."""
+    if type(budget) not in (*POWERS, ApproximateDP, RenyiDP):
+        kinds = ", ".join(one.__name__ for one in (*POWERS, ApproximateDP))
+        raise TypeError(
+            f"budget must be a promise that adds up, {kinds} or RenyiDP; got {budget!r}"
+        )
+    if kind not in (None, type(budget)):
+        raise ValueError(f"kind must be that of the budget, {type(budget).__name__}; got {kind!r}")
+    if neighbors not in (None, budget.neighbors):
+        raise ValueError(
+            f"neighbors must be those of the budget, {budget.neighbors}; got {neighbors!r}"
+        )
+
+
+def _promise_of_numbers(
+    budget: Any, neighbors: str | None, kind: type | None, people: Any
+) -> tuple[Promise, Any]:
+    """Return the promise that numbers are budgets of, and the names that come with them."""
+    kind = PureDP if kind is None else kind
+    if kind not in POWERS:
+        kinds = ", ".join(one.__name__ for one in POWERS)
+        raise TypeError(
+            f"kind must be one of {kinds} where budgets are numbers; got {kind!r}. Other budgets "
+            "are written as a promise"
+        )
+    if neighbors is None:
+        raise TypeError("neighbors must be given where budgets are numbers; got None")
+    if people is not None:
+        raise ValueError("people must be None where budgets are numbers: pass them by name")
+    names = None
+    if isinstance(budget, Mapping):
+        names, budget = list(budget), list(budget.values())
+    elif of_pandas(budget, "Series"):
+        names, budget = budget.index, budget.to_numpy()
+    return kind(budget, neighbors=neighbors), names
+
+
+def _without_delta(promise: Promise) -> PureDP:
+    """Return a pure promise, which counts with delta 0, or refuse to choose a delta for others."""
+    if isinstance(promise, PureDP):
+        return promise
+    if isinstance(promise, PACPrivacy):
+        promise._refuse(ApproximateDP)
+    raise TypeError(
+        f"promise must say its delta in an account of ApproximateDP; got a "
+        f"{type(promise).__name__}. Turn it with to_approximate(delta) first, at a delta of your "
+        "choice"
+    )
 
 
 def _of_each(enough: list[bool], places: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -406,23 +563,32 @@ def _of_each(enough: list[bool], places: NDArray[np.intp]) -> NDArray[np.bool_]:
     return np.where(places == ABSENT, True, np.asarray(enough)[places])
 
 
-def _exact(values: Any, power: int) -> list[Fraction]:
-    """Return powers of the decimals that the numbers print as; infinity is beyond all budgets."""
-    each = (float(v) for v in np.atleast_1d(values))
-    return [(BEYOND if v == math.inf else decimal(v)) ** power for v in each]
+def _sum(spent: Amounts, asked: Amounts) -> Amounts:
+    """Return two lists of amounts, added exactly."""
+    return tuple(_plus(s, a) for s, a in zip(spent, asked, strict=True))
 
 
-def _root_above(value: Fraction, power: int) -> float:
+def _difference(limit: Fraction | float, spent: Fraction | float) -> Fraction | float:
+    """Return what is left of a limit, exactly; of an infinite one, infinity."""
+    return math.inf if limit == math.inf else limit - spent
+
+
+def _plus(spent: Fraction | float, asked: Fraction | float) -> Fraction | float:
+    """Return an exact sum; fractions beyond all floats do not add to infinity."""
+    return math.inf if math.inf in (spent, asked) else spent + asked
+
+
+def _root_above(value: Fraction | float, power: int) -> float:
     """Return a float next to a root whose printed decimal to the power is at least this."""
     near = root(value, power)
-    while decimal(near) ** power < value:
+    while near < math.inf and decimal(near) ** power < value:
         near = math.nextafter(near, math.inf)
     return near
 
 
-def _root_below(value: Fraction, power: int) -> float:
+def _root_below(value: Fraction | float, power: int) -> float:
     """Return a float next to a root whose printed decimal to the power is at most this."""
     near = root(value, power)
-    while decimal(near) ** power > value:
+    while near < math.inf and decimal(near) ** power > value:
         near = math.nextafter(near, 0.0)
     return near

@@ -24,6 +24,8 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from pdpbook import __version__
 from pdpbook._extras import extra, of_pandas
 from pdpbook._names import same_lists
@@ -48,9 +50,9 @@ def head(fields: dict[str, Any]) -> str:
     return "{\n" + _lines({"what": WHAT, "form": FORM, "version": __version__, **fields})
 
 
-def content_of(head: str, spent: Iterable[Fraction], private: bool) -> bytes:
+def content_of(head: str, spent: Iterable[tuple[Any, ...]], private: bool) -> bytes:
     """Return the whole file, with what was spent and whether that depends on records."""
-    body = f"{head},\n{_lines({'private': private, 'spent': [str(one) for one in spent]})}"
+    body = f"{head},\n{_lines({'private': private, 'spent': amounts_to_json(spent)})}"
     return (body + END.format(hashlib.sha256(body.encode()).hexdigest())).encode()
 
 
@@ -86,6 +88,40 @@ def fields_of(content: bytes, path: str) -> dict[str, Any]:
             "account cannot be used: what was spent from it is not known"
         )
     return dict(fields)
+
+
+# --- amounts --------------------------------------------------------------------------------------
+
+
+def numbers_to_json(parameters: dict[str, Any]) -> Any:
+    """Return what stands for the numbers of a promise: of one parameter the numbers themselves."""
+    found = {name: _without_infinity(np.asarray(value)) for name, value in parameters.items()}
+    return next(iter(found.values())) if len(found) == 1 else found
+
+
+def numbers_from_json(found: Any) -> list[Any]:
+    """Return the parameters of a promise, in their order."""
+    values = found.values() if isinstance(found, dict) else [found]
+    return [np.asarray(value, dtype=object).astype(float)[()] for value in values]
+
+
+def _without_infinity(values: Any) -> Any:
+    """Return numbers as lists, with text for infinity, which JSON does not have."""
+    return np.where(np.isinf(values), "inf", values.astype(object)).tolist()
+
+
+def amounts_to_json(amounts: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Return what stands for the amounts of each person: of one a fraction, of more a list."""
+    people = [[str(one) for one in person] for person in amounts]
+    return [person[0] if len(person) == 1 else person for person in people]
+
+
+def amounts_from_json(found: list[Any]) -> list[tuple[Any, ...]]:
+    """Return the amounts of each person."""
+    people = [person if isinstance(person, list) else [person] for person in found]
+    return [
+        tuple(math.inf if one == "inf" else Fraction(one) for one in person) for person in people
+    ]
 
 
 # --- who may write ----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from decimal import ROUND_CEILING, Decimal
 from functools import partial
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,9 @@ NEIGHBORS = {
     "user": "replacing all of their records",
     "user-labels": "replacing all of their labels",
 }
+
+#: public orders at which Renyi curves are given where nothing else is said
+RENYI_ORDERS = (1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 128, 256)
 
 LEAST_STEPS = 2e-323  # four steps of the smallest floats, among which products lose their digits
 
@@ -60,6 +63,7 @@ class Promise:
         """Return the smallest epsilon at which the profile is at most `delta`, for each person.
 
         `delta` is a number or one for each person. Bisection keeps the promise in floats, too.
+        Whoever takes no part is promised (0, 0).
         """
         delta = check.probability(delta, "delta")
         if np.ndim(delta) and np.shape(delta) != (self.n,):
@@ -74,6 +78,8 @@ class Promise:
             high = np.where(short, 2 * high, high)
         high = np.where(np.asarray(self.profile(0.0)) <= delta, 0.0, high)
         enough = bisect(lambda at: self.profile(at) <= delta, kept=high, broken=low)
+        if np.any(absent := np.asarray(self.profile(0.0)) == 0):  # they take no part
+            delta = np.where(absent, 0.0, delta)
         return ApproximateDP(_plain(enough), delta, neighbors=self.neighbors)
 
     def to_zcdp(self) -> ZeroConcentratedDP:
@@ -83,6 +89,15 @@ class Promise:
     def to_gaussian(self) -> GaussianDP:
         """Return the Gaussian promise that a theorem derives from this one."""
         return self._refuse(GaussianDP)
+
+    def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+        """Return the Renyi curve at these orders that a theorem derives from this promise."""
+        return self._refuse(RenyiDP)
+
+    def weakest(self) -> Self:
+        """Return the promise to all alike that holds for each person: the largest parameters."""
+        largest = {name: np.max(value) for name, value in self._parameters().items()}
+        return type(self)(**vars(self) | largest)
 
     def __str__(self) -> str:
         shown, ranges = {}, ""
@@ -195,6 +210,23 @@ class PureDP(Promise):
         mu = np.select([epsilon < 1e-8, epsilon < 1], [least, small], large)
         return GaussianDP(rounded_up(mu, epsilon > 0), neighbors=self.neighbors)
 
+    def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+        r"""Return the curve of randomized response, the largest that pure privacy allows.
+
+        .. math:: D_\alpha = \frac{1}{\alpha - 1}
+                  \log\frac{\cosh((\alpha - 1/2)\varepsilon)}{\cosh(\varepsilon/2)}
+
+        A Renyi moment is convex in the likelihood ratio, so it is largest at its two ends.
+        """
+        orders, epsilon = check_orders(orders), np.asarray(self.epsilon)[..., np.newaxis]
+        steps = (orders - 1) * epsilon
+        small = np.minimum(steps, 1.0)
+        small = np.log1p(2 * np.sinh(small / 2) ** 2 + np.tanh(epsilon / 2) * np.sinh(small))
+        large = steps + np.log1p(np.exp(-steps - orders * epsilon)) - np.log1p(np.exp(-epsilon))
+        moment = rounded_up(np.where(steps < 1, small, large), epsilon > 0)
+        curve = rounded_up(moment / (orders - 1), epsilon > 0)
+        return RenyiDP(orders, curve, neighbors=self.neighbors)
+
 
 @dataclass(frozen=True, eq=False)
 class ApproximateDP(Promise):
@@ -206,18 +238,36 @@ class ApproximateDP(Promise):
     .. math:: \delta(e) = \delta + (1 - \delta)\frac{(e^\varepsilon - e^e)_+}{1 + e^\varepsilon} .
 
     Epsilon, at least 0, and delta, in (0, 1), are numbers or of shape (n,), `neighbors` as in
-    `PureDP`. At epsilon 0, delta bounds the total variation.
+    `PureDP`. At epsilon 0, delta bounds the total variation. Whoever takes no part has 0 as both.
     """
 
     epsilon: Any  #: in nats, at least 0; a number or shape (n,)
-    delta: Any  #: in (0, 1); a number or shape (n,)
+    delta: Any  #: in (0, 1); a number or shape (n,), with 0 for whoever has epsilon 0, too
     neighbors: str = field(kw_only=True)  #: the relation, as in `PureDP`
     _sentence: ClassVar[str] = "({epsilon}, {delta})-differential privacy"
 
     def __post_init__(self) -> None:
         epsilon = check.budgets(check.nonnegative(self.epsilon, "epsilon"), None, "epsilon")
-        delta = check.budgets(check.probability(self.delta, "delta"), None, "delta")
+        delta = check.budgets(self._check_delta(epsilon), None, "delta")
         self._store(epsilon=epsilon, delta=delta)
+
+    @classmethod
+    def to_participants(cls, epsilon: Floats, delta: float, *, neighbors: str) -> ApproximateDP:
+        """Return the promise with one delta to all whose epsilon, shape (n,), is above 0, and of
+        (0, 0) to all others: they take no part."""
+        takes_part = epsilon > 0
+        deltas = delta if takes_part.all() else np.where(takes_part, delta, 0.0)
+        return cls(epsilon, deltas, neighbors=neighbors)
+
+    def _check_delta(self, epsilon: Any) -> Any:
+        """Return delta, above 0 and below 1 but for people of a list who take no part."""
+        if np.ndim(self.delta) == 1 and np.shape(self.delta) == np.shape(epsilon):
+            delta = check.nonnegative(self.delta, "delta")
+            absent = (epsilon == 0) & (delta == 0)
+            if not absent.all():
+                check.probability(np.where(absent, 0.5, delta), "delta")
+                return delta
+        return check.probability(self.delta, "delta")
 
     def _profile(self, epsilon: Floats) -> Any:
         delta, more = np.asarray(self.delta), _randomized_response_profile(epsilon, self.epsilon)
@@ -262,6 +312,11 @@ class ZeroConcentratedDP(Promise):
     def to_zcdp(self) -> ZeroConcentratedDP:
         return self
 
+    def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+        """Return the curve rho * alpha, which is the definition."""
+        orders, rho = check_orders(orders), np.asarray(self.rho)[..., np.newaxis]
+        return RenyiDP(orders, rounded_up(orders * rho, rho > 0), neighbors=self.neighbors)
+
 
 @dataclass(frozen=True, eq=False)
 class GaussianDP(Promise):
@@ -290,6 +345,99 @@ class GaussianDP(Promise):
 
     def to_gaussian(self) -> GaussianDP:
         return self
+
+    def to_renyi(self, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
+        """Return the curve mu**2 * alpha / 2, that of two normals."""
+        return self.to_zcdp().to_renyi(orders)
+
+
+@dataclass(frozen=True, eq=False)
+class RenyiDP(Promise):
+    r"""Renyi differential privacy: divergences, both ways, of at most a curve at public orders.
+
+    The profile is the best conversion from one of the orders (Canonne, Kamath and Steinke, 2020),
+
+    .. math:: \delta(e) = \min_{\alpha} \frac{e^{(\alpha - 1)(\varepsilon_\alpha - e)}}{\alpha - 1}
+              \Bigl(1 - \frac1\alpha\Bigr)^\alpha ,
+
+    an upper bound: all orders together imply a little less.
+
+    Parameters
+    ----------
+    orders : array_like, shape (k,)
+        Increasing numbers above 1, chosen in public. Curves add up on one grid only.
+    epsilon : array_like, shape (k,) or (n, k)
+        Divergences in nats: one curve for all, above 0, or one for each person, at least 0, with 0
+        for whoever takes no part. Infinity says nothing about an order.
+    neighbors : str
+        The relation, as in `PureDP`.
+
+    Examples
+    --------
+    >>> GaussianDP(1.0, neighbors="user").to_renyi([2, 4, 8]).epsilon
+    array([1., 2., 4.])
+    """
+
+    orders: Any
+    epsilon: Any
+    neighbors: str = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        orders = check_orders(self.orders)
+        epsilon = np.asarray(check.extended(self.epsilon, "epsilon"))
+        if epsilon.ndim not in (1, 2) or epsilon.shape[-1] != len(orders) or not epsilon.size:
+            wanted = f"({len(orders)},) or (n, {len(orders)}), a number for each order"
+            raise ValueError(f"epsilon must have shape {wanted}; got shape {epsilon.shape}")
+        if not (epsilon > 0).any() or (epsilon.ndim == 1 and not (epsilon > 0).all()):
+            raise ValueError("epsilon must be above 0 at every order, for somebody; got 0")
+        check.choice(self.neighbors, "neighbors", list(NEIGHBORS))
+        keep(self, orders=orders, epsilon=epsilon)
+
+    @property
+    def n(self) -> int | None:
+        """Number of people with a curve of their own; None if one serves everybody."""
+        return len(self.epsilon) if self.epsilon.ndim == 2 else None
+
+    def best_order(self, delta: float) -> float:
+        """Return the order with the smallest epsilon at `delta`, for whoever is promised least."""
+        log_delta, order = np.log(check.delta(delta)), self.orders
+        curve = self.epsilon if self.epsilon.ndim == 1 else self.epsilon.max(axis=0)
+        return float(order[np.argmin(curve + (log_factor(order) - log_delta) / (order - 1))])
+
+    def to_renyi(self, orders: ArrayLike | None = None) -> RenyiDP:
+        """Return this promise, or refuse another grid of orders than its own."""
+        if orders is not None and not np.array_equal(check_orders(orders), self.orders):
+            raise ValueError(
+                f"orders must be those of the curve, {_listed(self.orders)}; got "
+                f"{_listed(check_orders(orders))}"
+            )
+        return self
+
+    def weakest(self) -> RenyiDP:
+        curve = self.epsilon if self.epsilon.ndim == 1 else self.epsilon.max(axis=0)
+        return RenyiDP(self.orders, curve, neighbors=self.neighbors)
+
+    def _parameters(self) -> dict[str, Any]:
+        return {"orders": self.orders, "epsilon": self.epsilon}
+
+    def _profile(self, epsilon: Floats) -> Any:
+        order, at = self.orders, epsilon[..., np.newaxis]
+        log_delta = (order - 1) * (self.epsilon - at) + log_factor(order)
+        # of products that nearly cancel, the rounding of each counts
+        terms = (order - 1) * (self.epsilon + at) + np.abs(log_factor(order))
+        least = np.min(log_delta + 1e-15 * terms, axis=-1)
+        return rounded_up(np.exp(np.minimum(0.0, least)), (self.epsilon > 0).all(axis=-1), 1e-14)
+
+    def __str__(self) -> str:
+        who = "Each person" if self.n is None else "Each person i"
+        name = "epsilon" if self.n is None else "epsilon_i"
+        orders = f"{len(self.orders)} orders from {self.orders[0]:g} to {self.orders[-1]:g}"
+        if len(self.orders) == 1:
+            orders = f"order {self.orders[0]:g}"
+        low, high = np.min(self.epsilon), np.max(self.epsilon)
+        size = f"{name} = {low:g}" if low == high else f"{name} from {low:g} to {high:g}"
+        what = f"Renyi differential privacy at {orders}, {size},"
+        return f"{who} is promised {what} {self._against()}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,6 +489,25 @@ class PACPrivacy(Promise):
     def profile(self, epsilon: ArrayLike) -> NoReturn:
         """Raise TypeError: a success rate on average implies no delta."""
         self._refuse(ApproximateDP)
+
+
+def check_orders(orders: ArrayLike) -> Floats:
+    """Return orders of Renyi divergences, shape (k,): increasing numbers above 1."""
+    found = check.vector(check.finite(orders, "orders"), "orders", "k")
+    if not (found > 1).all() or not (np.diff(found) > 0).all():
+        raise ValueError(f"orders must be increasing numbers above 1; got {_listed(found)}")
+    return np.asarray(found, dtype=float)
+
+
+def _listed(orders: Floats) -> str:
+    listed = ", ".join(f"{order:.12g}" for order in orders[:4])
+    return listed + (f", ... ({len(orders)} orders)" if len(orders) > 4 else "")
+
+
+def log_factor(orders: ArrayLike) -> Floats:
+    """Return the logarithm of (1 - 1 / alpha)**alpha / (alpha - 1), of the conversion to delta."""
+    orders = np.asarray(orders)
+    return np.asarray(orders * np.log1p(-1 / orders) - np.log(orders - 1))
 
 
 def _randomized_response_profile(epsilon: Floats, eps0: Any) -> Any:

@@ -243,7 +243,7 @@ class PDPRidge(LinearRegressor):
     def guarantee(self, budgets: Floats) -> PureDP | ApproximateDP:
         """Return the promise to everybody, of their budgets, shape (n,)."""
         if self.delta > 0:
-            return ApproximateDP(budgets, self.delta, neighbors="replace-one")
+            return ApproximateDP.to_participants(budgets, self.delta, neighbors="replace-one")
         return PureDP(budgets, neighbors="replace-one")
 
     def pure_guarantee(self, budgets: Floats, d: int) -> PureDP:

@@ -12,6 +12,7 @@ from pdpbook.posterior.calibration import (
     largest_scaled_residual,
     residual_bound,
     worst_case_gamma,
+    worst_case_renyi,
 )
 from pdpbook.posterior.eigenvalues import largest_eigenvalue_bound
 from pdpbook.posterior.laws import AdaptiveLaw, PosteriorLaw, adaptive_profile

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from pdpbook import Floats, check
+from pdpbook.guarantees.promises import RENYI_ORDERS, check_orders, rounded_up
 from pdpbook.noise import gaussian_epsilon, gaussian_mu
 from pdpbook.noise.profiles import last_kept
-from pdpbook.per_instance import ops_profile
+from pdpbook.per_instance import ops_profile, ops_renyi
 
 CELLS = 2000  # of the search over the strength of the data along one direction
 CALIBRATIONS = ("joint", "simple")
@@ -117,19 +118,62 @@ def worst_case_gamma(lam: float, epsilon: float, delta: float, n_max: int) -> fl
     1.17
     """
     lam, n_max = check_penalty(lam), check.count(n_max, "n_max")
-    edges = np.append(0.0, np.geomspace(1e-4 * lam, max(n_max, lam), CELLS))
-    fitted = np.sqrt(n_max * edges) / (edges + lam)
-    top = np.maximum(fitted[:-1], fitted[1:])
-    inside = (edges[:-1] <= lam) & (lam <= edges[1:])  # the peak of the fitted value
-    top[inside] = np.sqrt(n_max / lam) / 2
-    rho = largest_scaled_residual(epsilon, delta, 1 / (edges[:-1] + lam))
-    gamma = float(np.min((rho / (1 + top)) ** 2))
+    leverage, residual = _worst_people(lam, n_max)
+    rho = largest_scaled_residual(epsilon, delta, leverage)
+    gamma = float(np.min((rho / residual) ** 2))
     if not gamma > 0:  # NaN where not even a residual of 0 keeps the budget
         raise ValueError(
             f"lam must be larger for epsilon = {epsilon:g} and delta = {delta:g}; got {lam:g}: "
             "the covariance of a draw alone reveals more than this budget"
         )
     return gamma
+
+
+def worst_case_renyi(
+    lam: float, gamma: float, n_max: int, orders: ArrayLike = RENYI_ORDERS
+) -> Floats:
+    r"""Renyi curve of one posterior sample on every data set, both directions: in nats.
+
+    With :math:`\mu_S=1/(S+\lambda)` and :math:`\rho_S=\sqrt\gamma\,(1+\sqrt{NS}/(S+\lambda))`, and
+    `add` of `ops_renyi`, which grows with both and is never the smaller direction,
+
+    .. math:: D_\alpha \le \max_{0\le S\le N} D_\alpha(\mu_S, \rho_S) ,
+
+    infinite from :math:`\alpha=1+\lambda` on. The range of S is cut into cells as in
+    `worst_case_gamma`, and the result rounded up. Statement ``prop-ops-worst-renyi`` (ours),
+    chapter *per_instance/accounts*. Returns shape (k,).
+
+    Parameters
+    ----------
+    lam : float
+        Penalty against the *sum* of squares, at least 1.
+    gamma : float
+        Inverse temperature of the draw, above 0, such as `worst_case_gamma`.
+    n_max : int
+        Public bound N on the number of rows.
+    orders : array_like, shape (k,)
+        The public grid of an account of `guarantees.RenyiDP`.
+
+    Examples
+    --------
+    >>> worst_case_renyi(100.0, 1.17, 1000, [2, 8, 32]).round(4)
+    array([0.0807, 0.3419, 1.8224])
+    """
+    lam, gamma = check_penalty(lam), check.number(gamma, "gamma")
+    grid = check_orders(orders)[:, np.newaxis]
+    leverage, residual = _worst_people(lam, check.count(n_max, "n_max"))
+    curves, _ = ops_renyi(grid, leverage, np.sqrt(gamma) * residual)
+    return np.asarray(rounded_up(curves.max(axis=1), True, 1e-12))
+
+
+def _worst_people(lam: float, n_max: int) -> tuple[Floats, Floats]:
+    """Return the largest leverage and the largest residual of a person in each cell of S."""
+    edges = np.append(0.0, np.geomspace(1e-4 * lam, max(n_max, lam), CELLS))
+    fitted = np.sqrt(n_max * edges) / (edges + lam)
+    top = np.maximum(fitted[:-1], fitted[1:])
+    inside = (edges[:-1] <= lam) & (lam <= edges[1:])  # the peak of the fitted value
+    top[inside] = np.sqrt(n_max / lam) / 2
+    return 1 / (edges[:-1] + lam), 1 + top
 
 
 @lru_cache(maxsize=64)

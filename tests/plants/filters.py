@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pdpbook import Floats
 from pdpbook.guarantees import BudgetAccount
+from pdpbook.guarantees.budgets import Amounts
 
 
 class Filter(BudgetAccount):
@@ -34,22 +35,22 @@ class LooksAtTheAnswer(Filter):
 class RoundsDown(Filter):
     """What is spent is kept to one decimal, rounded to the nearest."""
 
-    def _within(self, asked: list[Fraction]) -> list[bool]:
-        return super()._within([Fraction(round(float(a), 1)) for a in asked])
+    def _within(self, asked: list[Amounts]) -> list[bool]:
+        return super()._within([(Fraction(round(float(a), 1)),) for (a,) in asked])
 
 
 class AddsFloats(Filter):
     """Sums of floats pass with a tolerance of one in a million."""
 
-    def _within(self, asked: list[Fraction]) -> list[bool]:
+    def _within(self, asked: list[Amounts]) -> list[bool]:
         each = zip(self._spent, asked, self._limit, strict=True)
-        return [float(s) + float(a) <= float(limit) * (1 + 1e-6) for s, a, limit in each]
+        return [float(s) + float(a) <= float(b) * (1 + 1e-6) for (s,), (a,), (b,) in each]
 
 
 class AddsMus(Filter):
     """A person's part in the first answers is forgotten: only the largest cost is kept."""
 
-    def _within(self, asked: list[Fraction]) -> list[bool]:
+    def _within(self, asked: list[Amounts]) -> list[bool]:
         return [a <= limit for a, limit in zip(asked, self._limit, strict=True)]
 
 
@@ -63,7 +64,7 @@ class TellsTheBalance(Filter):
 class PaysAfterwards(Filter):
     """Whoever has anything left takes part, and pays then: the last release overdraws."""
 
-    def _within(self, asked: list[Fraction]) -> list[bool]:
+    def _within(self, asked: list[Amounts]) -> list[bool]:
         return [spent < limit for spent, limit in zip(self._spent, self._limit, strict=True)]
 
 

@@ -1,0 +1,207 @@
+"""Which account for which mechanism: every cell of the page's table, tried by a fit."""
+
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from pages import published
+from sklearn.base import clone
+
+from pdpbook.gradient import DPSGDRegression, GradientDescentRidge, dpsgd_renyi
+from pdpbook.guarantees import (
+    RENYI_ORDERS,
+    ApproximateDP,
+    BudgetAccount,
+    GaussianDP,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
+from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.pac import PACRegression
+from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
+from pdpbook.posterior import AdaOPS, OnePosteriorSample, worst_case_renyi
+from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
+from pdpbook.user_level import (
+    SampleLimitedMean,
+    WeightedGradientDescent,
+    WeightedMean,
+    WeightedOutputPerturbation,
+)
+
+PEOPLE = 60
+PAGE = published()["per_instance/accounts"]
+KINDS = [PureDP, ApproximateDP, GaussianDP, ZeroConcentratedDP, RenyiDP]
+DELTA = {"delta": 1e-6}
+SQUARES = [GaussianDP, ZeroConcentratedDP, RenyiDP]
+
+#: the rows of the table: mechanisms, and the kinds of account that they go into
+TABLE = [
+    (
+        [
+            PDPRidge(),
+            ObjectivePerturbation(),
+            PersonalizedMean(),
+            SampledRidge(),
+            SufficientStatisticsRidge(),
+            WeightedMean(),
+            SampleLimitedMean(),
+            GWARegression(),
+            SampleLimitedRegression(),
+            TwoStageGWARegression(),
+            WeightedOutputPerturbation(),
+        ],
+        KINDS,
+    ),
+    ([PDPRidge(**DELTA), ObjectivePerturbation(**DELTA)], [ApproximateDP]),
+    (
+        [
+            SufficientStatisticsRidge(noise="gaussian", **DELTA),
+            GWARegression(prior=1.0, **DELTA),
+            AdaSSP(),
+            GradientDescentRidge(),
+            WeightedGradientDescent(accounting="gaussian", **DELTA),
+        ],
+        SQUARES,
+    ),
+    ([WeightedGradientDescent(**DELTA)], [ZeroConcentratedDP, RenyiDP]),
+    ([DPSGDRegression(), OnePosteriorSample(lam=500.0, n_max=1000)], [ApproximateDP, RenyiDP]),
+    ([AdaOPS(n_max=1000)], [ApproximateDP]),
+    ([PACRegression(draws=200)], []),
+]
+CELLS = [
+    (model, kind, kind in kinds) for models, kinds in TABLE for model in models for kind in KINDS
+]
+#: mechanisms whose `fit` does not hand over their curve yet, `release(..., renyi=...)`
+UNWIRED = (DPSGDRegression, OnePosteriorSample)
+
+
+def data():
+    X = np.random.default_rng(4).random((PEOPLE, 2))
+    return X, X @ [0.5, -0.5]
+
+
+def charged(model, kind):
+    """What a fitted model is to be charged with in an account of this kind, but for conversions."""
+    promise = model.guarantee_
+    if kind is not RenyiDP or not isinstance(model, UNWIRED):
+        return promise
+    if isinstance(model, DPSGDRegression):
+        run = model.noise_multiplier_, model.sample_rate_, model.steps_
+        curve = dpsgd_renyi(*run, RENYI_ORDERS)
+    else:
+        curve = worst_case_renyi(model.lam, model.gamma_, model.n_max, RENYI_ORDERS)
+    return RenyiDP(RENYI_ORDERS, curve, neighbors=promise.neighbors)
+
+
+def account_of(kind, neighbors, times=1e9):
+    """An account with so much for each person that one fit is always paid for."""
+    sizes = np.full(PEOPLE, times)
+    budget = {
+        ApproximateDP: lambda: ApproximateDP(sizes, np.full(PEOPLE, 0.5), neighbors=neighbors),
+        RenyiDP: lambda: RenyiDP(
+            RENYI_ORDERS, np.full((PEOPLE, len(RENYI_ORDERS)), np.inf), neighbors=neighbors
+        ),
+    }.get(kind, lambda: kind(sizes, neighbors=neighbors))()
+    return BudgetAccount(budget, leave_out=True)
+
+
+def spent_in(account):
+    spent = account.spent
+    return np.stack(spent, axis=-1) if account.kind is ApproximateDP else np.asarray(spent)
+
+
+@pytest.mark.parametrize(("model", "kind", "goes"), CELLS, ids=str)
+def test_a_cell_of_the_table_is_what_a_fit_does(model, kind, goes):
+    if kind is RenyiDP and isinstance(model, UNWIRED):
+        pytest.xfail("fit does not hand over its Renyi curve yet")
+    X, y = data()
+    model = clone(model).fit(X, y)
+    promise = model.guarantee_
+    neighbors = getattr(promise, "neighbors", "replace-one")
+    account = account_of(kind, neighbors)
+    if not goes:
+        with pytest.raises(TypeError, match=r"cannot turn|must say its delta"):
+            clone(model).fit(X, y, account=account)
+        assert not spent_in(account).any()
+        return
+    clone(model).fit(X, y, account=account)
+    other = account_of(kind, neighbors)
+    other.spend(charged(model, kind))
+    assert_array_equal(spent_in(account), spent_in(other))
+    assert spent_in(account).all(axis=0).any()
+
+
+def test_what_is_not_wired_yet_is_marked():
+    """The mark of a mechanism whose fit hands over its curve is to go."""
+    X, y = data()
+    for kind in UNWIRED:
+        model = kind().fit(X, y)
+        account = account_of(RenyiDP, model.guarantee_.neighbors)
+        with pytest.raises(TypeError, match="cannot turn ApproximateDP into RenyiDP"):
+            clone(model).fit(X, y, account=account)
+
+
+LEAVING = [(model, kind) for model, kind, goes in CELLS if goes]
+
+
+@pytest.mark.parametrize(("model", "kind"), LEAVING, ids=str)
+def test_whoever_cannot_pay_twice_is_left_out_or_stops_a_promise_to_all(model, kind):
+    if kind is RenyiDP and isinstance(model, UNWIRED):
+        pytest.xfail("fit does not hand over its Renyi curve yet")
+    X, y = data()
+    fitted = clone(model).fit(X, y)
+    promise = fitted.guarantee_
+    once = account_of(kind, promise.neighbors).convert(charged(fitted, kind))
+    short = np.arange(PEOPLE) % 3 == 0
+    times = np.where(short, 1.5, 4.0)
+    if kind is RenyiDP:
+        curves = np.broadcast_to(once.epsilon, (PEOPLE, len(RENYI_ORDERS)))
+        budget = RenyiDP(RENYI_ORDERS, curves * times[:, None], neighbors=promise.neighbors)
+    elif kind is ApproximateDP:
+        delta = np.broadcast_to(getattr(once, "delta", 0.01), PEOPLE)
+        budget = ApproximateDP(once.epsilon * times, 4 * delta, neighbors=promise.neighbors)
+    else:
+        (amounts,) = once._parameters().values()
+        root = np.sqrt(times) if kind is GaussianDP else times
+        budget = kind(amounts * root, neighbors=promise.neighbors)
+    account = BudgetAccount(budget, leave_out=True)
+    clone(model).fit(X, y, account=account)
+    if promise.n is None:
+        with pytest.raises(ValueError, match=r"^release refused, nothing recorded: person 0 asks"):
+            clone(model).fit(X, y, account=account)
+        return
+    second = clone(model).fit(X, y, account=account).guarantee_
+    sizes = next(reversed(second._parameters().values()))
+    if isinstance(second, ApproximateDP):
+        sizes = second.epsilon
+    assert_array_equal(np.asarray(sizes) == 0, short)
+
+
+# ------------------------------------------------------------------ what the page says
+TITLES = ["pure", r"$(\varepsilon, \delta)$", "Gaussian", "concentrated", "Rényi"]
+
+
+def rows_of_the_page():
+    text = PAGE.read_text(encoding="utf-8")
+    lines = [line for line in re.findall(r'"(\|.*?)\\n"', text) if "✓" in line or "PACReg" in line]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_page_has_the_table():
+    assert "| mechanism | " + " | ".join(TITLES).replace("\\", "\\\\") + " |" in PAGE.read_text(
+        encoding="utf-8"
+    )
+    rows = rows_of_the_page()
+    assert len(rows) == len(TABLE)
+    for (mechanism, *ticks), (models, kinds) in zip(rows, TABLE, strict=True):
+        assert re.findall(r"`(\w+)", mechanism) == [type(model).__name__ for model in models]
+        assert ticks == ["✓" if kind in kinds else "" for kind in KINDS]
+
+
+def test_every_mechanism_is_in_the_table():
+    from mechanisms import KINDS as MECHANISMS
+
+    assert {type(model) for models, _ in TABLE for model in models} == set(MECHANISMS)
