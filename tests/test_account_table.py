@@ -74,8 +74,8 @@ TABLE = [
 CELLS = [
     (model, kind, kind in kinds) for models, kinds in TABLE for model in models for kind in KINDS
 ]
-#: mechanisms whose `fit` does not hand over their curve yet, `release(..., renyi=...)`
-UNWIRED = (DPSGDRegression, OnePosteriorSample)
+#: mechanisms whose `fit` hands over a Renyi curve of their own
+CURVES = (DPSGDRegression, OnePosteriorSample)
 
 
 def data():
@@ -86,7 +86,7 @@ def data():
 def charged(model, kind):
     """What a fitted model is to be charged with in an account of this kind, but for conversions."""
     promise = model.guarantee_
-    if kind is not RenyiDP or not isinstance(model, UNWIRED):
+    if kind is not RenyiDP or not isinstance(model, CURVES):
         return promise
     if isinstance(model, DPSGDRegression):
         run = model.noise_multiplier_, model.sample_rate_, model.steps_
@@ -115,8 +115,6 @@ def spent_in(account):
 
 @pytest.mark.parametrize(("model", "kind", "goes"), CELLS, ids=str)
 def test_a_cell_of_the_table_is_what_a_fit_does(model, kind, goes):
-    if kind is RenyiDP and isinstance(model, UNWIRED):
-        pytest.xfail("fit does not hand over its Renyi curve yet")
     X, y = data()
     model = clone(model).fit(X, y)
     promise = model.guarantee_
@@ -134,23 +132,11 @@ def test_a_cell_of_the_table_is_what_a_fit_does(model, kind, goes):
     assert spent_in(account).all(axis=0).any()
 
 
-def test_what_is_not_wired_yet_is_marked():
-    """The mark of a mechanism whose fit hands over its curve is to go."""
-    X, y = data()
-    for kind in UNWIRED:
-        model = kind().fit(X, y)
-        account = account_of(RenyiDP, model.guarantee_.neighbors)
-        with pytest.raises(TypeError, match="cannot turn ApproximateDP into RenyiDP"):
-            clone(model).fit(X, y, account=account)
-
-
 LEAVING = [(model, kind) for model, kind, goes in CELLS if goes]
 
 
 @pytest.mark.parametrize(("model", "kind"), LEAVING, ids=str)
 def test_whoever_cannot_pay_twice_is_left_out_or_stops_a_promise_to_all(model, kind):
-    if kind is RenyiDP and isinstance(model, UNWIRED):
-        pytest.xfail("fit does not hand over its Renyi curve yet")
     X, y = data()
     fitted = clone(model).fit(X, y)
     promise = fitted.guarantee_

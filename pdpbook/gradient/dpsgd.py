@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from pdpbook import Floats, check
 from pdpbook._budgets import one_budget, refuse_different_budgets
 from pdpbook.domains import CenteredCube
 from pdpbook.gradient import accounting
-from pdpbook.guarantees import ApproximateDP, BudgetAccount
+from pdpbook.guarantees import ApproximateDP, BudgetAccount, RenyiDP
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise.laws import check_points, check_size, starts
 from pdpbook.noise.public import PublicNoise
@@ -299,8 +300,8 @@ class DPSGDRegression(LinearRegressor):
             part. None is the constructor's. Refused with `success_rate` or `noise_multiplier`.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn. It must add up promises of (epsilon,
-            delta): one of pure, Gaussian or concentrated promises refuses. Without account,
-            `compose` adds `guarantee_` to other promises.
+            delta), or Renyi curves, in which many runs cost less: one of pure, Gaussian or
+            concentrated promises refuses.
         """
         self.refuse_second_budget(epsilon)
         given = self.epsilon if epsilon is None else epsilon
@@ -315,7 +316,9 @@ class DPSGDRegression(LinearRegressor):
             guarantee = self.guarantee(budgets)
 
             law = self.law(self.participants(records, budgets))
-            path = release(law, guarantee, account, rng, people=records)
+            run = law.noise_multiplier, law.sample_rate, law.steps
+            renyi = partial(self.renyi_guarantee, *run)
+            path = release(law, guarantee, account, rng, people=records, renyi=renyi)
 
             domain = self.domain(records.columns)
             self.coef_, self.intercept_ = domain.to_user_units(path[-domain.d :])
@@ -324,6 +327,18 @@ class DPSGDRegression(LinearRegressor):
             self.steps_ = law.steps
             self.noise_ = PublicNoise(scale=law.noise_multiplier * float(self.clip_norm))
         return self
+
+    def renyi_guarantee(
+        self, noise_multiplier: float, sample_rate: float, steps: int, orders: Floats
+    ) -> RenyiDP:
+        """Return the Renyi curve that everybody is promised as well, at public orders."""
+        curve = accounting.dpsgd_renyi(noise_multiplier, sample_rate, steps, orders)
+        return RenyiDP(orders, curve, neighbors=self.neighbors)
+
+    @property
+    def neighbors(self) -> str:
+        """The relation of the promise: sampling rate and steps tell the number of people."""
+        return "zero-out" if self.n_public is None else "add-remove"
 
     def law(self, people: Participants) -> DPSGDLaw:
         """Return the exact distribution of all iterates; `fit` releases the last d entries."""
@@ -341,14 +356,13 @@ class DPSGDRegression(LinearRegressor):
 
     def guarantee(self, budgets: Floats) -> ApproximateDP:
         """Return the promise to everybody, of their one budget; `budgets` has shape (n,)."""
-        neighbors = "zero-out" if self.n_public is None else "add-remove"  # q and T tell n
         if self.success_rate is not None:
-            return ApproximateDP(0.0, 2 * self.success_rate - 1, neighbors=neighbors)
+            return ApproximateDP(0.0, 2 * self.success_rate - 1, neighbors=self.neighbors)
         epsilon = one_budget(budgets)
         if self.noise_multiplier is not None:
             run = float(self.noise_multiplier), *self.schedule(int(np.count_nonzero(budgets)))
             epsilon = accounting.dpsgd_epsilon(*run, self.delta, accountant=self.accountant)
-        return ApproximateDP(epsilon, self.delta, neighbors=neighbors)
+        return ApproximateDP(epsilon, self.delta, neighbors=self.neighbors)
 
     def schedule(self, n: int) -> tuple[float, int]:
         """Return the sample rate q and the number of steps T for n participants."""

@@ -195,7 +195,8 @@ class AdaOPS(LinearRegressor):
             records = read_records(self, X, y, given)
             budgets = records.budgets(epsilon)
             guarantee = self.guarantee(budgets)
-            refuse_account(account, guarantee)
+            if account is not None:
+                refuse_account(account, guarantee)
 
             law = self.law(self.participants(records, budgets))
             released = release(law, guarantee, account, rng, people=records)

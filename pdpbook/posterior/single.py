@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pdpbook import Floats, check
 from pdpbook._budgets import one_budget, refuse_different_budgets
 from pdpbook.domains import Ball
-from pdpbook.guarantees import ApproximateDP, BudgetAccount
+from pdpbook.guarantees import ApproximateDP, BudgetAccount, RenyiDP
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise.public import PublicNoise
 from pdpbook.participants import (
@@ -24,7 +25,7 @@ from pdpbook.participants import (
 )
 from pdpbook.per_instance import ops_epsilon
 from pdpbook.per_instance.levels import in_unit_ball
-from pdpbook.posterior.calibration import check_penalty, worst_case_gamma
+from pdpbook.posterior.calibration import check_penalty, worst_case_gamma, worst_case_renyi
 from pdpbook.posterior.eigenvalues import largest_eigenvalue_bound
 from pdpbook.posterior.laws import PosteriorLaw
 from pdpbook.release import all_or_nothing, check_account, generator_from, release
@@ -186,10 +187,8 @@ def refuse_more_rows(n: int, n_max: int) -> None:
         )
 
 
-def refuse_account(account: BudgetAccount | None, guarantee: ApproximateDP) -> None:
+def refuse_account(account: BudgetAccount, guarantee: ApproximateDP) -> None:
     """Refuse an account that does not add up what a posterior sample promises, and say why."""
-    if account is None:
-        return
     try:
         account.convert(guarantee)
     except TypeError:
@@ -324,8 +323,8 @@ class OnePosteriorSample(LinearRegressor):
             part. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn. It must add up promises of (epsilon,
-            delta): one of pure, Gaussian or concentrated promises refuses. Without account,
-            `compose` adds `guarantee_` to other promises.
+            delta), or Renyi curves, in which many samples cost less: one of pure, Gaussian or
+            concentrated promises refuses.
         """
         given = self.epsilon if epsilon is None else epsilon
         epsilon = read_budgets(given, X, y)
@@ -337,17 +336,24 @@ class OnePosteriorSample(LinearRegressor):
             records = read_records(self, X, y, given)
             budgets = records.budgets(epsilon)
             guarantee = self.guarantee(budgets)
-            refuse_account(account, guarantee)
+            if account is not None and account.kind is not RenyiDP:
+                refuse_account(account, guarantee)
 
             gamma = self.gamma(one_budget(budgets))
             law = self.law(self.participants(records, budgets), gamma)
-            theta = release(law, guarantee, account, rng, people=records)
+            renyi = partial(self.renyi_guarantee, gamma)
+            theta = release(law, guarantee, account, rng, people=records, renyi=renyi)
 
             domain = self.domain(records.columns)
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             self.theta_, self.gamma_, self.h_ = theta, gamma, float(self.lam)
             self.guarantee_, self.noise_ = guarantee, PublicNoise()
         return self
+
+    def renyi_guarantee(self, gamma: float, orders: Floats) -> RenyiDP:
+        """Return the Renyi curve that everybody is promised as well, at public orders."""
+        curve = worst_case_renyi(float(self.lam), gamma, int(self.n_max), orders)
+        return RenyiDP(orders, curve, neighbors="add-remove")
 
     def law(self, people: Participants, gamma: float) -> PosteriorLaw:
         """Return the exact distribution of the release on the domain: the theorem.
