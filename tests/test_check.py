@@ -533,6 +533,42 @@ def test_one_number_a_flag_and_budgets_of_some():
         v.refuse_hidden(np.ma.masked_equal([1.0, 2.0], 2.0), "y")
 
 
+class Settings:
+    lam, loss, steps, most = 1.0, "square", None, "best"
+
+
+def test_settings_are_refused_by_their_rule_and_by_name():
+    rules = {
+        "lam": v.one_number(v.positive),
+        "loss": v.one_of("square", "huber"),
+        "steps": v.optional(v.count),
+        "most": v.limit_on_rows,
+    }
+    v.settings(Settings, **rules)
+    for name, wrong, error in (
+        ("lam", -1.0, ValueError),
+        ("lam", [1.0, 2.0], ValueError),
+        ("loss", "cube", ValueError),
+        ("loss", None, ValueError),
+        ("steps", 0, ValueError),
+        ("steps", 1.5, TypeError),
+        ("most", "least", ValueError),
+        ("most", 0, ValueError),
+        ("most", 2.0, TypeError),
+    ):
+        wronged = type("Wronged", (Settings,), {name: wrong})
+        with pytest.raises(error, match=f"^{name} must"):
+            v.settings(wronged, **rules)
+    for fine in ({"steps": 3}, {"most": "max"}, {"most": 7}, {"loss": "huber"}):
+        v.settings(type("Fine", (Settings,), fine), **rules)
+
+
+def test_a_limit_on_rows_is_a_word_or_a_number():
+    v.limit_on_rows("best", "max_rows")
+    with pytest.raises(ValueError, match=r"^max_rows must"):
+        v.limit_on_rows(-1, "max_rows")
+
+
 def test_every_public_check_is_tested_here():
     source = Path(__file__).read_text(encoding="utf-8")
     assert [name for name in exported(v) if f"v.{name}(" not in source] == []

@@ -5,17 +5,20 @@ and on small notebooks with one planted fault each.
 """
 
 import csv
+import importlib
 import re
 from collections import Counter
 from pathlib import Path
 
 import evidence
+import functions
 import nbformat
 import pages
 import pytest
 import reading
 import yaml
 from nbformat import v4
+from pdp_docstrings import exported
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -522,6 +525,10 @@ def test_the_package_page_lists_every_public_module():
         p for p in (ROOT / "pdpbook").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
     ]
     names = sorted(f"pdpbook.{p.stem}" for p in files if not p.name.startswith("_"))
+    inside = {f"pdpbook.{name}" for name in functions.INSIDE}
+    assert inside < set(names)
+    assert not any(exported(importlib.import_module(name)) for name in inside)
+    names = [name for name in names if name not in inside]
     assert pages.modules() == names
     page = pages.api(pages.load())
     for name in names:

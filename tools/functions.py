@@ -26,15 +26,17 @@ from pdp_docstrings import exported
 
 # Their docstrings name labels, and carry out none; nor does a check of input.
 ABOUT_LABELS = ("pdpbook.statements", "pdpbook.exercises", "pdpbook.check")
+#: rooms of the estimators: what they have is for them alone
+INSIDE = {"domains", "linear", "participants", "release", "tables", "user_records"}
 # Beside the package: their functions are listed, and have no page.
 LAB = ("lab.chapters", "lab.comparison", "lab.experiments")
 
 
 def modules() -> list[str]:
-    """Every module of the package that offers something; a folder counts as one module."""
+    """Every module of the package that has a page; a folder counts as one module."""
     found = pkgutil.iter_modules(pdpbook.__path__)
-    names = sorted(f"pdpbook.{module.name}" for module in found if module.name[0] != "_")
-    return [name for name in names if exported(importlib.import_module(name))]
+    names = {module.name for module in found if module.name[0] != "_"}
+    return sorted(f"pdpbook.{name}" for name in names - INSIDE)
 
 
 def named(thing: object) -> list[str]:

@@ -141,7 +141,7 @@ def dpsgd_renyi(
     ----------
     noise_multiplier, sample_rate, steps
         As in `dpsgd_profile`; no multiplier is too small.
-    orders : array_like, shape (k,)
+    orders : array_like, shape (k,), default RENYI_ORDERS
         The public grid of an account of `guarantees.RenyiDP`.
 
     Examples

@@ -337,7 +337,7 @@ class DPSGDRegression(LinearRegressor):
 
     @property
     def neighbors(self) -> str:
-        """The relation of the promise: sampling rate and steps tell the number of people."""
+        """Which data sets the promise compares; without `n_public`, q and T tell the number."""
         return "zero-out" if self.n_public is None else "add-remove"
 
     def law(self, people: Participants) -> DPSGDLaw:
@@ -423,6 +423,7 @@ class DPSGDRegression(LinearRegressor):
 
         Parameters
         ----------
-        X, y, epsilon : object
+        X, y : object
+        epsilon : object, optional
         """
         refuse_mechanism(self)

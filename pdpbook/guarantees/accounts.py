@@ -116,7 +116,7 @@ def renyi_budget(promise: ApproximateDP, order: float, orders: ArrayLike = RENYI
         To one or to all; what is to hold in the end.
     order : float
         Of the grid. `RenyiDP.best_order` finds it for what is planned.
-    orders : array_like, shape (k,)
+    orders : array_like, shape (k,), default RENYI_ORDERS
         The public grid of the curves that are to be added.
 
     Examples

@@ -165,7 +165,7 @@ class ObjectivePerturbation(LinearRegressor):
         ----------
         X : array_like, shape (n, d)
             One row a person, inside the bounds.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part. None is the constructor's.

@@ -193,7 +193,7 @@ class SampledRidge(LinearRegressor):
         ----------
         X : array_like, shape (n, d)
             One row a person, inside the bounds.
-        y : array_like, shape (n,)
+        y : array_like, shape (n,), optional
             Labels, inside `y_bounds`.
         epsilon : float or array_like, shape (n,), optional
             Budgets in nats; whoever has 0 takes no part, nor do those with tiny budgets, who would

@@ -151,13 +151,13 @@ def worst_case_renyi(
         Inverse temperature of the draw, above 0, such as `worst_case_gamma`.
     n_max : int
         Public bound N on the number of rows.
-    orders : array_like, shape (k,)
+    orders : array_like, shape (k,), default RENYI_ORDERS
         The public grid of an account of `guarantees.RenyiDP`.
 
     Examples
     --------
     >>> worst_case_renyi(100.0, 1.17, 1000, [2, 8, 32]).round(4)
-    array([0.0807, 0.3419, 1.8224])
+    array([0.0495, 0.207 , 1.0232])
     """
     lam, gamma = check_penalty(lam), check.number(gamma, "gamma")
     grid = check_orders(orders)[:, np.newaxis]
