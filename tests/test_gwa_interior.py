@@ -56,7 +56,7 @@ def test_an_exact_step_solves_its_linear_equations(monkeypatch, d):
     point.measure()
     point.join(1e-9)
     point.measure()
-    monkeypatch.setattr(exact_interior, "longest", half)
+    monkeypatch.setattr(exact_interior, "step_length", half)
     before = [[getattr(share, name) for name in WRONG] for share in point.shares]
     equal, price = point.r_equal, point.r_t
     point.step()
@@ -119,12 +119,12 @@ def test_inverse_roots_keep_what_rounding_would_take_from_the_squares(small):
 # --- summed norms ---------------------------------------------------------------------------------
 
 
-def test_the_measure_notices_multipliers_that_are_off():
+def test_the_error_notices_multipliers_that_are_off():
     point = InteriorPoint(white_problem())
     assert point.run(1e-9) <= 1e-9
     point.L = 1.1 * point.L
-    found = point.measure()
-    assert found == np.abs(point.r_dual).max() / point.nu.max() > 1e-3
+    found = point.error()
+    assert found == np.abs(point.r1).max() / point.nu.max() > 1e-3
 
 
 @pytest.mark.parametrize("prior", [None, 0.5])
@@ -132,15 +132,15 @@ def test_a_step_solves_its_linear_equations(monkeypatch, prior):
     problem = white_problem(prior=prior)
     point = InteriorPoint(problem)
     for _ in range(3):
-        point.measure()
+        point.error()
         point.step()
-    point.measure()
-    monkeypatch.setattr(interior, "longest", half)
-    names = ("r_dual", "r_equal", "r_user", "r_t")
+    point.error()
+    monkeypatch.setattr(interior, "step_length", half)
+    names = ("r1", "r2", "r3", "r4")
     before = [getattr(point, name) for name in names]
     left = 1 - max(0.99, 1 - point.gap) * half()
     point.step()
-    point.measure()
+    point.error()
     rounding = 1e-11 * max(np.abs(old).max() for old in before)
     for name, old in zip(names, before, strict=True):
         assert_allclose(getattr(point, name), left * old, rtol=1e-9, atol=rounding)

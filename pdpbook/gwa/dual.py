@@ -1,4 +1,17 @@
-"""The dual of the weighting problem, evaluated exactly, and the repair of its constraint."""
+"""The dual of the weighting problem, evaluated exactly, and the repair of its constraint.
+
+By weak duality any multipliers M of C X = A with <M, A> > 0 bound the optimum from below,
+
+    (1)  optimum >= <M, A>^2 / Q(M),
+    (2)  Q(M) = min over nu >= 0 of  S(nu) / sigma2 + (sum_l tau_l nu_l)^2 / kappa + <M, M R>,
+         S(nu) = sum over users l, their rows i and k entries j of (|(M x_i)_j| - nu_l)_+^2,
+
+where nu_l is the level of user l and R = 0 without a prior: statement ``thm-gwa-dual``. At the
+best levels there is a number t with
+
+    (3)  sum over the entries of user l of (|(M x_i)_j| - nu_l)_+ = tau_l t   where nu_l > 0,
+    (4)  sum_l tau_l nu_l = t kappa / sigma2.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +45,7 @@ def evaluate(problem: Problem, M: Floats) -> DualValue:
     size = magnitudes(problem, M)
     levels, squares = best_levels(problem, size)
     price = float(problem.tau @ levels) ** 2 / problem.kappa
-    price += squares / (problem.sigma2 or 1.0) + float(np.vdot(M, M @ problem.ridge()))
+    price += squares / (problem.sigma2 or 1.0) + float(np.vdot(M, M @ problem.prior_matrix()))
     scale = pairing / price
     return DualValue(pairing * scale, M * scale, levels * scale, size.max(axis=1) * scale)
 
@@ -44,54 +57,59 @@ def magnitudes(problem: Problem, M: Floats) -> Floats:
 
 
 def best_levels(
-    problem: Problem, size: Floats, start: Floats | None = None
+    problem: Problem, sizes: Floats, start: Floats | None = None
 ) -> tuple[Floats, float]:
-    """Levels nu that minimize sum (|a| - nu)_+^2 / sigma2 + (tau nu)^2 / kappa, and the sum.
+    """Return the levels that minimize (2), and S there.
 
-    There the sum of (|a| - nu)_+ within a user is tau_l t where nu_l > 0, with t of `water`. By
-    Newton's method on convex sums: tangents stay below, so t and the levels come from below,
-    and only the first tangent depends on `start`.
+    They come from below: for the entries above the levels so far (3) and (4) are solved as if the
+    others did not count, which is Newton's method on a convex function, until no entry changes
+    sides. `start` are levels to begin with.
     """
     tau = problem.tau
-    top = size.max(axis=1)
-    highest = np.maximum.reduceat(top, problem.starts)
+    largest = sizes.max(axis=1)
+    largest_of_user = np.maximum.reduceat(largest, problem.starts)
     if problem.sigma2 == 0:
-        return highest, 0.0
-    ratio, floor = problem.kappa / problem.sigma2, lowest_levels(problem, highest)
-    rows = np.flatnonzero(top >= floor[problem.codes])
+        return largest_of_user, 0.0
+    ratio, floor = problem.kappa / problem.sigma2, lowest_levels(problem, largest_of_user)
+    rows = np.flatnonzero(largest >= floor[problem.codes])
     codes = problem.codes[rows]
-    if len(rows) < len(size):
-        size = size[rows]
+    if len(rows) < len(sizes):
+        sizes = sizes[rows]
     starts = np.searchsorted(codes, np.arange(len(tau)))
-    levels = np.minimum(floor if start is None else start, highest)
+    levels = np.minimum(floor if start is None else start, largest_of_user)
     count = np.zeros(len(tau), dtype=np.intp)
     for _ in range(MOST_PASSES):
-        above = size >= levels[codes][:, None]
+        above = sizes >= levels[codes][:, None]
         last, count = count, np.add.reduceat(above.sum(axis=1), starts)
         if np.array_equal(count, last):
             break
-        total = np.add.reduceat(np.where(above, size, 0.0).sum(axis=1), starts)
-        levels = np.minimum(water(total, count, tau, ratio), highest)  # rounding may exceed it
-    over = np.maximum(size - levels[codes][:, None], 0.0)
-    return levels, float(np.vdot(over, over))
+        total = np.add.reduceat(np.where(above, sizes, 0.0).sum(axis=1), starts)
+        levels = levels_of_sums(total, count, tau, ratio)
+        levels = np.minimum(levels, largest_of_user)  # which rounding may exceed
+    excess = np.maximum(sizes - levels[codes][:, None], 0.0)
+    return levels, float(np.vdot(excess, excess))
 
 
-def lowest_levels(problem: Problem, highest: Floats) -> Floats:
-    """Bounds of the levels from below, given the largest entry of every user.
+def lowest_levels(problem: Problem, largest_of_user: Floats) -> Floats:
+    """Return bounds of the best levels from below.
 
-    No level exceeds it, so t <= tau highest sigma2 / kappa; no entry exceeds its level by more than
-    tau t, which is all that a user's entries may exceed it by together.
+    A level is at most the user's largest entry, so (4) bounds t; by (3) no entry exceeds its level
+    by more than tau_l t.
     """
-    most = problem.tau * float(problem.tau @ highest) * problem.sigma2 / problem.kappa
-    return np.maximum(highest - most, 0.0)
+    t = float(problem.tau @ largest_of_user) * problem.sigma2 / problem.kappa
+    return np.maximum(largest_of_user - problem.tau * t, 0.0)
 
 
-def water(total: Floats, count: NDArray[np.intp], tau: Floats, ratio: float) -> Floats:
-    """Levels nu = (total - tau t)_+ / count at the root t of tau nu = ratio t."""
+def levels_of_sums(total: Floats, count: NDArray[np.intp], tau: Floats, ratio: float) -> Floats:
+    """Solve (3) and (4) given the number of entries above each level, and their sum.
+
+    By (3) levels are (total - tau t)_+ / count; (4) is one falling convex equation in t, which
+    Newton's method solves from the left.
+    """
     t, levels = 0.0, total / count
-    for _ in range(MOST_PASSES):  # Newton from the left, on a convex falling function
-        on = levels > 0
-        slope = ratio + float((tau[on] ** 2 / count[on]).sum())
+    for _ in range(MOST_PASSES):
+        positive = levels > 0
+        slope = ratio + float((tau[positive] ** 2 / count[positive]).sum())
         step = (float(tau @ levels) - ratio * t) / slope
         if not step > 4e-16 * t:
             break

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from pdpbook import Floats
-from pdpbook.gwa.interior import cholesky, longest
+from pdpbook.gwa.interior import cholesky, step_length
 from pdpbook.gwa.problem import Problem
 from pdpbook.gwa.sensitivity import sign_vectors
 
@@ -239,7 +239,7 @@ class ExactInteriorPoint:
         def lengths() -> tuple[float, float]:
             weights = [pair for s in self.shares for pair in ((s.g, s.dg), (s.s, s.ds))]
             multipliers = [pair for s in self.shares for pair in ((s.lam, s.dlam), (s.nu, s.dnu))]
-            return longest(*weights), longest(*multipliers)
+            return step_length(*weights), step_length(*multipliers)
 
         direct([(-s.lam, -s.s) for s in self.shares])
         ap, ad = lengths()
@@ -267,7 +267,7 @@ def descend(point: ExactInteriorPoint, margin: float) -> Iterator[float]:
         yield error
         try:
             point.step()
-        except (FloatingPointError, np.linalg.LinAlgError):
+        except np.linalg.LinAlgError:
             break
 
 

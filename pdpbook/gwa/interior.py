@@ -1,8 +1,44 @@
-"""Primal-dual interior point for the l1 problem: every step is one system in k d unknowns."""
+"""Primal-dual interior point for the weighting problem with l1 norms.
+
+Weights are C = V[0] - V[1] with V >= 0, and `units` turn C and the objective into numbers near 1:
+
+    minimize    q/2 |V|^2 + kappa/2 t^2 + 1/2 <L R, L>
+    subject to  (V[0] - V[1]) X + L R = A
+                sum of V over the rows and entries of user l, plus s_l, is tau_l t
+                V >= 0, s >= 0.
+
+L R is the bias that a prior allows for; without a prior R = 0. With the multipliers L of the first
+constraint, nu of the second and Z of V >= 0, a solution is optimal if and only if
+
+    (1)  q V[0] - L X^T + nu_l - Z[0] = 0,   q V[1] + L X^T + nu_l - Z[1] = 0
+    (2)  (V[0] - V[1]) X + L R = A
+    (3)  (sum of V over user l) + s_l = tau_l t
+    (4)  kappa t = sum_l tau_l nu_l
+    (5)  V Z = 0 and s nu = 0, entry by entry, with V, Z, s, nu >= 0.
+
+One step solves the linear equations of (1) to (4), and of (5) with given values c_V and c_s by
+which the products V Z and s nu are to fall. Let r1 to r4 be what is left of (1) to (4). Eliminating
+one unknown after the other leaves a system for dL:
+
+    (6)   dZ = -(c_V + Z dV) / V,   ds = -(c_s + s dnu) / nu
+    (7)   dV = theta (+-dL X^T - dnu_l) - p,   theta = V / (q V + Z),   p = theta (r1 + c_V / V)
+    (8)   dnu = (W dL - tau dt - e) / K,   K_l = (sum of theta over user l) + s_l / nu_l,
+          e_l = c_s / nu_l - r3 + (sum of p over user l),
+          (W dL)_l = sum over user l of (theta[0] - theta[1])_ji (dL x_i)_j
+    (9)   dt = a + v dL / D,   v = W^T (tau / K),   D = kappa + sum_l tau_l^2 / K_l,
+          a = -(r4 + sum_l tau_l e_l / K_l) / D
+    (10)  H dL = r2 + (p[0] - p[1]) X - W^T (e / K) - v a,
+          H = B + R - W^T W / K + v v^T / D,
+          B dL = sum over rows i of ((theta[0] + theta[1])_ji (dL x_i)_j) x_i^T,
+
+where H, of shape (k d, k d), is the Schur complement. The choice of c_V and c_s is that of Mehrotra
+(1992): a predictor that aims at products of 0, then a corrector that aims at equal products, as
+small as the predictor lets hope for, and makes up for the second-order terms that it left out.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,153 +48,184 @@ from pdpbook import Floats
 from pdpbook.gwa.problem import Problem
 
 Places = NDArray[np.intp]
-SIGNS = np.array([1.0, -1.0])[:, None, None]
-LIFT, JOIN = 0.3, 0.03  # start of the weights and of the prices of new rows; found by trial
-STEPS, PATIENCE = 200, 40  # steps at most, and without progress
+SIGNS = np.array([1.0, -1.0])[:, None, None]  # of V[0] and V[1] in C
+STEPS = 200
+START = 0.3  # what V is at least, at first, relative to the mean size of least squares; by trial
+START_ROOM = 1.1  # first t relative to what the first V needs, so that s > 0
+NEW_MULTIPLIER = 0.03  # Z of new rows is at least this share of the mean of nu; by trial
+TO_THE_BOUNDARY = 0.99  # share of the way to the boundary that a step goes; 1 - gap near the end
+CENTERING = 3  # Mehrotra's power of the predictor's progress
+SHIFT = 1e-15  # first multiple of the identity that mends a Cholesky factor, of its mean diagonal
+
+
+class Direction(NamedTuple):
+    V: Floats
+    s: Floats
+    t: float
+    L: Floats
+    nu: Floats
+    Z: Floats
 
 
 class InteriorPoint:
-    """Iterates for a problem whose design, or what it is a part of, has orthonormal columns.
-
-    In units of `length` for C and `price` for the objective: minimize q/2 |V|^2 + kappa/2 t^2 +
-    |E|^2 / (2 ridge) where (V[0] - V[1]) X + E = A, with V >= 0 of shape (2, k, r) and, for every
-    user, the sum of V plus a slack s equal to tau t. Multipliers are L for the first constraint, nu
-    for the second and z for V >= 0.
-    """
+    """Iterates for a problem whose design, or what it is a part of, has orthonormal columns."""
 
     def __init__(self, problem: Problem) -> None:
-        self._take(problem)
-        self.k, self.d = problem.target.shape
-        least = problem.target @ np.linalg.pinv(self.X)
-        self.length = float(np.abs(least).mean()) or 1.0
-        self.price = max(problem.sigma2 * least.size, problem.kappa)
+        self._take_rows(problem)
+        least_squares = problem.target @ np.linalg.pinv(self.X)
+        self.length = float(np.abs(least_squares).mean()) or 1.0  # unit of C
+        self.price = max(problem.sigma2 * least_squares.size, problem.kappa)  # of the objective
         self.q, self.kappa = problem.sigma2 / self.price, problem.kappa / self.price
         self.A = problem.target / self.length
-        self.ridge = problem.ridge() * self.price
-        Z = least / self.length
-        lift = float(np.abs(Z).mean()) * LIFT
-        self.V = np.maximum(SIGNS * Z, 0.0) + lift
-        self.t = 1.1 * float((self._within(self.V) / self.tau).max())
-        self.s = self.tau * self.t - self._within(self.V)
+        self.R = problem.prior_matrix() * self.price
+
+        C = least_squares / self.length
+        self.V = np.maximum(SIGNS * C, 0.0) + START * float(np.abs(C).mean())
+        self.t = START_ROOM * float((self.sums_of_users(self.V) / self.tau).max())
+        self.s = self.tau * self.t - self.sums_of_users(self.V)
         self.nu = np.full(len(self.tau), self.kappa * self.t / self.tau.sum())
-        self.L = np.zeros((self.k, self.d))
-        self.z = np.maximum(self.q * self.V + self.nu[self.codes], 0.0)
+        self.L = np.zeros(self.A.shape)
+        self.Z = np.maximum(self.q * self.V + self.nu[self.codes], 0.0)
         self.steps = 0
 
-    def _take(self, problem: Problem) -> None:
+    def _take_rows(self, problem: Problem) -> None:
         self.tau, self.codes, self.starts = problem.tau, problem.codes, problem.starts
         self.X, self.XT = problem.X, np.ascontiguousarray(problem.X.T)
 
-    def extend(self, problem: Problem, kept: Places) -> None:
-        """Let rows join, with small weights of both signs; those at `kept` were here before."""
-        self._take(problem)
-        new = np.setdiff1d(np.arange(len(self.X)), kept)
-        mu = self._complementarity() / (self.V.size + len(self.s))
-        a = SIGNS * (self.L @ self.X[new].T)
-        z = np.maximum(self.nu[self.codes[new]] - a, JOIN * self.nu.mean())
-        V_old, z_old = self.V, self.z
-        self.V, self.z = np.empty((2, 2, self.k, len(self.X)))
-        self.V[:, :, kept], self.z[:, :, kept] = V_old, z_old
-        self.V[:, :, new], self.z[:, :, new] = mu / z, z
+    def extend(self, problem: Problem, old: Places) -> None:
+        """Take a problem with more rows, among which those so far are at `old`.
+
+        New multipliers Z solve (1) for V = 0, or are a little above 0 where that is not; new V
+        give the same products V Z as the others have on average.
+        """
+        mean_product = self.complementarity() / (self.V.size + len(self.s))
+        self._take_rows(problem)
+        new = np.setdiff1d(np.arange(len(self.X)), old)
+        image = SIGNS * (self.L @ self.X[new].T)
+        Z = np.maximum(self.nu[self.codes[new]] - image, NEW_MULTIPLIER * self.nu.mean())
+        V_old, Z_old = self.V, self.Z
+        self.V, self.Z = np.empty((2, 2, len(self.A), len(self.X)))
+        self.V[:, :, old], self.Z[:, :, old] = V_old, Z_old
+        self.V[:, :, new], self.Z[:, :, new] = mean_product / Z, Z
 
     @np.errstate(all="ignore")  # an iterate that is not finite ends the run
     def run(self, tol: float) -> float:
-        """Take steps until the measure is below `tol`, or there is no progress; returns it."""
-        best, since, at = np.inf, self.steps, (self.V, self.L)
-        while (merit := self.measure()) >= tol:
-            if merit < 0.9 * best:
-                best, since, at = merit, self.steps, (self.V, self.L)
-            if self.steps >= min(STEPS, since + PATIENCE):
+        """Take steps until the error is below `tol` and return it; infinity if that fails.
+
+        C and M are then of the iterate of the smallest error.
+        """
+        smallest, best = np.inf, (self.V, self.L)
+        while (error := self.error()) >= tol:
+            if error < smallest:
+                smallest, best = error, (self.V, self.L)
+            if self.steps >= STEPS:
                 break
             try:
                 self.step()
-            except FloatingPointError:
+            except linalg.LinAlgError:
                 break
-        if not merit < tol:
-            self.V, self.L = at
+        if not error < tol:
+            self.V, self.L = best
         self.C = (self.V[0] - self.V[1]) * self.length
         self.M = self.L * (self.price * self.length)
         self.status = f"interior point: {self.steps} steps on {len(self.X)} rows"
-        return merit if merit < tol else float("inf")
+        return error if error < tol else float("inf")
 
-    def _within(self, V: Floats) -> Floats:
+    def sums_of_users(self, V: Floats) -> Floats:
         return np.asarray(np.add.reduceat(V.sum(axis=(0, 1)), self.starts))
 
-    def _complementarity(self) -> float:
-        return float(np.vdot(self.V, self.z) + self.s @ self.nu)
+    def complementarity(self) -> float:
+        """Return the sum of the products of (5)."""
+        return float(np.vdot(self.V, self.Z) + self.s @ self.nu)
 
-    def measure(self) -> float:
-        """Complementarity relative to the objective, once the constraints hold."""
-        V, z, nu, t = self.V, self.z, self.nu, self.t
-        self.r_dual = self.q * V - SIGNS * (self.L @ self.XT) + nu[self.codes] - z
-        self.r_equal = self.A - (V[0] - V[1]) @ self.X - self.L @ self.ridge
-        self.r_user = self._within(V) + self.s - self.tau * t
-        self.r_t = self.kappa * t - float(self.tau @ nu)
-        value = self.q * float(np.vdot(V, V)) + self.kappa * t * t
-        value += float(np.vdot(self.L @ self.ridge, self.L))
-        self.gap = self._complementarity() / value
-        off = [float(np.abs(r).max()) for r in (self.r_equal, self.r_dual, self.r_user)]
-        return float(max(self.gap, off[0] / np.abs(self.A).max(), off[1] / nu.max(), off[2] / t))
+    def error(self) -> float:
+        """Return the largest of the relative gap and what is left of (1), (2) and (3)."""
+        V, Z, L, nu, t = self.V, self.Z, self.L, self.nu, self.t
+        self.r1 = self.q * V - SIGNS * (L @ self.XT) + nu[self.codes] - Z  # (1)
+        self.r2 = self.A - (V[0] - V[1]) @ self.X - L @ self.R  # (2)
+        self.r3 = self.sums_of_users(V) + self.s - self.tau * t  # (3)
+        self.r4 = self.kappa * t - float(self.tau @ nu)  # (4)
+        objective = self.q * float(np.vdot(V, V)) + self.kappa * t * t
+        objective += float(np.vdot(L @ self.R, L))
+        self.gap = self.complementarity() / objective
+        r1, r2, r3 = (float(np.abs(r).max()) for r in (self.r1, self.r2, self.r3))
+        return float(max(self.gap, r2 / np.abs(self.A).max(), r1 / nu.max(), r3 / t))
 
     def step(self) -> None:
-        V, z, s, nu, tau = self.V, self.z, self.s, self.nu, self.tau
-        k, d, m = self.k, self.d, len(tau)
-        theta = V / (self.q * V + z)
-        plus, minus = theta[0] + theta[1], theta[0] - theta[1]
-        K = np.add.reduceat(plus.sum(axis=0), self.starts) + s / nu
-        w = np.add.reduceat(minus.T[:, :, None] * self.X[:, None, :], self.starts, axis=0)
-        w = w.reshape(m, k * d)
-        v = (tau / K) @ w
-        den = self.kappa + float((tau**2 / K).sum())
-        scaled = w / np.sqrt(K)[:, None]
-        H = np.outer(v, v / den) - scaled.T @ scaled
-        blocks = (self.XT * plus[:, None, :]) @ self.X + self.ridge
-        H.reshape(k, d, k, d)[np.arange(k), :, np.arange(k), :] += blocks
-        factor = cholesky(H)
-        r_dual, r_user, r_t, r_equal = self.r_dual, self.r_user, self.r_t, self.r_equal
+        """Take one step of Mehrotra's predictor-corrector method; `error` comes before it."""
+        V, Z, s, nu = self.V, self.Z, self.s, self.nu
+        system = NewtonSystem(self)
+        products_V, products_s = V * Z, s * nu
+        total = float(products_V.sum() + products_s.sum())
+        mu = total / (V.size + len(s))
 
-        def direction(cV: Floats, cs: Floats) -> tuple[Any, ...]:
-            pull = theta * (r_dual + cV / V)
-            e = cs / nu - r_user + self._within(pull)
-            fixed = (-r_t - float((tau / K) @ e)) / den
-            right = (r_equal + (pull[0] - pull[1]) @ self.X).ravel() - (e / K) @ w - v * fixed
-            dL = linalg.cho_solve(factor, right, check_finite=False)
-            dt = fixed + float(v @ dL) / den
-            dnu = (w @ dL - tau * dt - e) / K
-            dL = dL.reshape(k, d)
-            dV = theta * (SIGNS * (dL @ self.XT) - dnu[self.codes]) - pull
-            return dV, (-cs - s * dnu) / nu, dt, dL, dnu, (-cV - z * dV) / V
+        # predictor: products of 0
+        d = system.direction(products_V, products_s)
+        primal = step_length((V, d.V), (s, d.s))
+        dual = step_length((Z, d.Z), (nu, d.nu))
+        predicted = np.vdot(V + primal * d.V, Z + dual * d.Z)
+        predicted += (s + primal * d.s) @ (nu + dual * d.nu)
 
-        cV, cs = V * z, s * nu
-        total = float(cV.sum() + cs.sum())
-        if not total > 0:
-            raise FloatingPointError("an interior point step begins on the boundary")
-        mu = total / (V.size + m)
-        dV, ds, dt, dL, dnu, dz = direction(cV, cs)
-        ap, ad = longest((V, dV), (s, ds)), longest((z, dz), (nu, dnu))
-        after = np.vdot(V + ap * dV, z + ad * dz) + (s + ap * ds) @ (nu + ad * dnu)
-        center = mu * min(1.0, float(after) / total) ** 3
-        dV, ds, dt, dL, dnu, dz = direction(cV + dV * dz - center, cs + ds * dnu - center)
-        ap, ad = longest((V, dV), (s, ds)), longest((z, dz), (nu, dnu))
-        back = max(0.99, 1 - self.gap)
-        ap, ad = back * ap, back * ad
-        self.V, self.s, self.t = V + ap * dV, s + ap * ds, self.t + ap * dt
-        self.z, self.nu, self.L = z + ad * dz, nu + ad * dnu, self.L + ad * dL
+        # corrector: equal products
+        center = mu * min(1.0, float(predicted) / total) ** CENTERING
+        d = system.direction(products_V + d.V * d.Z - center, products_s + d.s * d.nu - center)
+        share = max(TO_THE_BOUNDARY, 1 - self.gap)
+        primal = share * step_length((V, d.V), (s, d.s))
+        dual = share * step_length((Z, d.Z), (nu, d.nu))
+        self.V, self.s, self.t = V + primal * d.V, s + primal * d.s, self.t + primal * d.t
+        self.Z, self.nu, self.L = Z + dual * d.Z, nu + dual * d.nu, self.L + dual * d.L
         self.steps += 1
 
 
-def longest(*pairs: tuple[Floats, Floats]) -> float:
-    """Longest step, at most 1, that keeps every value at least 0."""
+class NewtonSystem:
+    """The linear equations of a step at an iterate, with the Schur complement factored."""
+
+    def __init__(self, at: InteriorPoint) -> None:
+        self.at = at
+        k, d = at.A.shape
+        self.theta = at.V / (at.q * at.V + at.Z)  # (7)
+        plus, minus = self.theta[0] + self.theta[1], self.theta[0] - self.theta[1]
+        self.K = np.add.reduceat(plus.sum(axis=0), at.starts) + at.s / at.nu  # (8)
+        products = minus.T[:, :, None] * at.X[:, None, :]  # (n, k, d)
+        self.W = np.add.reduceat(products, at.starts, axis=0).reshape(-1, k * d)  # (8)
+        self.v = (at.tau / self.K) @ self.W  # (9)
+        self.D = at.kappa + float((at.tau**2 / self.K).sum())  # (9)
+
+        # (10)
+        scaled_W = self.W / np.sqrt(self.K)[:, None]
+        H = np.outer(self.v, self.v / self.D) - scaled_W.T @ scaled_W
+        blocks = (at.XT * plus[:, None, :]) @ at.X + at.R
+        H.reshape(k, d, k, d)[np.arange(k), :, np.arange(k), :] += blocks
+        self.factor = cholesky(H)
+
+    def direction(self, c_V: Floats, c_s: Floats) -> Direction:
+        """Return the step that lowers products V Z by c_V and s nu by c_s."""
+        at, theta, K, W, v, D = self.at, self.theta, self.K, self.W, self.v, self.D
+        p = theta * (at.r1 + c_V / at.V)  # (7)
+        e = c_s / at.nu - at.r3 + at.sums_of_users(p)  # (8)
+        a = (-at.r4 - float((at.tau / K) @ e)) / D  # (9)
+        right = (at.r2 + (p[0] - p[1]) @ at.X).ravel() - (e / K) @ W - v * a  # (10)
+        dL = linalg.cho_solve(self.factor, right, check_finite=False)
+        dt = a + float(v @ dL) / D  # (9)
+        dnu = (W @ dL - at.tau * dt - e) / K  # (8)
+        dL = dL.reshape(at.A.shape)
+        dV = theta * (SIGNS * (dL @ at.XT) - dnu[at.codes]) - p  # (7)
+        ds, dZ = (-c_s - at.s * dnu) / at.nu, (-c_V - at.Z * dV) / at.V  # (6)
+        return Direction(dV, ds, dt, dL, dnu, dZ)
+
+
+def step_length(*pairs: tuple[Floats, Floats]) -> float:
+    """Return the longest step, at most 1, along changes that leaves all values at least 0."""
     return 1 / max(1.0, *(float((-change / value).max()) for value, change in pairs))
 
 
 def cholesky(H: Floats) -> Any:
-    """Cholesky factor, with as much of the identity added as rounding asks for."""
+    """Factor H plus as much of the identity as rounding asks for; LinAlgError if none helps."""
     shift, size = 0.0, float(np.trace(H)) / len(H)
     for _ in range(20):
         try:
             shifted = H + shift * np.eye(len(H)) if shift else H
             return linalg.cho_factor(shifted, check_finite=False)
         except linalg.LinAlgError:
-            shift = max(10 * shift, 1e-15 * size)
-    raise FloatingPointError("the system of an interior point step is not positive definite")
+            shift = max(10 * shift, SHIFT * size)
+    raise linalg.LinAlgError("the Schur complement is not positive definite")

@@ -53,7 +53,7 @@ class Problem:
         """Return the same problem in the design X T: multipliers come back as M T^T."""
         return replace(self, X=self.X @ T, target=self.target @ T, basis=T)
 
-    def ridge(self) -> Floats:
+    def prior_matrix(self) -> Floats:
         """Return R of the price <M, M R> that the prior puts on multipliers M; 0 without one."""
         T = np.eye(self.X.shape[1]) if self.basis is None else self.basis
         return np.asarray(T.T @ T / self.prior)
