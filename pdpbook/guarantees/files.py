@@ -138,6 +138,7 @@ def create(path: str, content: bytes, own_id: str) -> None:
                 f"path must be new; {path} exists. BudgetAccount.open goes on with an account"
             ) from None
         undo.callback(os.unlink, path)
+        os.unlink(beside)
         _sync_folder(path)
         undo.pop_all()
 
@@ -172,7 +173,11 @@ def replace(path: str, content: bytes, own_id: str) -> None:
 
 @contextmanager
 def _written_beside(path: str, content: bytes, own_id: str) -> Iterator[str]:
-    """Yield a second file that is on the disk, and is gone afterwards under its own name."""
+    """Yield a second file that is on the disk, to be moved into the place of the first.
+
+    What failed is removed. What was moved is not looked for: once it is in its place, the next who
+    has the lock may be writing a file of the same name.
+    """
     beside = f"{path}.{own_id}.new"  # nobody else's: who writes there has the account, or the lock
     with suppress(FileNotFoundError):  # of one that was killed while it wrote
         os.unlink(beside)
@@ -180,9 +185,10 @@ def _written_beside(path: str, content: bytes, own_id: str) -> Iterator[str]:
     try:
         _write(handle, content)
         yield beside
-    finally:
+    except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(beside)
+        raise
 
 
 def _locks() -> Any:
