@@ -179,16 +179,19 @@ def _written_beside(path: str, content: bytes, own_id: str) -> Iterator[str]:
     has the lock may be writing a file of the same name.
     """
     beside = f"{path}.{own_id}.new"  # nobody else's: who writes there has the account, or the lock
-    with suppress(FileNotFoundError):  # of one that was killed while it wrote
-        os.unlink(beside)
+    _remove(beside)  # of one that was killed while it wrote
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
+    with ExitStack() as undo:
+        undo.callback(_remove, beside)
         _write(handle, content)
         yield beside
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)
-        raise
+        undo.pop_all()
+
+
+def _remove(path: str) -> None:
+    """Remove a file if it is there."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _locks() -> Any:
