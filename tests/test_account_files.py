@@ -609,3 +609,20 @@ def test_a_save_that_is_cut_short_leaves_nothing(tmp_path, monkeypatch):
     assert_array_equal(
         BudgetAccount.open(tmp_path / "a.json", neighbors="add-remove").spent, [0.5, 0.5]
     )
+
+
+def test_what_the_next_one_writes_is_not_removed(tmp_path, monkeypatch):
+    """Somebody else may have the lock as soon as a file is in its place, and write beside it."""
+    path = tmp_path / "club.json"
+    account = BudgetAccount(1.0, neighbors="user")
+    account.save(path)
+    beside = tmp_path / f"club.json.{account._id}.new"
+    move = os.replace
+
+    def moved_and_the_next_one_writes(old, new):
+        move(old, new)
+        beside.write_text("of the next one")
+
+    monkeypatch.setattr("pdpbook.guarantees.files.os.replace", moved_and_the_next_one_writes)
+    account.spend(PureDP(0.1, **USER))
+    assert beside.read_text() == "of the next one"

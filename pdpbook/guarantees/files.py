@@ -138,6 +138,7 @@ def create(path: str, content: bytes, own_id: str) -> None:
                 f"path must be new; {path} exists. BudgetAccount.open goes on with an account"
             ) from None
         undo.callback(os.unlink, path)
+        os.unlink(beside)
         _sync_folder(path)
         undo.pop_all()
 
@@ -172,17 +173,25 @@ def replace(path: str, content: bytes, own_id: str) -> None:
 
 @contextmanager
 def _written_beside(path: str, content: bytes, own_id: str) -> Iterator[str]:
-    """Yield a second file that is on the disk, and is gone afterwards under its own name."""
+    """Yield a second file that is on the disk, to be moved into the place of the first.
+
+    What failed is removed. What was moved is not looked for: once it is in its place, the next who
+    has the lock may be writing a file of the same name.
+    """
     beside = f"{path}.{own_id}.new"  # nobody else's: who writes there has the account, or the lock
-    with suppress(FileNotFoundError):  # of one that was killed while it wrote
-        os.unlink(beside)
+    _remove(beside)  # of one that was killed while it wrote
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
+    with ExitStack() as undo:
+        undo.callback(_remove, beside)
         _write(handle, content)
         yield beside
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)
+        undo.pop_all()
+
+
+def _remove(path: str) -> None:
+    """Remove a file if it is there."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _locks() -> Any:
