@@ -59,17 +59,6 @@ def without_negligible(budgets: Any) -> Any:
     return np.where(own > levels[tiny][-1], own, 0.0) if tiny.any() else budgets
 
 
-def where_above_zero(function: Callable[[Floats], Any], budgets: Any) -> Any:
-    """Values of `function` at the budgets above 0, and 0 for whoever takes no part."""
-    own = np.asarray(budgets, dtype=float)
-    part = own > 0
-    if part.all():
-        return function(own)
-    out = np.zeros(own.shape)
-    out[part] = function(own[part])
-    return out
-
-
 def worth_taking(budgets: Floats, noise: Callable[[Floats], float], free: float) -> Floats:
     """Budgets with 0 for the tiny ones that would make the noise for all over a percent larger.
 

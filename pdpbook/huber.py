@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
+from pdpbook.check import ULP
 from pdpbook.ridge import weighted_ridge
 
 __all__ = ["HuberSolution", "huber_ridge"]
 
 NEWTON_STEPS = 500
-ULP = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,9 @@ def account_of(kind, neighbors, times=1e9):
     budget = {
         ApproximateDP: lambda: ApproximateDP(sizes, np.full(PEOPLE, 0.5), neighbors=neighbors),
         RenyiDP: lambda: RenyiDP(
-            RENYI_ORDERS, np.full((PEOPLE, len(RENYI_ORDERS)), np.inf), neighbors=neighbors
+            RENYI_ORDERS,
+            np.tile(np.r_[times, np.full(len(RENYI_ORDERS) - 1, np.inf)], (PEOPLE, 1)),
+            neighbors=neighbors,
         ),
     }.get(kind, lambda: kind(sizes, neighbors=neighbors))()
     return BudgetAccount(budget, leave_out=True)

@@ -220,7 +220,7 @@ def test_curves_add_order_by_order_with_what_has_a_curve():
 
 @given(st.lists(st.lists(sizes, min_size=3, max_size=3), min_size=1, max_size=6))
 def test_what_an_account_is_charged_is_what_compose_says(curves):
-    account = BudgetAccount(curve([np.inf] * 3))
+    account = BudgetAccount(curve([1e9, np.inf, np.inf]))
     for one in curves:
         account.spend(curve(one))
     assert_array_equal(account.spent, compose(*map(curve, curves)).epsilon)
@@ -504,3 +504,11 @@ def test_a_release_with_a_curve_is_charged_with_it_where_the_account_adds_curves
     for_all = BudgetAccount(RenyiDP(ORDERS, [1.0, 1.0, 1.0], **one))
     charge(for_all, each, people)  # whoever loses most counts for all
     assert_array_equal(for_all.spent, [0.2] * 3)
+
+
+def test_a_budget_that_binds_somebody_at_no_order_is_refused():
+    """An account of it would grant everything."""
+    for curve in ([np.inf, np.inf], [[1.0, np.inf], [np.inf, np.inf]]):
+        with pytest.raises(ValueError, match=r"^budget must be finite at some order"):
+            BudgetAccount(RenyiDP([2, 4], curve, neighbors="user"))
+    BudgetAccount(RenyiDP([2, 4], [1.0, np.inf], neighbors="user"))

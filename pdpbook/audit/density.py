@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._pandas import pd
+from pdpbook.check import ULP
 
 SLACK = 1e-9  # relative: a promise kept with equality is kept
-ULP = float(np.finfo(float).eps)
 REACH = np.concatenate([[0.0], np.geomspace(1e-3, 1e9, 13)])  # how far out, in typical radii
 FAR = (1e3, 1e6, 1e9)
 

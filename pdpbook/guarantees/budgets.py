@@ -514,6 +514,8 @@ def _check_budget_promise(budget: Promise, neighbors: str | None, kind: type | N
         raise TypeError(
             f"budget must be a promise that adds up, {kinds} or RenyiDP; got {budget!r}"
         )
+    if isinstance(budget, RenyiDP) and np.isinf(budget.epsilon).all(axis=-1).any():
+        raise ValueError("budget must be finite at some order for each person; got infinity at all")
     if kind not in (None, type(budget)):
         raise ValueError(f"kind must be that of the budget, {type(budget).__name__}; got {kind!r}")
     if neighbors not in (None, budget.neighbors):

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook._budgets import where_above_zero
 from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.check import ULP
 from pdpbook.domains import PublicRows, label_variance, label_width
@@ -208,9 +207,8 @@ class GWARegression(LinearRegressor):
         epsilon : float, mapping or array_like, optional
             Budgets in nats: a number; shape (n,), one value a row by position, the same on all rows
             of a user; or by user: a mapping, or a Series of another length whose index is exactly
-            the users. Whoever has 0 takes no part, nor does whoever has less than a ten-millionth
-            of the largest, unless
-            `delta` is above 0. None is the constructor's.
+            the users. Whoever has 0 takes no part, nor, unless `delta` is above 0, whoever has less
+            than a ten-millionth of the largest. None is the constructor's.
         account : BudgetAccount, optional
             Charged with the promise before anything is drawn; it refuses a fit that would
             overspend, or leaves out, as if their budget were 0, whoever would.
@@ -252,8 +250,8 @@ class GWARegression(LinearRegressor):
         """Return the promise to all users, of their budgets, shape (m,)."""
         if self.delta == 0:
             return PureDP(budgets, neighbors="user-labels")
-        mu = where_above_zero(self.privacy_parameters, budgets)
-        return GaussianDP(mu, neighbors="user-labels")
+        mu = self.privacy_parameters(budgets[budgets > 0])
+        return GaussianDP(for_everybody(mu, budgets), neighbors="user-labels")
 
     def privacy_parameters(self, budgets: Floats) -> Floats:
         """Return what each user may lose: epsilon, or with a delta the mu of both."""

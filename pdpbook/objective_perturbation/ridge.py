@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._budgets import smallest, worth_taking
+from pdpbook.check import ULP
 from pdpbook.domains import Cube
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.linear import LinearRegressor
@@ -35,7 +36,6 @@ from pdpbook.sensitivity import solver_excess
 from pdpbook.sums import refuse_mechanism
 
 SOLVER_SHARE = 1e-3  # of the smallest budget, for a minimizer that is not exact
-ULP = float(np.finfo(float).eps)
 
 
 class ObjectivePerturbation(LinearRegressor):

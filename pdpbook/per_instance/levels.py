@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
+from pdpbook.check import ULP
 from pdpbook.per_instance.ops import ops_epsilon
 from pdpbook.per_instance.people import ops_parameters
 
 TOLERANCE = 1e-6  # a returned level exceeds the supremum by at most this share of it
-ULP = float(np.finfo(float).eps)
 
 
 def ops_dp_level(n: int, lam: float, gamma: float, delta: float) -> float:

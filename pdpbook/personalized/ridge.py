@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook._budgets import worth_taking
+from pdpbook.check import ULP
 from pdpbook.domains import Cube
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
 from pdpbook.huber import huber_ridge
@@ -39,7 +40,6 @@ from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_e
 from pdpbook.sums import Sums, SumsOfRecords, sums_over_records
 
 SOLVER_SHARE = 1e-6  # the solver may cost the smallest budget this share of itself
-ULP = float(np.finfo(float).eps)
 
 
 class PDPRidge(LinearRegressor):
