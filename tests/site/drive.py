@@ -46,8 +46,9 @@ FORMULAS_BACK = """() => {
 # Of code and pictures, and for colors of all, one element of each kind is enough. A kind is the
 # tags from the page down to it, with what a rule of the audit can ask of them. Code stays as long
 # as it was: whether it scrolls is asked, too. A figure to move stays whole: its script draws it
-# anew at another width, and thinning can change that. Kinds that are known already go, too; those
-# that are not are returned.
+# anew at another width, and thinning can change that. What has an id stays: a script of the page
+# that waits for the end of a resize asks for the header by it. Kinds that are known already go,
+# too; those that are not are returned.
 THINNED = """([where, asked, known = []]) => {
   for (const row of document.querySelectorAll("tr")) row.dataset.parity = row.rowIndex % 2;
   const before = new Set(known), seen = new Set();
@@ -66,7 +67,7 @@ THINNED = """([where, asked, known = []]) => {
     const own = [...element.attributes].filter(one => one.name.match(asked));
     const kind = short(`${above}>${element.tagName}${own.map(one => one.name + one.value)}`);
     for (const child of [...element.children]) thin(child, kind);
-    if ((before.has(kind) || seen.has(kind)) && !element.children.length)
+    if ((before.has(kind) || seen.has(kind)) && !element.children.length && !element.id)
       element.replaceWith(...(element.closest("pre") ? [element.textContent] : []));
     seen.add(kind);
   };
