@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from course.results import write_results
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 
 def arguments(words: list[str]) -> argparse.Namespace:

@@ -28,7 +28,7 @@ from course.collect import PATTERNS, collect
 from course.coursework import NbGrader, report
 from course.cuts import questions, split
 from course.export import export, worths
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 
 def add(commands: Any) -> None:

@@ -15,7 +15,7 @@ from course.checkout import Refused
 from course.settings import Course
 from course.sheets import finds, plain
 from course.teaching import EXERCISE, Exercise, exercises_of
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 LAST = ("what-will-be-graded", "graded")  # cells that run the file as the grader does
 SLACK = 5  # minutes that a sheet may be longer than asked for

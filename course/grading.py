@@ -15,8 +15,8 @@ import pandas as pd
 
 from course.hidden import assignment
 from course.submission import Lost, Submission
-from pdpbook.exercises.notebook import code_of
-from pdpbook.exercises.properties import Exercise, Property, seed_of
+from pdpbook.pages.exercises.notebook import code_of
+from pdpbook.pages.exercises.properties import Exercise, Property, seed_of
 
 __all__ = ["POINTS", "grade", "points", "shares"]
 

@@ -17,7 +17,7 @@ from nbformat import NotebookNode, v4
 
 from course.checkout import ROOT, Refused, read, table, text, words
 from course.teaching import Chapter, Exercise, Teaching, checked, objectives
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 HEAD = "% Written by tools/pages.py; edit book/teaching.md, book/teaching.yml or the notebooks.\n\n"
 LAST = "graded-exercises"  # id of the cell; `coins` has another one called exercises

@@ -10,7 +10,7 @@ from course.cuts import LAST, sheets, source, split
 from course.hidden import assignment
 from course.settings import Course
 from course.sheets import HINT, released
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 MARK = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.M)
 

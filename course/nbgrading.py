@@ -16,7 +16,7 @@ from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from course.grading import HOLD, grade
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 SECONDS = "PDPBOOK_EXERCISE_SECONDS"  # set in the settings of a course
 

@@ -16,7 +16,7 @@ from typing import Any
 from course.checkout import Refused
 from course.sheets import plain
 from course.teaching import exercises_of
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 FILE = "course.toml"
 PLAIN = """\

@@ -31,7 +31,7 @@ from course.checkout import (
     statements,
     text,
 )
-from pdpbook.exercises import ASSIGNMENTS, assignment
+from pdpbook.pages.exercises import ASSIGNMENTS, assignment
 
 PAGES = ROOT / "book" / "exercises"
 STUB = ["# YOUR CODE HERE", "raise NotImplementedError()"]  # as nbgrader writes it
@@ -82,7 +82,7 @@ def plain(name: str, lead: Callable[[str], str] = handed_out) -> NotebookNode:
 def finds(notebook: NotebookNode, name: str, functions: list[str]) -> NotebookNode:
     """Let the last cell ask for these functions, in a file of this name."""
     lines = "".join(f'    "{one}",\n' for one in (f"{name}.ipynb", *functions))
-    source = f"from pdpbook.exercises import graded\n\ngraded(\n{lines})"
+    source = f"from pdpbook.pages.exercises import graded\n\ngraded(\n{lines})"
     next(cell for cell in notebook.cells if cell.id == "graded").source = source
     return notebook
 

@@ -15,7 +15,7 @@ import yaml
 from nbformat import NotebookNode
 
 from course.checkout import REFERENCE, ROOT, Refused, files, mark, published, statements, words
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 HEADING = re.compile(r"^## +(.+?) *$", re.M)
 EXERCISE = re.compile(

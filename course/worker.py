@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from course.plain import encode, say, take
-from pdpbook.exercises.notebook import run
+from pdpbook.pages.exercises.notebook import run
 
 MEMORY = 8 * 2**30  # bytes that a student's function may take
 

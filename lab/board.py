@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from pdpbook import figures
+from pdpbook.pages import figures
 
 __all__ = ["HOLDS", "MORE", "NOT", "OPEN", "PART", "Board"]
 

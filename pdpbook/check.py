@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats
-from pdpbook._names import same_names
+from pdpbook.names import same_names
 
 ULP = float(np.finfo(float).eps)
 LEAST, MOST = 1e-100, 1e100  # of what noise grows with, or falls: beyond, its square is no float

@@ -20,16 +20,16 @@ from sklearn.utils.validation import validate_data
 
 from pdpbook import Floats, check
 from pdpbook._extras import of_pandas
-from pdpbook._names import NameTable, python_objects
-from pdpbook._users import (
+from pdpbook.names import NameTable, python_objects
+from pdpbook.tables import note_width, read_labels, refuse_few
+from pdpbook.user_records import UserParticipants
+from pdpbook.users import (
     Users,
     check_budgets_of_users,
     check_user_epsilon,
     check_users,
     part_of,
 )
-from pdpbook.tables import note_width, read_labels, refuse_few
-from pdpbook.user_records import UserParticipants
 
 __all__ = ["Sums"]
 

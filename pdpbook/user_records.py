@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdpbook import Floats, check
-from pdpbook._users import Users, check_user_epsilon, check_users, part_of
+from pdpbook.users import Users, check_user_epsilon, check_users, part_of
 
 __all__: list[str] = []  # for the estimators of the package
 

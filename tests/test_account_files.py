@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from test_names import KINDS, UTC, key
 
-from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP, ZeroConcentratedDP, files
+from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP, ZeroConcentratedDP, account_files
 from pdpbook.noise import ProductLaw
 from pdpbook.personalized import PDPRidge
 from pdpbook.user_level import WeightedMean
@@ -170,7 +170,7 @@ def test_a_spend_that_cannot_be_written_is_refused_and_nothing_drawn(path, monke
         os.close(handle)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "_write", full)
+    monkeypatch.setattr(account_files, "_write", full)
     model = WeightedMean(random_state=rng)
     with pytest.raises(OSError, match="No space left"):
         model.fit(np.zeros((2, 1)), [0.1, 0.2], users=["Ana", "Ben"], epsilon=0.1, account=account)
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_made_is_not_left(path, monkeypatch, step):
     def full(*given):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, step, full)
+    monkeypatch.setattr(account_files, step, full)
     account = BudgetAccount(1.0, **USER)
     with pytest.raises(OSError, match="No space left"):
         account.save(path)
@@ -376,7 +376,7 @@ def test_a_file_without_an_id_is_refused(path):
     account = club(path)
     for wrong in ("", "../club", account._id[1:], account._id.upper() + "x"):
         head = account._head.replace(account._id, wrong)
-        path.write_bytes(files.content_of(head, account._spent, False))
+        path.write_bytes(account_files.content_of(head, account._spent, False))
         with pytest.raises(ValueError, match="was cut or changed"):
             BudgetAccount.open(path, **USER)
 
@@ -428,7 +428,7 @@ def test_threads_and_several_accounts_of_one_file_never_overspend(path):
 
 SPENDER = """
 import os, signal, sys, time
-from pdpbook.guarantees import BudgetAccount, PureDP, files
+from pdpbook.guarantees import BudgetAccount, PureDP, account_files
 
 path, stage, when = sys.argv[1], sys.argv[2], int(sys.argv[3])
 account = BudgetAccount.open(path, neighbors="user")
@@ -458,8 +458,8 @@ def dying_sync(path):
         die()
     sync(path)
 
-write, files._write = files._write, dying_write
-sync, files._sync_folder = files._sync_folder, dying_sync
+write, account_files._write = account_files._write, dying_write
+sync, account_files._sync_folder = account_files._sync_folder, dying_sync
 for k in range(200):
     try:
         account.spend(PureDP(0.01, neighbors="user"))
@@ -551,8 +551,8 @@ def test_content_is_on_the_disk_before_it_takes_the_place_and_then_its_name(path
 
 HOLDER = """
 import sys, time
-from pdpbook.guarantees import files
-with files.locked(sys.argv[1]):
+from pdpbook.guarantees import account_files
+with account_files.locked(sys.argv[1]):
     print("held", flush=True)
     time.sleep(600)
 """
@@ -567,7 +567,7 @@ def test_a_lock_is_waited_for_and_ends_with_its_owner(path, monkeypatch):
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert holder.stdout.readline() == "held\n"
-    monkeypatch.setattr(files, "WAIT", 0.2)
+    monkeypatch.setattr(account_files, "WAIT", 0.2)
     with pytest.raises(TimeoutError, match=r"^account must not be in use by another process"):
         account.spend(PureDP(0.1, **USER))
     holder.kill()
@@ -600,7 +600,7 @@ def test_a_save_that_is_cut_short_leaves_nothing(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr(files, "_write", half)
+        broken.setattr(account_files, "_write", half)
         with pytest.raises(KeyboardInterrupt):
             account.save(tmp_path / "a.json")
     assert [*tmp_path.iterdir()] == []
@@ -623,6 +623,8 @@ def test_what_the_next_one_writes_is_not_removed(tmp_path, monkeypatch):
         move(old, new)
         beside.write_text("of the next one")
 
-    monkeypatch.setattr("pdpbook.guarantees.files.os.replace", moved_and_the_next_one_writes)
+    monkeypatch.setattr(
+        "pdpbook.guarantees.account_files.os.replace", moved_and_the_next_one_writes
+    )
     account.spend(PureDP(0.1, **USER))
     assert beside.read_text() == "of the next one"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pdpbook import figures
 from pdpbook.advice import Advice, CuratorWarning, PublicNumbersWarning, advise, silence
+from pdpbook.pages import figures
 
 KINDS = (CuratorWarning, PublicNumbersWarning)
 

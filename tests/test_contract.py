@@ -367,8 +367,8 @@ def test_what_is_read_off_a_page():
 
 
 def test_the_lines_of_check_and_falsify_are_read_back(capsys):
-    """The reader knows the form that `pdpbook.statements` prints, tight columns included."""
-    from pdpbook.statements import check, falsify
+    """The reader knows the form that `pdpbook.pages.statements` prints, tight columns included."""
+    from pdpbook.pages.statements import check, falsify
 
     check("thm-x", "a  value: 1 = 1, <= 2", 1e-20, at_most=1e-9)
     check("thm-x", "w" * 40, 0.98, equals=1, rtol=0.05)

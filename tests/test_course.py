@@ -31,7 +31,7 @@ from course.preflight import Unusable, mend
 from course.results import write_results
 from course.sheets import PAGES, plain, released
 from course.steps import preflight
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 WRITTEN = [name for name in ASSIGNMENTS if (PAGES / f"{name}.ipynb").is_file()]
 NAME = "foundations"
@@ -112,7 +112,7 @@ def stripped(notebook):
 
 def patched(notebook):
     """What judged answers in a kernel, replaced; three points by nbgrader until it had no part."""
-    code = "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []\n"
+    code = "import pdpbook.pages.exercises.properties as p\np.Exercise.faults = lambda *a: []\n"
     code += "import course\ncourse.points = lambda *a: 3"
     notebook.cells.insert(0, v4.new_code_cell(code))
     put(notebook, "worst_event", "    return np.full((2, 2), 7)")

@@ -9,11 +9,11 @@ from mechanisms import KINDS, PROMISING, ROWS, SMALL, WITH_USERS, agreed, every,
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from pdpbook._budgets import worth_taking
 from pdpbook.audit import audit_mechanism
 from pdpbook.guarantees import BudgetAccount
 from pdpbook.gwa import GWARegression, TwoStageGWARegression
 from pdpbook.objective_perturbation import ObjectivePerturbation
+from pdpbook.participants import worth_taking
 from pdpbook.personalized import PDPRidge, SampledRidge
 from pdpbook.sufficient_statistics import SufficientStatisticsRidge
 from pdpbook.user_level import (

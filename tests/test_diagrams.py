@@ -13,7 +13,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 from bs4 import BeautifulSoup
 
-from pdpbook import figures
+from pdpbook.pages import figures
 
 ROOT = Path(__file__).resolve().parents[1]
 SPEC = importlib.util.spec_from_file_location("pdp_svg", ROOT / "book/_ext/pdp_svg.py")

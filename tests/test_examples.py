@@ -14,10 +14,9 @@ from scipy import sparse
 from test_exercises import CONSTANTS, constant, every_exercise, named, reference
 from wrong_answers import wrong_answers
 
-from pdpbook.exercises import ASSIGNMENTS, assignment, check
-from pdpbook.exercises.demands import Draws, Unmet, rises
-from pdpbook.exercises.examples import LONG, WIDE, written
-from pdpbook.exercises.properties import SMALLER, Property
+from pdpbook.pages.exercises import ASSIGNMENTS, assignment, check
+from pdpbook.pages.exercises.notebook import LONG, WIDE, written
+from pdpbook.pages.exercises.properties import SMALLER, Draws, Property, Unmet, rises
 
 
 def told(exercise, answer):
@@ -141,9 +140,8 @@ def test_what_is_green_says_what_that_means(capsys):
 
 
 def test_a_notebook_shows_the_message_and_nothing_of_ours():
-    source = (
-        "from pdpbook.exercises import check\n\n\ndef truth_probability(epsilon):\n    return 2"
-    )
+    source = "from pdpbook.pages.exercises import check\n\n\n"
+    source += "def truth_probability(epsilon):\n    return 2"
     call = 'check("foundations/truth_probability", truth_probability)'
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, (source, call))])
     NotebookClient(notebook, timeout=120, allow_errors=True).execute()

@@ -26,8 +26,8 @@ from course.hidden import leaves
 from course.plain import decode, encode
 from course.sheets import PAGES, release
 from course.submission import Submission
-from pdpbook.exercises import ASSIGNMENTS, check, graded
-from pdpbook.exercises.notebook import code_of
+from pdpbook.pages.exercises import ASSIGNMENTS, check, graded
+from pdpbook.pages.exercises.notebook import code_of
 
 EXERCISES = [(name, e) for name in ASSIGNMENTS for e in assignment(name).exercises.values()]
 WRONG = [(name, w) for name in ASSIGNMENTS for w in wrong_answers(name)]
@@ -291,7 +291,7 @@ def test_what_students_have_holds_no_hidden_property():
     """`check` has no keyword for them, and imports nothing of `course`."""
     script = (
         "import sys\n"
-        "from pdpbook.exercises import check\n"
+        "from pdpbook.pages.exercises import check\n"
         "check('foundations/squared_error_of_noise', lambda d, eta: d * (d + 1) / eta**2)\n"
         "assert not any(name.partition('.')[0] == 'course' for name in sys.modules)\n"
         "check('foundations/squared_error_of_noise', print, hidden=True)\n"
@@ -443,15 +443,16 @@ def edited_tests(notebook):
 
 
 def patched(notebook):
-    code = "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []"
+    code = "import pdpbook.pages.exercises.properties as p\np.Exercise.faults = lambda *a: []"
     notebook.cells.insert(0, nbformat.v4.new_code_cell(code))
     put("worst_event", "    return p")(notebook)
 
 
 CHEATS = {
-    "a method": "import pdpbook.exercises.properties as p\np.Exercise.faults = lambda *a: []\n"
+    "a method": "import pdpbook.pages.exercises.properties as p\n"
+    "p.Exercise.faults = lambda *a: []\n"
     "p.Property.fault = lambda *a: ''",
-    "a list of properties": "from pdpbook.exercises import assignment\n"
+    "a list of properties": "from pdpbook.pages.exercises import assignment\n"
     "for one in assignment('foundations').exercises.values():\n"
     "    one.hidden.clear()\n    one.visible.clear()",
     "a comparison": "np.isclose = np.allclose = np.array_equal = lambda *a, **k: True",
@@ -782,7 +783,7 @@ RIGHT_WAYS = {
         TRUTH.format("mine.expit(epsilon)"),
     ],
     "another answer": [
-        "from pdpbook.exercises import check",
+        "from pdpbook.pages.exercises import check",
         TRUTH.format("special.expit(epsilon)"),
         "other = truth_probability(1.0)",
         TRUTH.format("other / other * special.expit(epsilon)"),
@@ -869,7 +870,9 @@ def test_the_last_of_two_functions_counts(tmp_path):
 def test_checks_in_a_notebook_are_not_run(tmp_path):
     """They would cost their time twice, and what they say is for students."""
     slow = "import time\ndef worst_event(p, q, epsilon): time.sleep(60)\n"
-    call = "from pdpbook.exercises import check\ncheck('foundations/worst_event', worst_event)"
+    call = (
+        "from pdpbook.pages.exercises import check\ncheck('foundations/worst_event', worst_event)"
+    )
     cells = ["import numpy as np\nLIMIT = np.exp", slow + call + "\n" + WORST]
     assert graded_parts(tmp_path, *cells).points.tolist() == [0, 0, 1, 3]
 
@@ -917,7 +920,7 @@ def test_what_will_be_graded_is_what_the_grader_finds(tmp_path, capsys):
         "worst_event": f"# mine\n{WORST}",
         "": "print('noise')\n1 / 0",
         "privacy_profile": "def privacy_profile(p, q, epsilon:\n    return p",
-        "leave": "from pdpbook.exercises import graded\ngraded('foundations.ipynb')",
+        "leave": "from pdpbook.pages.exercises import graded\ngraded('foundations.ipynb')",
     }
     names = ["privacy_profile", "worst_event", "truth_probability"]
     said, same = told_of(tmp_path, capsys, names, *code.values())

@@ -13,7 +13,7 @@ import pytest
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from pdpbook import figures
+from pdpbook.pages import figures
 
 ROOT = Path(__file__).resolve().parents[1]
 WHITE, DARK = "#ffffff", "#14181e"  # the page colors of the theme

@@ -11,8 +11,8 @@ from scipy import stats
 
 from pdpbook.gradient import DescentLaw, GradientDescentRidge
 from pdpbook.guarantees import GaussianDP, compose
-from pdpbook.huber import huber_ridge
 from pdpbook.noise import gaussian_mu
+from pdpbook.ridge import huber_ridge
 
 SEED = 20261121
 DELTA = 1e-5

@@ -16,7 +16,7 @@ from pdpbook.gradient import (
     dpsgd_epsilon,
     individual_epsilon,
 )
-from pdpbook.gradient.individual import ORDERS
+from pdpbook.gradient.dpsgd import ORDERS
 from pdpbook.noise import gaussian_epsilon
 
 DELTA = 1e-3
@@ -182,13 +182,13 @@ def of_package_with(other):
 @pytest.fixture(autouse=True)
 def _worst_cases_once(monkeypatch):
     once = functools.lru_cache(dpsgd_epsilon)
-    monkeypatch.setattr("pdpbook.gradient.individual.dpsgd_epsilon", once)
+    monkeypatch.setattr("pdpbook.gradient.dpsgd.dpsgd_epsilon", once)
 
 
 @pytest.fixture
 def _coarse(monkeypatch):
     """Shifts rounded up further: still an account, and sooner known."""
-    monkeypatch.setattr("pdpbook.gradient.individual.LEVELS", 256)
+    monkeypatch.setattr("pdpbook.gradient.dpsgd.LEVELS", 256)
 
 
 @pytest.mark.usefixtures("_coarse")

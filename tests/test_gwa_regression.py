@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from pdpbook._users import check_users
 from pdpbook.gwa import (
     ConvergenceError,
     GWARegression,
@@ -19,6 +18,7 @@ from pdpbook.gwa import (
     prediction_root,
 )
 from pdpbook.gwa.regression import limits_to_try
+from pdpbook.users import check_users
 
 SEED = 20261121
 WIDTH = 2.0

@@ -19,7 +19,7 @@ from pdpbook.audit import (
     audit_samples,
     delta_lower_bound,
 )
-from pdpbook.audit.deltas import pair_deltas
+from pdpbook.audit.samples import pair_deltas
 from pdpbook.gradient import DPSGDRegression
 from pdpbook.guarantees import GaussianDP, PACPrivacy, PureDP
 from pdpbook.noise import (

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
 from pdpbook import personalized
-from pdpbook.huber import HuberSolution, huber_ridge
+from pdpbook.ridge import HuberSolution, huber_ridge
 
 
 def people(n=20, d=3, seed=0):

@@ -17,9 +17,9 @@ FILES = {
     "requirements.txt": "numpy==2",
     "pdpbook/__init__.py": '"""The package."""\n__version__ = "1"',
     "pdpbook/_extras.py": "EXTRA = 1",
-    "pdpbook/figures.py": "from pdpbook import check\ndef use(): pass",
-    "pdpbook/_layout.py": "def arrange(): pass",
-    "pdpbook/book.mplstyle": "figure.hooks: pdpbook._layout:arrange",
+    "pdpbook/pages/figures.py": "from pdpbook import check\ndef use(): pass",
+    "pdpbook/pages/layout.py": "def arrange(): pass",
+    "pdpbook/pages/book.mplstyle": "figure.hooks: pdpbook.pages.layout:arrange",
     "pdpbook/check.py": "def count(x): return x",
     "pdpbook/gwa/__init__.py": "from pdpbook.gwa.dual import bound as bound\n"
     "from pdpbook.gwa.solver import weights",
@@ -28,11 +28,11 @@ FILES = {
     "if TYPE_CHECKING:\n    from pdpbook.gwa.dual import bound\n"
     "def weights():\n    from pdpbook.gwa.late import helper\n    return helper()",
     "pdpbook/gwa/late.py": "def helper(): return 2",
-    "pdpbook/exercises/__init__.py": "from pdpbook.exercises.properties import check",
-    "pdpbook/exercises/properties.py": "def check(): pass",
-    "pdpbook/exercises/pac.py": 'def law():\n    """It adds."""',
-    "pdpbook/datasets/__init__.py": "from pdpbook.datasets.originals import load",
-    "pdpbook/datasets/originals.py": "def load(): pass",
+    "pdpbook/exercises/__init__.py": "from pdpbook.pages.exercises.properties import check",
+    "pdpbook/pages/exercises/properties.py": "def check(): pass",
+    "pdpbook/pages/exercises/pac.py": 'def law():\n    """It adds."""',
+    "pdpbook/datasets/__init__.py": "from pdpbook.datasets.tables import load",
+    "pdpbook/datasets/tables.py": "def load(): pass",
     "pdpbook/datasets/data/lenses.csv": "1",
     "lab/__init__.py": "",
     "lab/published.py": "def table(): pass",
@@ -80,8 +80,13 @@ def modules(root, path):
 CHECK, DUAL = "pdpbook/check.py", "pdpbook/gwa/dual.py"
 SOLVER = {"pdpbook/gwa/solver.py", "pdpbook/gwa/late.py"}
 GWA = {"pdpbook/gwa/__init__.py", DUAL, CHECK} | SOLVER
-FIGURES = {"pdpbook/figures.py", CHECK, "pdpbook/book.mplstyle", "pdpbook/_layout.py"}
-DATA = {"pdpbook/datasets/originals.py", "pdpbook/datasets/data/lenses.csv"}
+FIGURES = {
+    "pdpbook/pages/figures.py",
+    CHECK,
+    "pdpbook/pages/book.mplstyle",
+    "pdpbook/pages/layout.py",
+}
+DATA = {"pdpbook/datasets/tables.py", "pdpbook/datasets/data/lenses.csv"}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,7 @@ DATA = {"pdpbook/datasets/originals.py", "pdpbook/datasets/data/lenses.csv"}
         (["import pdpbook.gwa", "pdpbook.gwa.bound()"], GWA),
         (["import pdpbook", "pdpbook.__version__"], {"pdpbook/__init__.py"}),
         (["def late():", "    from pdpbook.gwa import bound"], {DUAL, CHECK}),
-        (["from pdpbook import figures", "figures.use()"], FIGURES),
+        (["from pdpbook.pages import figures", "figures.use()"], FIGURES),
         (["from pdpbook import datasets", "datasets.load()"], DATA),
         (["%matplotlib inline", "from pdpbook.gwa import bound"], {DUAL, CHECK}),
         (
@@ -115,11 +120,11 @@ def test_what_stands_behind_a_notebook(checkout, lines, behind):
 
 def test_a_sheet_of_exercises_has_its_own_properties_behind_it(checkout):
     root, notebook = checkout
-    line = "from pdpbook.exercises import check"
-    properties = {"pdpbook/exercises/properties.py"}
+    line = "from pdpbook.pages.exercises import check"
+    properties = {"pdpbook/pages/exercises/properties.py"}
     assert modules(root, notebook(line)) == properties
     sheet = notebook(line, name="exercises/pac")
-    assert modules(root, sheet) == properties | {"pdpbook/exercises/pac.py"}
+    assert modules(root, sheet) == properties | {"pdpbook/pages/exercises/pac.py"}
 
 
 def test_a_page_that_quotes_another_has_what_that_printed_behind_it(checkout):
@@ -160,7 +165,7 @@ def test_a_page_that_quotes_another_has_what_that_printed_behind_it(checkout):
         ("pdpbook/gwa/__init__.py", "from pdpbook.gwa.solver import weights as bound", False),
         ("pdpbook/gwa/__init__.py", "from pdpbook.gwa.dual import other as bound", False),
         ("requirements.txt", "numpy==3", False),
-        ("pdpbook/exercises/pac.py", "def law(): pass", True),
+        ("pdpbook/pages/exercises/pac.py", "def law(): pass", True),
     ],
 )
 def test_the_key_changes_with_what_is_behind_and_with_nothing_else(checkout, file, text, same):
@@ -174,9 +179,11 @@ def test_the_key_changes_with_what_is_behind_and_with_nothing_else(checkout, fil
 
 def test_docstrings_that_a_sheet_prints_count(checkout):
     root, notebook = checkout
-    sheet = notebook("from pdpbook.exercises import check", name="exercises/pac")
+    sheet = notebook("from pdpbook.pages.exercises import check", name="exercises/pac")
     before = keys.key(sheet)
-    (root / "pdpbook/exercises/pac.py").write_text('def law():\n    """It doubles."""', "utf-8")
+    (root / "pdpbook/pages/exercises/pac.py").write_text(
+        'def law():\n    """It doubles."""', "utf-8"
+    )
     forget()
     assert keys.key(sheet) != before
 

@@ -33,7 +33,7 @@ from course.preflight import defined
 from course.settings import Course
 from course.sheets import plain
 from course.teaching import EXERCISE, Exercise
-from pdpbook.exercises import ASSIGNMENTS
+from pdpbook.pages.exercises import ASSIGNMENTS
 
 NAME = "foundations"
 needs_nbgrader = pytest.mark.skipif(

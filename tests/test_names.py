@@ -19,11 +19,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from pdpbook._names import NameTable, read_names, same_names
-from pdpbook._users import check_user_epsilon, check_users
 from pdpbook.guarantees import BudgetAccount, PureDP
+from pdpbook.names import NameTable, read_names, same_names
 from pdpbook.personalized import PDPRidge
 from pdpbook.user_level import WeightedMean
+from pdpbook.users import check_user_epsilon, check_users
 
 ONE = {"neighbors": "replace-one"}
 BIG = 1_500_000_000_000_000_000  # a float that has neighbors among whole numbers

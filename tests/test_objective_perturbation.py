@@ -138,7 +138,7 @@ def test_the_solver_falls_back_where_newton_cycles(monkeypatch):
     law, rng = a_law(n=30, d=3, threshold=0.05)
     tilt = sample_l2_laplace(3, 0.5, 50, rng=rng)
     together = law.solve(tilt)
-    monkeypatch.setattr("pdpbook.objective_perturbation.law.NEWTON_STEPS", 1)
+    monkeypatch.setattr("pdpbook.objective_perturbation.NEWTON_STEPS", 1)
     assert_allclose(law.solve(tilt), together, rtol=1e-9, atol=1e-11)
 
 

@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 
-from pdpbook._budgets import one_budget, smallest
 from pdpbook.audit import audit_mechanism
-from pdpbook.audit.deltas import pair_deltas
+from pdpbook.audit.samples import pair_deltas
 from pdpbook.gradient import DPSGDRegression
 from pdpbook.guarantees import BudgetAccount
+from pdpbook.participants import one_budget, smallest
 from pdpbook.posterior import AdaOPS, OnePosteriorSample
 from pdpbook.sufficient_statistics import AdaSSP
 

@@ -24,7 +24,7 @@ from pdpbook.pac import (
     joint_variances,
     lagrange_variances,
 )
-from pdpbook.pac.differences import signed
+from pdpbook.pac.allocation import signed
 
 SEED = 20240101
 

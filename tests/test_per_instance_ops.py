@@ -14,7 +14,7 @@ from scipy import integrate, stats
 
 from pdpbook import noise
 from pdpbook.per_instance import ops_bound, ops_epsilon, ops_profile, ops_renyi
-from pdpbook.per_instance._tails import log_add
+from pdpbook.per_instance.ops import log_add
 
 REFERENCE = [  # leverage, scaled residual, epsilon, add, remove
     (0.01, 0.3, 0.1, 1.2511786354e-4, 0),

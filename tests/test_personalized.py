@@ -11,10 +11,9 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import get_tags
 
 from pdpbook.guarantees import ApproximateDP, PureDP
-from pdpbook.huber import HuberSolution
 from pdpbook.noise import L2Laplace, gaussian_mu, l2_laplace_eps0, l2_laplace_profile
 from pdpbook.personalized import PDPRidge, PersonalizedMean, huber_ridge, pdp_weights
-from pdpbook.ridge import weighted_ridge
+from pdpbook.ridge import HuberSolution, weighted_ridge
 from pdpbook.sensitivity import huber_constant, ridge_constant
 
 SEED = 20261121

@@ -10,10 +10,9 @@ from scipy import integrate, stats
 from sklearn.base import clone
 
 from pdpbook import audit
-from pdpbook.huber import HuberSolution, huber_ridge
 from pdpbook.noise import L2Laplace
 from pdpbook.personalized import PDPRidge, SampledRidge, keep_probabilities
-from pdpbook.ridge import weighted_ridge
+from pdpbook.ridge import HuberSolution, huber_ridge, weighted_ridge
 from pdpbook.sensitivity import huber_constant, norm_bound, ridge_constant
 
 SEED = 20261121

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdpbook.statements import WIDTH, CheckFailed, check, falsify
+from pdpbook.pages.statements import WIDTH, CheckFailed, check, falsify
 
 FINITE = st.floats(-1e9, 1e9)
 

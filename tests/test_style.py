@@ -33,11 +33,11 @@ HEAVY = ("cvxpy", "matplotlib", "dp_accounting")
 
 # the printed lines of the package, and why
 PRINTS = {
-    "statements": "a check is its printed line",
-    "exercises": "a check tells a student that it held",
+    "pages/statements": "a check is its printed line",
+    "pages/exercises": "a check tells a student that it held",
 }
 # where every exception is caught, and why
-CATCHES = {"exercises": "whatever a student's code raises is an answer, too"}
+CATCHES = {"pages/exercises": "whatever a student's code raises is an answer, too"}
 # modules whose docstrings are one sentence a function, and why
 SHORT = {"pdpbook.check": "one sentence an error, one sentence a check"}
 
@@ -275,7 +275,8 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 
 import numpy as np
-from pdpbook import advice, figures
+from pdpbook import advice
+from pdpbook.pages import figures
 from pdpbook.gradient import dpsgd_epsilon
 from pdpbook.gwa import gwa_program
 from pdpbook.guarantees import BudgetAccount

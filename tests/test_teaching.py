@@ -18,7 +18,7 @@ from nbformat import v4
 
 from course import __main__ as command
 from course import guide, teaching
-from pdpbook.exercises import ASSIGNMENTS, assignment
+from pdpbook.pages.exercises import ASSIGNMENTS, assignment
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("create", "handout", "grade", "export", "gradescope", "bank", "sheets", "results")

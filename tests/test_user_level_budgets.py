@@ -24,10 +24,10 @@ from pdpbook.user_level import (
     WeightedGradientDescent,
     WeightedMean,
     WeightedOutputPerturbation,
+    output_perturbation,
     private_quantile,
     quantile_law,
 )
-from pdpbook.user_level.erm import output_perturbation
 
 SEED = 20261121
 ROUNDING = 1e-9  # of sums of a few dozen floats, seen through a difference of two releases

@@ -27,7 +27,7 @@ from pdpbook.user_level import (
     limit_rows,
     tradeoff_weights,
 )
-from pdpbook.user_level.erm import descent
+from pdpbook.user_level import gradient_descent as descent
 
 SEED = 20261121
 DELTA = 1e-5

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from pdpbook._users import check_user_epsilon, check_users
 from pdpbook.guarantees import BudgetAccount
 from pdpbook.user_level import WeightedMean
+from pdpbook.users import check_user_epsilon, check_users
 
 ROWS = np.array(["b", "a", "b", "c"])
 

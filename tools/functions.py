@@ -9,7 +9,6 @@ import ast
 import csv
 import importlib
 import inspect
-import pkgutil
 import re
 import sys
 import tomllib
@@ -19,24 +18,30 @@ from pathlib import Path
 
 from reading import GENERATED, ROOT, Page, code, escaped, link, statements, table
 
-import pdpbook
-
 sys.path.append(str(ROOT / "book" / "_ext"))
-from pdp_docstrings import exported
+from pdp_docstrings import exported, modules_of_package
 
 # Their docstrings name labels, and carry out none; nor does a check of input.
-ABOUT_LABELS = ("pdpbook.statements", "pdpbook.exercises", "pdpbook.check")
+ABOUT_LABELS = ("pdpbook.pages.statements", "pdpbook.pages.exercises", "pdpbook.check")
 #: rooms of the estimators: what they have is for them alone
-INSIDE = {"domains", "linear", "participants", "release", "tables", "user_records"}
+INSIDE = {
+    "domains",
+    "linear",
+    "names",
+    "pages.layout",
+    "participants",
+    "release",
+    "tables",
+    "user_records",
+    "users",
+}
 # Beside the package: their functions are listed, and have no page.
 LAB = ("lab.chapters", "lab.comparison", "lab.experiments")
 
 
 def modules() -> list[str]:
-    """Every module of the package that has a page; a folder counts as one module."""
-    found = pkgutil.iter_modules(pdpbook.__path__)
-    names = {module.name for module in found if module.name[0] != "_"}
-    return sorted(f"pdpbook.{name}" for name in names - INSIDE)
+    """Every module of the package that has a page; a folder counts as one, but for `pages`."""
+    return [f"pdpbook.{name}" for name in modules_of_package() if name not in INSIDE]
 
 
 def named(thing: object) -> list[str]:

@@ -10,7 +10,7 @@ from reading import GENERATED, code, table
 
 #: floor -> what it is for, and the folders and modules that stand on it
 FLOORS = {
-    8: ("read and check", "exercises"),
+    8: ("what pages need", "pages"),
     7: ("attack, rehearse", "audit rehearsal"),
     6: (
         "mechanisms",
@@ -18,12 +18,12 @@ FLOORS = {
         "gwa pac",
     ),
     5: ("people of a fit", "participants"),
-    4: ("sums, releases", "sums release _layout"),
-    3: ("promises, constants", "guarantees sensitivity per_instance huber linear user_records"),
+    4: ("sums, releases", "sums release"),
+    3: ("promises, constants", "guarantees sensitivity per_instance linear user_records"),
     2: ("noise, algebra, data", "noise ridge datasets tables"),
-    1: ("users, domains, figures", "figures domains _users _budgets _factors _pandas"),
-    0: ("checks of input", "check statements advice minimal _extras"),
-    -1: ("who is who", "_names"),
+    1: ("users, domains", "domains users _pandas"),
+    0: ("checks of input", "check advice minimal _extras"),
+    -1: ("who is who", "names"),
 }
 FLOOR = {module: floor for floor, (_, names) in FLOORS.items() for module in names.split()}
 

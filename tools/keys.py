@@ -32,13 +32,16 @@ PRINTED_DOCSTRINGS = (
     "course/hidden",
 )  # `check` prints what a property demands
 READS = {  # what a module reads, as patterns of files
-    "pdpbook/figures.py": ["pdpbook/book.mplstyle", "pdpbook/_layout.py"],  # the style names both
-    "pdpbook/datasets/originals.py": ["pdpbook/datasets/data/*.csv"],
+    "pdpbook/pages/figures.py": [
+        "pdpbook/pages/book.mplstyle",
+        "pdpbook/pages/layout.py",
+    ],  # the style names both
+    "pdpbook/datasets/tables.py": ["pdpbook/datasets/data/*.csv"],
     "lab/published.py": ["lab/data/*.csv"],
     "lab/pdpop_files.py": ["lab/data/pdpop_files.csv"],
 }
 DRUGLIB = "lab/experiments/reviews.py"  # reads the one table that is not in the checkout
-DYNAMIC = ("pdpbook.exercises", "course.hidden")  # imported by the name of the sheet
+DYNAMIC = ("pdpbook.pages.exercises", "course.hidden")  # imported by the name of the sheet
 
 
 # --- modules ------------------------------------------------------------------------------------

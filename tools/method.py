@@ -161,7 +161,7 @@ nothing. All of it is on {{doc}}`benchmarks`.
 ## To build one
 
 1. Two functions: `check` prints one line or raises, `falsify` wants it to raise. They are {size}
-   lines, in `pdpbook/statements.py`.
+   lines, in `pdpbook/pages/statements.py`.
 2. A table of statements with labels that never change, and a rule in the tests: no box without a
    row, no proved row without a check, no check without a falsifier (or a written reason).
 3. Notebooks committed with their output and compared strictly. So print three digits at most, and

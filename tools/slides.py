@@ -34,7 +34,7 @@ sys.path.append(str(ROOT / "book" / "_ext"))
 from pdp_home import place  # noqa: E402
 from pdp_typeset import WrongFormula, as_tex, typeset  # noqa: E402
 
-from pdpbook.figures import NAMED  # noqa: E402
+from pdpbook.pages.figures import NAMED  # noqa: E402
 
 HTML = ROOT / "_build" / "html"
 END = re.compile(r"(?<=[.?!])(?:</\w+>|[”’)])*\s+(?=[“(]?(?:<(?!/)[^>]*>)*[A-Z\\])")

@@ -19,7 +19,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-import pdpbook
+import pdpbook.pages
 
 PAGES = "book/back/api/"
 
@@ -36,6 +36,13 @@ def exported(module: ModuleType) -> list[str]:
     )
 
 
+def modules_of_package() -> list[str]:
+    """Modules and folders of the package by name; of the folder `pages`, what is in it."""
+    names = {module.name for module in pkgutil.iter_modules(pdpbook.__path__)} - {"pages"}
+    names |= {f"pages.{module.name}" for module in pkgutil.iter_modules(pdpbook.pages.__path__)}
+    return sorted(name for name in names if name[0] != "_")
+
+
 def public() -> tuple[dict[str, str], set[str]]:
     """Full names of functions and classes by `module.name` and, if only one has it, by `name`.
 
@@ -44,14 +51,12 @@ def public() -> tuple[dict[str, str], set[str]]:
     long: dict[str, str] = {}
     short: dict[str, set[str]] = {}
     arguments: set[str] = set()
-    for found in pkgutil.iter_modules(pdpbook.__path__):
-        if found.name.startswith("_"):
-            continue
-        module = importlib.import_module(f"pdpbook.{found.name}")
+    for found in modules_of_package():
+        module = importlib.import_module(f"pdpbook.{found}")
         for name in exported(module):
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isroutine(thing):
-                long[f"{found.name}.{name}"] = f"{module.__name__}.{name}"
+                long[f"{found}.{name}"] = f"{module.__name__}.{name}"
                 short.setdefault(name, set()).add(f"{module.__name__}.{name}")
                 if not (inspect.isclass(thing) and issubclass(thing, Exception)):
                     arguments.update(inspect.signature(thing).parameters)

@@ -18,7 +18,7 @@ CHECKS = {"check", "falsify"}
 MARKER = re.compile(r"# (check|falsify): *([\w-]+)")
 LINE = re.compile(
     r"^[a-z][\w-]*  (.*\S) +(\S+)  (not )?(<=|>=|=) (\S+)(?: \(rtol (\S+)\))?$", re.M
-)  # as `pdpbook.statements` prints
+)  # as `pdpbook.pages.statements` prints
 DRAWS = re.compile(r"\bplt\.\w+\(")
 TESTS = re.compile(r"^ +(?:check|falsify)\(", re.M)  # inside of a definition
 PLAIN = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr)

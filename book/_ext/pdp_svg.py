@@ -11,7 +11,7 @@ import re
 from html import escape, unescape
 from pathlib import Path
 
-from pdpbook.figures import THEME
+from pdpbook.pages.figures import THEME
 
 COLORS = {**THEME, "#000000": "currentColor"}
 IMAGE = re.compile(r'<img\b[^>]*?\bsrc="(?P<src>[^"]*_images/[^"]+\.svg)"[^>]*>')

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook import exercises
-from pdpbook.exercises.demands import ROUNDING
+from pdpbook.pages import exercises
+from pdpbook.pages.exercises.properties import ROUNDING
 
 __all__ = ["ALARM", "ROUNDING", "WATCHED", "assignment", "leaves"]
 
@@ -26,7 +26,7 @@ def leaves(answer: Callable[..., Any], *given: Any) -> bool:
 
 
 def assignment(name: str) -> exercises.Assignment:
-    """An assignment with its hidden properties, by name; see `pdpbook.exercises.assignment`."""
+    """An assignment with its hidden properties, by name; see `exercises.assignment`."""
     found = exercises.assignment(name)
     importlib.import_module(f"course.hidden.{name}")
     return found

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
 from pdpbook.user_level import QuantileLaw
-from pdpbook.user_level.quantiles.mechanisms import check_data, check_level
+from pdpbook.user_level.quantiles import check_data, check_level
 
 MOST_STEPS = 16  # the law of a bisection has 2**steps pieces
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.pac.differences import basis_of, signed
+from pdpbook.pac.allocation import basis_of, signed
 from pdpbook.pac.mixture import lagrange_variances
 from pdpbook.pac.pool import Pool
 from pdpbook.pac.rates import success_rate_to_mi

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import check
-from pdpbook._users import check_user_epsilon, check_users
-from pdpbook.user_level.quantiles.accuracy import (
+from pdpbook.user_level.quantiles import (
     check_share,
     quantile_rate,
     row_weights,
     weighted_dkw,
 )
+from pdpbook.users import check_user_epsilon, check_users
 
 
 def quantile_error_bound(

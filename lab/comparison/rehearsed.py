@@ -20,7 +20,7 @@ from lab.tables import write_run
 from pdpbook import Floats
 from pdpbook.advice import Advice
 from pdpbook.datasets import PublicSchema, load
-from pdpbook.datasets.originals import DIABETES_BOUNDS, DIABETES_LABEL_BOUNDS
+from pdpbook.datasets.tables import DIABETES_BOUNDS, DIABETES_LABEL_BOUNDS
 from pdpbook.objective_perturbation import ObjectivePerturbation
 from pdpbook.personalized import PDPRidge, PersonalizedMean
 from pdpbook.rehearsal import rehearse

@@ -21,13 +21,12 @@ from lab.comparison.sweep import DELTA
 from pdpbook import Floats, check
 from pdpbook.guarantees import half_budget
 from pdpbook.gwa import GWARegression
-from pdpbook.huber import huber_ridge
 from pdpbook.noise import gaussian_epsilon, gaussian_mu, l2_laplace_profile
 from pdpbook.pac import snr_to_success_rate
 from pdpbook.per_instance import ops_profile
 from pdpbook.personalized import PDPRidge, PersonalizedMean, pdp_weights
 from pdpbook.posterior import OnePosteriorSample
-from pdpbook.ridge import leave_one_out
+from pdpbook.ridge import huber_ridge, leave_one_out
 from pdpbook.sufficient_statistics import AdaSSP, SufficientStatisticsRidge
 from pdpbook.user_level import WeightedMean
 

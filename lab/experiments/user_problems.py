@@ -9,8 +9,8 @@ from sklearn.datasets import make_regression
 
 from lab.experiments.reviews import load_druglib
 from pdpbook import Floats, check
-from pdpbook._users import Users, check_users
 from pdpbook.datasets import load, sample_zipf_users
+from pdpbook.users import Users, check_users
 
 USER_DATA = ("synthetic", "druglib", "automobile")
 #: readings of the drug reviews: how seven columns are scaled beside the constant

@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lab.experiments.user_problems import USER_DATA, Problem, user_problem
 from pdpbook import Floats, check
-from pdpbook._users import Users
-from pdpbook._users import places as places_by_keys
 from pdpbook.gwa import exact_sensitivity, gwa_weights, prediction_root
+from pdpbook.users import Users
+from pdpbook.users import places as places_by_keys
 
 USER_METHODS = (
     "GWA",

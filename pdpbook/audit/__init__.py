@@ -7,7 +7,6 @@ guesses from releases who was in the data. A false alarm is a promise that is ke
 refuted; `false_alarm` bounds its chance.
 """
 
-from pdpbook.audit.deltas import delta_lower_bound
 from pdpbook.audit.density import SLACK, MechanismAudit, NeighborSearch, search_neighbors
 from pdpbook.audit.harness import audit_mechanism, audit_members, differing_person
 from pdpbook.audit.membership import (
@@ -16,4 +15,4 @@ from pdpbook.audit.membership import (
     MembershipAttack,
     membership_attack,
 )
-from pdpbook.audit.samples import SampleAudit, audit_samples
+from pdpbook.audit.samples import SampleAudit, audit_samples, delta_lower_bound

@@ -15,13 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from pdpbook import Floats, check
-from pdpbook._users import check_users
-from pdpbook.audit.deltas import delta_lower_bound, pair_deltas, promised_deltas, rows_of
 from pdpbook.audit.density import SLACK, MechanismAudit, largest_loss
 from pdpbook.audit.membership import GaussianRelease, check_target, membership_attack
-from pdpbook.audit.samples import audit_samples
+from pdpbook.audit.samples import (
+    audit_samples,
+    delta_lower_bound,
+    pair_deltas,
+    promised_deltas,
+    rows_of,
+)
 from pdpbook.guarantees import PACPrivacy, PureDP
 from pdpbook.guarantees.promises import Promise
+from pdpbook.users import check_users
 
 Data = tuple[ArrayLike, ArrayLike]
 RELATIONS = ("replace-one", "add-remove", "labels", "user", "user-labels")

@@ -1,199 +1,210 @@
-"""Tables of your own: public bounds and public categories, agreed on before the data are seen.
-
-A schema never reads a bound or a category from a table; what does not fit is refused.
-"""
+"""Real tables (``data/README.md`` says where from), and generators of others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
 from pdpbook._pandas import pd
 
+PACKAGED = ("medical-cost", "lenses", "concrete-slump", "automobile")  # data/<name>.csv
+NAMES = (*PACKAGED, "diabetes")
+DIABETES_BOUNDS = {
+    "age": (18.0, 100.0),
+    "sex": (1.0, 2.0),
+    "bmi": (12.0, 60.0),
+    "bp": (40.0, 160.0),
+    "s1": (50.0, 500.0),  # total cholesterol
+    "s2": (10.0, 400.0),  # low density
+    "s3": (10.0, 150.0),  # high density
+    "s4": (1.0, 15.0),  # total over high density
+    "s5": (2.5, 7.5),  # log of triglycerides, 12 to 1800 mg/dl
+    "s6": (40.0, 400.0),  # glucose
+}
+DIABETES_LABEL_BOUNDS = (0.0, 400.0)
+LEVELS = [("sex", "female"), ("sex", "male"), ("smoker", "no"), ("smoker", "yes")]
+LEVELS += [("region", f"{side}{end}") for side in ("north", "south") for end in ("east", "west")]
 
-class EncodedTable(NamedTuple):
-    """A design with its public bounds; see `PublicSchema.encode`."""
 
-    X: pd.DataFrame  #: shape (n, d), numbers in their units, categories as 0 or 1
-    bounds: Floats  #: shape (d, 2), public
-    y: pd.Series | None  #: labels in their units, shape (n,); None without a label
-    y_bounds: tuple[float, float] | None  #: public
+def load(name: str) -> pd.DataFrame:
+    """Real table by name, in the order of the original.
 
-
-@dataclass(frozen=True)
-class PublicSchema:
-    """What is public about a table: its columns, their bounds in their units, their categories.
-
-    Chapter *synthesis/your_data*.
+    All but ``diabetes``, which comes with scikit-learn, are part of the package: ``README.md`` in
+    ``pdpbook/datasets/data`` says who made each, under which license it is passed on, and what was
+    changed. Whole numbers, floats and strings; NaN where a value is missing.
 
     Parameters
     ----------
-    columns : mapping of str to (low, high) or list of str
-        For a column of numbers the public bounds, as a pair of numbers in its units; for one of
-        categories the public list, two or more, none twice. The order is that of the design.
-    label : str, optional
-        The column of numbers that is to be predicted; it is no part of the design.
+    name : str
+        ``medical-cost`` (1338 simulated insurance records), ``lenses`` (24), ``concrete-slump``
+        (103), ``automobile`` (205, several a `make`) or ``diabetes`` (442 patients).
 
-    Examples
-    --------
-    >>> schema = PublicSchema({"age": (18, 100), "smoker": ["no", "yes"]})
-    >>> X, bounds, *_ = schema.encode(pd.DataFrame({"smoker": ["yes", "no"], "age": [30, 41]}))
-    >>> X
-        age  smoker=yes
-    0  30.0         1.0
-    1  41.0         0.0
-    >>> bounds.tolist()
-    [[18.0, 100.0], [0.0, 1.0]]
+    Returns
+    -------
+    pandas.DataFrame
     """
+    check.choice(name, "name", NAMES)
+    if name == "diabetes":
+        from sklearn.datasets import load_diabetes  # heavy
 
-    columns: Mapping[str, Any]
-    label: str | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.columns, Mapping) or any(
-            not isinstance(c, str) for c in self.columns
-        ):
-            raise TypeError(f"columns must map names to public rules; got {self.columns!r}")
-        rules = {name: _rule(name, rule) for name, rule in self.columns.items()}
-        if self.label is not None:
-            if self.label not in rules:
-                raise ValueError(f"label must be one of the columns; got {self.label!r}")
-            if not isinstance(rules[self.label], tuple):
-                raise ValueError(f"label must be a column of numbers; got {self.label!r}")
-        if not set(rules) - {self.label}:
-            raise ValueError("columns must hold at least one column besides the label")
-        object.__setattr__(self, "columns", rules)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns of the design, ``region=south`` for a category."""
-        return [name for name, *_ in self._design]
-
-    @property
-    def bounds(self) -> Floats:
-        """Public bounds of the columns of the design, shape (d, 2)."""
-        return np.array([pair for _, pair, *_ in self._design])
-
-    def encode(self, frame: pd.DataFrame, *, clip: bool = False) -> EncodedTable:
-        """Turn a table into a design with public bounds, or refuse it.
-
-        Categories are one-hot without the first of their list. What is missing, not finite, outside
-        its public bounds or an unseen category raises ValueError, which names the column, the row
-        and the rule: it is for the holder of the data alone.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Exactly the columns of the schema, in any order; one row a person, at least one.
-        clip : bool, default False
-            Clip numbers to their public bounds instead of raising. Missing values and unseen
-            categories raise all the same: replace them by a public rule, the same for everybody.
-        """
-        if not isinstance(frame, pd.DataFrame):
-            raise TypeError(f"frame must be a pandas.DataFrame; got {type(frame).__name__}")
-        check.flag(clip, "clip")
-        self._check_columns(list(frame.columns))
-        if len(frame) == 0:
-            raise ValueError("frame must have at least one row; got none")
-        known = {c: _values(frame[c], c, rule, clip) for c, rule in self.columns.items()}
-        parts = {
-            name: known[column] if level is None else (known[column] == level).astype(float)
-            for name, _, column, level in self._design
-        }
-        X = pd.DataFrame(parts, index=frame.index)
-        if self.label is None:
-            return EncodedTable(X, self.bounds, None, None)
-        y = pd.Series(known[self.label], index=frame.index, name=self.label)
-        return EncodedTable(X, self.bounds, y, self.columns[self.label])
-
-    @property
-    def _design(self) -> list[tuple[str, tuple[float, float], str, str | None]]:
-        """Name, bounds, column and category of everything in the design."""
-        found: list[tuple[str, tuple[float, float], str, str | None]] = []
-        for column, rule in self.columns.items():
-            if not isinstance(rule, tuple):
-                found += [(f"{column}={level}", (0.0, 1.0), column, level) for level in rule[1:]]
-            elif column != self.label:
-                found.append((column, rule, column, None))
-        return found
-
-    def _check_columns(self, found: list[Any]) -> None:
-        faults = {
-            "missing": [name for name in self.columns if name not in found],
-            "extra": [name for name in found if name not in self.columns],
-            "there twice": sorted({n for n in found if n in self.columns and found.count(n) > 1}),
-        }
-        wrong = "; ".join(f"{_listed(names)} {said}" for said, names in faults.items() if names)
-        if wrong:
-            whole = _listed(list(self.columns))
-            raise ValueError(f"frame must have the columns {whole} and no others; {wrong}")
+        return load_diabetes(as_frame=True, scaled=False).frame.astype(np.float64)
+    file = resources.files("pdpbook.datasets").joinpath("data", f"{name}.csv")
+    with file.open(encoding="utf-8") as lines:
+        # no word is a missing value, only an empty cell is
+        return pd.read_csv(lines, keep_default_na=False, na_values=[""])
 
 
-def _rule(name: str, rule: Any) -> Any:
-    """A pair of floats for numbers, a list of words for categories."""
-    if isinstance(rule, (tuple, list)) and all(isinstance(level, str) for level in rule):
-        if len(rule) < 2 or len(set(rule)) < len(rule):
-            raise ValueError(
-                f"columns[{name!r}] must list two or more categories once each; got {rule!r}"
-            )
-        return list(rule)
-    if isinstance(rule, (tuple, list, np.ndarray)) and np.shape(rule) == (2,):
-        return check.bounds(rule, f"columns[{name!r}]")
-    raise TypeError(
-        f"columns[{name!r}] must be a pair (low, high) of numbers or a list of categories; "
-        f"got {rule!r}"
-    )
+def medical_cost_design(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """Design and label, the charges, of the medical cost experiments of Acharya et al. (2024).
+
+    Age, bmi, children and charges are mapped to [0, 1] by their smallest and largest value in the
+    whole table, which is what the paper does and is *not private*: bounds belong to the public.
+    Sex, smoker and region are fully one-hot, no level dropped; a constant 1 is last.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, from ``load("medical-cost")``
+
+    Returns
+    -------
+    X : pandas.DataFrame, shape (n, 12)
+    y : pandas.Series, shape (n,)
+    """
+    scaled = {c: _min_max(frame[c]) for c in ("age", "bmi", "children")}
+    levels = {f"{c}_{level}": (frame[c] == level).astype(float) for c, level in LEVELS}
+    X = pd.DataFrame({**scaled, **levels, "constant": 1.0}, index=frame.index)
+    return X, _min_max(frame["charges"])
 
 
-def _values(column: pd.Series, name: str, rule: Any, clip: bool) -> NDArray[Any]:
-    """Numbers within a pair of bounds, or categories of a list."""
-    way_out = "Fill it by a public rule; dropping the row would be a rule that reads the data"
-    _refuse(column, name, column.isna().to_numpy(), "have no missing value", way_out)
-    if not isinstance(rule, tuple):
-        unseen = ~column.isin(rule).to_numpy()
-        way_out = "Add it to the public list, or map it to one by a public rule"
-        _refuse(column, name, unseen, f"hold one of {_listed(rule)}", way_out)
-        return np.asarray(column.astype(str).to_numpy())
-    kinds = pd.api.types
-    if not (kinds.is_integer_dtype(column) or kinds.is_float_dtype(column)):
-        raise TypeError(
-            f"column {name!r} must hold numbers; got dtype {column.dtype}, "
-            f"beginning with {column.iloc[0]!r}"
-        )
-    values = column.to_numpy(dtype=float)
-    _refuse(column, name, ~np.isfinite(values), "hold finite numbers", "")
-    low, high = rule
-    values = np.clip(values, low, high) if clip else values
-    outside = ~((values >= low) & (values <= high))
-    if outside.any():
-        ends = f"{check.shown(low)}, {check.shown(high)}"
-        way_out = check.way_into(values[np.argmax(outside)], low, high, "bounds")
-        _refuse(column, name, outside, f"lie in its public bounds [{ends}]", way_out)
-    return np.asarray(values)
+def diabetes_design(
+    frame: pd.DataFrame,
+) -> tuple[pd.DataFrame, pd.Series, Floats, tuple[float, float]]:
+    """Design, label and public bounds of the diabetes data.
+
+    The bounds are a choice of ours, wide clinical limits for adults; they are constants of this
+    module and never computed from the table. The label is a score of disease progression whose
+    scale the study does not give: that bound is a round number, the least public of them.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, from ``load("diabetes")``
+
+    Returns
+    -------
+    X : pandas.DataFrame, shape (n, 10)
+        Age (years), sex (coded 1 and 2), body mass index (kg/m2), mean arterial pressure (mm Hg),
+        total, low and high density cholesterol (mg/dl), ratio of total to high density, natural
+        logarithm of triglycerides, and glucose (mg/dl), in their own units.
+    y : pandas.Series, shape (n,)
+        Progression after one year.
+    bounds : ndarray, shape (10, 2)
+        Lowest and highest value of each column of `X`.
+    y_bounds : (float, float)
+    """
+    bounds = np.array(list(DIABETES_BOUNDS.values()))
+    return frame[list(DIABETES_BOUNDS)], frame["target"], bounds, DIABETES_LABEL_BOUNDS
 
 
-def _refuse(column: pd.Series, name: str, wrong: NDArray[Any], rule: str, way_out: str) -> None:
-    if not wrong.any():
-        return
-    at = int(np.flatnonzero(wrong)[0])
-    value = column.iloc[at]
-    if isinstance(value, (float, np.floating)):
-        shown = check.shown(value)
-    elif isinstance(value, str):
-        shown = repr(value)
-    else:
-        shown = str(value)
-    end = f". {way_out}" if way_out else ""
-    raise ValueError(
-        f"column {name!r} must {rule}; got {shown} in row {column.index[at]!r} "
-        f"({int(wrong.sum())} of {len(column)} are wrong){end}"
-    )
+def _min_max(column: pd.Series) -> pd.Series:
+    low, high = column.min(), column.max()
+    return (column - low) / (high - low)
 
 
-def _listed(names: list[Any]) -> str:
-    return ", ".join(repr(name) for name in names)
+def make_ridge_data(n: int, d: int, *, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    r"""Synthetic regression of n people without label noise, inside the domain of the theorems.
+
+    Rows are uniform on :math:`[0,1]^d` and :math:`y = X\theta` exactly, where :math:`\theta` is
+    uniform on the sphere of radius :math:`1/\sqrt d`, so that :math:`|y_i| \le 1`. Synthetic data
+    of Acharya et al. (2024): their unit vector is sqrt(d) times our theta.
+
+    Parameters
+    ----------
+    n, d : int
+    rng : numpy.random.Generator
+        Draws X first, then theta.
+
+    Returns
+    -------
+    X : ndarray, shape (n, d)
+    y : ndarray, shape (n,)
+    theta : ndarray, shape (d,)
+    """
+    n, d, rng = check.count(n, "n"), check.count(d, "d"), check.rng(rng)
+    X = rng.uniform(size=(n, d))
+    direction = rng.normal(size=d)
+    theta = direction / (np.linalg.norm(direction) * np.sqrt(d))
+    return X, X @ theta, theta
+
+
+def sample_budgets(
+    n: int,
+    *,
+    fractions: ArrayLike = (0.34, 0.43, 0.23),
+    levels: ArrayLike = (0.01, 0.2, 1.0),
+    rng: np.random.Generator,
+) -> Floats:
+    """Budgets, in nats, of a mixed crowd: conservative, medium and liberal people, in this order.
+
+    The first floor(f_c n) people draw uniformly between the first two levels, the next floor(f_m n)
+    between the last two, and all others have the last level exactly. Protocol of Acharya et al.
+    (2024). A product within 1e-9 of the next whole number counts as that: 0.29 of 100 people is 29.
+    Shuffle the people, not the budgets, if their order means anything. Returns shape (n,).
+
+    Parameters
+    ----------
+    n : int
+    fractions : array_like, shape (3,), default (0.34, 0.43, 0.23)
+        Shares of the three groups, at least 0, summing to 1.
+    levels : array_like, shape (3,), default (0.01, 0.2, 1.0)
+        In nats, above 0, not decreasing.
+    rng : numpy.random.Generator
+    """
+    n, rng = check.count(n, "n"), check.rng(rng)
+    shares, edges = check.nonnegative(fractions, "fractions"), check.positive(levels, "levels")
+    shares = check.shape(shares, "fractions", (3,), "one a group")
+    low, middle, high = check.shape(edges, "levels", (3,), "the ends of the groups")
+    if not abs(shares.sum() - 1) <= 1e-9:
+        raise ValueError(f"fractions must sum to 1; got {shares.sum():g}")
+    if not low <= middle <= high:
+        raise ValueError(f"levels must not decrease; got {', '.join(f'{e:g}' for e in edges)}")
+    conservative, medium = (int(np.floor(f * n + 1e-9)) for f in shares[:2])
+    drawn = rng.uniform(low, middle, conservative), rng.uniform(middle, high, medium)
+    return np.concatenate([*drawn, np.full(n - conservative - medium, high)])
+
+
+def sample_zipf_users(
+    n: int, alpha: float, *, largest: int | None = None, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """User of each of n rows, with numbers of rows a user drawn from Zipf's law.
+
+    Sizes are drawn one after the other until they sum to n; the last is truncated. A lower exponent
+    is more uneven. Synthetic users of Epasto et al. (2020), read as i.i.d. sizes.
+
+    Parameters
+    ----------
+    n : int
+    alpha : float
+        Exponent, above 1.
+    largest : int, optional
+        Cap on the size of a user; by default n // 5, at least 1, as one draw can exceed n.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Users 0, 1, ..., in contiguous blocks.
+    """
+    n, rng = check.count(n, "n"), check.rng(rng)
+    alpha = check.number(alpha, "alpha")
+    if not alpha > 1:
+        raise ValueError(f"alpha must be above 1; got {check.shown(alpha)}")
+    cap = max(1, n // 5) if largest is None else check.count(largest, "largest")
+    sizes: list[int] = []
+    rest = n
+    while rest > 0:
+        sizes.append(min(int(rng.zipf(alpha)), cap, rest))
+        rest -= sizes[-1]
+    return np.repeat(np.arange(len(sizes)), sizes)

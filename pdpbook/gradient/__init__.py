@@ -10,5 +10,4 @@ from pdpbook.gradient.accounting import (
     subsampled_gaussian_profile,
 )
 from pdpbook.gradient.descent import DescentLaw, GradientDescentRidge
-from pdpbook.gradient.dpsgd import DPSGDLaw, DPSGDRegression
-from pdpbook.gradient.individual import individual_epsilon
+from pdpbook.gradient.dpsgd import DPSGDLaw, DPSGDRegression, individual_epsilon

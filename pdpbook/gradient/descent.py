@@ -18,9 +18,8 @@ from pdpbook.domains import Cube
 from pdpbook.guarantees import BudgetAccount, GaussianDP
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import gaussian_mu
-from pdpbook.noise.laws import check_points, check_size, starts
+from pdpbook.noise.laws import PublicNoise, check_points, check_size, starts
 from pdpbook.noise.profiles import at_levels
-from pdpbook.noise.public import PublicNoise
 from pdpbook.participants import (
     Participants,
     for_everybody,

@@ -9,8 +9,8 @@ epsilon, for each person. A conversion goes through the hub or through one theor
 docstring names; where there is neither, it is refused.
 """
 
-from pdpbook.guarantees.accounts import compose, group, half_budget, renyi_budget, success_rate
-from pdpbook.guarantees.budgets import BudgetAccount
+from pdpbook.guarantees.accounts import BudgetAccount
+from pdpbook.guarantees.conversions import compose, group, half_budget, renyi_budget, success_rate
 from pdpbook.guarantees.promises import (
     NEIGHBORS,
     RENYI_ORDERS,

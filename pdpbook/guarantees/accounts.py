@@ -1,18 +1,23 @@
-"""What several promises add up to: composition and groups; and promises on one scale."""
+"""A budget for each person over several releases: an account, which is a filter, too."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from pdpbook import check
+from pdpbook import Floats, check
+from pdpbook._extras import of_pandas
+from pdpbook.guarantees import account_files
+from pdpbook.guarantees.conversions import decimal, missing_relation, root
 from pdpbook.guarantees.promises import (
-    RENYI_ORDERS,
     ApproximateDP,
     GaussianDP,
     PACPrivacy,
@@ -20,219 +25,578 @@ from pdpbook.guarantees.promises import (
     PureDP,
     RenyiDP,
     ZeroConcentratedDP,
-    check_orders,
-    log_factor,
 )
+from pdpbook.names import NameTable, read_names
+
+#: kinds of budget that are one number a person: the parameter, and the power of it that adds up
+POWERS: dict[type, tuple[str, int]] = {
+    PureDP: ("epsilon", 1),
+    GaussianDP: ("mu", 2),
+    ZeroConcentratedDP: ("rho", 1),
+}
+ABSENT = -1  # the place of a name that `NameTable` does not have
+
+#: what one person has, asks or has spent: as many numbers as add up; a float is infinity
+Amounts = tuple[Fraction | float, ...]
 
 
-def compose(*promises: Promise) -> Promise:
-    """Return what several releases about the same people promise together.
+class EpsilonDelta(NamedTuple):
+    """Two amounts of an account of (epsilon, delta), each a number or one a person."""
 
-    Pure epsilons add; so do the epsilons and the deltas of approximate promises (simple
-    composition), the rhos of concentrated ones, and Renyi curves, order by order, on one grid; mus
-    add as squares. A number serves everybody. Pure promises join any of the other kinds by their
-    own theorem (as (epsilon, 0), `to_zcdp`, `to_gaussian`, `to_renyi`), Gaussian ones join
-    concentrated ones by `to_zcdp`, and both join Renyi curves by `to_renyi`. What is added are the
-    decimals that the numbers print as, exactly, and the sum is rounded up: 0.1 and 0.4 are 0.5, as
-    in an account. A later mechanism may look at earlier outputs if its promise holds whatever they
-    were. Hand in all at once: a sum of pure promises converted afterwards promises less. A missing
-    theorem is a TypeError.
+    epsilon: Any  #: in nats
+    delta: Any
+
+
+class BudgetAccount:
+    """A budget for each person, over several releases; the one that overspends is refused.
+
+    Pure epsilons add up, and so do rhos; mus add up as squares. Of approximate promises the
+    epsilons add up, and the deltas, and each person stays within both: ``thm-approximate-filter``,
+    chapter *per_instance/accounts*. Renyi curves add up order by order, on one public grid, and
+    each person stays within their budget at *every* order: ``prop-order-in-advance`` there. Every
+    amount is read as the decimal that its double prints as, and added exactly: three times 0.1
+    fills 0.3 and leaves 0, and nothing that was written as more than the budget ever passes. The
+    price is that ``2 * 3 * 0.1``, which prints as 0.6000000000000001, exceeds 0.6. Round such
+    amounts, or spend ``remaining``.
+
+    It is a *filter*, too: with `leave_out` a fit gives weight 0 to whoever has not enough left, and
+    `admit` does so by costs that depend on each person's own record: ``thm-individual-filter``,
+    chapter *per_instance/filters*. It cannot be copied or pickled, as fits in other processes
+    (`n_jobs` above 1) do: a copy would not know what the original spends.
+
+    For fits on different days, or in several processes, `save` it to a file once, and `open` the
+    file each time.
 
     Parameters
     ----------
-    *promises : Promise
-        At least one; all under one relation, and of one length or with one number for all.
+    budget : Promise, array_like or mapping
+        A promise that is to hold for all releases together: the one way to write budgets of
+        `ApproximateDP` and `RenyiDP`. Or epsilons in nats, mus or rhos: a number above 0; shape
+        (n,), one for each person; or by person: a mapping, or a Series, whose index then says who
+        they are. Names are text, numbers, booleans, dates, times, spans of time, periods,
+        intervals, UUIDs, or tuples and frozensets of these, and are compared as Python objects: 1
+        and 1.0 are one person, "1" is another, and so are True and a date as text. A time with a
+        zone is its instant. What is missing is no name, and all other types are refused.
+    neighbors : str, optional
+        The relation of every release, as in `PureDP`; a promise brings its own.
+    kind : {PureDP, GaussianDP, ZeroConcentratedDP}, optional
+        The promise that numbers are budgets of, `PureDP` by default; a promise is its own kind.
+        Other promises are turned into the kind of the account where a theorem does (`to_gaussian`,
+        `to_zcdp`, `to_renyi`; a pure one counts with delta 0), rounded up, and refused where none
+        does. None is turned into an approximate one, as somebody has to choose its delta: call
+        `to_approximate`.
+    leave_out : bool, default False
+        Whether ``fit(..., account=...)`` leaves out, by budget 0, whoever has not enough left for
+        what they would be promised, instead of raising. Promises and balance are public then. One
+        number for all is refused as ever, and so is a release that leaves nobody. Public numbers of
+        people still count everybody; users leave with all their rows.
+    people : array_like, optional
+        Names of the people of a promise, in its order; a mapping or Series names them itself.
+
+    Examples
+    --------
+    >>> account = BudgetAccount([0.3, 1.0], neighbors="replace-one")
+    >>> account.spend(PureDP([0.1, 0.5], neighbors="replace-one"))
+    >>> account.remaining
+    array([0.2, 0.5])
+    >>> account = BudgetAccount(ApproximateDP(1.0, 1e-5, neighbors="user"))
+    >>> account.spend(ApproximateDP(0.3, 1e-6, neighbors="user"))
+    >>> account.spend(PureDP(0.1, neighbors="user"))
+    >>> account.remaining
+    EpsilonDelta(epsilon=0.6, delta=9e-06)
     """
-    if not promises:
-        raise ValueError("compose needs at least one promise; got none")
-    for promise in promises:
-        if not isinstance(promise, Promise):
-            raise TypeError(f"compose takes promises; got {promise!r}")
-        if isinstance(promise, PACPrivacy):
-            promise._refuse(ApproximateDP)
-    relation = promises[0].neighbors
-    if other := [p.neighbors for p in promises if p.neighbors != relation]:
-        raise ValueError(missing_relation(relation, other[0]))
-    lengths = {p.n for p in promises if p.n is not None}
-    if len(lengths) > 1:
-        raise ValueError(
-            f"cannot compose promises to {' and '.join(map(str, sorted(lengths)))} people: "
-            "no theorem says who of one list is who of the other"
+
+    def __init__(
+        self,
+        budget: Any,
+        *,
+        neighbors: str | None = None,
+        kind: type | None = None,
+        leave_out: bool = False,
+        people: Any = None,
+    ) -> None:
+        check.flag(leave_out, "leave_out")
+        names = people
+        if isinstance(budget, Promise):
+            _check_budget_promise(budget, neighbors, kind)
+            self.budget: Promise = budget
+        else:
+            self.budget, names = _promise_of_numbers(budget, neighbors, kind, people)
+        self.kind: type = type(self.budget)
+        self.leave_out = leave_out
+        #: names of everybody, in order, if the budgets said who they are
+        self.people: tuple[Any, ...] | None = None
+        self._names: NameTable | None = None
+        if names is not None:
+            self._names = NameTable(names, "people" if names is people else POWERS[self.kind][0])
+            self.people = self._names.names
+            if len(self.people) != self.budget.n:
+                raise ValueError(
+                    f"people must be those of the budget, {self.budget.n}; got {len(self.people)}"
+                )
+        if leave_out and self.budget.n is None:
+            raise ValueError("leave_out must be False with one budget for all; got True")
+        self._power = 2 if self.kind is GaussianDP else 1
+        self._limit = self._exact(self._amounts(self.budget))
+        self._spent: list[Amounts] = [(Fraction(0),) * len(limit) for limit in self._limit]
+        self._private = False  # whether `admit` was told costs that depend on records
+        self._lock, self._process = Lock(), os.getpid()
+        self._path: str | None = None  # of its file, if it is kept in one
+        self._id, self._head = account_files.new_id(), ""  # whose it is, and how it begins
+        self._content = b""  # all of it as last seen
+
+    def save(self, path: Any) -> None:
+        """Keep the account in a new file from now on: budgets, names, and what was spent.
+
+        Every `spend`, and so every fit, is on the disk before it returns, and so before anything is
+        released. The file may be open in several processes at once: each one sees what the others
+        have spent, and one at a time spends, by a lock of the operating system (Linux or macOS)
+        that ends with its owner. A process that is killed leaves a file that is whole. Not covered
+        are network drives, whose locks and writes promise less, and *copies*: what is spent from a
+        copy, or before an older copy was put back, is not known to the file. Everything in it is
+        public, except after `admit`.
+
+        Parameters
+        ----------
+        path : str or path
+            Of a file that does not exist yet. Names are written as text, numbers, booleans, dates,
+            times (with a zone, in UTC), spans of time, periods, intervals or tuples of these, and
+            other names are refused. What is being written is beside it, under its name, the id of
+            the account, and ``.new``.
+
+        Examples
+        --------
+        >>> account = BudgetAccount({"Ana": 0.5, "Ben": 1.0}, neighbors="user")
+        >>> account.save("club.json")  # doctest: +SKIP
+        >>> BudgetAccount.open("club.json", neighbors="user").remaining  # doctest: +SKIP
+        array([0.5, 1. ])
+        """
+        self._refuse_other_process()
+        people = (
+            None if self.people is None else [account_files.name_to_json(n) for n in self.people]
         )
-    kinds = {type(p) for p in promises}
-    if all(isinstance(p, PureDP) for p in promises):
-        return PureDP(_total(p._parameters()["epsilon"] for p in promises), neighbors=relation)
-    if ApproximateDP in kinds:
-        for kind in kinds - {PureDP, ApproximateDP}:
-            way_out = f". Turn the {kind.__name__} with to_approximate(delta) first"
-            next(p for p in promises if type(p) is ApproximateDP)._refuse(kind, way_out)
-        epsilon = _total(p._parameters()["epsilon"] for p in promises)
-        delta = _total(p.delta for p in promises if isinstance(p, ApproximateDP))
-        return ApproximateDP(epsilon, delta, neighbors=relation)
-    if RenyiDP in kinds:
-        orders = next(p.orders for p in promises if isinstance(p, RenyiDP))
-        curve = _total(p.to_renyi(orders).epsilon for p in promises)
-        return RenyiDP(orders, curve, neighbors=relation)
-    if ZeroConcentratedDP in kinds:
-        return ZeroConcentratedDP(_total(p.to_zcdp().rho for p in promises), neighbors=relation)
-    return GaussianDP(_total((p.to_gaussian().mu for p in promises), 2), neighbors=relation)
+        head = account_files.head(
+            {
+                "id": self._id,
+                "kind": self.kind.__name__,
+                "neighbors": self.budget.neighbors,
+                "leave_out": bool(self.leave_out),
+                "people": people,
+                "budget": account_files.numbers_to_json(self.budget._parameters()),
+            }
+        )
+        with self._lock:
+            if self._path is not None:
+                raise ValueError(f"account must not be in a file yet; it is in {self._path}")
+            where = os.path.realpath(os.fsdecode(path))  # one file, even by a link to it
+            content = account_files.content_of(head, self._spent, self._private)
+            account_files.create(where, content, self._id)
+            self._path, self._head, self._content = where, head, content
+
+    @classmethod
+    def open(cls, path: Any, *, neighbors: str, kind: Any = PureDP) -> Self:
+        """Return the account that a file has, with what was spent from it, exhausted or not.
+
+        What this account spends goes into the file, as `save` says. A file that was cut or changed,
+        that is none, that is of a later version, or whose account has other neighbors or another
+        kind raises ValueError. Whether it is of the right people each fit asks.
+
+        Parameters
+        ----------
+        path : str or path
+            Of a file that `save` wrote.
+        neighbors, kind : str, and kind of promise, default PureDP
+            Those of the account.
+        """
+        where = os.path.realpath(os.fsdecode(path))
+        with account_files.locked(where) as content:
+            fields = account_files.fields_of(content, where)
+        for name, own, given in (
+            ("neighbors", fields["neighbors"], neighbors),
+            ("kind", fields["kind"], getattr(kind, "__name__", kind)),
+        ):
+            if own != given:
+                raise ValueError(f"{name} must be those of {where}, {own}; got {given}")
+        budget = kind(*account_files.numbers_from_json(fields["budget"]), neighbors=neighbors)
+        people = fields["people"]
+        if people is not None:
+            people = [account_files.name_from_json(name) for name in people]
+        account = cls(budget, leave_out=fields["leave_out"], people=people)
+        account._path, account._id, account._head = (
+            where,
+            fields["id"],
+            account_files.head_of(content),
+        )
+        account._learn(content)
+        return account
+
+    @property
+    def spent(self) -> Any:
+        """What each person has spent, rounded up, a number or shape (n,): their odometer.
+
+        In an account of `ApproximateDP` a pair of these, ``spent.epsilon`` and ``spent.delta``; of
+        `RenyiDP` an array whose last axis goes through the orders.
+        """
+        with self._turn():
+            return self._shaped(self._spent, _root_above)
+
+    @property
+    def remaining(self) -> Any:
+        """What each person can still spend, rounded down, so that spending it is never refused.
+
+        In the same form as `spent`.
+        """
+        with self._turn():
+            return self._shaped(self._unspent(), _root_below)
+
+    def spend(self, promise: Promise, *, people: Any = None) -> None:
+        """Record the promise of one more release, or raise and record nothing.
+
+        The promise is for the people of the account, in its order, or one number for all. Where the
+        account names its people, `people` says who those of the promise are: each of them once, and
+        nobody else who would pay. What no theorem turns into the kind of the account raises
+        TypeError; another relation or length, whoever would overspend, with people and amounts, and
+        any promise after `admit`, when what is left depends on records, raise ValueError.
+        """
+        asked, _ = self._asked(promise, people)
+        with self._turn():
+            if self._private:
+                raise ValueError(
+                    "account must hold public amounts; got costs of admit, which depend on "
+                    "records: a refusal, or who is left out, would tell them"
+                )
+            after = [_sum(s, a) for s, a in zip(self._spent, asked, strict=True)]
+            if over := [i for i, enough in enumerate(self._within(asked)) if not enough]:
+                self._refuse_release(over, asked)
+            self._record(after, private=False)
+
+    def admit(self, cost: Any, *, people: Any = None) -> NDArray[np.bool_]:
+        """Record a release for whoever can afford it, and return who takes part in it.
+
+        The individual filter. Give everybody else weight 0 in this release. The relation must be
+        add-remove or zero-out: whoever is left out is absent, and a replaced record is not.
+
+        Parameters
+        ----------
+        cost : array_like, shape (n,), or Promise
+            What each person's record can cost *whoever the others are*, in the unit of the budgets,
+            at least 0, perhaps infinite, rounded up: a function of their own record and of earlier
+            releases, never of the answer to come, nor of other records. Where a budget is more than
+            one number, a promise with the cost of each person.
+        people : array_like, optional
+            As in `spend`; None where `cost` is a Series that names them.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            Private, and so are `spent` and `remaining` from now on: tell each person their own, and
+            publish none. `spend`, and so every fit, is refused afterwards.
+        """
+        if self.budget.neighbors not in ("add-remove", "zero-out"):
+            got = f"got {self.budget.neighbors!r}, whose twin may take part where they do not"
+            raise ValueError(f"neighbors must be 'add-remove' or 'zero-out' to admit people; {got}")
+        if self.budget.n is None:
+            raise ValueError("budget must be one for each person to admit people; got one for all")
+        if isinstance(cost, Promise):
+            asked, places = self._asked(cost, people, all_must_be_here=True)
+        else:
+            asked, places = self._asked_by_numbers(cost, people)
+        with self._turn():
+            enough = self._within(asked)
+            paid = zip(self._spent, asked, enough, strict=True)
+            spent = [_sum(s, a) if takes_part else s for s, a, takes_part in paid]
+            self._record(spent, private=True)
+        return _of_each(enough, places)
+
+    def _asked_by_numbers(self, cost: Any, people: Any) -> tuple[list[Amounts], NDArray[np.intp]]:
+        """Return what `_asked` does, for costs that are numbers, shape (n,)."""
+        if self.kind not in POWERS:
+            raise TypeError(
+                f"cost must be a promise in an account of {self.kind.__name__}; got {cost!r}"
+            )
+        if self.people is None:
+            check.refuse_index(cost, "cost", "the account does not say who its people are")
+        elif (names := check.index_of(cost)) is not None:
+            if people is not None:
+                raise ValueError("people must be None with a Series of costs, which names them")
+            people = names
+        costs = np.asarray(check.extended(cost, "cost"))
+        amounts = costs[..., np.newaxis]
+        if people is None:
+            return self._asked_in_order(amounts, costs.shape)
+        # all are told whether they take part: even a cost of 0 needs an account
+        return self._asked_by_name(amounts, costs.shape, people, np.full(costs.shape, True))
+
+    def affords(self, promise: Promise, *, people: Any = None) -> NDArray[np.bool_]:
+        """Return who has enough left for a promise, and record nothing."""
+        asked, places = self._asked(promise, people)
+        with self._turn():
+            enough = self._within(asked)
+        return _of_each(enough, places)
+
+    def convert(self, promise: Promise) -> Promise:
+        """Return the promise as one of the kind of the account, rounded up, or refuse it."""
+        if not isinstance(promise, Promise):
+            raise TypeError(f"promise must be a {self.kind.__name__}; got {promise!r}")
+        if isinstance(self.budget, RenyiDP):
+            return promise.to_renyi(self.budget.orders)
+        if isinstance(promise, self.kind):
+            return promise
+        if self.kind is PureDP:
+            promise._refuse(PureDP, "; this account adds up pure promises alone")
+        if self.kind is ApproximateDP:
+            return _without_delta(promise)
+        if self.kind is GaussianDP:
+            return promise.to_gaussian()
+        return promise.to_zcdp()
+
+    def _amounts(self, promise: Promise) -> Floats:
+        """Return the numbers of a promise that add up here, in the last axis of an array: shape
+        (k,) of one promise to all, (n, k) of one to each."""
+        if isinstance(promise, RenyiDP):
+            return np.asarray(promise.epsilon)
+        columns = list(promise._parameters().values())
+        if self.kind is ApproximateDP and isinstance(promise, PureDP):
+            columns.append(0.0)
+        return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+    def _asked(
+        self, promise: Promise, people: Any, *, all_must_be_here: bool = False
+    ) -> tuple[list[Amounts], NDArray[np.intp]]:
+        """Return what each person of the account is asked for, and the place here of each whom the
+        promise is for, ABSENT for whoever is not here and promised nothing."""
+        promise = self.convert(promise)
+        if promise.neighbors != self.budget.neighbors:
+            raise ValueError(missing_relation(self.budget.neighbors, promise.neighbors))
+        shape = () if promise.n is None else (promise.n,)
+        amounts = self._amounts(promise)
+        if people is None:
+            return self._asked_in_order(amounts, shape)
+        must_be_here = (amounts > 0).any(axis=-1) | all_must_be_here
+        return self._asked_by_name(amounts, shape, people, must_be_here)
+
+    def _asked_in_order(
+        self, amounts: Floats, shape: tuple[int, ...]
+    ) -> tuple[list[Amounts], NDArray[np.intp]]:
+        """Return what `_asked` does, for amounts in the order of the account, or one for all."""
+        self._refuse_other_process()
+        size = len(self._limit)
+        if shape not in ((), (self.budget.n,)):
+            kept = "one budget for all" if self.budget.n is None else f"budgets of {size} people"
+            got = f"{shape[0]} people" if len(shape) == 1 else f"shape {shape}"
+            raise ValueError(f"promise must fit the account, {kept}; got one to {got}")
+        asked = self._exact(amounts)
+        return (asked * size if shape == () else asked), np.arange(size)
+
+    def _asked_by_name(
+        self, amounts: Floats, shape: tuple[int, ...], people: Any, must_be_here: Any
+    ) -> tuple[list[Amounts], NDArray[np.intp]]:
+        """Return what `_asked` does, for amounts in the order of `people`, names in the account."""
+        self._refuse_other_process()
+        if self._names is None:
+            raise ValueError("people must be None: the account does not say who its people are")
+        names = read_names(people, "people")
+        if shape not in ((), (len(names),)):
+            raise ValueError(f"people must be the {shape[0]} of the promise; got {len(names)}")
+        needed = np.broadcast_to(must_be_here, len(names))
+        rule = "account must be of the people in the data"
+        places = self._names.find_all(names, rule, needed=needed)
+        width = amounts.shape[-1]
+        asked = np.zeros((len(self._limit), width))
+        asked[places[needed]] = np.broadcast_to(amounts, (len(names), width))[needed]
+        return self._exact(asked), places
+
+    def _exact(self, amounts: Floats) -> list[Amounts]:
+        """Return what adds up, one tuple a person, of the decimals that the numbers print as."""
+
+        def power(value: float) -> Fraction | float:
+            return value if value == math.inf else decimal(value) ** self._power
+
+        exact = {value: power(value) for value in np.unique(amounts).tolist()}
+        return [tuple(exact[v] for v in row) for row in np.atleast_2d(amounts).tolist()]
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Nobody else spends meanwhile, and what others have spent from the file is known."""
+        with self._lock:
+            if self._path is None:
+                yield
+                return
+            with account_files.locked(self._path) as content:
+                if content != self._content:
+                    self._learn(content)
+                yield
+
+    def _learn(self, content: bytes) -> None:
+        """Take over what the file says was spent, never less than is known here."""
+        fields = account_files.fields_of(content, str(self._path))
+        if account_files.head_of(content) != self._head:
+            raise ValueError(f"account must keep its file; {self._path} is now another account's")
+        spent = account_files.amounts_from_json(fields["spent"])
+        known = zip(self._spent, spent, self._limit, strict=True)
+        if not all(
+            before <= now <= limit
+            for person in known
+            for before, now, limit in zip(*person, strict=True)
+        ):
+            raise ValueError(
+                f"account must keep its file; in {self._path} less was spent than before: an older "
+                "copy took its place"
+            )
+        self._spent, self._private = spent, self._private or fields["private"]
+        self._content = content
+
+    def _record(self, spent: list[Amounts], *, private: bool) -> None:
+        """Keep what was spent: in the file first, if there is one."""
+        if self._path is not None:
+            content = account_files.content_of(self._head, spent, private)
+            account_files.replace(self._path, content, self._id)
+            self._content = content
+        self._spent, self._private = spent, private
+
+    def _refuse_other_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "an account must be spent in the process that opened it: what a fork spends, the "
+                "original would not know. Keep it in a file, and open that in each process"
+            )
+
+    def _within(self, asked: list[Amounts]) -> list[bool]:
+        """Return who can pay what is asked: the past, and the decimals as written."""
+        return [
+            all(_plus(spent, one) <= limit for spent, one, limit in zip(*person, strict=True))
+            for person in zip(self._spent, asked, self._limit, strict=True)
+        ]
+
+    def _refuse_release(self, over: list[int], asked: list[Amounts]) -> NoReturn:
+        named = [f"{self._name(i)} {self._shortfall(i, asked[i])}" for i in over[:5]]
+        more = f", and {len(over) - 5} more" if len(over) > 5 else ""
+        raise ValueError(f"release refused, nothing recorded: {'; '.join(named)}{more}")
+
+    def _shortfall(self, i: int, asked: Amounts) -> str:
+        """Say what person i asks, and has too little of: the first number that is not enough."""
+        unspent = self._unspent()[i]
+        k = next(k for k, amount in enumerate(asked) if not amount <= unspent[k])
+        asks, has = root(asked[k], self._power), _root_below(unspent[k], self._power)
+        if self.kind is ApproximateDP:
+            return f"asks {EpsilonDelta._fields[k]} {asks!r} and has {has!r} left"
+        at = f" at order {self.budget.orders[k]:g}" if isinstance(self.budget, RenyiDP) else ""
+        return f"asks {asks!r}{at} and has {has!r} left"
+
+    def _name(self, i: int) -> str:
+        if self.budget.n is None:
+            return "each person"
+        return f"person {i if self.people is None else repr(self.people[i])}"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an account must not be copied or pickled: what a copy spends, in another process "
+            "say, the original would not know. Fit with n_jobs=1, or save it to a file, and open "
+            "that in each process"
+        )
+
+    def __repr__(self) -> str:
+        return f"BudgetAccount({self.budget!r}, spent={self._shaped(self._spent, _root_above)!r})"
+
+    def _unspent(self) -> list[Amounts]:
+        pairs = zip(self._limit, self._spent, strict=True)
+        return [tuple(map(_difference, limit, spent)) for limit, spent in pairs]
+
+    def _shaped(
+        self, amounts: list[Amounts], rounded: Callable[[Fraction | float, int], float]
+    ) -> Any:
+        """Return amounts as numbers that a reader can use."""
+        table = np.array([[rounded(one, self._power) for one in person] for person in amounts])
+        if self.kind is RenyiDP:
+            return table[0] if self.budget.n is None else table
+        columns = [float(c[0]) if self.budget.n is None else c for c in table.T]
+        return EpsilonDelta(*columns) if self.kind is ApproximateDP else columns[0]
 
 
-def group(promise: PureDP, members: Iterable[int]) -> float:
-    """Return the epsilon that a pure promise gives to several people who act as one: their sum.
-
-    In nats, rounded up, 0 for no members. Change one member at a time: the factors multiply.
-
-    Parameters
-    ----------
-    promise : PureDP
-        Of any relation; the group changes by that relation, each member once.
-    members : iterable of int
-        Positions of different people, counted from 0.
-    """
-    if not isinstance(promise, PureDP):
-        raise TypeError(f"promise must be a PureDP; got {promise!r}")
-    who = [check.count(i, "members", minimum=0) for i in members]
-    if len(set(who)) < len(who) or (promise.n is not None and any(i >= promise.n for i in who)):
-        raise ValueError(f"members must be different people below n = {promise.n}; got {who}")
-    each = np.broadcast_to(promise.epsilon, (promise.n or max(who, default=0) + 1,))
-    return _root_of_sum(each[who].tolist(), 1)
+def _check_budget_promise(budget: Promise, neighbors: str | None, kind: type | None) -> None:
+    """Refuse a promise that does not add up, or that says something else than its neighbors."""
+    if type(budget) not in (*POWERS, ApproximateDP, RenyiDP):
+        kinds = ", ".join(one.__name__ for one in (*POWERS, ApproximateDP))
+        raise TypeError(
+            f"budget must be a promise that adds up, {kinds} or RenyiDP; got {budget!r}"
+        )
+    if isinstance(budget, RenyiDP) and np.isinf(budget.epsilon).all(axis=-1).any():
+        raise ValueError("budget must be finite at some order for each person; got infinity at all")
+    if kind not in (None, type(budget)):
+        raise ValueError(f"kind must be that of the budget, {type(budget).__name__}; got {kind!r}")
+    if neighbors not in (None, budget.neighbors):
+        raise ValueError(
+            f"neighbors must be those of the budget, {budget.neighbors}; got {neighbors!r}"
+        )
 
 
-def renyi_budget(promise: ApproximateDP, order: float, orders: ArrayLike = RENYI_ORDERS) -> RenyiDP:
-    r"""Renyi budget at one order, chosen in advance, that keeps an (epsilon, delta) promise.
-
-    .. math:: \varepsilon_\alpha = \varepsilon + \frac1{\alpha - 1}
-              \log\frac{\delta\,(\alpha - 1)}{(1 - 1/\alpha)^\alpha}
-
-    at `order`, rounded down, and infinity at all others, which then bind nobody. For an account:
-    ``BudgetAccount(renyi_budget(promise, order))``. An order that is chosen by what was released,
-    or any that is below its own budget at the end, keeps less: ``prop-order-in-advance``, chapter
-    *per_instance/accounts*. Whoever has epsilon and delta 0 has 0 at all orders.
-
-    Parameters
-    ----------
-    promise : ApproximateDP
-        To one or to all; what is to hold in the end.
-    order : float
-        Of the grid. `RenyiDP.best_order` finds it for what is planned.
-    orders : array_like, shape (k,), default RENYI_ORDERS
-        The public grid of the curves that are to be added.
-
-    Examples
-    --------
-    >>> budget = renyi_budget(ApproximateDP(1.0, 1e-5, neighbors="user"), 24, [16, 24, 32])
-    >>> budget.epsilon.round(2)
-    array([ inf, 0.68,  inf])
-    """
-    if not isinstance(promise, ApproximateDP):
-        raise TypeError(f"promise must be an ApproximateDP; got {promise!r}")
-    grid, order = check_orders(orders), check.number(order, "order")
-    if order not in grid:
-        raise ValueError(f"order must be one of orders; got {order:g}")
-    epsilon, delta = np.broadcast_arrays(promise.epsilon, promise.delta)
-    present = delta > 0
-    log_delta = np.log(np.where(present, delta, 1.0))
-    budget = epsilon + (log_delta - log_factor(order)) / (order - 1)
-    slack = 1e-15 * (epsilon + (np.abs(log_delta) + abs(log_factor(order))) / (order - 1))
-    if not (np.where(present, budget - slack, 1.0) > 0).all():
-        raise ValueError(f"order must be larger, or epsilon, for anybody to spend; got {order:g}")
-    curve = np.full((*epsilon.shape, len(grid)), math.inf)
-    curve[..., grid == order] = (budget - slack)[..., np.newaxis]
-    curve[~present] = 0.0
-    return RenyiDP(grid, curve, neighbors=promise.neighbors)
+def _promise_of_numbers(
+    budget: Any, neighbors: str | None, kind: type | None, people: Any
+) -> tuple[Promise, Any]:
+    """Return the promise that numbers are budgets of, and the names that come with them."""
+    kind = PureDP if kind is None else kind
+    if kind not in POWERS:
+        kinds = ", ".join(one.__name__ for one in POWERS)
+        raise TypeError(
+            f"kind must be one of {kinds} where budgets are numbers; got {kind!r}. Other budgets "
+            "are written as a promise"
+        )
+    if neighbors is None:
+        raise TypeError("neighbors must be given where budgets are numbers; got None")
+    if people is not None:
+        raise ValueError("people must be None where budgets are numbers: pass them by name")
+    names = None
+    if isinstance(budget, Mapping):
+        names, budget = list(budget), list(budget.values())
+    elif of_pandas(budget, "Series"):
+        names, budget = budget.index, budget.to_numpy()
+    return kind(budget, neighbors=neighbors), names
 
 
-def missing_relation(first: str, second: str) -> str:
-    both = f"cannot compose a promise against {first!r} with one against {second!r}"
-    missing = f"{both}: it takes a theorem that turns one relation into the other"
-    removal = {first, second} - {"replace-one"}
-    if len(removal) > 1 or not removal <= {"add-remove", "zero-out"}:
-        return missing
-    twice = f"restate {removal.pop()} as replace-one, at twice the epsilon"
-    return f"{missing} (a replacement is a removal and an addition: {twice})"
-
-
-def _total(values: Iterable[Any], power: int = 1) -> Any:
-    """Add what several promises have for each person, or for all."""
-    columns = np.broadcast_arrays(*values)
-    people = list(zip(*(np.ravel(column).tolist() for column in columns), strict=True))
-    sums = {amounts: _root_of_sum(amounts, power) for amounts in set(people)}
-    totals = [sums[amounts] for amounts in people]
-    return np.reshape(totals, columns[0].shape) if columns[0].ndim else totals[0]
-
-
-def _root_of_sum(amounts: Collection[float], power: int) -> float:
-    """Return the least float whose decimal is not below the root of the sum of powers."""
-    if math.inf in amounts:
-        return math.inf
-    total = sum((decimal(amount) ** power for amount in amounts), Fraction(0))
-    try:
-        found = root(total, power)
-    except OverflowError:  # beyond all floats: no promise takes it
-        return math.inf
-    while found < math.inf and decimal(found) ** power < total:
-        found = math.nextafter(found, math.inf)
-    while found and decimal(math.nextafter(found, 0.0)) ** power >= total:
-        found = math.nextafter(found, 0.0)
-    return found
-
-
-def decimal(value: float) -> Fraction:
-    """Return exactly the decimal that a float prints as, which is what was written down."""
-    return Fraction(repr(float(value)))
-
-
-def root(value: Fraction | float, power: int) -> float:
-    """Return a float next to a root; of squares by whole numbers, which never overflow."""
-    if power == 1 or not value or isinstance(value, float):  # a float is infinity
-        return float(value)
-    shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
-    return float(Fraction(math.isqrt(int(value * Fraction(4) ** shift))) / Fraction(2) ** shift)
-
-
-def half_budget(epsilon: ArrayLike, delta: float = 0.0) -> tuple[Any, Any]:
-    r"""Budgets under add-remove neighbors that keep (epsilon, delta) when a record is replaced.
-
-    .. math:: \Bigl(\frac\varepsilon2,\ \frac{\delta}{1 + e^{\varepsilon/2}}\Bigr)
-
-    Statement ``prop-even-odds``, part 2, chapter *synthesis/one_dataset*. For promises about
-    adding, removing or zeroing out a record: a replaced one is one that leaves and one that comes
-    (``fact-group``, chapter *per_instance/definitions*). Returns both, in the shape of `epsilon`,
-    rounded down.
-
-    Parameters
-    ----------
-    epsilon : array_like, in nats, of any shape
-        Budgets against replacing a record.
-    delta : float in [0, 1), default 0.0
-    """
-    whole = np.asarray(check.positive(epsilon, "epsilon"))
-    half = np.where(2 * (whole / 2) > whole, np.nextafter(whole / 2, 0.0), whole / 2)
-    with np.errstate(over="ignore"):
-        share = check.delta(delta, zero=True) / (1 + np.exp(half))
-    return half[()], np.nextafter(share * (1 - 1e-15), 0.0)[()]
-
-
-def success_rate(promise: Promise) -> Any:
-    r"""Ceiling that a promise puts on guesses between two neighbors, with even odds.
-
-    .. math:: \tfrac12(1 + \delta(0))
-
-    Rounded up. PAC privacy has its own, an average over halves of a pool. Statement
-    ``prop-even-odds``, part 1, chapter *synthesis/one_dataset*. Returns a number or array, one a
-    person.
-
-    Parameters
-    ----------
-    promise : Promise
-
-    Examples
-    --------
-    >>> round(success_rate(PureDP(1.0, neighbors="replace-one")), 3)
-    0.731
-    """
+def _without_delta(promise: Promise) -> PureDP:
+    """Return a pure promise, which counts with delta 0, or refuse to choose a delta for others."""
+    if isinstance(promise, PureDP):
+        return promise
     if isinstance(promise, PACPrivacy):
-        return promise.success_rate
-    rate = np.nextafter((1 + promise.profile(0.0)) / 2, 1.0)
-    return rate if promise.n is not None else float(rate)
+        promise._refuse(ApproximateDP)
+    raise TypeError(
+        f"promise must say its delta in an account of ApproximateDP; got a "
+        f"{type(promise).__name__}. Turn it with to_approximate(delta) first, at a delta of your "
+        "choice"
+    )
+
+
+def _of_each(enough: list[bool], places: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return whether each person of a promise can pay; who is absent pays nothing, and can."""
+    return np.where(places == ABSENT, True, np.asarray(enough)[places])
+
+
+def _sum(spent: Amounts, asked: Amounts) -> Amounts:
+    """Return two lists of amounts, added exactly."""
+    return tuple(_plus(s, a) for s, a in zip(spent, asked, strict=True))
+
+
+def _difference(limit: Fraction | float, spent: Fraction | float) -> Fraction | float:
+    """Return what is left of a limit, exactly; of an infinite one, infinity."""
+    return math.inf if limit == math.inf else limit - spent
+
+
+def _plus(spent: Fraction | float, asked: Fraction | float) -> Fraction | float:
+    """Return an exact sum; fractions beyond all floats do not add to infinity."""
+    return math.inf if math.inf in (spent, asked) else spent + asked
+
+
+def _root_above(value: Fraction | float, power: int) -> float:
+    """Return a float next to a root whose printed decimal to the power is at least this."""
+    near = root(value, power)
+    while near < math.inf and decimal(near) ** power < value:
+        near = math.nextafter(near, math.inf)
+    return near
+
+
+def _root_below(value: Fraction | float, power: int) -> float:
+    """Return a float next to a root whose printed decimal to the power is at most this."""
+    near = root(value, power)
+    while near < math.inf and decimal(near) ** power > value:
+        near = math.nextafter(near, 0.0)
+    return near

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.check import ULP
 from pdpbook.noise import gaussian_mu
+from pdpbook.users import Users, check_user_epsilon, check_users
 
 FAR = 1e30  # budgets beyond it, in units of the labels, leave nothing to compute with
 FEASIBLE = 1e-9  # relative error of C X = target that counts as rounding

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._users import check_users
+from pdpbook.users import check_users
 
 CHUNK = 1 << 21  # products held at a time
 

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.domains import PublicRows, label_variance, label_width
 from pdpbook.guarantees import BudgetAccount, PureDP
-from pdpbook.gwa._release import (
+from pdpbook.gwa.regression import (
+    GWAPlan,
+    GWARegression,
     drop_negligible_budgets,
     noise_of_coefficients,
     public_rows_for_audit,
     read_public_rows,
 )
-from pdpbook.gwa.regression import GWAPlan, GWARegression
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw
-from pdpbook.noise.public import PublicNoise
+from pdpbook.noise.laws import PublicNoise
 from pdpbook.participants import for_everybody
 from pdpbook.release import (
     affordable_budgets,
@@ -33,6 +33,7 @@ from pdpbook.release import (
 )
 from pdpbook.sums import refuse_mechanism
 from pdpbook.user_records import Plan, UserParticipants
+from pdpbook.users import Users, check_budgets_of_users
 
 
 @dataclass(frozen=True, eq=False)

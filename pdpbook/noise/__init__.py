@@ -16,6 +16,7 @@ from pdpbook.noise.grid import (
 from pdpbook.noise.laws import (
     L2Laplace,
     ProductLaw,
+    PublicNoise,
     l2_laplace_radius,
     round_to_grid,
     sample_l2_laplace,
@@ -27,4 +28,3 @@ from pdpbook.noise.profiles import (
     l2_laplace_eps0,
     l2_laplace_profile,
 )
-from pdpbook.noise.public import PublicNoise

@@ -1,4 +1,4 @@
-"""Laws of noise on vectors: round, of density proportional to exp(-eta |z|), and by entries."""
+"""Laws of noise on vectors, round or by entries, and what a fit keeps of its own noise."""
 
 from __future__ import annotations
 
@@ -194,3 +194,31 @@ def check_step(step: Any) -> Fraction:
     if math.frexp(value)[0] != 0.5:
         raise ValueError(f"step must be a power of two, such as 2**-20; got {value:g}")
     return Fraction(value)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PublicNoise:
+    """The law of the noise of a release, as far as it is public, on the domain of the theorem.
+
+    Attributes
+    ----------
+    rate : float or None
+        Of noise whose density falls as exp(-rate * length), one over a length.
+    scale : float or None
+        As the theorem writes it: one over the rate, the scale of Laplace noise, or the standard
+        deviation of Gaussian noise on one number or gradient. None where there is more than one, or
+        where the noise follows the data.
+    covariance : ndarray of shape (k, k), or None
+        Of the released coefficients, a constant feature's last; of the mean, in its domain. None
+        where it depends on the data.
+    """
+
+    rate: float | None = None
+    scale: float | None = None
+    covariance: Floats | None = None
+
+
+def round_noise(rate: float, order: int) -> PublicNoise:
+    """Return noise of density proportional to exp(-rate * length) on so many coefficients."""
+    covariance = (order + 1) / rate**2 * np.eye(order)
+    return PublicNoise(rate=rate, scale=1 / rate, covariance=covariance)

@@ -8,7 +8,16 @@ ValueError that names the argument, the rule and the value; ``model="ols"`` also
 rank, or that lose it without one person.
 """
 
-from pdpbook.pac.allocation import COMBINE, allocate_noise, exposure, loss_task, whitener
+from pdpbook.pac.allocation import (
+    BASES,
+    COMBINE,
+    DifferenceMoments,
+    allocate_noise,
+    difference_moments,
+    exposure,
+    loss_task,
+    whitener,
+)
 from pdpbook.pac.certificate import (
     NoiseCertificate,
     PublicEllipsoid,
@@ -17,13 +26,13 @@ from pdpbook.pac.certificate import (
     empirical_bernstein,
     public_ellipsoid,
 )
-from pdpbook.pac.differences import BASES, DifferenceMoments, difference_moments
-from pdpbook.pac.gaussian import gaussian_mutual_information, gaussian_success_rate
 from pdpbook.pac.mixture import JointNoise, joint_covariance, joint_variances, lagrange_variances
 from pdpbook.pac.pool import MODELS, Pool
 from pdpbook.pac.rates import (
     CALIBRATIONS,
     epsilon_to_success_rate,
+    gaussian_mutual_information,
+    gaussian_success_rate,
     mi_to_success_rate,
     snr_to_success_rate,
     success_rate_to_epsilon,

@@ -17,11 +17,9 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from pdpbook import Floats, check
-from pdpbook.pac.allocation import whitener
-from pdpbook.pac.differences import PILOT, halves
-from pdpbook.pac.gaussian import plain
+from pdpbook.pac.allocation import PILOT, halves, whitener
 from pdpbook.pac.pool import Pool
-from pdpbook.pac.rates import check_rate, success_rate_to_snr
+from pdpbook.pac.rates import check_rate, plain, success_rate_to_snr
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,16 @@ from scipy import stats
 from pdpbook import Floats, check
 from pdpbook.guarantees import BudgetAccount, PACPrivacy
 from pdpbook.linear import LinearRegressor
-from pdpbook.noise.public import PublicNoise
-from pdpbook.pac.allocation import COMBINE, allocate_noise, loss_task, whitener
+from pdpbook.noise.laws import PublicNoise
+from pdpbook.pac.allocation import (
+    BASES,
+    COMBINE,
+    PILOT,
+    allocate_noise,
+    difference_moments,
+    loss_task,
+    whitener,
+)
 from pdpbook.pac.certificate import (
     NoiseCertificate,
     PublicEllipsoid,
@@ -22,7 +30,6 @@ from pdpbook.pac.certificate import (
     conditional_success_rate,
     public_ellipsoid,
 )
-from pdpbook.pac.differences import BASES, PILOT, difference_moments
 from pdpbook.pac.pool import MODELS, Pool, check_alpha
 from pdpbook.pac.rates import success_rate_to_snr
 from pdpbook.participants import Records

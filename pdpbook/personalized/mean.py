@@ -12,7 +12,7 @@ from pdpbook.domains import Labels
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.linear import MeanRegressor
 from pdpbook.noise import L2Laplace
-from pdpbook.noise.public import PublicNoise
+from pdpbook.noise.laws import PublicNoise
 from pdpbook.participants import Participants, read_budgets, read_label_records
 from pdpbook.release import (
     affordable_budgets,

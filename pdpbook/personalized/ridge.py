@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._budgets import worth_taking
 from pdpbook.check import ULP
 from pdpbook.domains import Cube
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, PureDP
-from pdpbook.huber import huber_ridge
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import L2Laplace, l2_laplace_eps0
+from pdpbook.noise.laws import round_noise
 from pdpbook.noise.profiles import at_levels
-from pdpbook.noise.public import round_noise
 from pdpbook.participants import (
     Participants,
     Records,
@@ -26,6 +24,7 @@ from pdpbook.participants import (
     read_records,
     records_for_audit,
     shares,
+    worth_taking,
 )
 from pdpbook.personalized.weights import CappedPlan, capped_plan
 from pdpbook.release import (
@@ -35,7 +34,7 @@ from pdpbook.release import (
     generator_from,
     release,
 )
-from pdpbook.ridge import weighted_sums
+from pdpbook.ridge import huber_ridge, weighted_sums
 from pdpbook.sensitivity import PROOFS, huber_constant, ridge_constant, solver_excess
 from pdpbook.sums import Sums, SumsOfRecords, sums_over_records
 

@@ -8,17 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._budgets import one_budget, refuse_different_budgets
 from pdpbook.domains import Ball
 from pdpbook.guarantees import ApproximateDP, BudgetAccount
 from pdpbook.linear import LinearRegressor
-from pdpbook.noise.public import PublicNoise
+from pdpbook.noise.laws import PublicNoise
 from pdpbook.participants import (
     Participants,
     Records,
+    one_budget,
     read_budgets,
     read_records,
     records_for_audit,
+    refuse_different_budgets,
 )
 from pdpbook.posterior.calibration import CALIBRATIONS, AdaptivePlan, check_kappa, check_norm
 from pdpbook.posterior.laws import AdaptiveLaw

@@ -11,17 +11,18 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pdpbook import Floats, check
-from pdpbook._budgets import one_budget, refuse_different_budgets
 from pdpbook.domains import Ball
 from pdpbook.guarantees import ApproximateDP, BudgetAccount, RenyiDP
 from pdpbook.linear import LinearRegressor
-from pdpbook.noise.public import PublicNoise
+from pdpbook.noise.laws import PublicNoise
 from pdpbook.participants import (
     Participants,
     Records,
+    one_budget,
     read_budgets,
     read_records,
     records_for_audit,
+    refuse_different_budgets,
 )
 from pdpbook.per_instance import ops_epsilon
 from pdpbook.per_instance.levels import in_unit_ball

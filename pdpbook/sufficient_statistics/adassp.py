@@ -8,13 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._budgets import one_budget, refuse_different_budgets
 from pdpbook.domains import Ball
 from pdpbook.guarantees import BudgetAccount, GaussianDP
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw, gaussian_mu
-from pdpbook.noise.public import PublicNoise
-from pdpbook.participants import Participants, read_budgets, read_records, records_for_audit
+from pdpbook.noise.laws import PublicNoise
+from pdpbook.participants import (
+    Participants,
+    one_budget,
+    read_budgets,
+    read_records,
+    records_for_audit,
+    refuse_different_budgets,
+)
 from pdpbook.release import all_or_nothing, check_account, generator_from, release
 from pdpbook.sufficient_statistics.ridge import matrix_and_moment
 from pdpbook.sums import Sums, sums_over_records

@@ -14,8 +14,8 @@ from pdpbook.domains import Cube
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw, gaussian_mu
+from pdpbook.noise.laws import PublicNoise
 from pdpbook.noise.profiles import at_levels
-from pdpbook.noise.public import PublicNoise
 from pdpbook.participants import (
     Participants,
     for_everybody,

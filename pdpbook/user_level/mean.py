@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pdpbook import Floats, check
-from pdpbook._users import Users, check_budgets_of_users
 from pdpbook.domains import LabelInterval, label_variance, label_width
 from pdpbook.guarantees import BudgetAccount, PureDP
 from pdpbook.linear import MeanRegressor
 from pdpbook.noise import ProductLaw
-from pdpbook.noise.public import PublicNoise
+from pdpbook.noise.laws import PublicNoise
 from pdpbook.participants import for_everybody
 from pdpbook.release import (
     affordable_budgets,
@@ -31,6 +30,7 @@ from pdpbook.sums import Sums, SumsOfUsers, refuse_mechanism, sums_over_users
 from pdpbook.tables import read_labels, refuse_few
 from pdpbook.user_level.weights import sample_limit, tradeoff_weights
 from pdpbook.user_records import Plan, UserParticipants, UserRecords, user_records
+from pdpbook.users import Users, check_budgets_of_users
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook._users import places
+from pdpbook.users import places
 
 LARGEST = 2**53  # whole numbers above it are not all floats
 

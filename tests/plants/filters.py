@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pdpbook import Floats
 from pdpbook.guarantees import BudgetAccount
-from pdpbook.guarantees.budgets import Amounts
+from pdpbook.guarantees.accounts import Amounts
 
 
 class Filter(BudgetAccount):

@@ -10,9 +10,7 @@ from pdpbook import Floats
 from pdpbook.domains import Cube, Labels
 from pdpbook.guarantees import PureDP
 from pdpbook.noise import L2Laplace, sample_l2_laplace
-from pdpbook.objective_perturbation import ObjectivePerturbation
-from pdpbook.objective_perturbation.budget import BudgetSplit
-from pdpbook.objective_perturbation.law import ObjectiveLaw
+from pdpbook.objective_perturbation import BudgetSplit, ObjectiveLaw, ObjectivePerturbation
 from pdpbook.participants import Participants
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
 from pdpbook.personalized.sampling import Sampling

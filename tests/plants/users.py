@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from pdpbook import Floats
-from pdpbook._users import Users, check_user_epsilon, check_users
 from pdpbook.domains import label_width
 from pdpbook.guarantees import PureDP
 from pdpbook.gwa import GWARegression, SampleLimitedRegression, TwoStageGWARegression
@@ -23,6 +22,7 @@ from pdpbook.user_level import (
     WeightedOutputPerturbation,
     quantile_law,
 )
+from pdpbook.users import Users, check_user_epsilon, check_users
 from plants.plant import Pair, Plant, about, owned
 
 

@@ -3,7 +3,7 @@
 "use strict";
 
 window.explore ??= (() => { // a page with several figures names this file once for each
-  // The colors of pdpbook.figures, in the theme of the page.
+  // The colors of pdpbook.pages.figures, in the theme of the page.
   const BLUE = "var(--fig-blue)", VERMILION = "var(--fig-warm)", GREEN = "var(--fig-green)",
     GRAY = "var(--fig-soft)";
   const INK = { blue: BLUE, warm: VERMILION, soft: GRAY, on: "var(--fig-on)" }; // on: words on a color

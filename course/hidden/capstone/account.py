@@ -4,8 +4,8 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import leaves
-from pdpbook.exercises.capstone import hidden, verdicts
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.capstone import hidden, verdicts
+from pdpbook.pages.exercises.properties import Answer
 
 
 @hidden("granted_releases")

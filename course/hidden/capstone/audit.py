@@ -8,9 +8,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM
-from pdpbook.exercises.capstone import PAIR, hidden, sound
-from pdpbook.exercises.demands import repeats
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.capstone import PAIR, hidden, sound
+from pdpbook.pages.exercises.properties import Answer, repeats
 
 
 def _half_the_noise(X: Any, y: Any, rng: Generator) -> Any:

@@ -7,9 +7,9 @@ from numpy.random import Generator
 from sklearn.linear_model import Ridge
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.capstone import hidden, town
-from pdpbook.exercises.properties import Answer
 from pdpbook.noise import L2Laplace
+from pdpbook.pages.exercises.capstone import hidden, town
+from pdpbook.pages.exercises.properties import Answer
 from pdpbook.sensitivity import ridge_constant
 
 

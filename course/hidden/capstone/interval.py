@@ -4,8 +4,8 @@ import numpy as np
 from numpy.random import Generator
 from scipy import stats
 
-from pdpbook.exercises.capstone import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.capstone import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 
 def _coverage(d: int, width: float) -> float:

@@ -8,8 +8,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.capstone import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.capstone import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 
 @functools.cache

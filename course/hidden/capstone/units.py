@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.capstone import BOUNDS, Y_BOUNDS, hidden, table
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.capstone import BOUNDS, Y_BOUNDS, hidden, table
+from pdpbook.pages.exercises.properties import Answer
 
 # --- rows_on_domain -------------------------------------------------------------------------------
 

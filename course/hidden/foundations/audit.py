@@ -8,8 +8,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ROUNDING
-from pdpbook.exercises.foundations import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.foundations import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 
 @hidden("epsilon_lower_bound")

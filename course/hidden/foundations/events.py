@@ -4,8 +4,8 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING
-from pdpbook.exercises.foundations import hidden, laws
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.foundations import hidden, laws
+from pdpbook.pages.exercises.properties import Answer
 
 # --- privacy_profile ------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM
-from pdpbook.exercises.foundations import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.foundations import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 # --- sample_l2_laplace ----------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.foundations import hidden, people
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.foundations import hidden, people
+from pdpbook.pages.exercises.properties import Answer
 
 
 def _is_minimum(answer: Answer, X: Any, y: Any, weights: Any, lam: float) -> bool:

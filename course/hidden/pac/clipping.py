@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.pac import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.pac import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 
 def _moved(answer: Answer, rest: Any, person: Any) -> Any:

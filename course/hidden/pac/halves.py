@@ -7,8 +7,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM, ROUNDING
-from pdpbook.exercises.pac import hidden, shrunken_mean
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.pac import hidden, shrunken_mean
+from pdpbook.pages.exercises.properties import Answer
 
 
 def _all_halves(n: int) -> Any:

@@ -7,8 +7,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ROUNDING
-from pdpbook.exercises.pac import covariance, hidden, rotation
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.pac import covariance, hidden, rotation
+from pdpbook.pages.exercises.properties import Answer
 
 # --- gaussian_information -------------------------------------------------------------------------
 

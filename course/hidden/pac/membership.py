@@ -5,8 +5,8 @@ from numpy.random import Generator
 from scipy import integrate, special, stats
 
 from course.hidden import ALARM, ROUNDING
-from pdpbook.exercises.pac import covariance, game, hidden, with_one_moved
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.pac import covariance, game, hidden, with_one_moved
+from pdpbook.pages.exercises.properties import Answer
 
 # --- best_guess_rate ------------------------------------------------------------------------------
 

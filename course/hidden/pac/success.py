@@ -7,8 +7,8 @@ from numpy.random import Generator
 from scipy import special
 
 from course.hidden import ROUNDING
-from pdpbook.exercises.pac import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.pac import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 
 def _divergence(p: float, prior: float) -> float:

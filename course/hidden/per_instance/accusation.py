@@ -6,8 +6,8 @@ from scipy import stats
 
 from course.hidden import ALARM
 from course.hidden.per_instance.laws import densities, outsider
-from pdpbook.exercises.per_instance import a_case, hidden, posterior_law
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.per_instance import a_case, hidden, posterior_law
+from pdpbook.pages.exercises.properties import Answer
 
 
 @hidden("accuse")

@@ -7,8 +7,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM, ROUNDING
-from pdpbook.exercises.per_instance import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.per_instance import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 
 def _smallest(X: Any) -> float:

@@ -7,8 +7,8 @@ from numpy.random import Generator
 
 from course.hidden import leaves
 from course.hidden.per_instance.laws import densities, excess, outsider
-from pdpbook.exercises.per_instance import hessian, hidden, people
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.per_instance import hessian, hidden, people
+from pdpbook.pages.exercises.properties import Answer
 
 
 def _losses(X: Any, y: Any, lam: float, gamma: float, delta: float) -> Any:

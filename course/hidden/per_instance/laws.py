@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pdpbook.exercises.per_instance import hessian
+from pdpbook.pages.exercises.per_instance import hessian
 
 
 def outsider(X: Any, y: Any, x: Any, label: float, lam: float, gamma: float) -> tuple[Any, Any]:

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.per_instance import hessian, hidden, people
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.per_instance import hessian, hidden, people
+from pdpbook.pages.exercises.properties import Answer
 
 # --- leverages ------------------------------------------------------------------------------------
 

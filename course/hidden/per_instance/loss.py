@@ -6,8 +6,8 @@ from scipy import stats
 
 from course.hidden import ROUNDING
 from course.hidden.per_instance.laws import densities, excess, outsider
-from pdpbook.exercises.per_instance import hidden, people, posterior_law
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.per_instance import hidden, people, posterior_law
+from pdpbook.pages.exercises.properties import Answer
 
 # --- loss_at_release ------------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.personalized import hidden, random_weights
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.personalized import hidden, random_weights
+from pdpbook.pages.exercises.properties import Answer
 
 # --- budget_shares --------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pdpbook.exercises.personalized import SHORT, apart, hidden, in_domain
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.personalized import SHORT, apart, hidden, in_domain
+from pdpbook.pages.exercises.properties import Answer
 
 
 def _alike(c: Any, d: int, scale: float) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.personalized import (
+from pdpbook.pages.exercises.personalized import (
     SHORT,
     crowd_of,
     distance,
@@ -15,7 +15,7 @@ from pdpbook.exercises.personalized import (
     hidden,
     in_domain,
 )
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.properties import Answer
 from pdpbook.sensitivity import ridge_constant
 
 # --- furthest_move --------------------------------------------------------------------------------

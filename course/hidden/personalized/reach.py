@@ -5,8 +5,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM, ROUNDING
-from pdpbook.exercises.personalized import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.personalized import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 
 @hidden("noise_reach", weight=3)

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING, leaves
-from pdpbook.exercises.personalized import hidden
-from pdpbook.exercises.properties import Answer
+from pdpbook.pages.exercises.personalized import hidden
+from pdpbook.pages.exercises.properties import Answer
 
 
 @hidden("chance_to_be_kept", weight=3)

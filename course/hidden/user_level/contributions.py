@@ -7,8 +7,8 @@ from numpy.random import Generator
 from scipy import stats
 
 from course.hidden import ALARM
-from pdpbook.exercises.properties import Answer
-from pdpbook.exercises.user_level import hidden, owners
+from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.user_level import hidden, owners
 
 CHOICES = (3, 5, 6, 9, 10, 12)  # two of four rows, as binary digits
 CROWD = 1500

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 from scipy import integrate, optimize
 
-from pdpbook.exercises.properties import Answer
-from pdpbook.exercises.user_level import PROMISES, hidden
+from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.user_level import PROMISES, hidden
 
 
 def _excess(epsilon: float, shift: float) -> float:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pdpbook.exercises.properties import Answer
-from pdpbook.exercises.user_level import design, hidden, solve
 from pdpbook.gwa.program import load_cvxpy
+from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.user_level import design, hidden, solve
 
 
 def _variance(C: Any, users: Any, sigma2: float, tau: Any) -> float:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from course.hidden import ROUNDING
-from pdpbook.exercises.properties import Answer
-from pdpbook.exercises.user_level import hidden, rows
+from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.user_level import hidden, rows
 
 
 def _losses(c: Any, users: Any, width: float, scale: float, m: int) -> Any:

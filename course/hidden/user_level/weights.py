@@ -6,9 +6,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy import optimize
 
-from pdpbook.exercises.properties import Answer
-from pdpbook.exercises.user_level import crowds, hidden, objective
 from pdpbook.gwa.program import load_cvxpy
+from pdpbook.pages.exercises.properties import Answer
+from pdpbook.pages.exercises.user_level import crowds, hidden, objective
 
 
 def _counted(h: float, sizes: Any) -> float:

@@ -1,0 +1,1 @@
+"""What only the pages of the book need: plots, checked statements and graded exercises."""

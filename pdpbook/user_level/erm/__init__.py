@@ -1,1 +1,0 @@
-"""Fits that protect a person with all of their records: weighted empirical risk minimization."""
