@@ -32,12 +32,9 @@ PACKAGE = ROOT / "pdpbook"
 HEAVY = ("cvxpy", "matplotlib", "dp_accounting")
 
 # the printed lines of the package, and why
-PRINTS = {
-    "pages/statements": "a check is its printed line",
-    "pages/exercises": "a check tells a student that it held",
-}
+PRINTS = {"pages": "a check is its printed line, and tells a student that it held"}
 # where every exception is caught, and why
-CATCHES = {"pages/exercises": "whatever a student's code raises is an answer, too"}
+CATCHES = {"pages": "whatever a student's code raises is an answer, too"}
 # modules whose docstrings are one sentence a function, and why
 SHORT = {"pdpbook.check": "one sentence an error, one sentence a check"}
 

@@ -323,7 +323,7 @@ def _shown(lines: list[Line]) -> str:
 
 def _size() -> int:
     """Lines of code of `check` and `falsify`, as the page counts them: no docstrings, no blanks."""
-    source = (ROOT / "pdpbook" / "statements.py").read_text(encoding="utf-8")
+    source = (ROOT / "pdpbook" / "pages" / "statements.py").read_text(encoding="utf-8")
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     for node in ast.walk(tree):

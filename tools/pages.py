@@ -378,7 +378,7 @@ PAGES = {
 
 def place(name: str) -> str:
     """Where a page stands in the book; the map of the chapters is a picture."""
-    return name if "." in name else f"back/{name}.md"
+    return f"back/{name}.md" if "." not in name or name.startswith("api/") else name
 
 
 def main(arguments: list[str]) -> int:
