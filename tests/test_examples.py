@@ -300,7 +300,7 @@ def holds_on_small_inputs(exercise, answer, seeds):
 
 def test_small_draws_are_few_round_and_in_range():
     rng = Draws([0], most=3)
-    assert [rng.few(n) for n in (1, 3, 50)] == [1, 3, 3]
+    assert [rng.size(n) for n in (1, 3, 50)] == [1, 3, 3]
     for found in (rng.uniform(-1, 1, 500), rng.normal(size=500)):
         np.testing.assert_allclose(10 * found, np.round(10 * found), atol=1e-12)
     numbers = rng.uniform(0.01, 1, 500)
@@ -313,7 +313,7 @@ def test_small_draws_are_few_round_and_in_range():
 
 def test_all_is_drawn_as_ever_unless_it_is_made_small():
     ours, numpys = Draws([3, 7]), np.random.default_rng([3, 7])
-    assert ours.few(50) == 50
+    assert ours.size(50) == 50
     for method, *given in (
         ("uniform", -1, 1, 9),
         ("normal", 0, 2, 9),

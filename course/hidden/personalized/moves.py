@@ -9,11 +9,11 @@ from numpy.random import Generator
 from course.hidden import ROUNDING, leaves
 from pdpbook.pages.exercises.personalized import (
     SHORT,
-    crowd_of,
     distance,
     fits,
     hidden,
     in_domain,
+    random_records,
 )
 from pdpbook.pages.exercises.properties import Answer
 from pdpbook.sensitivity import ridge_constant
@@ -130,7 +130,7 @@ def no_corner_reaches_further(answer: Answer, rng: Generator) -> bool:
     """No corner of the cube moves the fit further, for anybody, with either label."""
     fine = []
     for lam, d in ((0.02, 3), (0.5, 4), (3.0, 2), (0.1, 1)):
-        X, y, weights = data = crowd_of(rng, 7, d)
+        X, y, weights = data = random_records(rng, 7, d)
         for i in np.flatnonzero(weights > 1e-3)[-3:]:
             record = answer(*(part.copy() for part in data), int(i), lam)
             reached = distance(X, y, weights, i, lam, record)
@@ -141,7 +141,7 @@ def no_corner_reaches_further(answer: Answer, rng: Generator) -> bool:
 @hidden("worst_neighbor")
 def the_best_corner_may_stand_alone(answer: Answer, rng: Generator) -> bool:
     """In crowds where many a corner is better than those next to it, the best one is not missed."""
-    lam, crowds = 0.01, [crowd_of(rng, 5, 6) for _ in range(400)]
+    lam, crowds = 0.01, [random_records(rng, 5, 6) for _ in range(400)]
     heaviest = [int(np.argmax(weights)) for _, _, weights in crowds]
     maps = [_corner_distances(*c, i, lam) for c, i in zip(crowds, heaviest, strict=True)]
     fine = []
@@ -158,7 +158,7 @@ def the_attack_stays_in_the_domain(answer: Answer, rng: Generator) -> bool:
     """The new record is in the domain, whatever the weights and the penalty."""
     fine = []
     for lam in (1e-3, 0.1, 100.0):
-        X, y, weights = crowd_of(rng, 5, 4)
+        X, y, weights = random_records(rng, 5, 4)
         fine.append(in_domain(answer(X, y, weights, int(rng.integers(5)), lam), 4))
     return all(fine)
 
@@ -186,4 +186,4 @@ def the_weights_of_the_crowd_are_heeded(answer: Answer, rng: Generator) -> bool:
 @hidden("worst_neighbor")
 def the_data_stay_as_they_were(answer: Answer, rng: Generator) -> bool:
     """The data that were handed in are not changed by the search."""
-    return leaves(lambda *data: answer(*data, 1, 0.3), *crowd_of(rng, 5, 3))
+    return leaves(lambda *data: answer(*data, 1, 0.3), *random_records(rng, 5, 3))

@@ -8,7 +8,7 @@ from scipy import optimize
 
 from pdpbook.gwa.program import load_cvxpy
 from pdpbook.pages.exercises.properties import Answer
-from pdpbook.pages.exercises.user_level import crowds, hidden, objective
+from pdpbook.pages.exercises.user_level import hidden, objective, users_of_many_sizes
 
 
 def _counted(h: float, sizes: Any) -> float:
@@ -40,14 +40,17 @@ def _least(sizes: Any, A: float) -> float:
 @hidden("best_user_weights", weight=3)
 def no_weights_cost_less(answer: Answer, rng: Generator) -> bool:
     """No other weights have an objective that is smaller by more than a hundred-thousandth."""
-    return all(objective(answer(s, A), s, A) <= _least(s, A) * (1 + 1e-5) for s, A in crowds(rng))
+    return all(
+        objective(answer(s, A), s, A) <= _least(s, A) * (1 + 1e-5)
+        for s, A in users_of_many_sizes(rng)
+    )
 
 
 @hidden("best_user_weights")
 def no_limit_on_rows_costs_less(answer: Answer, rng: Generator) -> bool:
     """They cost no more than equal users, equal rows, or rows counted up to any limit."""
     fine = []
-    for s, A in crowds(rng):
+    for s, A in users_of_many_sizes(rng):
         kept = np.minimum(s, np.arange(1, s.max() + 1)[:, None])
         w = kept / kept.sum(axis=1, keepdims=True)
         rival = np.min(w.max(axis=1) ** 2 + A * np.sum(w**2 / s, axis=1))
@@ -97,7 +100,9 @@ def large_users_alike_are_several(answer: Answer, rng: Generator) -> bool:
 @hidden("rows_that_count", weight=3)
 def the_rows_that_count_give_the_least_cost(answer: Answer, rng: Generator) -> bool:
     """The price over all rows that count is the least objective."""
-    pairs = [(A / _counted(float(answer(s, A)), s), _least(s, A)) for s, A in crowds(rng)]
+    pairs = [
+        (A / _counted(float(answer(s, A)), s), _least(s, A)) for s, A in users_of_many_sizes(rng)
+    ]
     return all(bool(np.isclose(mine, least, rtol=1e-5)) for mine, least in pairs)
 
 
@@ -112,7 +117,9 @@ def h_may_be_below_every_size(answer: Answer, rng: Generator) -> bool:
 @hidden("rows_that_count")
 def rows_and_price_share_a_unit(answer: Answer, rng: Generator) -> bool:
     """Three times as many rows at three times the price: three times as many count."""
-    pairs = [(float(answer(3 * s, 3 * A)), 3 * float(answer(s, A))) for s, A in crowds(rng)]
+    pairs = [
+        (float(answer(3 * s, 3 * A)), 3 * float(answer(s, A))) for s, A in users_of_many_sizes(rng)
+    ]
     return all(bool(np.isclose(one, two, rtol=1e-5)) for one, two in pairs)
 
 

@@ -13,7 +13,7 @@ from pdpbook.pages.exercises.properties import (
     Assignment,
     Demands,
     Draws,
-    each,
+    numbers_between,
     rises,
 )
 
@@ -38,7 +38,7 @@ def table(rng: Generator, n: int = 20) -> Any:
 @visible("rows_on_domain", unseen=5)
 def rows_keep_their_shape(answer: Answer, rng: Draws) -> bool:
     """The result has the shape of the table, and every entry lies from 0 to 1."""
-    return each(answer(rows := table(rng, rng.few(20)), BOUNDS), rows.shape, 0, 1)
+    return numbers_between(answer(rows := table(rng, rng.size(20)), BOUNDS), rows.shape, 0, 1)
 
 
 @visible("rows_on_domain")
@@ -82,21 +82,21 @@ def the_first_that_overspends_is_refused(answer: Answer, rng: Draws) -> bool:
 @visible("errors_of_plans", unseen=6)
 def a_positive_error_a_plan(answer: Answer, rng: Draws) -> bool:
     """There are three errors, all above 0."""
-    return each(answer(rng.uniform(0.1, 5, rng.few(30)), 2, 9.0, 0.5), (3,), LEAST)
+    return numbers_between(answer(rng.uniform(0.1, 5, rng.size(30)), 2, 9.0, 0.5), (3,), LEAST)
 
 
 @visible("errors_of_plans")
 def leaving_nobody_out_is_a_choice(answer: Answer, rng: Draws) -> Demands:
     """The best threshold is never worse than the smallest budget for all."""
     for spread in (0.0, 1.0, 30.0):
-        first, second, _ = answer(rng.uniform(0.1, 5, rng.few(12)), 2, 9.0, spread)
+        first, second, _ = answer(rng.uniform(0.1, 5, rng.size(12)), 2, 9.0, spread)
         yield bool(second <= first * (1 + ROUNDING))
 
 
 @visible("errors_of_plans")
 def whoever_moves_it_further_costs_more(answer: Answer, rng: Draws) -> bool:
     """Where people can move the fit further, every plan has a larger error."""
-    budgets = rng.uniform(0.1, 5, rng.few(30))
+    budgets = rng.uniform(0.1, 5, rng.size(30))
     near, far = (np.asarray(answer(budgets, 2, constant, 0.5)) for constant in (9.0, 18.0))
     return bool(np.all(near < far))
 
@@ -116,14 +116,14 @@ def town(rng: Generator, n: int = 12, d: int = 2) -> tuple[Any, Any, Any]:
 @visible("evidence_of_release", unseen=5)
 def evidence_is_a_number(answer: Answer, rng: Draws) -> bool:
     """The result is one finite number."""
-    X, y, budgets = town(rng, 4 + rng.few(8))
-    return each(answer(np.zeros(2), X, y, budgets / budgets.sum(), 0.3, 2.0, [0, 3]), ())
+    X, y, budgets = town(rng, 4 + rng.size(8))
+    return numbers_between(answer(np.zeros(2), X, y, budgets / budgets.sum(), 0.3, 2.0, [0, 3]), ())
 
 
 @visible("evidence_of_release")
 def quieter_noise_shows_more(answer: Answer, rng: Draws) -> Demands:
     """Noise of twice the rate says twice as much, and another release says something else."""
-    X, y, budgets = town(rng, 4 + rng.few(8))
+    X, y, budgets = town(rng, 4 + rng.size(8))
     case = X, y, budgets / budgets.sum(), 0.3
     here, there = np.array([0.4, -0.3]), np.array([-0.2, 0.1])
     once, twice = (answer(here, *case, eta, [0, 3]) for eta in (2.0, 4.0))

@@ -10,7 +10,7 @@ from pdpbook.pages.exercises.properties import (
     Assignment,
     Demands,
     Draws,
-    each,
+    numbers_between,
     repeats,
     rises,
     truths,
@@ -23,7 +23,9 @@ visible, hidden = PROPERTIES.visible, PROPERTIES.hidden
 @visible("truth_probability", unseen=4)
 def truth_is_a_probability(answer: Answer, rng: Draws) -> bool:
     """Every budget gets a chance from one half to one."""
-    return each(answer(budgets := rng.uniform(0.1, 5, rng.few(20))), budgets.shape, 0.5, 1)
+    return numbers_between(
+        answer(budgets := rng.uniform(0.1, 5, rng.size(20))), budgets.shape, 0.5, 1
+    )
 
 
 @visible("truth_probability")
@@ -35,19 +37,19 @@ def no_budget_no_news(answer: Answer, rng: Draws) -> bool:
 @visible("truth_probability")
 def a_larger_budget_tells_more(answer: Answer, rng: Draws) -> bool:
     """The larger the budget, the likelier the truth."""
-    return bool(np.all(np.diff(answer(np.linspace(0, 5, 1 + rng.few(19)))) > 0))
+    return bool(np.all(np.diff(answer(np.linspace(0, 5, 1 + rng.size(19)))) > 0))
 
 
 @visible("sample_l2_laplace", unseen=7)
 def noise_has_a_row_a_draw(answer: Answer, rng: Draws) -> bool:
     """The result has a row for each draw and a column for each dimension."""
-    return each(answer(3, 2.0, 7, rng.fresh()), (7, 3))
+    return numbers_between(answer(3, 2.0, 7, rng.fresh()), (7, 3))
 
 
 @visible("sample_l2_laplace")
 def noise_repeats_with_its_generator(answer: Answer, rng: Draws) -> Demands:
     """The same state of the generator gives the same noise, and the next call gives other noise."""
-    return repeats(lambda own: answer(2, 1.0, rng.few(5), own), rng)
+    return repeats(lambda generator: answer(2, 1.0, rng.size(5), generator), rng)
 
 
 @visible("sample_l2_laplace")
@@ -73,7 +75,7 @@ def people(rng: Generator, n: int = 30, d: int = 4) -> tuple[Any, Any, Any]:
 @visible("weighted_ridge", unseen=7)
 def ridge_has_a_coefficient_a_feature(answer: Answer, rng: Draws) -> bool:
     """There is one coefficient for each feature."""
-    return each(answer(*people(rng, rng.few(30), d := rng.few(4)), 0.1), (d,))
+    return numbers_between(answer(*people(rng, rng.size(30), d := rng.size(4)), 0.1), (d,))
 
 
 @visible("weighted_ridge")
@@ -86,7 +88,7 @@ def two_people_share_a_number(answer: Answer, rng: Draws) -> bool:
 @visible("weighted_ridge")
 def a_line_without_scatter_is_found(answer: Answer, rng: Draws) -> bool:
     """Where labels follow a line exactly and the penalty is tiny, the line is found."""
-    X, _, weights = people(rng, (d := rng.few(4)) + rng.few(26), d)
+    X, _, weights = people(rng, (d := rng.size(4)) + rng.size(26), d)
     X[:d] = np.eye(d)
     line = rng.uniform(-1, 1, d)
     return bool(np.allclose(answer(X, X @ line, weights, 1e-9), line, atol=1e-6))
@@ -99,28 +101,28 @@ def laws(rng: Generator, m: int = 6) -> tuple[Any, Any]:
 @visible("privacy_profile", unseen=5)
 def delta_is_a_probability(answer: Answer, rng: Draws) -> Demands:
     """Every delta is between 0 and 1, and equal laws have none."""
-    p, q = laws(rng, rng.few(6))
-    yield each(answer(p, q, 0.3), (), 0, 1)
+    p, q = laws(rng, rng.size(6))
+    yield numbers_between(answer(p, q, 0.3), (), 0, 1)
     yield bool(abs(answer(p, p, 0.0)) < 1e-12)
 
 
 @visible("privacy_profile")
 def delta_falls_as_epsilon_grows(answer: Answer, rng: Draws) -> bool:
     """Different laws have a delta above 0 at epsilon 0, and a smaller one at a larger epsilon."""
-    p, q = laws(rng, rng.few(6))
+    p, q = laws(rng, rng.size(6))
     return np.array_equal(p, q) or bool(answer(p, q, 0.0) > answer(p, q, 1.0) + 1e-12)
 
 
 @visible("worst_event", unseen=5)
 def an_event_is_a_choice_of_outputs(answer: Answer, rng: Draws) -> bool:
     """There is one truth value for each output."""
-    return truths(answer(*laws(rng, m := rng.few(6)), 0.1), m)
+    return truths(answer(*laws(rng, m := rng.size(6)), 0.1), m)
 
 
 @visible("worst_event")
 def the_event_speaks_for_the_first_law(answer: Answer, rng: Draws) -> Demands:
     """At epsilon 0 the event is likelier under the first law, and empty if the laws are equal."""
-    p, q = laws(rng, rng.few(6))
+    p, q = laws(rng, rng.size(6))
     event = np.asarray(answer(p, q, 0.0))
     yield np.array_equal(p, q) or bool(p[event].sum() > q[event].sum() + 1e-12)
     yield not np.any(answer(p, p, 0.0))

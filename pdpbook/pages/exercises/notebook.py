@@ -32,10 +32,10 @@ class Calls:
         self.name, self.answer, self.notes = name, answer, list[str]()
         self.rng: Any = None  #: the generator of the last call
 
-    def __call__(self, *given: Any) -> Any:
-        call = self._call(given)  # before the answer can change what it is given
+    def __call__(self, *args: Any) -> Any:
+        call = self._call(args)  # before the answer can change its arguments
         try:
-            found = self.answer(*given)
+            found = self.answer(*args)
         except Exception as error:
             self._note(call, f"it raised {account(error, self.answer)}")
             raise
@@ -45,16 +45,16 @@ class Calls:
     def _note(self, call: str, result: str) -> None:
         self.notes.append("\n# ".join([call, *result.split("\n")]))
 
-    def _call(self, given: tuple[Any, ...]) -> str:
-        names, line = [""] * len(given), ""
-        if isinstance(self.answer, FunctionType) and self.answer.__code__.co_argcount >= len(given):
+    def _call(self, args: tuple[Any, ...]) -> str:
+        names, line = [""] * len(args), ""
+        if isinstance(self.answer, FunctionType) and self.answer.__code__.co_argcount >= len(args):
             names = [f"{name}=" for name in self.answer.__code__.co_varnames]
-        for rng in given:
+        for rng in args:
             if isinstance(rng, np.random.Generator) and rng is not self.rng:
                 self.rng = rng
                 seed = rng.bit_generator.seed_seq.entropy  # type: ignore[attr-defined]
                 line = f"rng = np.random.default_rng({seed})\n"
-        parts = [name + written(one) for name, one in zip(names, given, strict=False)]
+        parts = [name + written(one) for name, one in zip(names, args, strict=False)]
         between = ", " if sum(map(len, parts)) < WIDE else ",\n    "
         return f"{line}{self.name}({between.join(parts)})"
 

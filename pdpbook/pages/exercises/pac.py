@@ -14,7 +14,7 @@ from pdpbook.pages.exercises.properties import (
     Assignment,
     Demands,
     Draws,
-    each,
+    numbers_between,
     repeats,
     rises,
     truths,
@@ -38,7 +38,7 @@ def shrunken_mean(X: Any) -> Callable[[Any], Any]:
 def a_covariance_is_square_and_no_variance_negative(answer: Answer, rng: Draws) -> Demands:
     """The result is a covariance, k by k and symmetric, also where the output is one number."""
     for k in (1, 3):
-        output = shrunken_mean(rng.normal(size=(n := 1 + rng.few(8), k)))
+        output = shrunken_mean(rng.normal(size=(n := 1 + rng.size(8), k)))
         found = np.asarray(answer(output, n, 40, rng.fresh()))
         yield found.shape == (k, k) and np.allclose(found, found.T)
         yield bool(np.linalg.eigvalsh(found).min() >= -ROUNDING * np.trace(found))
@@ -47,8 +47,8 @@ def a_covariance_is_square_and_no_variance_negative(answer: Answer, rng: Draws) 
 @visible("half_covariance")
 def halves_repeat_with_their_generator(answer: Answer, rng: Draws) -> Demands:
     """The same state of the generator gives the same result, and the next call gives another."""
-    output = shrunken_mean(rng.normal(size=(n := 3 + rng.few(9), 2)))
-    return repeats(lambda own: answer(output, n, 30, own), rng)
+    output = shrunken_mean(rng.normal(size=(n := 3 + rng.size(9), 2)))
+    return repeats(lambda generator: answer(output, n, 30, generator), rng)
 
 
 def covariance(rng: Generator, d: int) -> Any:
@@ -60,8 +60,8 @@ def covariance(rng: Generator, d: int) -> Any:
 @visible("gaussian_information", unseen=5)
 def information_is_a_number_of_nats(answer: Answer, rng: Draws) -> Demands:
     """It is one number above 0, and 0 for an output that never varies."""
-    S, B = covariance(rng, d := rng.few(3)), covariance(rng, d)
-    yield each(answer(S, B), (), LEAST)
+    S, B = covariance(rng, d := rng.size(3)), covariance(rng, d)
+    yield numbers_between(answer(S, B), (), LEAST)
     yield bool(abs(answer(0 * S, B)) < 1e-12)
 
 
@@ -74,7 +74,7 @@ def noise_of_equal_variance_leaves_half_a_bit(answer: Answer, rng: Draws) -> boo
 @visible("cheapest_noise", unseen=5)
 def noise_is_a_covariance(answer: Answer, rng: Draws) -> bool:
     """The result is a covariance of the shape of S: symmetric, with no negative variance."""
-    S = covariance(rng, rng.few(3))
+    S = covariance(rng, rng.size(3))
     B = np.asarray(answer(S, 0.5))
     least = -ROUNDING * np.trace(S)
     return B.shape == S.shape and bool(np.allclose(B, B.T) and np.linalg.eigvalsh(B).min() > least)
@@ -83,7 +83,7 @@ def noise_is_a_covariance(answer: Answer, rng: Draws) -> bool:
 @visible("cheapest_noise")
 def less_may_be_told_more_is_needed(answer: Answer, rng: Draws) -> bool:
     """The less information is allowed, the more noise there is."""
-    S = covariance(rng, rng.few(3))
+    S = covariance(rng, rng.size(3))
     return bool(np.trace(answer(S, 0.1)) > np.trace(answer(S, 0.3)) > 0)
 
 
@@ -91,7 +91,7 @@ def less_may_be_told_more_is_needed(answer: Answer, rng: Draws) -> bool:
 def a_bound_from_the_prior_to_one(answer: Answer, rng: Draws) -> Demands:
     """The bound is the prior where nothing is told, at most 1, and larger where more is told."""
     for v in (1e-3, 0.1, 0.4, 5.0):
-        yield each(answer(v, 0.6), (), 0.6, 1)
+        yield numbers_between(answer(v, 0.6), (), 0.6, 1)
     yield bool(np.isclose(answer(0.0, 0.6), 0.6))
     yield from rises(lambda v: answer(v, 0.6), (1e-3, 0.1, 0.4))
 
@@ -112,7 +112,7 @@ def with_one_moved(rng: Generator, noise: Any) -> Any:
 @visible("best_guess_rate", unseen=3)
 def a_guess_is_no_worse_than_a_coin(answer: Answer, rng: Draws) -> Demands:
     """The rate is from one half to one, and one half for somebody who moves nothing."""
-    noise = covariance(rng, d := rng.few(3))
+    noise = covariance(rng, d := rng.size(3))
     yield bool(np.isclose(answer(np.zeros(d), noise), 0.5))
     yield bool(0.5 < answer(with_one_moved(rng, noise), noise) <= 1)
 
@@ -133,15 +133,15 @@ def game(rng: Generator, d: int = 3, distance: float = 1.5) -> tuple[Any, Any, A
 @visible("guess_members", unseen=6)
 def a_guess_is_yes_or_no(answer: Answer, rng: Draws) -> bool:
     """There is one truth value for each release."""
-    outside, inside, noise = game(rng, d := rng.few(3))
-    theta = rng.normal(size=(m := rng.few(7), d))
+    outside, inside, noise = game(rng, d := rng.size(3))
+    theta = rng.normal(size=(m := rng.size(7), d))
     return truths(answer(theta, outside, inside, noise, 0.4), m)
 
 
 @visible("guess_members")
 def without_noise_there_is_no_doubt(answer: Answer, rng: Draws) -> bool:
     """With hardly any noise every guess is right."""
-    outside, inside, noise = game(rng, rng.few(3))
+    outside, inside, noise = game(rng, rng.size(3))
     found = answer(np.array([inside, outside]), outside, inside, noise / 1e4, 0.5)
     return bool(found[0] and not found[1])
 
@@ -149,7 +149,7 @@ def without_noise_there_is_no_doubt(answer: Answer, rng: Draws) -> bool:
 @visible("guess_members")
 def in_the_middle_the_prior_decides(answer: Answer, rng: Draws) -> Demands:
     """Halfway between the two means the guess is who is likelier from the start."""
-    outside, inside, noise = game(rng, rng.few(3))
+    outside, inside, noise = game(rng, rng.size(3))
     for prior in (0.4, 0.6):
         found = answer(np.array([(outside + inside) / 2]), outside, inside, noise, prior)
         yield bool(found[0]) == (prior > 0.5)
@@ -158,8 +158,8 @@ def in_the_middle_the_prior_decides(answer: Answer, rng: Draws) -> Demands:
 @visible("clipped_step", unseen=7)
 def a_step_has_a_number_a_weight(answer: Answer, rng: Draws) -> Demands:
     """There is one number for each weight, also when nobody came."""
-    gradients = rng.normal(size=(rng.few(5), d := rng.few(3)))
-    yield each(answer(gradients, 1.0, 4), (d,))
+    gradients = rng.normal(size=(rng.size(5), d := rng.size(3)))
+    yield numbers_between(answer(gradients, 1.0, 4), (d,))
     yield np.array_equal(answer(gradients[:0], 1.0, 4), np.zeros(d))
 
 
@@ -172,9 +172,9 @@ def two_long_gradients_cancel(answer: Answer, rng: Draws) -> Demands:
 
 
 @visible("clipped_step")
-def short_gradients_are_kept(answer: Answer, rng: Draws) -> bool:
+def short_gradients_stay_as_they_are(answer: Answer, rng: Draws) -> bool:
     """A gradient shorter than the clipping norm arrives in its own direction."""
-    gradient = rng.normal(size=(1, rng.few(3)))
+    gradient = rng.normal(size=(1, rng.size(3)))
     gradient[0, 0] = -1
     step = np.asarray(answer(gradient, 100.0, 1))
     return bool(np.allclose(step / np.linalg.norm(step), gradient[0] / np.linalg.norm(gradient)))

@@ -12,7 +12,7 @@ from pdpbook.pages.exercises.properties import (
     Assignment,
     Demands,
     Draws,
-    each,
+    numbers_between,
     rises,
 )
 
@@ -24,20 +24,20 @@ SHORT = 1e-5  # relative; how far a maximizer may stay below a maximum
 @visible("budget_shares", unseen=5)
 def shares_add_up_to_one(answer: Answer, rng: Draws) -> bool:
     """There is a positive weight for each person, and the weights sum to 1."""
-    found = answer(budgets := rng.uniform(0.01, 1, rng.few(12)))
-    return each(found, budgets.shape, LEAST) and bool(np.isclose(np.sum(found), 1))
+    found = answer(budgets := rng.uniform(0.01, 1, rng.size(12)))
+    return numbers_between(found, budgets.shape, LEAST) and bool(np.isclose(np.sum(found), 1))
 
 
 @visible("budget_shares")
 def who_allows_more_weighs_more(answer: Answer, rng: Draws) -> bool:
     """Whoever has a larger budget has more weight."""
-    return bool(np.all(np.diff(answer(np.linspace(0.2, 1, 1 + rng.few(11)))) > 0))
+    return bool(np.all(np.diff(answer(np.linspace(0.2, 1, 1 + rng.size(11)))) > 0))
 
 
 @visible("rate_that_spends_all", unseen=4)
 def a_larger_constant_needs_longer_noise(answer: Answer, rng: Draws) -> Demands:
     """The rate is a number above 0, smaller where people can move the fit further."""
-    epsilon = rng.uniform(0.01, 1, 1 + rng.few(7))
+    epsilon = rng.uniform(0.01, 1, 1 + rng.size(7))
     return rises(lambda constant: answer(epsilon, constant), (30.0, 2.0, 0.5))
 
 
@@ -55,13 +55,13 @@ def random_weights(rng: Generator, n: int = 6) -> Any:
 @visible("promise_to_each", unseen=4)
 def there_is_a_promise_a_person(answer: Answer, rng: Draws) -> bool:
     """There is one promise for each person, and none is negative."""
-    return each(answer(w := random_weights(rng, rng.few(6)), 0.5, 3.0), w.shape, 0)
+    return numbers_between(answer(w := random_weights(rng, rng.size(6)), 0.5, 3.0), w.shape, 0)
 
 
 @visible("promise_to_each")
 def shorter_noise_promises_less(answer: Answer, rng: Draws) -> bool:
     """A higher rate means a larger epsilon for all, and twice the weight means twice the loss."""
-    weights = random_weights(rng, rng.few(6))
+    weights = random_weights(rng, rng.size(6))
     low, high = (np.asarray(answer(weights, eta, 3.0)) for eta in (0.5, 0.8))
     return bool(np.all(low < high) and np.allclose(low / weights, low[0] / weights[0]))
 
@@ -69,13 +69,13 @@ def shorter_noise_promises_less(answer: Answer, rng: Draws) -> bool:
 @visible("furthest_move", unseen=5)
 def there_is_a_bound_a_person(answer: Answer, rng: Draws) -> bool:
     """There is one bound for each person, above 0."""
-    return each(answer(w := random_weights(rng, rng.few(6)), 0.5, 3), w.shape, LEAST)
+    return numbers_between(answer(w := random_weights(rng, rng.size(6)), 0.5, 3), w.shape, LEAST)
 
 
 @visible("furthest_move")
 def a_penalty_holds_the_fit(answer: Answer, rng: Draws) -> Demands:
     """A larger penalty makes no bound larger, and a huge one makes all of them smaller."""
-    weights = random_weights(rng, rng.few(6))
+    weights = random_weights(rng, rng.size(6))
     for lams in itertools.pairwise((0.01, 0.3, 2.0, 5.0, 90.0)):
         loose, tight = (np.asarray(answer(weights, lam, 5)) for lam in lams)
         yield bool(np.all(tight <= loose))
@@ -108,14 +108,14 @@ def in_domain(record: Any, d: int) -> bool:
     return bool(np.all((x >= -1e-12) & (x <= 1 + 1e-12)) and abs(y) <= 1 + 1e-12)
 
 
-def crowd_of(rng: Generator, n: int, d: int) -> tuple[Any, Any, Any]:
+def random_records(rng: Generator, n: int, d: int) -> tuple[Any, Any, Any]:
     return rng.uniform(size=(n, d)), rng.uniform(-1, 1, n), rng.dirichlet(np.full(n, 0.7))
 
 
 @visible("worst_neighbor", unseen=6)
 def a_record_comes_back(answer: Answer, rng: Draws) -> bool:
     """The result is a row and a label that another person could send."""
-    X, y, weights = crowd_of(rng, n := rng.few(6), d := rng.few(3))
+    X, y, weights = random_records(rng, n := rng.size(6), d := rng.size(3))
     return in_domain(answer(X, y, weights, n // 2, 0.5), d)
 
 
@@ -137,7 +137,7 @@ def distance(X: Any, y: Any, weights: Any, i: int, lam: float, record: Any) -> f
 def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Draws) -> Demands:
     """No row of zeros, and no row of ones, moves the fit further with either label."""
     for _ in range(4):
-        X, labels, weights = crowd_of(rng, n := rng.few(6), d := rng.few(3))
+        X, labels, weights = random_records(rng, n := rng.size(6), d := rng.size(3))
         record = answer(X.copy(), labels.copy(), weights.copy(), n // 2, 0.5)
         rivals = itertools.product((np.zeros(d), np.ones(d)), (-1.0, 1.0))
         best = max(distance(X, labels, weights, n // 2, 0.5, rival) for rival in rivals)
@@ -147,13 +147,14 @@ def it_beats_rows_of_zeros_and_ones(answer: Answer, rng: Draws) -> Demands:
 @visible("chance_to_be_kept", unseen=6)
 def chances_are_probabilities(answer: Answer, rng: Draws) -> bool:
     """There is a chance above 0 and at most 1 for each person."""
-    return each(answer(own := rng.uniform(0.01, 3, rng.few(15)), 1.5), own.shape, LEAST, 1 + 1e-12)
+    budgets = rng.uniform(0.01, 3, rng.size(15))
+    return numbers_between(answer(budgets, 1.5), budgets.shape, LEAST, 1 + 1e-12)
 
 
 @visible("chance_to_be_kept")
-def who_allows_less_is_kept_less_often(answer: Answer, rng: Draws) -> bool:
+def who_allows_less_is_sampled_less_often(answer: Answer, rng: Draws) -> bool:
     """Below the threshold, whoever allows less is kept less often."""
-    return bool(np.all(np.diff(answer(np.linspace(0.2, 1.4, 1 + rng.few(11)), 1.5)) > 0))
+    return bool(np.all(np.diff(answer(np.linspace(0.2, 1.4, 1 + rng.size(11)), 1.5)) > 0))
 
 
 @visible("noise_reach", unseen=5)

@@ -33,8 +33,8 @@ class Draws(np.random.Generator):
         super().__init__(np.random.PCG64(seed))
         self.most = most
 
-    def few(self, n: int) -> int:
-        """So many people, or dimensions, unless fewer are wanted."""
+    def size(self, n: int) -> int:
+        """A number of people or dimensions: n, or `most` where less is wanted."""
         return min(n, self.most or n)
 
     def fresh(self) -> np.random.Generator:
@@ -55,7 +55,9 @@ class Draws(np.random.Generator):
         return np.ceil(10 * found) / 10 + 0.0 if self.most else found
 
 
-def each(found: Any, shape: tuple[int, ...], low: float = -MOST, high: float = MOST) -> bool:
+def numbers_between(
+    found: Any, shape: tuple[int, ...], low: float = -MOST, high: float = MOST
+) -> bool:
     """Whether there are numbers of a shape, all of them from `low` to `high`."""
     found = shaped(found, shape).astype(float)
     return bool(np.all((low <= found) & (found <= high)))
@@ -64,9 +66,9 @@ def each(found: Any, shape: tuple[int, ...], low: float = -MOST, high: float = M
 def in_double(found: Any) -> Any:
     """What an answer gave, in double precision: a property that computes with it loses no digit."""
     if isinstance(found, tuple | list):
-        if {type(part) for part in found} <= {float, np.float32}:  # long lists, at once
+        if {type(entry) for entry in found} <= {float, np.float32}:  # long lists, at once
             return np.asarray(found, dtype=float).tolist()
-        return [in_double(part) for part in found]
+        return [in_double(entry) for entry in found]
     narrow = hasattr(found, "astype") and np.asarray(found).dtype == np.float32
     return found.astype(float) if narrow else found
 
@@ -87,10 +89,10 @@ def truths(found: Any, n: int) -> bool:
 def repeats(draw: Callable[[np.random.Generator], Any], rng: np.random.Generator) -> Demands:
     """Whether the same state of a generator gives the same, and the next call gives another."""
     state = int(rng.integers(1000))
-    one, two, own, new = (np.random.default_rng(state) for _ in range(4))
-    yield np.array_equal(draw(one), draw(two))
-    alike = np.allclose(draw(own), draw(own))
-    if alike and own.bit_generator.state == new.bit_generator.state:
+    first, again, both, untouched = (np.random.default_rng(state) for _ in range(4))
+    yield np.array_equal(draw(first), draw(again))
+    alike = np.allclose(draw(both), draw(both))
+    if alike and both.bit_generator.state == untouched.bit_generator.state:
         raise Unmet("nothing was drawn from rng")
     yield not alike
 
@@ -153,7 +155,7 @@ class Property:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                found = self.test(lambda *given, **named: in_double(answer(*given, **named)), draws)
+                found = self.test(lambda *args, **named: in_double(answer(*args, **named)), draws)
                 for met in found if isinstance(found, Iterator) else [found]:
                     if not met:
                         return Unmet()
@@ -174,9 +176,9 @@ class Exercise:
     hidden: list[Property] = field(default_factory=list)  #: what `course.hidden` grades it by
     unseen: int = 0  #: how many hidden ones there are, whether or not they are loaded
 
-    def faults(self, answer: Answer, part: str, seed: int) -> list[str]:
+    def faults(self, answer: Answer, kind: str, seed: int) -> list[str]:
         """The "visible" or "hidden" demands that are not met: a line each, none twice."""
-        found = [one.fault(answer, seed) for one in getattr(self, part)]
+        found = [one.fault(answer, seed) for one in getattr(self, kind)]
         return list(dict.fromkeys(line for line in found if line))
 
 
@@ -204,11 +206,11 @@ class Assignment:
         """Make a function a hidden property of an exercise; the rest is as in `Property`."""
         return partial(self._add, exercise, "hidden", draws, weight)
 
-    def _add(self, exercise: str, part: str, draws: bool, weight: int, test: Test) -> Test:
+    def _add(self, exercise: str, kind: str, draws: bool, weight: int, test: Test) -> Test:
         line = (test.__doc__ or "").strip().partition("\n")[0]
         sentence = line[:1].lower() + line[1:].rstrip(".")
         one = Property(test.__name__, sentence, test, draws, weight)
-        getattr(self.exercises[exercise], part).append(one)
+        getattr(self.exercises[exercise], kind).append(one)
         return test
 
 
@@ -257,7 +259,7 @@ def check(exercise: str, answer: Answer, *, seed: int | None = None) -> None:
     if not callable(answer):
         raise TypeError(f"answer must be a function; got {type(answer).__name__}")
     one, told = exercises[function], dict[str, str]()
-    faults = [each.fault(answer, seed_of(seed), function) for each in one.visible]
+    faults = [demand.fault(answer, seed_of(seed), function) for demand in one.visible]
     for fault in filter(None, faults):
         told.setdefault(fault.rpartition("\n# it raised")[2], fault)  # the same error once
     if told:

@@ -12,7 +12,7 @@ from pdpbook.pages.exercises.properties import (
     Assignment,
     Demands,
     Draws,
-    each,
+    numbers_between,
     rises,
     truths,
 )
@@ -32,14 +32,14 @@ def rows(rng: Generator, m: int = 6) -> tuple[Any, Any, Any]:
 @visible("noise_scale_for_users", unseen=5)
 def the_scale_is_one_positive_number(answer: Answer, rng: Draws) -> bool:
     """The scale is one number above 0."""
-    c, users, epsilon = rows(rng, rng.few(6))
-    return each(answer(c, users, 1.0, epsilon), (), LEAST)
+    c, users, epsilon = rows(rng, rng.size(6))
+    return numbers_between(answer(c, users, 1.0, epsilon), (), LEAST)
 
 
 @visible("noise_scale_for_users")
 def the_scale_follows_the_width(answer: Answer, rng: Draws) -> Demands:
     """Labels in an interval twice as wide need twice the noise, and so do halved budgets."""
-    c, users, epsilon = rows(rng, rng.few(6))
+    c, users, epsilon = rows(rng, rng.size(6))
     for other in ((6.0, epsilon), (3.0, epsilon / 2)):
         once, twice = answer(c, users, 3.0, epsilon), answer(c, users, *other)
         yield bool(np.isclose(twice, 2 * once, atol=0))
@@ -60,7 +60,7 @@ def objective(w: Any, sizes: Any, A: float) -> float:
     return float(np.max(w) ** 2 + A * np.sum(w**2 / sizes))
 
 
-def crowds(rng: Generator) -> Iterator[tuple[Any, float]]:
+def users_of_many_sizes(rng: Generator) -> Iterator[tuple[Any, float]]:
     """Sizes in no order and a price, from nearly pure noise to hardly any."""
     for A in (0.05, 1.0, 30.0):
         yield rng.permutation(np.array([1, 1, 2, 3, 5, 8, 30, 400])) + rng.integers(0, 3, 8), A
@@ -69,14 +69,15 @@ def crowds(rng: Generator) -> Iterator[tuple[Any, float]]:
 @visible("best_user_weights", unseen=6)
 def weights_share_one(answer: Answer, rng: Draws) -> Demands:
     """There is a weight for each user; none is below 0, and they sum to 1."""
-    for sizes, A in crowds(rng):
-        yield np.isfinite(objective(answer(few := sizes[: rng.few(8)], A), few, A))
+    for sizes, A in users_of_many_sizes(rng):
+        first = sizes[: rng.size(8)]
+        yield np.isfinite(objective(answer(first, A), first, A))
 
 
 @visible("best_user_weights")
 def equal_users_weigh_the_same(answer: Answer, rng: Draws) -> bool:
     """If all users own the same number of rows, all weigh the same."""
-    s = np.full(m := rng.few(7), int(rng.integers(1, 30)))
+    s = np.full(m := rng.size(7), int(rng.integers(1, 30)))
     return bool(np.allclose(answer(s, 2.0), 1 / m, rtol=1e-2))
 
 
@@ -90,9 +91,10 @@ def more_rows_may_weigh_more(answer: Answer, rng: Draws) -> bool:
 @visible("rows_that_count", unseen=5)
 def h_is_a_number_of_rows(answer: Answer, rng: Draws) -> Demands:
     """It is one number above 0 and below the largest size."""
-    for sizes, A in crowds(rng):
-        h = answer(few := sizes[: rng.few(8)], A)
-        yield bool(np.ndim(h) == 0 and 0 < h < few.max())
+    for sizes, A in users_of_many_sizes(rng):
+        first = sizes[: rng.size(8)]
+        h = answer(first, A)
+        yield bool(np.ndim(h) == 0 and 0 < h < first.max())
 
 
 @visible("rows_that_count")
@@ -111,7 +113,7 @@ def design(rng: Generator, m: int = 5) -> tuple[Any, Any, Any]:
 @visible("gwa_problem", unseen=6)
 def it_is_a_convex_program_in_c(answer: Answer, rng: Draws) -> bool:
     """It is a problem that cvxpy takes for convex, with a variable of the right name and shape."""
-    X, users, tau = design(rng, 2 + rng.few(3))
+    X, users, tau = design(rng, 2 + rng.size(3))
     problem = answer(X, users, 0.5, tau)
     return bool(problem.is_dcp() and problem.var_dict["C"].shape == (2, len(users)))
 
@@ -125,7 +127,7 @@ def solve(problem: Any) -> tuple[Any, float]:
 @visible("gwa_problem")
 def its_solution_is_unbiased(answer: Answer, rng: Draws) -> bool:
     """Without any noise the solution returns the coefficients of the labels."""
-    X, users, tau = design(rng, 2 + rng.few(3))
+    X, users, tau = design(rng, 2 + rng.size(3))
     C, _ = solve(answer(X, users, 0.5, tau))
     return bool(np.allclose(C @ (X @ [3.0, -2.0]), [3.0, -2.0], atol=1e-5))
 
@@ -133,7 +135,7 @@ def its_solution_is_unbiased(answer: Answer, rng: Draws) -> bool:
 @visible("gwa_problem")
 def louder_labels_cost_more(answer: Answer, rng: Draws) -> bool:
     """The optimal value is above 0, and larger where labels vary more."""
-    X, users, tau = design(rng, 2 + rng.few(3))
+    X, users, tau = design(rng, 2 + rng.size(3))
     (_, quiet), (_, loud) = (solve(answer(X, users, sigma2, tau)) for sigma2 in (0.1, 1.0))
     return loud > 1.01 * quiet > 0
 
@@ -145,17 +147,17 @@ def owners(rng: Generator, m: int = 8) -> Any:
 @visible("cap_contributions", unseen=6)
 def nobody_keeps_too_much(answer: Answer, rng: Draws) -> bool:
     """There is a truth value for each row, and nobody keeps more rows than allowed."""
-    users = owners(rng, rng.few(8))
-    kept = np.asarray(answer(users, 3, rng.fresh()))
-    return truths(kept, len(users)) and bool(np.all(np.bincount(users[kept]) <= 3))
+    users = owners(rng, rng.size(8))
+    included = np.asarray(answer(users, 3, rng.fresh()))
+    return truths(included, len(users)) and bool(np.all(np.bincount(users[included]) <= 3))
 
 
 @visible("cap_contributions")
 def small_users_stay_whole(answer: Answer, rng: Draws) -> bool:
     """Whoever owns no more rows than allowed keeps them all."""
-    users = owners(rng, rng.few(8))
-    kept = np.asarray(answer(users, 4, rng.fresh()))
-    return bool(np.all(kept[users <= 4]))
+    users = owners(rng, rng.size(8))
+    included = np.asarray(answer(users, 4, rng.fresh()))
+    return bool(np.all(included[users <= 4]))
 
 
 def values(rng: Generator, m: int = 5) -> tuple[Any, Any, Any]:
@@ -167,7 +169,7 @@ def values(rng: Generator, m: int = 5) -> tuple[Any, Any, Any]:
 @visible("median_law", unseen=9)
 def the_law_is_a_law(answer: Answer, rng: Draws) -> bool:
     """There is a probability for each point of the grid, and they sum to 1."""
-    y, users, grid = values(rng, rng.few(5))
+    y, users, grid = values(rng, rng.size(5))
     p = np.asarray(answer(y, users, grid, 1.0))
     return bool(p.shape == (13,) and np.all(p >= 0) and np.isclose(p.sum(), 1))
 
@@ -175,14 +177,14 @@ def the_law_is_a_law(answer: Answer, rng: Draws) -> bool:
 @visible("median_law")
 def agreement_is_most_likely(answer: Answer, rng: Draws) -> bool:
     """Where all values are equal, their value is most likely."""
-    _, users, grid = values(rng, rng.few(5))
+    _, users, grid = values(rng, rng.size(5))
     return bool(np.argmax(answer(np.full(len(users), 4.0), users, grid, 1.0)) == 6)
 
 
 @visible("user_epsilon", unseen=4)
 def one_row_has_what_was_promised(answer: Answer, rng: Draws) -> Demands:
     """A user of one row has what was promised to records."""
-    return (bool(np.isclose(answer(1, *own), own[0], rtol=1e-5)) for own in PROMISES)
+    return (bool(np.isclose(answer(1, *promise), promise[0], rtol=1e-5)) for promise in PROMISES)
 
 
 @visible("user_epsilon")
