@@ -224,7 +224,8 @@ def test_names_say_what_a_thing_is():
 
 
 @pytest.mark.parametrize(
-    "source", ["left = 1", "def _kept_rows(): pass", "lambda own: own", "x.part = 2", "class Few: 1"]
+    "source",
+    ["left = 1", "def _kept_rows(): pass", "lambda own: own", "x.part = 2", "class Few: 1"],
 )
 def test_planted_unclear_names_are_noticed(source):
     assert unclear(source)
