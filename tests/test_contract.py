@@ -521,10 +521,13 @@ def test_a_chapter_of_the_contents_without_statements_is_in_the_release(monkeypa
 
 
 def test_the_package_page_lists_every_public_module():
-    files = [
-        p for p in (ROOT / "pdpbook").iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
-    ]
-    names = sorted(f"pdpbook.{p.stem}" for p in files if not p.name.startswith("_"))
+    def found(folder):
+        rooms = [p for p in folder.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()]
+        return {p.stem for p in rooms if not p.name.startswith("_")}
+
+    names = found(ROOT / "pdpbook") - {"pages"}
+    names |= {f"pages.{name}" for name in found(ROOT / "pdpbook" / "pages")}
+    names = sorted(f"pdpbook.{name}" for name in names)
     inside = {f"pdpbook.{name}" for name in functions.INSIDE}
     assert inside < set(names)
     assert not any(exported(importlib.import_module(name)) for name in inside)
