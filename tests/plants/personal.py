@@ -225,10 +225,6 @@ class SampledAtTwiceTheLevel(SampledRidge):
     ) -> L2Laplace:
         return super().law_of_sample(people, sampled, probabilities, 2 * t)
 
-    def law(self, people: Participants) -> Sampling:
-        law = super().law(people)
-        return replace(law, level=2 * law.level)  # again: the recorded ratio is that of both
-
 
 class ForgottenVolume(ObjectivePerturbation):
     """All of the budget for the tilt, none for how a person stretches the volume."""
