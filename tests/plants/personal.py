@@ -13,7 +13,6 @@ from pdpbook.noise import L2Laplace, sample_l2_laplace
 from pdpbook.objective_perturbation import BudgetSplit, ObjectiveLaw, ObjectivePerturbation
 from pdpbook.participants import Participants
 from pdpbook.personalized import PDPRidge, PersonalizedMean, SampledRidge
-from pdpbook.personalized.sampling import Sampling
 from plants.plant import Pair, Plant, about, flipped
 
 LAM = 60.0  # every constant is nearly attained
