@@ -28,7 +28,7 @@ FILES = {
     "if TYPE_CHECKING:\n    from pdpbook.gwa.dual import bound\n"
     "def weights():\n    from pdpbook.gwa.late import helper\n    return helper()",
     "pdpbook/gwa/late.py": "def helper(): return 2",
-    "pdpbook/exercises/__init__.py": "from pdpbook.pages.exercises.properties import check",
+    "pdpbook/pages/exercises/__init__.py": "from pdpbook.pages.exercises.properties import check",
     "pdpbook/pages/exercises/properties.py": "def check(): pass",
     "pdpbook/pages/exercises/pac.py": 'def law():\n    """It adds."""',
     "pdpbook/datasets/__init__.py": "from pdpbook.datasets.tables import load",

@@ -11,6 +11,7 @@ import pages
 import pytest
 import yaml
 from docutils import nodes
+from pdp_docstrings import exported
 from sklearn.base import BaseEstimator
 from sphinx import addnodes
 
@@ -44,8 +45,8 @@ def test_which_one_names_every_estimator_in_a_few_lines():
     every = [
         name
         for module in map(importlib.import_module, pages.modules())
-        for name, thing in vars(module).items()
-        if isinstance(thing, type) and issubclass(thing, BaseEstimator)
+        for name in exported(module)
+        if isinstance(thing := getattr(module, name), type) and issubclass(thing, BaseEstimator)
     ]
     assert set(every) - set(named) == set()
     assert len(named) == len(set(named))

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OURS = ("pdpbook", "lab", "course")
 LOCK = "requirements.txt"
 PRINTED_DOCSTRINGS = (
-    "pdpbook/exercises",
+    "pdpbook/pages/exercises",
     "course/hidden",
 )  # `check` prints what a property demands
 READS = {  # what a module reads, as patterns of files
