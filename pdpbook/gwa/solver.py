@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats, check
 from pdpbook.gwa.certificate import check_exact, judge
 from pdpbook.gwa.dual import DualValue, evaluate, relative_gap, repair
-from pdpbook.gwa.exact_interior import ExactInteriorPoint, Parts, descend
+from pdpbook.gwa.exact_sensitivity import ExactInteriorPoint, Parts, descend
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
@@ -282,6 +282,6 @@ def _certified(problem: Problem, point: ExactInteriorPoint) -> tuple[Solution, P
     """Feasible weights from where the search stands, and the gap that its parts prove."""
     C, M, parts = repair(problem, point.C), point.M, point.parts()
     gap = relative_gap(*judge(problem, C, M, parts)[:2])
-    cuts = sum(len(share.Z) for share in point.shares)
+    cuts = sum(len(block.cuts) for block in point.blocks)
     status = f"interior point: {point.steps} steps, {cuts} cuts"
     return Solution(np.arange(len(problem.X)), C, M, gap, status), parts
