@@ -685,7 +685,7 @@ def test_bad_designs_and_users_are_refused():
 
 def test_a_solver_that_falls_short_raises_with_its_status(monkeypatch):
     X, users = instance()
-    monkeypatch.setattr(interior, "STEPS", 3)
+    monkeypatch.setattr(interior, "MAX_STEPS", 3)
     with pytest.raises(
         ConvergenceError, match=r"interior point: 3 steps .* certified gap of .*tol"
     ):
@@ -711,7 +711,7 @@ def test_the_interior_takes_all_rows_where_few_or_newton_do_not_do(monkeypatch, 
     X, users = instance(n=300)
     setting = {**SETTING, "epsilon": 300.0 if begin is NewtonSolver else 0.3}
     if begin is NewtonSolver:
-        monkeypatch.setattr(newton, "STEPS", 1)
+        monkeypatch.setattr(newton, "MAX_STEPS", 1)
     else:
         assert not NewtonSolver(white_problem(X, users, setting)).has_full_rank()
     monkeypatch.setattr(solver, "ROUNDS", 1)

@@ -69,7 +69,7 @@ from pdpbook.gwa.problem import Problem
 from pdpbook.users import check_users
 
 Numbers = NDArray[np.intp]
-Parts = tuple[tuple[Floats, Floats], ...]  # for every user, signs (p, q) and multipliers (a, p)
+Parts = tuple[tuple[Floats, Floats], ...]  # for every user, Z and lam[0] - lam[1]
 
 MAX_PRODUCTS = 1 << 21  # products of signs and weights held at a time, 16 MB
 MAX_STEPS = 300
@@ -79,7 +79,7 @@ NEW_CUTS = 10  # cuts of a user that join at a time, at most
 SPREAD = 2654435761  # odd, near 2^32 / golden ratio: its multiples modulo 2^j lie far apart
 START_T = 1.5  # first t relative to the smallest that the first C allows; by trial
 NEW_MULTIPLIER = 0.3  # nu of new cuts relative to the mean of the user's others; by trial
-SMALLEST_CENTER = 0.01  # gap that the corrector aims at, relative to the error of (1) and (5)
+SMALLEST_CENTER = 0.01  # least gap to aim at, relative to the error of (1) and (5); by trial
 CENTERING = 3  # Mehrotra's power of the predictor's progress
 TO_THE_BOUNDARY = 0.99  # share of the way to the boundary that a step goes
 
@@ -172,11 +172,11 @@ class UserBlock:
     def __init__(self, X: Floats, tau: float, C: Floats, all_signs: Floats) -> None:
         self.X = X
         self.tau = tau
-        self.all_signs = all_signs  # the sign vectors of all cuts that could join, (2^(q-1), q)
+        self.all_signs = all_signs  # the sign vectors of all cuts that may join
         self.transposed = len(X) >= len(C)  # whether v is C^T
-        self.v = (C.T if self.transposed else C).copy()  # (a, q)
-        self.cuts = np.zeros(0, dtype=np.intp)  # the sign vectors that have joined
-        self.Z = all_signs[self.cuts]  # (p, q)
+        self.v = (C.T if self.transposed else C).copy()
+        self.cuts = np.zeros(0, dtype=np.intp)  # the sign vectors that have joined, by number
+        self.Z = all_signs[self.cuts]  # (cuts, entries of a row of v)
         self.g = self.lam = np.zeros((2, len(self.v), 0))
         self.s = self.nu = np.zeros(0)
 
@@ -187,7 +187,7 @@ class UserBlock:
 
     @property
     def w(self) -> Floats:
-        """Multipliers of z_p v_a, shape (a, p), at most nu in size."""
+        """Multipliers lam[0] - lam[1] of z_p v_a, shape (rows of v, cuts)."""
         return np.asarray(self.lam[0] - self.lam[1])
 
     def image(self, L: Floats) -> Floats:
@@ -251,6 +251,7 @@ class UserBlock:
         return Aim(e_g, e_s)
 
     def move(self, change: Direction, primal: float, dual: float) -> None:
+        """Go along the changes, so far as the two step lengths say."""
         self.v = self.v + primal * change.v
         self.g = self.g + primal * change.g
         self.s = self.s + primal * change.s
@@ -286,19 +287,21 @@ class UserSystem:
         return np.asarray(linalg.cho_solve(self.K, right, check_finite=False))
 
     def image_matrix(self, RT: Floats) -> Floats:
-        """Return T of (10), shape (a q, k d), by the transposes of R."""
-        count, q = RT.shape[:2]
+        """Return T of (10), shape (entries of v, k d), by the transposes of R."""
+        count, entries = RT.shape[:2]
         X = self.at.X
-        if self.at.transposed:  # v_a has the shape of L x_a
-            return np.asarray((RT[..., None] * X[:, None, None]).reshape(count * q, -1))
-        T = np.zeros((count, q, count, X.shape[1]))  # v_a has the shape of X L_a, and k is count
-        entry = np.arange(count)
-        T[entry, :, entry] = RT @ X
-        return T.reshape(count * q, -1)
+        if self.at.transposed:  # the image of row a is L x_a
+            products = RT[..., None] * X[:, None, None]
+            return np.asarray(products.reshape(count * entries, -1))
+        T = np.zeros((count, entries, count, X.shape[1]))  # that of row a is X L_a: count is k
+        a = np.arange(count)
+        T[a, :, a] = RT @ X
+        return T.reshape(count * entries, -1)
 
     def set_right_sides(self, aim: Aim) -> None:
         """Compute e_u, h and b, and the user's summand of C X for the weights R_a R_a^T h_a."""
-        at, (e_g, e_s) = self.at, aim
+        at = self.at
+        e_g, e_s = aim
         self.aim = aim
         self.e_u = e_g[0] + e_g[1] - at.r2  # (8)
         self.h = at.r1 - (e_g[0] - e_g[1] - self.rho * self.e_u) @ at.Z  # (9)
@@ -307,10 +310,12 @@ class UserSystem:
         self.estimate_h = at.estimate(np.einsum("aij,aj->ai", self.R, RT_h))  # (12)
 
     def direction(self, dL: Floats, dt: float) -> Direction:
+        """Return the changes of the user's variables for those of L and t."""
         at, rho = self.at, self.rho
         dnu = self.solve_K(self.b + self.B @ dL.ravel()) - at.tau * dt * self.K_one  # (10)
         right = self.h + at.image(dL) - (rho * dnu) @ at.Z  # (9)
-        dv = np.einsum("aij,aj->ai", self.R, np.einsum("aij,ai->aj", self.R, right))  # (9)
+        RT_right = np.einsum("aij,ai->aj", self.R, right)
+        dv = np.einsum("aij,aj->ai", self.R, RT_right)  # (9)
         dx = dv @ at.Z.T
         du = (self.e_u - dnu) / self.D + rho * dx  # (8)
         dg = np.stack([du - dx, du + dx])  # (8)
@@ -365,10 +370,11 @@ class ExactInteriorPoint:
         signs_of_length: dict[int, Floats] = {}
         self.blocks = []
         for rows, tau in zip(problem.rows_of_users, problem.tau, strict=True):
-            q = min(rows.stop - rows.start, len(C))
-            if q not in signs_of_length:
-                signs_of_length[q] = sign_vectors(q, 0, 1 << (q - 1))
-            block = UserBlock(problem.X[rows], tau, C[:, rows] / self.length, signs_of_length[q])
+            entries = min(rows.stop - rows.start, len(C))
+            if entries not in signs_of_length:
+                signs_of_length[entries] = sign_vectors(entries, 0, 1 << (entries - 1))
+            signs = signs_of_length[entries]
+            block = UserBlock(problem.X[rows], tau, C[:, rows] / self.length, signs)
             self.blocks.append(block)
         self._start(problem.tau)
 
@@ -377,7 +383,7 @@ class ExactInteriorPoint:
         cuts_of_users = [first_cuts(block.sums()) for block in self.blocks]
         self.t = START_T * max(float(block.sums().max() / block.tau) for block in self.blocks)
         nu = self.kappa * self.t / float(tau @ [len(cuts) for cuts in cuts_of_users])  # (5)
-        # one cut of every user: their products would sum to nu t (sum of tau) if (1) to (3) held
+        # by (2) and (3) the products of one cut sum to nu tau_l t, but for terms with z v
         products = 2 * sum(len(block.v) for block in self.blocks) + len(self.blocks)
         product = nu * self.t * float(tau.sum()) / products
         for block, cuts in zip(self.blocks, cuts_of_users, strict=True):

@@ -36,7 +36,7 @@ from pdpbook import Floats
 from pdpbook.gwa.dual import best_levels
 from pdpbook.gwa.problem import Problem
 
-STEPS = 25
+MAX_STEPS = 25
 SUFFICIENT = 1e-4  # Armijo's share of the decrease that the slope predicts
 SHORTEST = 1e-6  # step of the line search
 SHIFT = 1e-14  # multiple of the identity that covers rounding of H, of its mean diagonal
@@ -58,7 +58,7 @@ class NewtonSolver:
 
     def run(self, tol: float) -> float:
         """Take steps until the gradient (2) is below `tol`, relative to A, and return its size."""
-        for self.steps in range(STEPS):
+        for self.steps in range(MAX_STEPS):
             error = float(np.abs(self.point.gradient).max() / np.abs(self.problem.target).max())
             if error < tol:
                 break
