@@ -105,7 +105,7 @@ def grow(
         own = evaluate(part, solver.M)  # levels of all rows would hide those that are missing
         levels = np.zeros(len(problem.tau))
         levels[np.unique(chosen.codes)] = own.levels * (own.bound and dual.bound / own.bound)
-        new = missing(rows, dual.top, levels, chosen.places, 1e-3 * max(aim, 1e-9))
+        new = missing(rows, dual.largest, levels, chosen.places, 1e-3 * max(aim, 1e-9))
         if gap <= tol or error > aim or (error < 0.1 * tol and not len(new.places)):
             break
         if len(new.places):
