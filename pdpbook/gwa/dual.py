@@ -56,7 +56,7 @@ def magnitudes(problem: Problem, M: Floats) -> Floats:
     """Return |(M x_i)_j| of (2), shape (n, k); with l2 norms that of M x_i, shape (n, 1)."""
     image = problem.X @ M.T
     if problem.grouped:
-        return np.linalg.norm(image, axis=1)[:, None]
+        return np.asarray(np.linalg.norm(image, axis=1)[:, None])
     return np.abs(image, out=image)
 
 

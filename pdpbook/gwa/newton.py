@@ -51,10 +51,10 @@ class NewtonSolver:
         self.point = DualPoint(problem, problem.target)
 
     def has_full_rank(self) -> bool:
-        """Whether H can have full rank: it is a sum over weights other than 0 as in (3).
+        """Whether enough weights are not 0 for H of (3) to have full rank.
 
-        These have to be more than the unknowns of H, and one more for each level above 0, which
-        takes away a rank.
+        That takes more than its unknowns, and another one for each level above 0, which costs a
+        rank.
         """
         point = self.point
         levels_of_rows = point.nu[self.problem.codes][:, None]
@@ -141,16 +141,16 @@ class DualPoint:
         users, starts = np.unique(codes[has_level], return_index=True)
 
         B = np.zeros((k, d, k, d))
-        W = np.zeros((len(users), k, d))
+        products = np.zeros((len(users), k, d))
         for j in range(k):
             signed_X = signs[:, j, None] * X
             B[j, :, j, :] = signed_X.T @ signed_X + self.R
             if len(users):
-                W[:, j] = np.add.reduceat(signed_X[has_level], starts)
+                products[:, j] = np.add.reduceat(signed_X[has_level], starts)
         H = B.reshape(k * d, k * d)
         if not len(users):
             return H
-        W = W.reshape(-1, k * d)
+        W = products.reshape(-1, k * d)
         tau = self.problem.tau[users]
         count = np.add.reduceat(np.abs(signs[has_level]).sum(axis=1), starts)
         scaled_W = W / np.sqrt(count)[:, None]
