@@ -45,7 +45,7 @@ class MatrixPlan(Plan):
 
 
 def read_public_rows(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
-    """Return the rows that `fit` was given, and who owns each; `Sums` are refused."""
+    """Return the records for `fit`: rows, labels, and who owns each row; `Sums` are refused."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
     rows = read_table(model, X, ensure_all_finite=True)
@@ -53,7 +53,7 @@ def read_public_rows(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
 
 
 def public_rows_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
-    """Return what `output_law` was given, like `read_public_rows`; the model stays as it is."""
+    """Return the records for `output_law`, like `read_public_rows`; the model stays as it is."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
     rows, labels = check.design(X, y)
