@@ -264,7 +264,7 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
     return rho if np.ndim(budgets) else float(rho)
 
 
-def output_price(
+def output_tradeoff(
     budgets: Floats, sizes: NDArray[np.intp], d: int, L: float, R: float, lam: float, beta: float
 ) -> float:
     """Return the A whose weights make the bound on the error of a noisy minimizer stationary.
