@@ -77,10 +77,10 @@ class UserRecords:
 
     def participants(self, domain: Any, budgets: Floats) -> UserParticipants:
         """Return the users whose budget is above 0, with their rows on the domain."""
-        taking_part = part_of(self.users, budgets)
-        labels = self.y[taking_part.rows]
-        X, y = domain.to_domain(self.X[taking_part.rows], labels)
-        return UserParticipants(X, y, labels, taking_part.users, taking_part.epsilon)
+        selected = part_of(self.users, budgets)
+        labels = self.y[selected.rows]
+        X, y = domain.to_domain(self.X[selected.rows], labels)
+        return UserParticipants(X, y, labels, selected.users, selected.epsilon)
 
 
 def user_records(rows: Floats, labels: NDArray[Any], users: Any, X: Any, y: Any) -> UserRecords:
