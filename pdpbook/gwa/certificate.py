@@ -110,12 +110,13 @@ def certificate_of(problem: Problem, C: Floats, M: Floats, parts: Parts | None) 
 def bound_of_parts(problem: Problem, M: Floats, parts: Parts) -> tuple[float, float]:
     """Return a lower bound on the optimum from any multipliers, and the best scale of the parts.
 
-    Every user has sign vectors z_p and multipliers w. With P X the sum over p of w_ip z_p in row i,
-    or its transpose where z has an entry a row, the optimum is for every number x at least
+    Every user l has a matrix Z of sign vectors and multipliers w. Let P, of shape (n, k), hold w Z
+    in the rows of the user, or its transpose where a sign vector has an entry for each of these
+    rows. For every number x the optimum is at least
 
-        <M, A>^2 / (|M X^T - x P|^2 / sigma2 + x^2 (sum over l, p of tau_l max_a |w_ap|)^2 / kappa),
+        <M, A>^2 / (|X M^T - x P|^2 / sigma2 + x^2 (sum over l, p of tau_l max_a |w_ap|)^2 / kappa).
 
-    and x is the one that makes this largest.
+    The scale is the x that makes this largest.
     """
     pairing = float(np.vdot(M, problem.target))
     if not (pairing > 0 and np.isfinite(M).all()):

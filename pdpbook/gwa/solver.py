@@ -54,7 +54,10 @@ class Solution(NamedTuple):
 
 
 def first_rows(problem: Problem) -> Places:
-    """Return rows to start from: the longest of every user and of all; enough of them to span."""
+    """Return rows to start from: the longest of every user and of all users together.
+
+    If they have less rank than X, all rows are returned.
+    """
     size = np.abs(problem.X).max(axis=1)
     count = min(FIRST_ROWS * problem.X.shape[1], len(size))
     of_all = np.argpartition(-size, count - 1)[:count]
@@ -76,7 +79,8 @@ def missing_rows(
 ) -> Places:
     """Return rows other than `rows` that violate the dual most, a few of each user.
 
-    They are those whose largest multiplier exceeds the level of their user by more than `slack`.
+    They are those whose largest |M x_i| exceeds the level of their user by more than a share of
+    `slack` of the largest level. `largest` and `levels` are those of a `DualValue`.
     """
     excess = largest - levels[problem.codes]
     excess[rows] = -np.inf
@@ -86,7 +90,7 @@ def missing_rows(
 
 
 def join_rows(problem: Problem, rows: Places, new: Places) -> tuple[Places, Places]:
-    """Return both sets of rows, sorted by user, and where `rows` are among them."""
+    """Return both sets of rows, sorted by user, and the places of `rows` among them."""
     both = np.concatenate([rows, new])
     order = np.argsort(problem.codes[both], kind="stable")
     return both[order], np.argsort(order)[: len(rows)]
@@ -106,7 +110,7 @@ def solve_rows(problem: Problem, begin: Callable[[Problem], Solver], tol: float)
         solution = Solution(rows, C, dual.multipliers, gap, solver.status)
 
         levels = levels_of_subproblem(problem, subproblem, rows, solver.M, dual)
-        slack = 1e-3 * max(tolerance, 1e-9)
+        slack = 1e-3 * max(tolerance, 1e-9)  # far below what an inexact solver leaves open
         new = missing_rows(problem, dual.largest, levels, rows, slack)
         solver_failed = error > tolerance
         nothing_to_gain = error < 0.1 * tol and not len(new)
@@ -124,9 +128,10 @@ def solve_rows(problem: Problem, begin: Callable[[Problem], Solver], tol: float)
 def levels_of_subproblem(
     problem: Problem, subproblem: Problem, rows: Places, M: Floats, dual: DualValue
 ) -> Floats:
-    """Return the best levels for `rows` alone, at the scale of `dual`; 0 for users without any.
+    """Return the best levels if there were no other rows, shape (m,), at the scale of `dual`.
 
-    Those for all rows would hide the ones that are missing.
+    They are 0 for users without any of `rows`. The best levels for all rows are higher for users
+    who lack rows, and would hide these.
     """
     alone = evaluate(subproblem, M)
     scale = dual.bound / alone.bound if alone.bound else 0.0
