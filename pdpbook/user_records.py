@@ -1,4 +1,4 @@
-"""Users who own several rows each: their rows, labels and budgets, and who of them takes part."""
+"""Rows, labels and budgets of users who own several rows each, and of those who take part."""
 
 from __future__ import annotations
 
@@ -27,28 +27,27 @@ class Plan:
 class UserParticipants:
     """Rows and labels on the domain of the users whose budget is above 0. Not private.
 
-    X has shape (n, columns), y and `given`, the labels as they came, have shape (n,), `budgets` has
-    shape (m,). `users` says who owns each of these rows.
+    n counts the rows, m the users.
     """
 
-    X: Floats
-    y: Floats
-    given: NDArray[Any]
-    users: Users
-    budgets: Floats
+    X: Floats  #: shape (n, columns)
+    y: Floats  #: shape (n,)
+    original_labels: NDArray[Any]  #: shape (n,), as they came
+    users: Users  #: who owns each of these rows
+    budgets: Floats  #: shape (m,)
 
 
 @dataclass(frozen=True, eq=False)
 class UserRecords:
     """A table as it came, in the user's units, with the owner of every row. Not private.
 
-    X has shape (n, columns), y shape (n,); `n` counts the users, as an account does.
+    `n` counts the users, as an account does.
     """
 
-    X: Floats
-    y: NDArray[Any]
+    X: Floats  #: shape (rows, columns)
+    y: NDArray[Any]  #: shape (rows,)
     users: Users
-    names: Any  #: of the users, or of the rows where nobody named a user; None if they have none
+    names: Any  #: of the users, or of the rows if `users` was not passed; None if they have none
 
     unnamed = (
         "X does not: pass X as a DataFrame with that index, or open the account with an array, to "
@@ -57,7 +56,7 @@ class UserRecords:
 
     @property
     def named(self) -> bool:
-        """Whether an account has to go by name."""
+        """Whether an account finds its people by name, and not by position."""
         return self.users.named
 
     @property
@@ -78,14 +77,14 @@ class UserRecords:
 
     def participants(self, domain: Any, budgets: Floats) -> UserParticipants:
         """Return the users whose budget is above 0, with their rows on the domain."""
-        part = part_of(self.users, budgets)
-        given = self.y[part.rows]
-        X, y = domain.to_domain(self.X[part.rows], given)
-        return UserParticipants(X, y, given, part.users, part.epsilon)
+        selected = part_of(self.users, budgets)
+        labels = self.y[selected.rows]
+        X, y = domain.to_domain(self.X[selected.rows], labels)
+        return UserParticipants(X, y, labels, selected.users, selected.epsilon)
 
 
 def user_records(rows: Floats, labels: NDArray[Any], users: Any, X: Any, y: Any) -> UserRecords:
-    """Return rows and labels that were read of X and y, with who owns each.
+    """Return the records: rows and labels as they were read from X and y, and who owns each row.
 
     None for `users` makes every row a user of its own.
     """

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from scipy import optimize
 
 from pdpbook.gwa import certify, exact_sensitivity, gwa_weights
 from pdpbook.gwa.dual import best_levels, evaluate, magnitudes, repair
+from pdpbook.gwa.exact_sensitivity import MAX_PRODUCTS
 from pdpbook.gwa.problem import build_problem
-from pdpbook.gwa.sensitivity import CHUNK
 
+exact_module = import_module("pdpbook.gwa.exact_sensitivity")  # the function has the same name
 SETTING = {"sigma2": 2.0, "epsilon": 0.5, "width": 3.0}
 
 
@@ -226,7 +228,7 @@ def test_exact_sensitivity_in_chunks(monkeypatch):
     rng = np.random.default_rng(0)
     C, users = rng.normal(size=(9, 40)), rng.integers(0, 7, 40)
     whole = exact_sensitivity(C, users)
-    monkeypatch.setattr("pdpbook.gwa.sensitivity.CHUNK", 300)
+    monkeypatch.setattr(exact_module, "MAX_PRODUCTS", 300)
     assert_allclose(exact_sensitivity(C, users), whole)
 
 
@@ -235,7 +237,9 @@ def test_every_sign_vector_is_tried_whatever_the_chunk(k):
     """A user for each of them, whose one row it is: no other reaches all k entries of that row."""
     signs = np.array([*itertools.product([1.0, -1.0], repeat=k - 1)])
     rows = np.column_stack([np.ones(len(signs)), signs])
-    assert k < 13 or len(rows) ** 2 > 2 * CHUNK  # so many products that there are several chunks
+    assert (
+        k < 13 or len(rows) ** 2 > 2 * MAX_PRODUCTS
+    )  # so many products that there are several chunks
     assert_array_equal(exact_sensitivity(rows.T), np.full(len(rows), k))
 
 

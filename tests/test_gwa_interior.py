@@ -1,18 +1,21 @@
 """Interior points: where they begin, that a step solves its equations, what measures notice."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pdpbook.gwa import exact_interior, interior
+from pdpbook.gwa import interior
 from pdpbook.gwa.dual import best_levels
-from pdpbook.gwa.exact_interior import ExactInteriorPoint
+from pdpbook.gwa.exact_sensitivity import ExactInteriorPoint
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import DualPoint
 from pdpbook.gwa.problem import build_problem, whitening
 
+exact_module = import_module("pdpbook.gwa.exact_sensitivity")  # the function has the same name
 SETTING = {"sigma2": 2.0, "width": 3.0, "norm": "l1", "delta": None}
-WRONG = ("r_v", "r_u", "r_s")  # of a user
+RESIDUALS = ("r1", "r2", "r3")  # of a user
 
 
 def white_problem(d=3, prior=None, seed=0):
@@ -40,11 +43,11 @@ def half(*pairs):
 def test_the_exact_search_begins_centered():
     point = exact_point(white_problem())
     point.measure()
-    for share in point.shares:
-        assert_allclose(share.g * share.lam, point.mu)
-        assert_allclose(share.s * share.nu, point.mu)
-        assert_allclose(share.r_u, 0, atol=1e-15 * share.nu.max() * 4)  # rounding of a sum of 3
-    assert_allclose(point.kappa * point.t, sum(s.tau * s.nu.sum() for s in point.shares))
+    for block in point.blocks:
+        assert_allclose(block.g * block.lam, point.mean_product)
+        assert_allclose(block.s * block.nu, point.mean_product)
+        assert_allclose(block.r2, 0, atol=1e-15 * block.nu.max() * 4)  # rounding of a sum of 3
+    assert_allclose(point.kappa * point.t, sum(s.tau * s.nu.sum() for s in point.blocks))
 
 
 @pytest.mark.parametrize("d", [2, 5])
@@ -54,20 +57,20 @@ def test_an_exact_step_solves_its_linear_equations(monkeypatch, d):
         point.measure()
         point.step()
     point.measure()
-    point.join(1e-9)
+    point.add_cuts(1e-9)
     point.measure()
-    monkeypatch.setattr(exact_interior, "step_length", half)
-    before = [[getattr(share, name) for name in WRONG] for share in point.shares]
-    equal, price = point.r_equal, point.r_t
+    monkeypatch.setattr(exact_module, "step_length", half)
+    before = [[getattr(block, name) for name in RESIDUALS] for block in point.blocks]
+    r4, r5 = point.r4, point.r5
     point.step()
     point.measure()
     left = 1 - 0.99 * half()
     rounding = 1e-11 * max(np.abs(w).max() for share in before for w in share)
-    for share, wrong in zip(point.shares, before, strict=True):
-        for name, old in zip(WRONG, wrong, strict=True):
-            assert_allclose(getattr(share, name), left * old, rtol=1e-9, atol=rounding)
-    assert_allclose(point.r_t, left * price, rtol=1e-9, atol=rounding)
-    assert_allclose(point.r_equal, left * equal, rtol=1e-9, atol=rounding)
+    for block, wrong in zip(point.blocks, before, strict=True):
+        for name, old in zip(RESIDUALS, wrong, strict=True):
+            assert_allclose(getattr(block, name), left * old, rtol=1e-9, atol=rounding)
+    assert_allclose(point.r5, left * r5, rtol=1e-9, atol=rounding)
+    assert_allclose(point.r4, left * r4, rtol=1e-9, atol=rounding)
 
 
 def test_the_exact_measure_notices_multipliers_that_are_off():
@@ -83,9 +86,9 @@ def test_the_exact_measure_is_relative_to_the_objective():
     point = exact_point(problem)
     found = point.measure()
     unit = point.price * point.length**2
-    assert point.products > point.wrong
+    assert point.gap > point.multiplier_error
     objective = problem.objective(point.C, point.t * point.length)
-    assert_allclose(point.products * unit / found, objective, rtol=1e-12)
+    assert_allclose(point.gap * unit / found, objective, rtol=1e-12)
 
 
 def test_parts_add_up_to_the_multipliers():
@@ -94,14 +97,15 @@ def test_parts_add_up_to_the_multipliers():
     for _ in range(3):
         point.measure()
         point.step()
-    for own, share, (Z, w) in zip(problem.rows_of_users, point.shares, point.parts(), strict=True):
-        whole = problem.sigma2 * point.C[:, own] + (w @ Z if share.flat else (w @ Z).T)
-        assert_allclose(whole, point.M @ problem.X[own].T, atol=1e-13 * np.abs(point.M).max())
+    for rows, block, (Z, w) in zip(problem.rows_of_users, point.blocks, point.parts(), strict=True):
+        of_cuts = (w @ Z).T if block.transposed else w @ Z
+        whole = problem.sigma2 * point.C[:, rows] + of_cuts
+        assert_allclose(whole, point.M @ problem.X[rows].T, atol=1e-13 * np.abs(point.M).max())
 
 
 def test_the_first_signs_have_the_largest_sums_and_as_many_others():
     sums = np.random.default_rng(0).random(1 << 14)
-    first = exact_interior._first(sums)
+    first = exact_module.first_cuts(sums)
     assert set(np.argsort(sums)[-20:]) < set(first)
     assert 20 < len(first) <= 40
 
@@ -110,10 +114,10 @@ def test_the_first_signs_have_the_largest_sums_and_as_many_others():
 def test_inverse_roots_keep_what_rounding_would_take_from_the_squares(small):
     """Known by hand where the signs are orthogonal: G has eigenvalues q + k c, in any order."""
     Z, q, c = np.array([[1.0, 1.0], [1.0, -1.0]]), small**2, np.array([[1.0, small**2]])
-    root = exact_interior._inverse_root(Z, c, q)[0]
-    assert root[0, 1] == 0
+    R = exact_module.root_of_inverse(Z, c, q)[0]
+    assert R[1, 0] == 0
     inverse = Z.T / 2 @ np.diag(1 / (q + 2 * c[0])) @ Z
-    assert_allclose(root.T @ root, inverse, rtol=1e-3)
+    assert_allclose(R @ R.T, inverse, rtol=1e-3)
 
 
 # --- summed norms ---------------------------------------------------------------------------------

@@ -369,7 +369,7 @@ def test_every_number_of_the_second_stage_has_noise_of_its_own():
     X, y, users = people()
     law = TwoStageGWARegression(**SETTINGS, epsilon=40.0).output_law(X, y, users=users)
     draws = law.sample(4000, rng=np.random.default_rng(SEED))
-    noise = draws[:, 3:] - law._second(draws[:, :3])
+    noise = draws[:, 3:] - law._mean_of_final(draws[:, :3])
     for column in noise.T:
         assert stats.kstest(column, stats.laplace(scale=law.final.scale).cdf).pvalue > 1e-6
     pairs = np.corrcoef(np.hstack([draws[:, :3], noise]).T)

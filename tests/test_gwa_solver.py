@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -13,14 +14,12 @@ from scipy import optimize
 from pdpbook.gwa import (
     ConvergenceError,
     certify,
-    exact_interior,
     exact_sensitivity,
     gwa_program,
     gwa_weights,
     interior,
     newton,
     program,
-    rows,
     solver,
 )
 from pdpbook.gwa.interior import InteriorPoint
@@ -28,6 +27,7 @@ from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import build_problem, whitening
 from pdpbook.noise import gaussian_mu
 
+exact_module = import_module("pdpbook.gwa.exact_sensitivity")  # the function has the same name
 SETTING = {"sigma2": 1.0, "epsilon": 1.0, "width": 5.0}
 TIGHT = {
     "CLARABEL": {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11},
@@ -179,11 +179,10 @@ def test_all_solvers_agree(epsilon):
     problem = white_problem(X, users, setting)
     begins = [InteriorPoint] + [NewtonSolver] * (epsilon > 10)
     some = [solver.on_all_rows(problem, begin(problem), 1e-8) for begin in begins]
-    some.append(rows.solve_rows(problem, InteriorPoint, 1e-8))
+    some.append(solver.solve_rows(problem, InteriorPoint, 1e-8))
     for found in some:
         assert found.gap <= 1e-8
-        objective = problem.part(problem.X[found.rows], problem.codes[found.rows]).objective
-        values.append(objective(found.C))
+        values.append(problem.on_rows(found.rows).objective(found.C))
     for name in ("PIQP", "CLARABEL"):
         values.append(by_cvxpy(X, users, setting, name))
     assert_allclose(values, values[0], rtol=2e-8)
@@ -431,8 +430,8 @@ def test_rows_join_until_a_program_on_some_is_optimal_for_all(monkeypatch, epsil
     X, users = instance(n=150, d=2, m=8)
     setting = {**SETTING, "epsilon": epsilon, "norm": "l2", "delta": 1e-6}
     whole = gwa_weights(X, users, solver="cvxpy", **setting)
-    monkeypatch.setattr(solver, "QUICK", 0)
-    monkeypatch.setattr(rows, "longest", lambda some: some.at(np.arange(6)))
+    monkeypatch.setattr(solver, "QUICK_WEIGHTS", 0)
+    monkeypatch.setattr(solver, "first_rows", lambda problem: np.arange(6))
     found = gwa_weights(X, users, **setting)
     assert_solved(found, X, users, **setting)
     assert_allclose(found.objective, whole.objective, rtol=2e-8)
@@ -449,7 +448,7 @@ def test_a_program_that_misses_its_gap_while_no_row_is_violated_says_so(monkeypa
             self.C = np.zeros_like(self.C)  # which the repair makes least squares
             return 0.0
 
-    monkeypatch.setattr(solver, "QUICK", 0)
+    monkeypatch.setattr(solver, "QUICK_WEIGHTS", 0)
     monkeypatch.setattr(solver, "ProgramSolver", MultipliersAlone)
     said = r"clarabel: .*, \d+ rows\) .*certified gap"
     with pytest.raises(ConvergenceError, match=said) as found:
@@ -485,8 +484,8 @@ def test_cuts_join_until_all_of_them_hold(monkeypatch):
     X, users = instance(n=40, d=5, m=5)
     setting = {**SETTING, "sensitivity": "exact"}
     every = gwa_weights(X, users, **setting)  # at most 16 signs a user: all from the start
-    monkeypatch.setattr(exact_interior, "FIRST", 1)
-    monkeypatch.setattr(exact_interior, "MORE", 1)
+    monkeypatch.setattr(exact_module, "FIRST_CUTS", 1)
+    monkeypatch.setattr(exact_module, "NEW_CUTS", 1)
     found = gwa_weights(X, users, **setting)
     assert_solved(found, X, users, **setting)
     assert_allclose(found.objective, every.objective, rtol=2e-8)
@@ -557,7 +556,7 @@ def test_exact_optimum_where_much_is_degenerate(design):
 @pytest.mark.parametrize(("steps", "tol"), [(0, 1e-8), (3, 1e-8), (300, 1e-15)])
 def test_an_exact_optimum_that_is_not_reached_is_refused(monkeypatch, steps, tol):
     X, users = instance(n=40, d=3, m=8)
-    monkeypatch.setattr(exact_interior, "STEPS", steps)
+    monkeypatch.setattr(exact_module, "MAX_STEPS", steps)
     said = rf"interior point: {steps if steps < 300 else '[0-9]+'} steps, .* certified gap of"
     with pytest.raises(ConvergenceError, match=said):
         gwa_weights(X, users, **SETTING, tol=tol, sensitivity="exact")
@@ -685,7 +684,7 @@ def test_bad_designs_and_users_are_refused():
 
 def test_a_solver_that_falls_short_raises_with_its_status(monkeypatch):
     X, users = instance()
-    monkeypatch.setattr(interior, "STEPS", 3)
+    monkeypatch.setattr(interior, "MAX_STEPS", 3)
     with pytest.raises(
         ConvergenceError, match=r"interior point: 3 steps .* certified gap of .*tol"
     ):
@@ -711,13 +710,22 @@ def test_the_interior_takes_all_rows_where_few_or_newton_do_not_do(monkeypatch, 
     X, users = instance(n=300)
     setting = {**SETTING, "epsilon": 300.0 if begin is NewtonSolver else 0.3}
     if begin is NewtonSolver:
-        monkeypatch.setattr(newton, "STEPS", 1)
+        monkeypatch.setattr(newton, "MAX_STEPS", 1)
     else:
         assert not NewtonSolver(white_problem(X, users, setting)).has_full_rank()
-    monkeypatch.setattr(rows, "ROUNDS", 1)
+    monkeypatch.setattr(solver, "MAX_ROUNDS", 1)
     found = gwa_weights(X, users, solver="interior", **setting)
     assert_solved(found, X, users, **setting)
     assert found.status.endswith("steps on 300 rows")
+
+
+def test_a_growing_set_of_rows_that_runs_out_of_rounds_is_refused(monkeypatch):
+    """The last rows that joined have no weights yet: what is judged are those before them."""
+    X, users = instance(n=300)
+    monkeypatch.setattr(solver, "MAX_ROUNDS", 2)
+    monkeypatch.setattr(solver, "MAX_SIZE_INTERIOR", 0)
+    with pytest.raises(ConvergenceError, match="certified gap of"):
+        gwa_weights(X, users, solver="interior", **{**SETTING, "epsilon": 0.3})
 
 
 def test_a_solver_that_breaks_down_raises_with_its_words(monkeypatch):
@@ -783,16 +791,15 @@ def test_weights_that_are_not_finite_are_no_solution(monkeypatch):
 def test_a_row_at_the_level_of_its_user_stays_out():
     X = [[1.0, 0.0], [0.0, 0.0], [0.0, 2.0]]
     problem, _ = build_problem(X, [0, 0, 1], **SETTING)
-    every = rows.Chosen(problem.X, problem.codes, np.arange(3))
-    nobody, first = np.zeros(0, dtype=np.intp), every.at(np.arange(1))
-    top = np.abs(problem.X).max(axis=1)
-    for levels, chosen, expected in (
+    nobody, first = np.zeros(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
+    largest = np.abs(problem.X).max(axis=1)
+    for levels, rows, expected in (
         ([0.0, 0.0], nobody, [0, 2]),
         ([1.0, 1.5], nobody, [2]),
-        ([0.0, 0.0], first.places, [2]),
+        ([0.0, 0.0], first, [2]),
     ):
-        found = rows.missing(every, top, np.array(levels), chosen, 0.0)
-        assert_array_equal(found.places, expected)
+        found = solver.missing_rows(problem, largest, np.array(levels), rows, 0.0)
+        assert_array_equal(found, expected)
 
 
 def test_a_solver_that_lies_is_noticed(monkeypatch):

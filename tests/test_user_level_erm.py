@@ -205,7 +205,7 @@ def test_memory_is_spared_without_a_change(most, monkeypatch):
     law = descent_of(steps=2).output_law(X, y, users=users)
     points = np.random.default_rng(SEED).normal(size=(50, 3))
     single = [law.gradient(point) for point in points]
-    monkeypatch.setattr(descent, "BLOCK", most)
+    monkeypatch.setattr(descent, "MAX_NUMBERS", most)
     assert_allclose(law.gradient(points), single, rtol=1e-12)
 
 
@@ -229,9 +229,10 @@ def test_the_gradient_of_users_with_one_row_is_the_sum_of_their_own(loss):
     X, y, _ = rows_of()
     law = descent_of(loss, clip_norm=0.2).output_law(X, y, users=np.arange(len(y)))
     points = np.random.default_rng(SEED).normal(size=(5, 3))
-    general = law._clipped(law._pulls(points)).sum(axis=1)
+    general = law._clipped(law._gradients_of_rows(points)).sum(axis=1)
     assert_allclose(law.gradient(points), general, rtol=1e-13, atol=1e-16)
-    assert (np.linalg.norm(law._pulls(points), axis=2) > law.clips).any()  # some are clipped
+    norms = np.linalg.norm(law._gradients_of_rows(points), axis=2)
+    assert (norms > law.clips).any()  # some are clipped
 
 
 def test_the_density_is_that_of_the_draws():
@@ -346,7 +347,7 @@ def test_a_clip_norm_that_clips_nothing_costs_nothing(loss, accounting):
         assert model.guarantee_ == plain.guarantee_
     edge = 3 * np.eye(3)  # on the sphere: the longest gradients of all iterates
     law = model.output_law(X, y, users=users)
-    assert (np.linalg.norm(law._pulls(edge), axis=2) <= law.row_weights * L).all()
+    assert (np.linalg.norm(law._gradients_of_rows(edge), axis=2) <= law.row_weights * L).all()
     less = descent_of(loss, clip_norm=L / 2, **settings).fit(X, y, users=users)
     assert_allclose(less.noise_.scale, plain.noise_.scale / 2, rtol=1e-12)
 

@@ -57,7 +57,7 @@ def bisection_law(
     if steps > MOST_STEPS:
         raise ValueError(f"steps must be at most {MOST_STEPS}; got {steps}")
     p, data = check_level(level), check_data(y, users, epsilon, bounds, weights, clip)
-    scale = steps * float(np.max(data.spent / data.epsilon))
+    scale = steps * float(np.max(data.user_weights / data.epsilon))
     edges = np.linspace(*check.bounds(bounds, "bounds"), 2**steps + 1)
     log_p = np.zeros(1)
     for k in range(steps):

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from pdpbook import Floats
 from pdpbook.gwa.problem import Problem
 
-MOST_PASSES = 200
+MAX_PASSES = 200
+SMALLEST_DIAGONAL = 1e-10  # of R in X = Q R, relative to the largest: below it rows do not suffice
 
 
 class DualValue(NamedTuple):
@@ -32,28 +33,31 @@ class DualValue(NamedTuple):
     bound: float
     multipliers: Floats  # (k, d), M, so that bound = <M, target>
     levels: Floats  # (m,), the soft threshold of every user, for M as scaled
-    top: Floats  # (n,), the largest |M x_i| of every row, for M as scaled
+    largest: Floats  # (n,), the largest |M x_i| of every row, for M as scaled
 
 
 def evaluate(problem: Problem, M: Floats) -> DualValue:
-    """Best lower bound on the ray through M, exact: user levels and scale are optimized."""
+    """Return the best lower bound (1) of all multiples of M; levels and scale are optimal."""
     if not (float(np.vdot(M, problem.target)) > 0 and np.isfinite(M).all()):
-        nothing = np.zeros(len(problem.tau)), np.zeros(len(problem.X))
-        return DualValue(0.0, np.zeros_like(M), *nothing)
+        no_levels = np.zeros(len(problem.tau))
+        return DualValue(0.0, np.zeros_like(M), no_levels, np.zeros(len(problem.X)))
     M = M / np.abs(M).max()
+    sizes = magnitudes(problem, M)
+    levels, S = best_levels(problem, sizes)
+    Q = float(problem.tau @ levels) ** 2 / problem.kappa
+    Q += S / (problem.sigma2 or 1.0) + float(np.vdot(M, M @ problem.prior_matrix()))  # (2)
     pairing = float(np.vdot(M, problem.target))
-    size = magnitudes(problem, M)
-    levels, squares = best_levels(problem, size)
-    price = float(problem.tau @ levels) ** 2 / problem.kappa
-    price += squares / (problem.sigma2 or 1.0) + float(np.vdot(M, M @ problem.prior_matrix()))
-    scale = pairing / price
-    return DualValue(pairing * scale, M * scale, levels * scale, size.max(axis=1) * scale)
+    scale = pairing / Q
+    bound = pairing * scale  # (1)
+    return DualValue(bound, M * scale, levels * scale, sizes.max(axis=1) * scale)
 
 
 def magnitudes(problem: Problem, M: Floats) -> Floats:
-    """What the levels of the users cut: |M x_i| entry by entry, or its norm; (n, k) or (n, 1)."""
-    a = problem.X @ M.T
-    return np.linalg.norm(a, axis=1)[:, None] if problem.grouped else np.abs(a, out=a)
+    """Return |(M x_i)_j| of (2), shape (n, k); with l2 norms that of M x_i, shape (n, 1)."""
+    image = problem.X @ M.T
+    if problem.grouped:
+        return np.asarray(np.linalg.norm(image, axis=1)[:, None])
+    return np.abs(image, out=image)
 
 
 def best_levels(
@@ -70,18 +74,23 @@ def best_levels(
     largest_of_user = np.maximum.reduceat(largest, problem.starts)
     if problem.sigma2 == 0:
         return largest_of_user, 0.0
-    ratio, floor = problem.kappa / problem.sigma2, lowest_levels(problem, largest_of_user)
+    ratio = problem.kappa / problem.sigma2
+    floor = lowest_levels(problem, largest_of_user)
+
+    # rows below the floor are below the best levels, too: they do not count
     rows = np.flatnonzero(largest >= floor[problem.codes])
     codes = problem.codes[rows]
     if len(rows) < len(sizes):
         sizes = sizes[rows]
     starts = np.searchsorted(codes, np.arange(len(tau)))
+
     levels = np.minimum(floor if start is None else start, largest_of_user)
     count = np.zeros(len(tau), dtype=np.intp)
-    for _ in range(MOST_PASSES):
+    for _ in range(MAX_PASSES):
         above = sizes >= levels[codes][:, None]
-        last, count = count, np.add.reduceat(above.sum(axis=1), starts)
-        if np.array_equal(count, last):
+        last_count = count
+        count = np.add.reduceat(above.sum(axis=1), starts)
+        if np.array_equal(count, last_count):
             break
         total = np.add.reduceat(np.where(above, sizes, 0.0).sum(axis=1), starts)
         levels = levels_of_sums(total, count, tau, ratio)
@@ -106,12 +115,13 @@ def levels_of_sums(total: Floats, count: NDArray[np.intp], tau: Floats, ratio: f
     By (3) levels are (total - tau t)_+ / count; (4) is one falling convex equation in t, which
     Newton's method solves from the left.
     """
-    t, levels = 0.0, total / count
-    for _ in range(MOST_PASSES):
+    t = 0.0
+    levels = total / count
+    for _ in range(MAX_PASSES):
         positive = levels > 0
         slope = ratio + float((tau[positive] ** 2 / count[positive]).sum())
         step = (float(tau @ levels) - ratio * t) / slope
-        if not step > 4e-16 * t:
+        if not step > 4e-16 * t:  # two units in the last place
             break
         t += step
         levels = np.maximum(total - tau * t, 0.0) / count
@@ -129,10 +139,10 @@ def repair(problem: Problem, C: Floats) -> Floats:
             continue
         Q, R = np.linalg.qr(X)
         diagonal = np.abs(np.diag(R))
-        if diagonal.min() < 1e-10 * diagonal.max():
+        if diagonal.min() < SMALLEST_DIAGONAL * diagonal.max():
             continue
         fixed = C.copy()
-        for _ in range(2):
+        for _ in range(2):  # the second time for what rounding of the first missed
             missing = problem.target - fixed[:, rows] @ X
             fixed[:, rows] += np.linalg.solve(R.T, missing.T).T @ Q.T
         return fixed

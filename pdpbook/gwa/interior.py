@@ -17,8 +17,9 @@ constraint, nu of the second and Z of V >= 0, a solution is optimal if and only 
     (5)  V Z = 0 and s nu = 0, entry by entry, with V, Z, s, nu >= 0.
 
 One step solves the linear equations of (1) to (4), and of (5) with given values c_V and c_s by
-which the products V Z and s nu are to fall. Let r1 to r4 be what is left of (1) to (4). Eliminating
-one unknown after the other leaves a system for dL:
+which the products V Z and s nu are to fall. Let r1 to r4 be what is missing in (1) to (4): left
+side minus right side, in (2) the reverse. Eliminating one unknown after the other leaves a system
+for dL:
 
     (6)   dZ = -(c_V + Z dV) / V,   ds = -(c_s + s dnu) / nu
     (7)   dV = theta (+-dL X^T - dnu_l) - p,   theta = V / (q V + Z),   p = theta (r1 + c_V / V)
@@ -49,16 +50,19 @@ from pdpbook.gwa.problem import Problem
 
 Places = NDArray[np.intp]
 SIGNS = np.array([1.0, -1.0])[:, None, None]  # of V[0] and V[1] in C
-STEPS = 200
-START = 0.3  # what V is at least, at first, relative to the mean size of least squares; by trial
-START_ROOM = 1.1  # first t relative to what the first V needs, so that s > 0
-NEW_MULTIPLIER = 0.03  # Z of new rows is at least this share of the mean of nu; by trial
+MAX_STEPS = 200
+START_V = 0.3  # least entry of the first V, relative to the mean size of least squares; by trial
+START_T = 1.1  # first t relative to the smallest that the first V allows, so that s > 0
+NEW_MULTIPLIER = 0.03  # least Z of new rows relative to the mean of nu; by trial
 TO_THE_BOUNDARY = 0.99  # share of the way to the boundary that a step goes; 1 - gap near the end
 CENTERING = 3  # Mehrotra's power of the predictor's progress
 SHIFT = 1e-15  # first multiple of the identity that mends a Cholesky factor, of its mean diagonal
+MAX_SHIFTS = 20  # tries with ten times the multiple, up to far beyond the diagonal
 
 
 class Direction(NamedTuple):
+    """Changes of the variables in a step of length 1."""
+
     V: Floats
     s: Floats
     t: float
@@ -75,13 +79,14 @@ class InteriorPoint:
         least_squares = problem.target @ np.linalg.pinv(self.X)
         self.length = float(np.abs(least_squares).mean()) or 1.0  # unit of C
         self.price = max(problem.sigma2 * least_squares.size, problem.kappa)  # of the objective
-        self.q, self.kappa = problem.sigma2 / self.price, problem.kappa / self.price
+        self.q = problem.sigma2 / self.price
+        self.kappa = problem.kappa / self.price
         self.A = problem.target / self.length
         self.R = problem.prior_matrix() * self.price
 
         C = least_squares / self.length
-        self.V = np.maximum(SIGNS * C, 0.0) + START * float(np.abs(C).mean())
-        self.t = START_ROOM * float((self.sums_of_users(self.V) / self.tau).max())
+        self.V = np.maximum(SIGNS * C, 0.0) + START_V * float(np.abs(C).mean())
+        self.t = START_T * float((self.sums_of_users(self.V) / self.tau).max())
         self.s = self.tau * self.t - self.sums_of_users(self.V)
         self.nu = np.full(len(self.tau), self.kappa * self.t / self.tau.sum())
         self.L = np.zeros(self.A.shape)
@@ -89,8 +94,11 @@ class InteriorPoint:
         self.steps = 0
 
     def _take_rows(self, problem: Problem) -> None:
-        self.tau, self.codes, self.starts = problem.tau, problem.codes, problem.starts
-        self.X, self.XT = problem.X, np.ascontiguousarray(problem.X.T)
+        self.tau = problem.tau
+        self.codes = problem.codes
+        self.starts = problem.starts
+        self.X = problem.X
+        self.XT = np.ascontiguousarray(problem.X.T)
 
     def extend(self, problem: Problem, old: Places) -> None:
         """Take a problem with more rows, among which those so far are at `old`.
@@ -103,10 +111,16 @@ class InteriorPoint:
         new = np.setdiff1d(np.arange(len(self.X)), old)
         image = SIGNS * (self.L @ self.X[new].T)
         Z = np.maximum(self.nu[self.codes[new]] - image, NEW_MULTIPLIER * self.nu.mean())
-        V_old, Z_old = self.V, self.Z
-        self.V, self.Z = np.empty((2, 2, len(self.A), len(self.X)))
-        self.V[:, :, old], self.Z[:, :, old] = V_old, Z_old
-        self.V[:, :, new], self.Z[:, :, new] = mean_product / Z, Z
+        self.V = self._with_new_rows(self.V, old, mean_product / Z, new)
+        self.Z = self._with_new_rows(self.Z, old, Z, new)
+
+    def _with_new_rows(
+        self, old_values: Floats, old: Places, new_values: Floats, new: Places
+    ) -> Floats:
+        values = np.empty((2, len(self.A), len(self.X)))
+        values[:, :, old] = old_values
+        values[:, :, new] = new_values
+        return values
 
     @np.errstate(all="ignore")  # an iterate that is not finite ends the run
     def run(self, tol: float) -> float:
@@ -114,16 +128,20 @@ class InteriorPoint:
 
         C and M are then of the iterate of the smallest error.
         """
-        smallest, best = np.inf, (self.V, self.L)
-        while (error := self.error()) >= tol:
-            if error < smallest:
-                smallest, best = error, (self.V, self.L)
-            if self.steps >= STEPS:
+        smallest_error = np.inf
+        best = self.V, self.L
+        error = self.error()
+        while error >= tol:
+            if error < smallest_error:
+                smallest_error = error
+                best = self.V, self.L
+            if self.steps >= MAX_STEPS:
                 break
             try:
                 self.step()
             except linalg.LinAlgError:
                 break
+            error = self.error()
         if not error < tol:
             self.V, self.L = best
         self.C = (self.V[0] - self.V[1]) * self.length
@@ -138,42 +156,66 @@ class InteriorPoint:
         """Return the sum of the products of (5)."""
         return float(np.vdot(self.V, self.Z) + self.s @ self.nu)
 
-    def error(self) -> float:
-        """Return the largest of the relative gap and what is left of (1), (2) and (3)."""
+    def set_residuals(self) -> None:
+        """Compute what is missing in (1) to (4)."""
         V, Z, L, nu, t = self.V, self.Z, self.L, self.nu, self.t
         self.r1 = self.q * V - SIGNS * (L @ self.XT) + nu[self.codes] - Z  # (1)
         self.r2 = self.A - (V[0] - V[1]) @ self.X - L @ self.R  # (2)
         self.r3 = self.sums_of_users(V) + self.s - self.tau * t  # (3)
         self.r4 = self.kappa * t - float(self.tau @ nu)  # (4)
-        objective = self.q * float(np.vdot(V, V)) + self.kappa * t * t
-        objective += float(np.vdot(L @ self.R, L))
-        self.gap = self.complementarity() / objective
+
+    def objective(self) -> float:
+        """Return q |V|^2 + kappa t^2 + <L R, L>, twice the objective."""
+        value = self.q * float(np.vdot(self.V, self.V)) + self.kappa * self.t * self.t
+        return value + float(np.vdot(self.L @ self.R, self.L))
+
+    def error(self) -> float:
+        """Compute residuals and gap; return the largest of the gap and those of (1) to (3)."""
+        self.set_residuals()
+        self.gap = self.complementarity() / self.objective()
         r1, r2, r3 = (float(np.abs(r).max()) for r in (self.r1, self.r2, self.r3))
-        return float(max(self.gap, r2 / np.abs(self.A).max(), r1 / nu.max(), r3 / t))
+        return float(max(self.gap, r2 / np.abs(self.A).max(), r1 / self.nu.max(), r3 / self.t))
 
     def step(self) -> None:
         """Take one step of Mehrotra's predictor-corrector method; `error` comes before it."""
-        V, Z, s, nu = self.V, self.Z, self.s, self.nu
         system = NewtonSystem(self)
-        products_V, products_s = V * Z, s * nu
+        products_V = self.V * self.Z
+        products_s = self.s * self.nu
         total = float(products_V.sum() + products_s.sum())
-        mu = total / (V.size + len(s))
+        mean_product = total / (self.V.size + len(self.s))
 
         # predictor: products of 0
         d = system.direction(products_V, products_s)
-        primal = step_length((V, d.V), (s, d.s))
-        dual = step_length((Z, d.Z), (nu, d.nu))
-        predicted = np.vdot(V + primal * d.V, Z + dual * d.Z)
-        predicted += (s + primal * d.s) @ (nu + dual * d.nu)
+        primal, dual = self.step_lengths(d)
+        predicted = self.complementarity_after(d, primal, dual)
 
         # corrector: equal products
-        center = mu * min(1.0, float(predicted) / total) ** CENTERING
+        center = mean_product * min(1.0, predicted / total) ** CENTERING
         d = system.direction(products_V + d.V * d.Z - center, products_s + d.s * d.nu - center)
+        primal, dual = self.step_lengths(d)
         share = max(TO_THE_BOUNDARY, 1 - self.gap)
-        primal = share * step_length((V, d.V), (s, d.s))
-        dual = share * step_length((Z, d.Z), (nu, d.nu))
-        self.V, self.s, self.t = V + primal * d.V, s + primal * d.s, self.t + primal * d.t
-        self.Z, self.nu, self.L = Z + dual * d.Z, nu + dual * d.nu, self.L + dual * d.L
+        self.move(d, share * primal, share * dual)
+
+    def step_lengths(self, d: Direction) -> tuple[float, float]:
+        """Return the longest primal and dual steps, at most 1, on which (5) keeps its signs."""
+        primal = step_length((self.V, d.V), (self.s, d.s))
+        dual = step_length((self.Z, d.Z), (self.nu, d.nu))
+        return primal, dual
+
+    def complementarity_after(self, d: Direction, primal: float, dual: float) -> float:
+        """Return the sum of the products of (5) after a step."""
+        products_V = np.vdot(self.V + primal * d.V, self.Z + dual * d.Z)
+        products_s = (self.s + primal * d.s) @ (self.nu + dual * d.nu)
+        return float(products_V + products_s)
+
+    def move(self, d: Direction, primal: float, dual: float) -> None:
+        """Go along the changes, so far as the two step lengths say."""
+        self.V = self.V + primal * d.V
+        self.s = self.s + primal * d.s
+        self.t = self.t + primal * d.t
+        self.Z = self.Z + dual * d.Z
+        self.nu = self.nu + dual * d.nu
+        self.L = self.L + dual * d.L
         self.steps += 1
 
 
@@ -184,7 +226,8 @@ class NewtonSystem:
         self.at = at
         k, d = at.A.shape
         self.theta = at.V / (at.q * at.V + at.Z)  # (7)
-        plus, minus = self.theta[0] + self.theta[1], self.theta[0] - self.theta[1]
+        plus = self.theta[0] + self.theta[1]
+        minus = self.theta[0] - self.theta[1]
         self.K = np.add.reduceat(plus.sum(axis=0), at.starts) + at.s / at.nu  # (8)
         products = minus.T[:, :, None] * at.X[:, None, :]  # (n, k, d)
         self.W = np.add.reduceat(products, at.starts, axis=0).reshape(-1, k * d)  # (8)
@@ -210,22 +253,25 @@ class NewtonSystem:
         dnu = (W @ dL - at.tau * dt - e) / K  # (8)
         dL = dL.reshape(at.A.shape)
         dV = theta * (SIGNS * (dL @ at.XT) - dnu[at.codes]) - p  # (7)
-        ds, dZ = (-c_s - at.s * dnu) / at.nu, (-c_V - at.Z * dV) / at.V  # (6)
+        ds = (-c_s - at.s * dnu) / at.nu  # (6)
+        dZ = (-c_V - at.Z * dV) / at.V  # (6)
         return Direction(dV, ds, dt, dL, dnu, dZ)
 
 
 def step_length(*pairs: tuple[Floats, Floats]) -> float:
     """Return the longest step, at most 1, along changes that leaves all values at least 0."""
-    return 1 / max(1.0, *(float((-change / value).max()) for value, change in pairs))
+    fastest_decreases = [float((-change / value).max()) for value, change in pairs]
+    return 1 / max(1.0, *fastest_decreases)
 
 
 def cholesky(H: Floats) -> Any:
     """Factor H plus as much of the identity as rounding asks for; LinAlgError if none helps."""
-    shift, size = 0.0, float(np.trace(H)) / len(H)
-    for _ in range(20):
+    shift = 0.0
+    mean_diagonal = float(np.trace(H)) / len(H)
+    for _ in range(MAX_SHIFTS):
         try:
             shifted = H + shift * np.eye(len(H)) if shift else H
             return linalg.cho_factor(shifted, check_finite=False)
         except linalg.LinAlgError:
-            shift = max(10 * shift, SHIFT * size)
+            shift = max(10 * shift, SHIFT * mean_diagonal)
     raise linalg.LinAlgError("the Schur complement is not positive definite")

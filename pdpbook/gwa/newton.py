@@ -36,58 +36,70 @@ from pdpbook import Floats
 from pdpbook.gwa.dual import best_levels
 from pdpbook.gwa.problem import Problem
 
-STEPS = 25
-SUFFICIENT = 1e-4  # Armijo's share of the decrease that the slope predicts
-SHORTEST = 1e-6  # step of the line search
+MAX_STEPS = 25
+SUFFICIENT_DECREASE = 1e-4  # Armijo's share of the decrease that the slope predicts
+SHORTEST_STEP = 1e-6  # of the line search
 SHIFT = 1e-14  # multiple of the identity that covers rounding of H, of its mean diagonal
-DAMPING = 1e-3  # another, times the squared error, which leaves Newton's rate as it is
+DAMPING = 1e-3  # another multiple, times the squared error, so that the rate stays quadratic
 
 
 class NewtonSolver:
     """Newton's method with a line search, from least squares; for sigma2 > 0 and the norm l1."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.point = problem, DualPoint(problem, problem.target)
+        self.problem = problem
+        self.point = DualPoint(problem, problem.target)
 
     def has_full_rank(self) -> bool:
-        """Whether more weights are not 0 than H has unknowns, beside one for each level above 0."""
+        """Whether enough weights are not 0 for H of (3) to have full rank.
+
+        That takes more than its unknowns, and another one for each level above 0, which costs a
+        rank.
+        """
         point = self.point
-        levels = point.nu[self.problem.codes][:, None]
-        weights = np.count_nonzero(np.abs(point.image) > levels)
-        return bool(weights - np.count_nonzero(point.nu) > point.L.size)
+        levels_of_rows = point.nu[self.problem.codes][:, None]
+        nonzero_weights = np.count_nonzero(np.abs(point.image) > levels_of_rows)
+        positive_levels = np.count_nonzero(point.nu)
+        return bool(nonzero_weights - positive_levels > point.L.size)
 
     def run(self, tol: float) -> float:
         """Take steps until the gradient (2) is below `tol`, relative to A, and return its size."""
-        for self.steps in range(STEPS):
+        for self.steps in range(MAX_STEPS):
             error = float(np.abs(self.point.gradient).max() / np.abs(self.problem.target).max())
             if error < tol:
                 break
             try:
-                move = self.newton_step(error)
+                step = self.newton_step(error)
             except np.linalg.LinAlgError:
                 break
-            new = self.line_search(move)
+            new = self.line_search(step)
             if not new.value < self.point.value:
                 break  # rounding allows no more
             self.point = new
-        self.C, self.M = self.point.weights().T, self.point.L * self.problem.sigma2
+        self.C = self.point.weights().T
+        self.M = self.point.L * self.problem.sigma2
         self.status = f"newton: {self.steps} steps"
         return error
 
     def newton_step(self, error: float) -> Floats:
-        point, H = self.point, self.point.hessian()
+        """Return the step -H^-1 (gradient), H plus a small multiple of the identity."""
+        H = self.point.hessian()
         shift = SHIFT * np.trace(H) / len(H) + DAMPING * min(error, 1.0) ** 2
-        move = -np.linalg.solve(H + shift * np.eye(len(H)), point.gradient.ravel())
-        return np.reshape(move, point.L.shape)
+        step = -np.linalg.solve(H + shift * np.eye(len(H)), self.point.gradient.ravel())
+        return np.reshape(step, self.point.L.shape)
 
-    def line_search(self, move: Floats) -> DualPoint:
+    def line_search(self, step: Floats) -> DualPoint:
         """Halve the step until (1) falls by enough."""
-        point, length = self.point, 1.0
-        slope = float(np.vdot(move, point.gradient))
-        new = DualPoint(self.problem, point.L + move, point.nu)
-        while new.value > point.value + SUFFICIENT * length * slope and length > SHORTEST:
+        point = self.point
+        slope = float(np.vdot(step, point.gradient))
+        length = 1.0
+        new = DualPoint(self.problem, point.L + step, point.nu)
+        while (
+            new.value > point.value + SUFFICIENT_DECREASE * length * slope
+            and length > SHORTEST_STEP
+        ):
             length /= 2
-            new = DualPoint(self.problem, point.L + length * move, point.nu)
+            new = DualPoint(self.problem, point.L + length * step, point.nu)
         return new
 
 
@@ -100,11 +112,15 @@ class DualPoint:
         self.R = problem.prior_matrix() * problem.sigma2
         image = problem.X @ L.T
         nu, S = best_levels(problem, np.abs(image), levels)
+
+        # F of the multiples x L is x^2 quadratic / 2 - x pairing
         quadratic = S + float(problem.tau @ nu) ** 2 / self.ratio
         quadratic += float(np.vdot(L, L @ self.R))
         pairing = float(np.vdot(L, problem.target))
         scale = pairing / quadratic
-        self.L, self.image, self.nu = L * scale, image * scale, nu * abs(scale)
+        self.L = L * scale
+        self.image = image * scale
+        self.nu = nu * abs(scale)
         self.value = -0.5 * pairing * scale  # (1)
         self.gradient = self.weights().T @ problem.X + self.L @ self.R - problem.target  # (2)
 
@@ -115,22 +131,29 @@ class DualPoint:
 
     def hessian(self) -> Floats:
         """Return H of (3), shape (k d, k d)."""
+        k, d = self.L.shape
         signs = np.sign(self.weights())
         rows = np.flatnonzero(signs.any(axis=1))
-        signs, X, codes = signs[rows], self.problem.X[rows], self.problem.codes[rows]
-        limited = self.nu[codes] > 0
-        users, starts = np.unique(codes[limited], return_index=True)
-        (k, d), tau = self.L.shape, self.problem.tau[users]
-        blocks, products = np.zeros((k, d, k, d)), np.zeros((len(users), k, d))
+        signs = signs[rows]
+        X = self.problem.X[rows]
+        codes = self.problem.codes[rows]
+        has_level = self.nu[codes] > 0
+        users, starts = np.unique(codes[has_level], return_index=True)
+
+        B = np.zeros((k, d, k, d))
+        products = np.zeros((len(users), k, d))
         for j in range(k):
-            signed = signs[:, j, None] * X
-            blocks[j, :, j, :] = signed.T @ signed + self.R
+            signed_X = signs[:, j, None] * X
+            B[j, :, j, :] = signed_X.T @ signed_X + self.R
             if len(users):
-                products[:, j] = np.add.reduceat(signed[limited], starts)
-        H, W = blocks.reshape(k * d, k * d), products.reshape(-1, k * d)
+                products[:, j] = np.add.reduceat(signed_X[has_level], starts)
+        H = B.reshape(k * d, k * d)
         if not len(users):
             return H
-        count = np.add.reduceat(np.abs(signs[limited]).sum(axis=1), starts)
-        scaled_W, v = W / np.sqrt(count)[:, None], (tau / count) @ W
+        W = products.reshape(-1, k * d)
+        tau = self.problem.tau[users]
+        count = np.add.reduceat(np.abs(signs[has_level]).sum(axis=1), starts)
+        scaled_W = W / np.sqrt(count)[:, None]
+        v = (tau / count) @ W
         D = self.ratio + float((tau**2 / count).sum())
         return H - scaled_W.T @ scaled_W + np.outer(v, v / D)

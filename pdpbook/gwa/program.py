@@ -16,14 +16,25 @@ from pdpbook._extras import extra
 from pdpbook.gwa.problem import Problem, build_problem
 
 Places = NDArray[np.intp]
-EXACT = {"tol_gap_abs": 1e-14, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-EXACT |= {"reduced_tol_gap_abs": 1e-10, "reduced_tol_gap_rel": 1e-9, "reduced_tol_feas": 1e-9}
-# with cones it breaks down when asked for more than it can do
-CONES = [{"tol_gap_abs": 1e-3 * tol, "tol_gap_rel": tol, "tol_feas": tol} for tol in (1e-9, 1e-8)]
+# tolerances of Clarabel; those called reduced are of a solution that it calls inaccurate
+EXACT = {
+    "tol_gap_abs": 1e-14,
+    "tol_gap_rel": 1e-11,
+    "tol_feas": 1e-11,
+    "reduced_tol_gap_abs": 1e-10,
+    "reduced_tol_gap_rel": 1e-9,
+    "reduced_tol_feas": 1e-9,
+}
+# with l2 norms it breaks down when asked for more than it can do: then the second are tried
+CONES = [
+    {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-9, "tol_feas": 1e-9},
+    {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-8, "tol_feas": 1e-8},
+]
 _last = threading.local()  # the program compiled last, and for which design
 
 
 def load_cvxpy() -> Any:
+    """Return the module cvxpy, or say how to install it."""
     return extra("cvxpy")
 
 
@@ -72,10 +83,10 @@ def gwa_program(
     array([[0.5, 0.5]])
     """
     problem, _ = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
-    back = np.argsort(problem.order)  # C has its columns in the caller's order
-    given = replace(problem, X=problem.X[back], codes=problem.codes[back])
-    program = write_program(given)
-    fill_in(program, given, problem.kappa * problem.unit**2, problem.tau * problem.unit)
+    original_order = np.argsort(problem.order)  # so that columns of C are the caller's rows
+    problem = replace(problem, X=problem.X[original_order], codes=problem.codes[original_order])
+    program = write_program(problem)
+    fill_in(program, problem, problem.kappa * problem.unit**2, problem.tau * problem.unit)
     return program
 
 
@@ -83,22 +94,30 @@ def write_program(problem: Problem) -> Any:
     """Write the program with parameters for all numbers but design, target and who owns what."""
     cp = load_cvxpy()
     X, A = problem.X, problem.target
-    (k, d), m = A.shape, len(problem.tau)
-    C, b = cp.Variable((k, len(X)), name="C"), cp.Variable(name="b")
-    sigma2, price = (cp.Parameter(nonneg=True, name=name) for name in ("sigma2", "price"))
-    tau = cp.Parameter(m, nonneg=True, name="tau")
-    owns = sparse.csr_matrix((np.ones(len(X)), (np.arange(len(X)), problem.codes)))
-    moves = cp.norm(C, 2 if problem.grouped else 1, axis=0) @ owns
+    n = len(X)
+    k, d = A.shape
+    C = cp.Variable((k, n), name="C")
+    b = cp.Variable(name="b")
+    sigma2 = cp.Parameter(nonneg=True, name="sigma2")
+    price = cp.Parameter(nonneg=True, name="price")
+    tau = cp.Parameter(len(problem.tau), nonneg=True, name="tau")
+
     objective = sigma2 * cp.sum_squares(C) + price * cp.square(b)
-    meets = C @ X
+    estimate = C @ X
     if np.isfinite(problem.prior):
         basis = np.eye(d) if problem.basis is None else problem.basis
-        E, prior = cp.Variable((k, len(basis)), name="E"), cp.Parameter(nonneg=True, name="prior")
-        objective, meets = objective + prior * cp.sum_squares(E), meets + E @ basis
-    return cp.Problem(cp.Minimize(objective), [meets == A, moves <= tau * b])
+        E = cp.Variable((k, len(basis)), name="E")
+        prior = cp.Parameter(nonneg=True, name="prior")
+        objective = objective + prior * cp.sum_squares(E)
+        estimate = estimate + E @ basis
+
+    owner = sparse.csr_matrix((np.ones(n), (np.arange(n), problem.codes)))  # 1 at (row, user)
+    sums_of_norms = cp.norm(C, 2 if problem.grouped else 1, axis=0) @ owner
+    return cp.Problem(cp.Minimize(objective), [estimate == A, sums_of_norms <= tau * b])
 
 
 def fill_in(program: Any, problem: Problem, price: float, tau: Floats, unit: float = 1.0) -> None:
+    """Set the parameters of a program, with the objective in this unit."""
     values = {"sigma2": problem.sigma2 / unit, "price": price / unit, "tau": tau}
     if np.isfinite(problem.prior):
         values["prior"] = problem.prior / unit
@@ -112,31 +131,38 @@ class ProgramSolver:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
-    def extend(self, problem: Problem, kept: Places) -> None:
+    def extend(self, problem: Problem, old: Places) -> None:
+        """Take a problem with more rows; nothing of the one before is used again."""
         self.problem = problem
 
     def run(self, tol: float) -> float:
-        """Solve it; C and M are zeros where Clarabel fails."""
-        problem, A = self.problem, self.problem.target
-        length = float(np.linalg.norm(A) / np.sqrt(len(A) * len(problem.X))) or 1.0
-        scaled = replace(problem, target=A / length)  # columns of X are orthonormal
-        program = compiled(scaled)
+        """Solve it, and return 0; where Clarabel fails C and M are zeros, and it is infinity."""
+        problem = self.problem
+        A = problem.target
+        n = len(problem.X)
+        # root mean square of the weights of least squares, as columns of X are orthonormal
+        length = float(np.linalg.norm(A) / np.sqrt(len(A) * n)) or 1.0
         unit = max(problem.sigma2, problem.kappa)
+        scaled = replace(problem, target=A / length)
+        program = compiled(scaled)
         fill_in(program, scaled, problem.kappa, problem.tau, unit)
         for options in CONES if problem.grouped else [EXACT]:
-            self.status = f"clarabel: {run_program(program, **options)}, {len(problem.X)} rows"
-            C, M = program.var_dict["C"].value, program.constraints[0].dual_value
+            self.status = f"clarabel: {run_program(program, **options)}, {n} rows"
+            C = program.var_dict["C"].value
             if C is not None:
-                self.C, self.M = C * length, -M / 2 * unit * length
+                self.C = C * length
+                self.M = -program.constraints[0].dual_value / 2 * unit * length
                 return 0.0
-        self.C, self.M = np.zeros((len(A), len(problem.X))), np.zeros(A.shape)
+        self.C = np.zeros((len(A), n))
+        self.M = np.zeros(A.shape)
         return float("inf")
 
 
 def compiled(problem: Problem) -> Any:
-    """Write the program, or take the last one of this thread if only parameters changed."""
-    arrays = [problem.X, problem.codes, problem.target, problem.basis]
-    design = [None if array is None else (array.shape, array.tobytes()) for array in arrays]
+    """Return the program; the last one of this thread again if only parameters changed."""
+    design = []
+    for array in (problem.X, problem.codes, problem.target, problem.basis):
+        design.append(None if array is None else (array.shape, array.tobytes()))
     key = (design, problem.grouped, np.isfinite(problem.prior))
     if getattr(_last, "key", None) != key:
         _last.key, _last.program = key, write_program(problem)
@@ -144,7 +170,7 @@ def compiled(problem: Problem) -> Any:
 
 
 def run_program(program: Any, **options: Any) -> str:
-    """Solve it by Clarabel; a failure is a status too."""
+    """Solve it by Clarabel, and return the status, or what the failure says."""
     cp = load_cvxpy()
     try:
         with warnings.catch_warnings():  # the certificate judges an inaccurate solution
@@ -152,6 +178,6 @@ def run_program(program: Any, **options: Any) -> str:
             program.solve(solver="CLARABEL", warm_start=False, **options)
     except cp.error.SolverError as error:
         for variable in program.variables():
-            variable.value = None  # what it had before
+            variable.value = None  # else the solution of the run before stays
         return str(error)
     return str(program.status)

@@ -15,7 +15,7 @@ from pdpbook import Floats, check
 from pdpbook.check import ULP
 from pdpbook.domains import PublicRows, label_variance, label_width
 from pdpbook.guarantees import BudgetAccount, GaussianDP, PureDP
-from pdpbook.gwa.sensitivity import exact_sensitivity
+from pdpbook.gwa.exact_sensitivity import exact_sensitivity
 from pdpbook.gwa.solver import gwa_weights
 from pdpbook.linear import LinearRegressor
 from pdpbook.noise import ProductLaw, gaussian_mu
@@ -45,7 +45,7 @@ class MatrixPlan(Plan):
 
 
 def read_public_rows(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
-    """Return the rows that `fit` was given, and who owns each; `Sums` are refused."""
+    """Return the records for `fit`: rows, labels, and who owns each row; `Sums` are refused."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
     rows = read_table(model, X, ensure_all_finite=True)
@@ -53,7 +53,7 @@ def read_public_rows(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
 
 
 def public_rows_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
-    """Return what `output_law` was given, like `read_public_rows`; the model stays as it is."""
+    """Return the records for `output_law`, like `read_public_rows`; the model stays as it is."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
     rows, labels = check.design(X, y)
@@ -61,27 +61,29 @@ def public_rows_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords
 
 
 def drop_negligible_budgets(budgets: Floats) -> Floats:
-    """Return the budgets with 0 for those next to which no solver can tell the others apart."""
+    """Return the budgets, 0 for those so small beside the largest that solvers lose digits."""
     return np.where(budgets > NEGLIGIBLE * budgets.max(), budgets, 0.0)
 
 
-def scale_and_exposure(moves: Floats, parameters: Floats, width: float) -> tuple[float, Floats]:
+def scale_and_exposure(
+    sensitivities: Floats, parameters: Floats, width: float
+) -> tuple[float, Floats]:
     """Return the scale of the noise, and the largest loss of each user under it.
 
-    `moves` is how far each user can move what is released, per unit of a label; `parameters` is
-    what each may lose, epsilon or mu.
+    `sensitivities` says how far each user can move what is released, per unit of a label;
+    `parameters` is what each may lose, epsilon or mu.
     """
-    scale = float(width * np.max(moves / parameters))
-    return scale, width * moves / scale
+    scale = float(width * np.max(sensitivities / parameters))
+    return scale, width * sensitivities / scale
 
 
 def noise_of_coefficients(plan: MatrixPlan, variance: float) -> PublicNoise:
-    """Return the noise of the coefficients, of this variance on every number that is released."""
+    """Return the noise of the coefficients if that of every released number has this variance."""
     covariance = variance * plan.to_coefficients @ plan.to_coefficients.T
     return PublicNoise(scale=plan.scale, covariance=covariance)
 
 
-MOST_THRESHOLDS = 500  # of which "best" looks at all; of more, at so many in a geometric grid
+MAX_LIMITS = 500  # that "best" tries: if there are more, so many in a geometric grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +96,9 @@ class GWAPlan(MatrixPlan):
 
 @dataclass(frozen=True, eq=False)
 class LimitedPlan(MatrixPlan):
-    """The matrix of least squares on the rows that are kept."""
+    """The matrix of least squares on at most so many rows of each user."""
 
-    max_rows: int  #: of one user
+    max_rows: int
 
 
 class GWARegression(LinearRegressor):
@@ -275,9 +277,11 @@ class GWARegression(LinearRegressor):
 
             self.release_ = drawn
             self.coef_, self.intercept_ = domain.to_user_units(plan.to_coefficients @ drawn)
-            self.guarantee_, self.users_ = guarantee, records.users.labels
+            self.guarantee_ = guarantee
+            self.users_ = records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.gap_, self.rank_ = plan.gap, plan.rank
+            self.gap_ = plan.gap
+            self.rank_ = plan.rank
             variance = plan.scale**2 * (1 if self.delta > 0 else 2)
             self.noise_ = noise_of_coefficients(plan, variance)
         return self
@@ -308,14 +312,17 @@ class GWARegression(LinearRegressor):
 
         Labels lie in an interval of this width; None is that of `y_bounds`.
         """
-        width = label_width(self.y_bounds) if width is None else width
+        if width is None:
+            width = label_width(self.y_bounds)
         basis, rank = estimable(X, biased=self.prior is not None)
-        design, target = X @ basis, None
+        design = X @ basis
+        target = None
+        to_coefficients = basis
         if self.objective == "prediction":
             target = prediction_root(design)
-            basis = basis @ np.linalg.pinv(target)
+            to_coefficients = basis @ np.linalg.pinv(target)
         gaussian = self.delta > 0
-        found = gwa_weights(
+        best = gwa_weights(
             design,
             users.codes,
             sigma2=label_variance(self.sigma2, self.y_bounds),
@@ -330,8 +337,16 @@ class GWARegression(LinearRegressor):
             sensitivity=self.sensitivity,
         )
         parameters = self.privacy_parameters(budgets)
-        noise = scale_and_exposure(found.contributions, parameters, width)
-        return GWAPlan(found.C, *noise, basis, rank, float(found.gap), float(found.objective))
+        scale, exposure = scale_and_exposure(best.contributions, parameters, width)
+        return GWAPlan(
+            weights=best.C,
+            scale=scale,
+            exposure=exposure,
+            to_coefficients=to_coefficients,
+            rank=rank,
+            gap=float(best.gap),
+            variance=float(best.objective),
+        )
 
     def domain(self, columns: int) -> PublicRows:
         """Return the public interval of the labels, and rows as they are."""
@@ -365,11 +380,11 @@ def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
     The basis is the identity at full rank, and where estimates may be biased.
     """
     d = X.shape[1]
-    _, values, rows = np.linalg.svd(X, full_matrices=False)
-    rank = int((values > values[0] * max(X.shape) * ULP).sum())
+    _, values, Vt = np.linalg.svd(X, full_matrices=False)
+    rank = rank_of_values(values, X)
     if rank == 0:
         raise ValueError("X must have an entry other than 0; nothing is estimable from it")
-    if rank == d or biased:  # the l1 norm depends on coordinates: keep those of X
+    if rank == d or biased:  # the l1 norm depends on coordinates: those of X stay
         return np.eye(d), rank
     warnings.warn(
         f"X has rank {rank}, less than its {d} columns: only the row space is estimable, and "
@@ -377,7 +392,12 @@ def estimable(X: Floats, *, biased: bool = False) -> tuple[Floats, int]:
         UserWarning,
         stacklevel=4,
     )
-    return np.asarray(rows[:rank].T), rank
+    return np.asarray(Vt[:rank].T), rank
+
+
+def rank_of_values(values: Floats, X: Floats) -> int:
+    """Return how many singular values, in falling order, are more than rounding of X."""
+    return int((values > values[0] * max(X.shape) * ULP).sum())
 
 
 def prediction_root(X: ArrayLike) -> Floats:
@@ -551,9 +571,11 @@ class SampleLimitedRegression(LinearRegressor):
 
             self.release_ = drawn
             self.coef_, self.intercept_ = domain.to_user_units(plan.to_coefficients @ drawn)
-            self.guarantee_, self.users_ = guarantee, records.users.labels
+            self.guarantee_ = guarantee
+            self.users_ = records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.max_rows_, self.rank_ = plan.max_rows, plan.rank
+            self.max_rows_ = plan.max_rows
+            self.rank_ = plan.rank
             self.noise_ = noise_of_coefficients(plan, 2 * plan.scale**2)
         return self
 
@@ -567,31 +589,43 @@ class SampleLimitedRegression(LinearRegressor):
         return PureDP(budgets, neighbors="user-labels")
 
     def plan(self, X: Floats, users: Users, budgets: Floats) -> LimitedPlan:
-        """Choose the rows that are kept, and the noise: a function of public things alone."""
+        """Choose the limit on rows, and the noise: a function of public things alone."""
         basis, rank = estimable(X)
-        rows, place = X @ basis, users.places(self.selection_seed)
+        rows = X @ basis
+        places = users.places(self.selection_seed)
 
-        def limited(h: int) -> LimitedPlan:
-            C = kept_least_squares(rows, place < h, h)
+        def plan_for(h: int) -> LimitedPlan:
+            C = limited_least_squares(rows, places, h)
             if self.sensitivity == "exact":
-                moves = exact_sensitivity(C, users.codes)
+                sensitivities = exact_sensitivity(C, users.codes)
             else:
-                moves = users.totals(np.abs(C).sum(axis=0))
-            noise = scale_and_exposure(moves, budgets, label_width(self.y_bounds))
-            return LimitedPlan(C, *noise, basis, rank, int(h))
+                sensitivities = users.totals(np.abs(C).sum(axis=0))
+            width = label_width(self.y_bounds)
+            scale, exposure = scale_and_exposure(sensitivities, budgets, width)
+            return LimitedPlan(
+                weights=C,
+                scale=scale,
+                exposure=exposure,
+                to_coefficients=basis,
+                rank=rank,
+                max_rows=int(h),
+            )
 
         largest = int(users.sizes.max())
+        if self.max_rows == "max":
+            return plan_for(largest)
         if self.max_rows != "best":
-            return limited(largest if self.max_rows == "max" else min(largest, int(self.max_rows)))
-        best = limited(largest)
+            return plan_for(min(largest, int(self.max_rows)))
+        best = plan_for(largest)
         for h in limits_to_try(largest)[:-1]:
             with suppress(RankLost):  # no unbiased estimate from so few rows
-                best = min(best, limited(h), key=self.total_variance)
+                best = min(best, plan_for(h), key=self.total_variance)
         return best
 
     def total_variance(self, plan: MatrixPlan) -> float:
         """Return the sum of variances of a release, for the guessed variance of labels."""
-        C, variance = plan.weights, label_variance(self.sigma2, self.y_bounds)
+        C = plan.weights
+        variance = label_variance(self.sigma2, self.y_bounds)
         return float(variance * (C**2).sum() + 2 * len(C) * plan.scale**2)
 
     def domain(self, columns: int) -> PublicRows:
@@ -620,30 +654,33 @@ class SampleLimitedRegression(LinearRegressor):
         refuse_mechanism(self)
 
 
-def kept_least_squares(X: Floats, kept: NDArray[np.bool_], h: int) -> Floats:
-    """Return the matrix of least squares on the kept rows, shape (d, n), 0 for all others.
+def limited_least_squares(X: Floats, places: NDArray[np.intp], h: int) -> Floats:
+    """Return the matrix of least squares on h rows of each user, shape (d, n), 0 for all others.
 
-    At most h rows of each user are kept: the error says so where they have less rank than X.
+    They are the rows whose place within their user is below h. RankLost says that they have less
+    rank than X.
     """
-    left, values, right = np.linalg.svd(X[kept], full_matrices=False)
+    included = places < h
+    U, values, Vt = np.linalg.svd(X[included], full_matrices=False)
     d = X.shape[1]
-    rank = int((values > values[0] * max(X.shape) * ULP).sum())
+    rank = rank_of_values(values, X)
     if rank < d:
         raise RankLost(
             f"max_rows must keep rows of rank {d}, the rank of X; at most {h} of each user "
             f"have rank {rank}"
         )
     C = np.zeros((d, len(X)))
-    C[:, kept] = (right.T / values) @ left.T
+    C[:, included] = (Vt.T / values) @ U.T
     return C
 
 
 class RankLost(ValueError):
-    """The kept rows have less rank than X."""
+    """The rows within the limit have less rank than X."""
 
 
 def limits_to_try(largest: int) -> NDArray[np.intp]:
     """Return limits on the rows of a user from 1 to the largest number of rows, in order."""
-    if largest <= MOST_THRESHOLDS:
+    if largest <= MAX_LIMITS:
         return np.arange(1, largest + 1)
-    return np.unique(np.geomspace(1, largest, MOST_THRESHOLDS).round().astype(np.intp))
+    grid = np.geomspace(1, largest, MAX_LIMITS)
+    return np.unique(grid.round().astype(np.intp))

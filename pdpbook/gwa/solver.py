@@ -1,9 +1,10 @@
 """Optimal weights of a private linear estimate, with a certificate of their optimality.
 
-Many rows are solved by row generation: solve on few rows, price all of them with the exact dual,
-add the worst. A solution on some rows, with zeros elsewhere, is feasible, and the dual looks at
-every row: both ends of the certified gap are exact, statement ``thm-gwa-dual``, part 3. It ends
-where noise dominates; where data dominate, too many rows carry weight.
+Problems with many rows are solved by row generation: solve the problem on a few of the rows,
+evaluate the dual on all of them, and add the rows that violate its constraints most. A solution on
+some rows, with zeros elsewhere, is feasible, and the dual looks at every row, so both ends of the
+certified gap are exact: statement ``thm-gwa-dual``, part 3. This takes few rows where noise
+dominates; where data dominate, too many rows carry weight, and Newton's method takes all of them.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pdpbook import Floats, check
-from pdpbook.gwa.certificate import check_exact, judge
+from pdpbook.gwa.certificate import certificate_of, check_exact
 from pdpbook.gwa.dual import DualValue, evaluate, relative_gap, repair
-from pdpbook.gwa.exact_interior import ExactInteriorPoint, Parts, descend
+from pdpbook.gwa.exact_sensitivity import ExactInteriorPoint, Parts, descend
 from pdpbook.gwa.interior import InteriorPoint
 from pdpbook.gwa.newton import NewtonSolver
 from pdpbook.gwa.problem import FEASIBLE, Problem, build_problem, whitening
@@ -26,107 +27,117 @@ from pdpbook.gwa.program import ProgramSolver
 
 Places = NDArray[np.intp]
 Solver = InteriorPoint | ProgramSolver  # of C and M, on rows that may become more
-ROUNDS = 60
-PER_USER = 3  # rows that join at a time
+
+MAX_ROUNDS = 60  # of adding rows
+ROWS_PER_USER = 3  # that join at a time, at most
+FIRST_ROWS = 20  # of all users, for each column of X
+FIRST_TOLERANCE = 0.5  # a rough solution shows well enough which rows are missing
+NEGLIGIBLE = 1e-10  # share of the objective far below every tolerance
+QUICK_WEIGHTS = 3_000  # entries of C for which the program in cvxpy takes a fraction of a second
+MAX_SIZE_INTERIOR = 20_000_000  # n k d up to which the interior point may take all rows
+MAX_SIZE_CONES = 2_000_000  # n k d up to which the program with l2 norms may
 
 
 class ConvergenceError(RuntimeError):
     """A solver ended before its solution was certified to the tolerance asked for."""
 
 
-class Chosen(NamedTuple):
-    """Some of all rows."""
-
-    X: Floats
-    codes: Places  # their users
-    places: Places
-
-    def at(self, index: Places) -> Chosen:
-        return Chosen(self.X[index], self.codes[index], self.places[index])
-
-    def join(self, other: Chosen) -> tuple[Chosen, Places]:
-        """Return these and others, sorted by user, and where these are among them."""
-        both = Chosen(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
-        order = np.argsort(both.codes, kind="stable")
-        return both.at(order), np.argsort(order)[: len(self.places)]
-
-
 class Solution(NamedTuple):
     """Weights of some rows, multipliers and what happened; all other weights are 0."""
 
     rows: Places
-    C: Floats  # (k, r)
+    C: Floats  # (k, r), the columns of these rows
     M: Floats
     gap: float
     status: str
+    parts: Parts | None = None  # of the exact sensitivity
 
 
-def longest(some: Chosen) -> Chosen:
-    """Rows to start from: the longest of every user and of all; enough of them to span."""
-    score = np.abs(some.X).max(axis=1)
-    many = min(20 * some.X.shape[1], len(score))
-    first = np.argpartition(-score, many - 1)[:many]
-    return some.at(np.union1d(leading(score, some.codes, PER_USER), first))
+def first_rows(problem: Problem) -> Places:
+    """Return rows to start from: the longest of every user and of all users together.
+
+    If they have less rank than X, all rows are returned.
+    """
+    size = np.abs(problem.X).max(axis=1)
+    count = min(FIRST_ROWS * problem.X.shape[1], len(size))
+    of_all = np.argpartition(-size, count - 1)[:count]
+    rows = np.union1d(leading(size, problem.codes, ROWS_PER_USER), of_all)
+    if np.linalg.matrix_rank(problem.X[rows]) < problem.X.shape[1]:
+        return np.arange(len(problem.X))
+    return rows
 
 
 def leading(score: Floats, codes: Places, count: int) -> Places:
-    """Positions of the `count` largest scores of every user."""
-    place = np.lexsort((-score, codes))
-    rank = np.arange(len(place)) - np.searchsorted(codes[place], codes[place])
-    return np.asarray(place[rank < count])
+    """Return the positions of the `count` largest scores of every user."""
+    order = np.lexsort((-score, codes))
+    rank_within_user = np.arange(len(order)) - np.searchsorted(codes[order], codes[order])
+    return np.asarray(order[rank_within_user < count])
 
 
-def missing(rows: Chosen, top: Floats, levels: Floats, have: Places, slack: float) -> Chosen:
-    """Rows whose largest multiplier exceeds the level of their user, the worst few of each."""
-    beyond = top - levels[rows.codes]
-    beyond[np.isin(rows.places, have)] = -np.inf
-    found = np.flatnonzero(beyond > slack * levels.max())
-    return rows.at(found[leading(beyond[found], rows.codes[found], PER_USER)])
+def missing_rows(
+    problem: Problem, largest: Floats, levels: Floats, rows: Places, slack: float
+) -> Places:
+    """Return rows other than `rows` that violate the dual most, a few of each user.
 
-
-def grow(
-    problem: Problem,
-    chosen: Chosen,
-    price: Callable[[Floats], tuple[DualValue, Chosen]],
-    begin: Callable[[Problem], Solver],
-    tol: float,
-) -> tuple[Solution, Problem]:
-    """Let rows join `chosen` until the certified gap is at most `tol`, or no row is missing.
-
-    `price` evaluates the dual of all rows at multipliers, and returns the rows its `top` is of:
-    all, or those that may exceed the level of their user. Returns the part with the rows, too.
+    They are those whose largest |M x_i| exceeds the level of their user by more than a share of
+    `slack` of the largest level. `largest` and `levels` are those of a `DualValue`.
     """
-    part, aim = problem.part(chosen.X, chosen.codes), 0.5
-    solver = begin(part)
-    for _ in range(ROUNDS):
-        error = solver.run(aim)
-        C, (dual, rows) = repair(part, np.nan_to_num(solver.C)), price(solver.M)
-        gap = relative_gap(part.objective(C), dual.bound)
-        own = evaluate(part, solver.M)  # levels of all rows would hide those that are missing
-        levels = np.zeros(len(problem.tau))
-        levels[np.unique(chosen.codes)] = own.levels * (own.bound and dual.bound / own.bound)
-        new = missing(rows, dual.top, levels, chosen.places, 1e-3 * max(aim, 1e-9))
-        if gap <= tol or error > aim or (error < 0.1 * tol and not len(new.places)):
-            break
-        if len(new.places):
-            chosen, kept = chosen.join(new)
-            part = problem.part(chosen.X, chosen.codes)
-            solver.extend(part, kept)
-        aim = max(aim * (0.4 if aim > 0.01 else 0.1), 0.1 * tol)
-    return Solution(chosen.places, C, dual.multipliers, gap, solver.status), part
+    excess = largest - levels[problem.codes]
+    excess[rows] = -np.inf
+    violated = np.flatnonzero(excess > slack * levels.max())
+    worst = leading(excess[violated], problem.codes[violated], ROWS_PER_USER)
+    return violated[worst]
+
+
+def join_rows(problem: Problem, rows: Places, new: Places) -> tuple[Places, Places]:
+    """Return both sets of rows, sorted by user, and the places of `rows` among them."""
+    both = np.concatenate([rows, new])
+    order = np.argsort(problem.codes[both], kind="stable")
+    return both[order], np.argsort(order)[: len(rows)]
 
 
 def solve_rows(problem: Problem, begin: Callable[[Problem], Solver], tol: float) -> Solution:
-    every = Chosen(problem.X, problem.codes, np.arange(len(problem.X)))
-    first = longest(every)
-    if np.linalg.matrix_rank(first.X) < problem.X.shape[1]:
-        first = every
-    return grow(problem, first, lambda M: (evaluate(problem, M), every), begin, tol)[0]
+    """Let rows join until the certified gap is at most `tol`, or no row is missing."""
+    rows = first_rows(problem)
+    subproblem = problem.on_rows(rows)
+    solver = begin(subproblem)
+    tolerance = FIRST_TOLERANCE  # of the solver, which falls from round to round
+    for _ in range(MAX_ROUNDS):
+        error = solver.run(tolerance)
+        C = repair(subproblem, np.nan_to_num(solver.C))
+        dual = evaluate(problem, solver.M)
+        gap = relative_gap(subproblem.objective(C), dual.bound)
+        solution = Solution(rows, C, dual.multipliers, gap, solver.status)
+
+        levels = levels_of_subproblem(problem, subproblem, rows, solver.M, dual)
+        slack = 1e-3 * max(tolerance, 1e-9)  # far below what an inexact solver leaves open
+        new = missing_rows(problem, dual.largest, levels, rows, slack)
+        solver_failed = error > tolerance
+        nothing_to_gain = error < 0.1 * tol and not len(new)
+        if gap <= tol or solver_failed or nothing_to_gain:
+            break
+        if len(new):
+            rows, old = join_rows(problem, rows, new)
+            subproblem = problem.on_rows(rows)
+            solver.extend(subproblem, old)
+        factor = 0.4 if tolerance > 0.01 else 0.1
+        tolerance = max(tolerance * factor, 0.1 * tol)
+    return solution
 
 
-NEXT_TO_NOTHING = 1e-10  # a share of the objective far below every tolerance
-QUICK = 3_000  # entries of C up to which the program in cvxpy takes a fraction of a second
-MOST = 20_000_000  # n k d up to which the interior point takes all rows
+def levels_of_subproblem(
+    problem: Problem, subproblem: Problem, rows: Places, M: Floats, dual: DualValue
+) -> Floats:
+    """Return the best levels if there were no other rows, shape (m,), at the scale of `dual`.
+
+    They are 0 for users without any of `rows`. The best levels for all rows are higher for users
+    who lack rows, and would hide these.
+    """
+    alone = evaluate(subproblem, M)
+    scale = dual.bound / alone.bound if alone.bound else 0.0
+    levels = np.zeros(len(problem.tau))
+    levels[np.unique(problem.codes[rows])] = alone.levels * scale
+    return levels
 
 
 @dataclass(frozen=True)
@@ -204,36 +215,55 @@ def gwa_weights(
     check.choice(solver, "solver", ("auto", "cvxpy", "interior"))
     exact = check.choice(sensitivity, "sensitivity", ("entrywise", "exact")) == "exact"
     tol = check.number(tol, "tol")
-    problem, owned = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
+    problem, owners = build_problem(X, users, sigma2, epsilon, width, target, prior, norm, delta)
     if exact:
         check_exact(problem)
-    elif problem.sigma2 * float(problem.tau.sum()) ** 2 < NEXT_TO_NOTHING * problem.kappa:
-        problem = replace(problem, sigma2=0.0)  # only rounding would feel the labels
+    elif problem.sigma2 * float(problem.tau.sum()) ** 2 < NEGLIGIBLE * problem.kappa:
+        problem = replace(problem, sigma2=0.0)  # its term is lost in that of the noise
+
     T = whitening(problem, default_target=target is None)
     white = problem.change_basis(T)
-    found, parts = solve_exact(white, tol) if exact else (solve(white, solver, tol), None)
+    found = solve_exact(white, tol) if exact else solve(white, solver, tol)
     C = np.zeros((len(problem.target), len(problem.X)))
     C[:, found.rows] = found.C
+
+    # the certificate once more, in the caller's units
     ended = f"the solver ended ({found.status}) with"
-    if not (missing := problem.infeasibility(C)) <= FEASIBLE:
+    missing = problem.infeasibility(C)
+    if not missing <= FEASIBLE:
         raise ConvergenceError(f"{ended} C X = target off by {missing:.2g} of its size")
-    # both ends of the gap once more, in the caller's units
-    value, bound, sizes, M, parts = judge(problem, C, found.M @ T.T, parts)
-    gap = relative_gap(value, bound)
+    certificate = certificate_of(problem, C, found.M @ T.T, found.parts)
+    gap = certificate.gap
     if not -tol <= gap <= tol:  # below 0 there is nothing to certify but rounding
         raise ConvergenceError(f"{ended} a certified gap of {gap:.2g}, above tol = {tol:g}")
+
     C[:] = 0.0
     C[:, problem.order[found.rows]] = found.C
-    scale, Lam = float(np.max(sizes / problem.tau)) / problem.unit, M / (problem.sigma2 or 1.0)
-    return GWAWeights(C, value, bound, gap, scale, Lam, sizes, owned.labels, found.status, parts)
+    t = float(np.max(certificate.contributions / problem.tau))
+    return GWAWeights(
+        C=C,
+        objective=certificate.objective,
+        lower_bound=certificate.bound,
+        gap=gap,
+        scale=t / problem.unit,
+        multipliers=certificate.multipliers / (problem.sigma2 or 1.0),
+        contributions=certificate.contributions,
+        users=owners.labels,
+        status=found.status,
+        parts=certificate.parts,
+    )
 
 
 def solve(problem: Problem, solver: str, tol: float) -> Solution:
-    """Run the solver asked for; "auto" is cvxpy where it is quick, and then what is missing."""
+    """Return what the solver that is asked for finds.
+
+    "auto" is the program in cvxpy where that is quick; for the rest, and for what the program does
+    not solve to the tolerance, it is `solve_large`.
+    """
     if problem.grouped and solver == "interior":
         raise ValueError("solver must not be 'interior' with norm='l2', which it does not know")
-    small = len(problem.X) * len(problem.target) <= QUICK
-    if solver == "cvxpy" or (solver == "auto" and small):
+    quick = len(problem.X) * len(problem.target) <= QUICK_WEIGHTS
+    if solver == "cvxpy" or (solver == "auto" and quick):
         found = on_all_rows(problem, ProgramSolver(problem), tol)
         if solver == "cvxpy" or found.gap <= tol:
             return found
@@ -242,46 +272,60 @@ def solve(problem: Problem, solver: str, tol: float) -> Solution:
 
 def solve_large(problem: Problem, tol: float) -> Solution:
     """Newton where data dominate, else a growing set of rows, and all of them if that fails."""
-    newton = None if problem.grouped or problem.sigma2 == 0 else NewtonSolver(problem)
-    if newton and newton.has_full_rank():
-        found = on_all_rows(problem, newton, tol)
-        if found.gap <= tol:
-            return found
-    begin, most = (ProgramSolver, MOST // 10) if problem.grouped else (InteriorPoint, MOST)
+    if not problem.grouped and problem.sigma2 > 0:
+        newton = NewtonSolver(problem)
+        if newton.has_full_rank():
+            found = on_all_rows(problem, newton, tol)
+            if found.gap <= tol:
+                return found
+
+    begin: Callable[[Problem], Solver]
+    if problem.grouped:
+        begin, max_size = ProgramSolver, MAX_SIZE_CONES
+    else:
+        begin, max_size = InteriorPoint, MAX_SIZE_INTERIOR
     found = solve_rows(problem, begin, tol)
-    if found.gap > tol and len(problem.X) * problem.target.size <= most:
-        found = min(found, on_all_rows(problem, begin(problem), tol), key=lambda one: one.gap)
+    if found.gap > tol and len(problem.X) * problem.target.size <= max_size:
+        again = on_all_rows(problem, begin(problem), tol)
+        found = min(found, again, key=gap_of)
     return found
 
 
+def gap_of(solution: Solution) -> float:
+    return solution.gap
+
+
 def on_all_rows(problem: Problem, solver: Solver | NewtonSolver, tol: float) -> Solution:
+    """Return what a solver finds on all rows, repaired and certified; zeros if it breaks down."""
     solver.run(0.1 * tol)
-    rows, C, M = np.arange(len(problem.X)), solver.C, solver.M
+    rows = np.arange(len(problem.X))
+    C, M = solver.C, solver.M
     if not (np.isfinite(C).all() and np.isfinite(M).all()):
         return Solution(rows, np.zeros_like(C), np.zeros_like(M), np.inf, solver.status)
     C = repair(problem, C)
-    gap = relative_gap(*judge(problem, C, M, None)[:2])
+    gap = certificate_of(problem, C, M, None).gap
     return Solution(rows, C, M, gap, solver.status)
 
 
-def solve_exact(problem: Problem, tol: float) -> tuple[Solution, Parts]:
+def solve_exact(problem: Problem, tol: float) -> Solution:
     """Interior point from least squares, until weights and multipliers prove each other."""
-    point = ExactInteriorPoint(problem, problem.target @ np.linalg.pinv(problem.X))
-    best = _certified(problem, point)
+    least_squares = problem.target @ np.linalg.pinv(problem.X)
+    point = ExactInteriorPoint(problem, least_squares)
+    best = certified(problem, point)
     for error in descend(point, 0.1 * tol):
         if error < tol:
-            best = min(best, _certified(problem, point), key=lambda found: found[0].gap)
-            if best[0].gap < 0.5 * tol:
-                break
-    else:  # the end of its steps, or of what rounding allows
-        best = min(best, _certified(problem, point), key=lambda found: found[0].gap)
-    return best
+            best = min(best, certified(problem, point), key=gap_of)
+            if best.gap < 0.5 * tol:
+                return best
+    return min(best, certified(problem, point), key=gap_of)
 
 
-def _certified(problem: Problem, point: ExactInteriorPoint) -> tuple[Solution, Parts]:
-    """Feasible weights from where the search stands, and the gap that its parts prove."""
-    C, M, parts = repair(problem, point.C), point.M, point.parts()
-    gap = relative_gap(*judge(problem, C, M, parts)[:2])
-    cuts = sum(len(share.Z) for share in point.shares)
+def certified(problem: Problem, point: ExactInteriorPoint) -> Solution:
+    """Return feasible weights from where the search stands, and the gap that its parts prove."""
+    C = repair(problem, point.C)
+    M = point.M
+    parts = point.parts()
+    gap = certificate_of(problem, C, M, parts).gap
+    cuts = sum(len(block.cuts) for block in point.blocks)
     status = f"interior point: {point.steps} steps, {cuts} cuts"
-    return Solution(np.arange(len(problem.X)), C, M, gap, status), parts
+    return Solution(np.arange(len(problem.X)), C, M, gap, status, parts)

@@ -59,30 +59,33 @@ class TwoStageLaw:
 
     @property
     def center(self) -> Floats:
-        """Both releases if no noise fell: where an audit looks first."""
-        first = self.pilot.weights @ self.y
-        return np.concatenate([first, self._second(first)])
+        """Both releases without their noise: where an audit looks first."""
+        pilot = self.pilot.weights @ self.y
+        return np.concatenate([pilot, self._mean_of_final(pilot)])
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points` of shape (..., 2k); returns shape (...)."""
         points = np.asarray(check.finite(points, "points"))
-        first, second = np.split(points, 2, axis=-1)
-        tails = np.abs(first - self.pilot.weights @ self.y).sum(axis=-1) / self.pilot.scale
-        tails = tails + np.abs(second - self._second(first)).sum(axis=-1) / self.final.scale
-        k = first.shape[-1]
-        return np.asarray(-tails - k * np.log(4 * self.pilot.scale * self.final.scale))[()]
+        pilot, final = np.split(points, 2, axis=-1)
+        noise_of_pilot = pilot - self.pilot.weights @ self.y
+        noise_of_final = final - self._mean_of_final(pilot)
+        exponent = np.abs(noise_of_pilot).sum(axis=-1) / self.pilot.scale
+        exponent = exponent + np.abs(noise_of_final).sum(axis=-1) / self.final.scale
+        k = pilot.shape[-1]
+        return np.asarray(-exponent - k * np.log(4 * self.pilot.scale * self.final.scale))[()]
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Floats:
         """Draw both: shape (2k,), or (size, 2k)."""
         mean = self.pilot.weights @ self.y
         law = ProductLaw(mean, np.full(len(mean), self.pilot.scale))
-        first = law.sample(size, rng=rng)
-        second = self._second(first) + rng.laplace(0.0, self.final.scale, first.shape)
-        return np.concatenate([first, second], axis=-1)
+        pilot = law.sample(size, rng=rng)
+        final = self._mean_of_final(pilot) + rng.laplace(0.0, self.final.scale, pilot.shape)
+        return np.concatenate([pilot, final], axis=-1)
 
-    def _second(self, first: Floats) -> Floats:
-        residuals = np.clip(self.y - first @ self.X.T, -self.reach, self.reach)
-        return np.asarray(first + residuals @ self.final.weights.T)
+    def _mean_of_final(self, pilot: Floats) -> Floats:
+        """Return the mean of the final release after a pilot."""
+        residuals = np.clip(self.y - pilot @ self.X.T, -self.reach, self.reach)
+        return np.asarray(pilot + residuals @ self.final.weights.T)
 
 
 class TwoStageGWARegression(LinearRegressor):
@@ -251,15 +254,20 @@ class TwoStageGWARegression(LinearRegressor):
             plan = self.plan(people.X, people.users, people.budgets)
             drawn = release(self.law(people, plan), guarantee, account, rng, people=records)
 
-            last, k = plan.last, len(plan.last.weights)
-            self.pilot_, self.release_ = drawn[:-k], drawn[-k:]
+            last = plan.last
+            k = len(last.weights)
+            self.pilot_ = drawn[:-k]
+            self.release_ = drawn[-k:]
             theta = last.to_coefficients @ self.release_
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             self.stages_ = 1 if plan.pilot is None else 2
-            self.clip_, self.predicted_ = plan.reach, plan.predicted
-            self.guarantee_, self.users_ = guarantee, records.users.labels
+            self.clip_ = plan.reach
+            self.predicted_ = plan.predicted
+            self.guarantee_ = guarantee
+            self.users_ = records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
-            self.gap_, self.rank_ = last.gap, last.rank
+            self.gap_ = last.gap
+            self.rank_ = last.rank
             self.noise_ = self.public_noise(plan)
         return self
 
@@ -267,7 +275,8 @@ class TwoStageGWARegression(LinearRegressor):
         """Return the exact distribution of all that is released: the theorem."""
         last = plan.last
         if plan.pilot is None:
-            return ProductLaw(last.weights @ people.y, np.full(len(last.weights), last.scale))
+            C = last.weights
+            return ProductLaw(C @ people.y, np.full(len(C), last.scale))
         rows = people.X @ last.to_coefficients
         return TwoStageLaw(plan.pilot, last, rows, people.y, plan.reach)
 
@@ -277,17 +286,18 @@ class TwoStageGWARegression(LinearRegressor):
 
     def plan(self, X: Floats, users: Users, budgets: Floats) -> TwoStagePlan:
         """Choose one stage or two, with matrices and noise: a function of public things alone."""
-        sigma2, width = label_variance(self.sigma2, self.y_bounds), label_width(self.y_bounds)
+        sigma2 = label_variance(self.sigma2, self.y_bounds)
+        width = label_width(self.y_bounds)
         gwa = GWARegression(sigma2=sigma2, solver=self.solver, tol=self.tol)
         whole = gwa.plan(X, users, budgets, width)
         pilot = gwa.plan(X, users, self.share * budgets, width)
         reach = self.reach * float(np.sqrt(sigma2 + variance_of_predictions(X, pilot, sigma2)))
         final = gwa.plan(X, users, (1 - self.share) * budgets, 2 * reach)
         predicted = np.array([whole.variance, final.variance])
-        if 2 * reach < (1 - self.share) * width:
-            exposure = pilot.exposure + final.exposure
-            return TwoStagePlan(final, pilot, exposure, reach, predicted)
-        return TwoStagePlan(whole, None, whole.exposure, reach, predicted)
+        if not 2 * reach < (1 - self.share) * width:
+            return TwoStagePlan(whole, None, whole.exposure, reach, predicted)
+        exposure = pilot.exposure + final.exposure
+        return TwoStagePlan(final, pilot, exposure, reach, predicted)
 
     def public_noise(self, plan: TwoStagePlan) -> PublicNoise:
         """Return the noise of the last stage; after a pilot the covariance follows the data."""

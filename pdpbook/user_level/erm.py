@@ -1,4 +1,4 @@
-"""What both weighted fits of users share: losses, public constants, records and predictions."""
+"""Losses, constants, records and predictions for the weighted fits of users with several rows."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from pdpbook.user_level.weights import tradeoff_weights
 from pdpbook.user_records import UserRecords, user_records
 
 NEWTON_STEPS = 200
+SUFFICIENT_DECREASE = 1e-4  # Armijo's share of the decrease that the slope predicts
+SHORTEST_STEP = 1e-10  # of the line search
 
 
 class Loss(NamedTuple):
@@ -63,22 +65,25 @@ def two_classes(y: Any, classes: ArrayLike | None) -> tuple[NDArray[Any], Floats
     if labels.dtype.kind == "f":
         check.finite(labels, "y")
     check_classification_targets(labels)
-    found = np.unique(labels)
+    occurring = np.unique(labels)
     if classes is None:
-        if len(found) > 2:
+        if len(occurring) > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)}: y must have two classes; got {len(found)}"
+                f"{type_of_target(labels)}: y must have two classes; got {len(occurring)}"
             )
-        if len(found) < 2:
+        if len(occurring) < 2:
             raise ValueError("y must have two classes; got one class. Pass both as classes")
-        return found, np.where(labels == found[1], 1.0, -1.0)
-    pair = np.asarray(classes)
-    if pair.shape != (2,) or pair[0] == pair[1]:
-        raise ValueError(f"classes must be a pair of different labels; got {classes!r}")
-    if not np.isin(found, pair).all():
-        odd = found[~np.isin(found, pair)][0]
-        raise ValueError(f"y must hold the classes {pair[0]!r} and {pair[1]!r}; got {odd!r}")
+        pair = occurring
+    else:
+        pair = np.asarray(classes)
+        if pair.shape != (2,) or pair[0] == pair[1]:
+            raise ValueError(f"classes must be a pair of different labels; got {classes!r}")
+        unknown = occurring[~np.isin(occurring, pair)]
+        if len(unknown):
+            raise ValueError(
+                f"y must hold the classes {pair[0]!r} and {pair[1]!r}; got {unknown[0]!r}"
+            )
     return pair, np.where(labels == pair[1], 1.0, -1.0)
 
 
@@ -97,7 +102,9 @@ def ball_minimizer(
     .. math:: J(\theta) = \sum_i c_i\,\ell(x_i^\top\theta, y_i) + \frac\lambda2\|\theta\|^2,
               \qquad \|\theta\|\le R
 
-    with :math:`\ell=\frac12(s-y)^2` or :math:`\ln(1+e^{-ys})`, by Newton's method. Statement
+    with :math:`\ell=\frac12(s-y)^2` or :math:`\ln(1+e^{-ys})`, by Newton's method. Where that ends
+    outside of the ball, the answer is on the sphere, and it minimizes J with a larger penalty
+    :math:`\lambda+\mu`; the multiplier :math:`\mu` is found by a search. Statement
     ``prop-logistic``, chapter *user_level/erm_bounds*. Returns an array of shape (d,).
 
     Parameters
@@ -106,7 +113,7 @@ def ball_minimizer(
     y : array_like, shape (n,), of -1 and 1 for the logistic loss
     lam : float, above 0
     weights : array_like, shape (n,), at least 0, optional
-        Used as given; None is 1/n each.
+        Not divided by their sum; None is 1/n each.
     loss : {"square", "logistic"}, default "square"
     radius : float, default 1.0
     gradient_norm : float, default 1e-10
@@ -124,27 +131,32 @@ def ball_minimizer(
     [array([0.8]), array([0.5])]
     """
     X, y = check.design(X, y, weights=weights)
-    lam, R = check.number(lam, "lam"), check.number(radius, "radius")
-    c, goal = check.weights(weights, len(y)), check.number(gradient_norm, "gradient_norm")
+    lam = check.number(lam, "lam")
+    R = check.number(radius, "radius")
+    c = check.weights(weights, len(y))
+    goal = check.number(gradient_norm, "gradient_norm")
     kind = LOSSES[check.choice(loss, "loss", tuple(LOSSES))]
     theta = _newton(kind, X, y, c, lam, np.zeros(X.shape[1]), goal / 4)
     if np.linalg.norm(theta) > R:
-        at = theta
+        start = theta
 
-        def penalized(multiplier: float) -> Floats:
-            return _newton(kind, X, y, c, lam + multiplier, at, goal / 4)
+        def minimizer(multiplier: float) -> Floats:
+            return _newton(kind, X, y, c, lam + multiplier, start, goal / 4)
 
-        def outside(multiplier: float) -> float:
-            return float(np.linalg.norm(penalized(multiplier)) - R)
+        def distance_to_sphere(multiplier: float) -> float:
+            return float(np.linalg.norm(minimizer(multiplier)) - R)
 
-        # at the minimizer (lam + multiplier) R is the pull of the data: no more than this
-        pull = float(c @ (np.linalg.norm(X, axis=1) * (np.abs(y) + R)))
-        theta = penalized(brentq(outside, 0.0, 2 * pull / R, xtol=1e-300, rtol=4 * ULP))
+        # at the answer (lam + multiplier) R is the norm of the gradient of the losses, which is
+        # no more than this
+        largest_gradient = float(c @ (np.linalg.norm(X, axis=1) * (np.abs(y) + R)))
+        upper = 2 * largest_gradient / R
+        multiplier = brentq(distance_to_sphere, 0.0, upper, xtol=1e-300, rtol=4 * ULP)
+        theta = minimizer(multiplier)
         theta = theta * (R / np.linalg.norm(theta))
-    slope = X.T @ (c * kind.slope(X @ theta, y)) + lam * theta
-    if np.linalg.norm(theta) >= R * (1 - 1e-12):
-        slope = slope - min(0.0, float(slope @ theta) / R**2) * theta
-    reached = float(np.linalg.norm(slope))
+    gradient = X.T @ (c * kind.slope(X @ theta, y)) + lam * theta
+    if np.linalg.norm(theta) >= R * (1 - 1e-12):  # on the sphere
+        gradient = gradient - min(0.0, float(gradient @ theta) / R**2) * theta
+    reached = float(np.linalg.norm(gradient))
     if not reached <= goal:
         raise RuntimeError(
             f"ball_minimizer must reach a gradient of norm {goal:g}; got {reached:g}. "
@@ -156,21 +168,29 @@ def ball_minimizer(
 def _newton(
     kind: Loss, X: Floats, y: Floats, c: Floats, lam: float, theta: Floats, goal: float
 ) -> Floats:
-    """Damped Newton steps on the whole space; who calls checks how far it got."""
+    """Take damped Newton steps from `theta` until the gradient is no longer than `goal`.
 
-    def value(at: Floats) -> float:
-        return float(c @ kind.value(X @ at, y) + lam / 2 * at @ at)
+    They are on the whole space, without the ball, and may end before: whoever calls checks.
+    """
+
+    def J(theta: Floats) -> float:
+        return float(c @ kind.value(X @ theta, y) + lam / 2 * theta @ theta)
 
     for _ in range(NEWTON_STEPS):
         score = X @ theta
-        slope = X.T @ (c * kind.slope(score, y)) + lam * theta
-        if np.linalg.norm(slope) <= goal:
+        gradient = X.T @ (c * kind.slope(score, y)) + lam * theta
+        if np.linalg.norm(gradient) <= goal:
             break
         hessian = (X.T * (c * kind.curvature(score, y))) @ X + lam * np.eye(len(theta))
-        step, length, here = np.linalg.solve(hessian, slope), 1.0, value(theta)
-        gain = float(slope @ step)
-        if gain > 1e-12 * abs(here):  # else rounding hides the descent, and full steps are right
-            while length > 1e-10 and value(theta - length * step) > here - 1e-4 * length * gain:
+        step = np.linalg.solve(hessian, gradient)
+        decrease = float(gradient @ step)  # per unit of length, to first order
+        length = 1.0
+        value = J(theta)
+        if decrease > 1e-12 * abs(value):  # else rounding hides it, and full steps are right
+            while (
+                length > SHORTEST_STEP
+                and J(theta - length * step) > value - SUFFICIENT_DECREASE * length * decrease
+            ):
                 length /= 2
         theta = theta - length * step
     return np.asarray(theta)
@@ -194,9 +214,10 @@ def convergence_constant(n: int, d: int, gamma: float | None = None) -> float:
     n, d : int
     gamma : float in (0, 1), or None for the expectation, optional
     """
-    rows, d = check.count(n, "n"), check.count(d, "d")
-    fails = 1.0 if gamma is None else check.delta(gamma, "gamma")
-    return float(2 + np.sqrt(2 * d * np.log1p(2 * np.sqrt(rows)) + 2 * np.log(2 / fails)))
+    n = check.count(n, "n")
+    d = check.count(d, "d")
+    gamma = 1.0 if gamma is None else check.delta(gamma, "gamma")
+    return float(2 + np.sqrt(2 * d * np.log1p(2 * np.sqrt(n)) + 2 * np.log(2 / gamma)))
 
 
 def erm_tradeoff(n: int, d: int, rho: float = 1.0) -> float:
@@ -236,26 +257,37 @@ def calibrate_rho(epsilon: ArrayLike, delta: float) -> Any:
     delta : float, in (0, 1)
     """
     budgets = check.positive(epsilon, "epsilon")
-    tail = -np.log(check.delta(delta))
-    root = budgets / (np.sqrt(budgets + tail) + np.sqrt(tail))
-    return root * root if np.ndim(budgets) else float(root * root)
+    log_term = -np.log(check.delta(delta))  # ln(1 / delta)
+    # the difference of roots, without cancellation
+    root_rho = budgets / (np.sqrt(budgets + log_term) + np.sqrt(log_term))
+    rho = root_rho * root_rho
+    return rho if np.ndim(budgets) else float(rho)
 
 
-def output_price(
+def output_tradeoff(
     budgets: Floats, sizes: NDArray[np.intp], d: int, L: float, R: float, lam: float, beta: float
 ) -> float:
-    """A at which the weights make LRK |c| + (beta + lam)/2 E|b|^2 stationary."""
+    """Return the A whose weights make the bound on the error of a noisy minimizer stationary.
+
+    With the noise b of scale 2 L t / lam in d dimensions and the largest curvature beta it is
+
+        L R K |c| + (beta + lam)/2 E|b|^2 = slope |c| + growth t^2,
+
+    as E|b|^2 = d (d + 1) (2 L t / lam)^2. Weights of least t^2 + A |c|^2 make it stationary if
+    A = slope / (2 growth |c|).
+    """
     n = int(sizes.sum())
     slope = L * R * convergence_constant(n, d)
     growth = (beta + lam) / 2 * d * (d + 1) * (2 * L / lam) ** 2
 
-    def excess(log_price: float) -> float:
-        c = tradeoff_weights(sizes, float(np.exp(log_price)), budgets)
-        norm = np.sqrt(c.weights @ c.row_weights)
-        return float(log_price + np.log(2 * growth / slope * norm))
+    def excess(log_A: float) -> float:
+        best = tradeoff_weights(sizes, float(np.exp(log_A)), budgets)
+        norm = np.sqrt(best.weights @ best.row_weights)  # |c|
+        return float(log_A + np.log(2 * growth / slope * norm))
 
-    low = np.log(slope / (2 * growth))  # as 1/n <= |c|^2 <= 1
-    return float(np.exp(brentq(excess, low - 1e-9, low + np.log(n) / 2 + 1e-9)))
+    smallest = np.log(slope / (2 * growth))  # and at most this + ln(n) / 2, as 1/n <= |c|^2 <= 1
+    log_A = brentq(excess, smallest - 1e-9, smallest + np.log(n) / 2 + 1e-9)
+    return float(np.exp(log_A))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,7 +312,7 @@ class BallWithLabels(Ball):
 
 
 def read_records(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
-    """Return what `fit` was given, by scikit-learn's checks of tables; `Sums` are refused."""
+    """Return the records for `fit`, after scikit-learn's checks of tables; `Sums` are refused."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
     rows = read_table(model, X)
@@ -288,7 +320,7 @@ def read_records(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
 
 
 def records_for_audit(model: Any, X: Any, y: Any, users: Any) -> UserRecords:
-    """Return what `output_law` was given, like `read_records`; the model stays as it is."""
+    """Return the records for `output_law`, like `read_records`; the model stays as it is."""
     if isinstance(X, Sums):
         refuse_mechanism(model)
     rows = check.matrix(X, "X")

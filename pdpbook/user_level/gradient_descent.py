@@ -1,4 +1,4 @@
-"""Regression and logistic regression by gradients that are clipped and noised user by user."""
+"""Regression and logistic regression by noisy gradients, clipped for each user."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pdpbook.user_level.weights import tradeoff_weights
 from pdpbook.user_records import UserParticipants
 from pdpbook.users import Users, check_budgets_of_users
 
-BLOCK = 4_000_000  # numbers in the largest temporary array
+MAX_NUMBERS = 4_000_000  # in the largest temporary array, 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,26 +74,29 @@ class GradientTranscript:
         """Return the sum of clipped gradients of users at each of `theta`, shape (..., d)."""
         points = np.asarray(check.finite(theta, "theta"))
         flat = points.reshape(-1, points.shape[-1])
-        total, block = np.empty_like(flat), max(1, BLOCK // self.X.size)
-        for k in range(0, len(flat), block):
-            total[k : k + block] = self._sum_of_users(flat[k : k + block])
-        return np.asarray(total.reshape(points.shape))
+        gradients = np.empty_like(flat)
+        count = max(1, MAX_NUMBERS // self.X.size)  # of points at a time
+        for first in range(0, len(flat), count):
+            chunk = slice(first, first + count)
+            gradients[chunk] = self._sum_of_users(flat[chunk])
+        return np.asarray(gradients.reshape(points.shape))
 
     def _sum_of_users(self, theta: Floats) -> Floats:
-        """Sum of clipped gradients at each of `theta`, shape (k, d)."""
+        """Return the sum of clipped gradients at each of `theta`, shape (k, d)."""
         if len(self.starts) < len(self.y):
-            return np.asarray(self._clipped(self._pulls(theta)).sum(axis=1))
-        # everybody owns one row, and a gradient is a multiple of it: no array (k, n, d) is needed
+            return np.asarray(self._clipped(self._gradients_of_rows(theta)).sum(axis=1))
+        # with one row a user a gradient is a multiple of it: no array (k, n, d) is needed
         slopes = self.row_weights * LOSSES[self.loss].slope(theta @ self.X.T, self.y)
         norms = np.abs(slopes) * self._row_norms
-        return np.asarray((slopes * (self.clips / np.maximum(norms, self.clips))) @ self.X)
+        clipped_slopes = slopes * (self.clips / np.maximum(norms, self.clips))
+        return np.asarray(clipped_slopes @ self.X)
 
     @cached_property
     def _row_norms(self) -> Floats:
         return np.asarray(np.linalg.norm(self.X, axis=1))
 
-    def _pulls(self, theta: Floats) -> Floats:
-        """Weighted gradients of rows at each of `theta`, shape (k, n, d)."""
+    def _gradients_of_rows(self, theta: Floats) -> Floats:
+        """Return the weighted gradients of rows at each of `theta`, shape (k, n, d)."""
         slope = LOSSES[self.loss].slope(theta @ self.X.T, self.y)
         return np.asarray((self.row_weights * slope)[:, :, None] * self.X)
 
@@ -104,11 +107,12 @@ class GradientTranscript:
 
     def release(self, transcripts: ArrayLike) -> Floats:
         """Return the average of start and iterates, shape (..., d), of transcripts."""
-        return np.asarray(sum(self._iterates(self._shaped(transcripts))) / (self.steps + 1))
+        sum_of_iterates = sum(self._iterates(self._by_step(transcripts)))
+        return np.asarray(sum_of_iterates / (self.steps + 1))
 
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density of transcripts, shape (..., steps * d); returns shape (...)."""
-        z = self._shaped(points)
+        z = self._by_step(points)
         exponent = np.zeros(z.shape[:-2])
         for k, theta in zip(range(self.steps), self._iterates(z), strict=False):
             noise = (z[..., k, :] - self.gradient(theta)) / self.sigma
@@ -125,35 +129,38 @@ class GradientTranscript:
         return np.asarray(drawn[0] if size is None else drawn)
 
     def _run(self, noise: Floats) -> Floats:
-        """Descend from zero; noise of shape (steps, size, d)."""
-        theta, seen = np.zeros_like(noise[0]), np.empty_like(noise)
+        """Descend from zero with noise of shape (steps, size, d); return the transcripts."""
+        theta = np.zeros_like(noise[0])
+        z = np.empty_like(noise)
         for k in range(self.steps):
-            seen[k] = self.gradient(theta) + noise[k]
-            theta = self.project(theta - self.step_size * seen[k])
-        return np.asarray(seen.swapaxes(0, 1).reshape(noise.shape[1], -1))
+            z[k] = self.gradient(theta) + noise[k]
+            theta = self.project(theta - self.step_size * z[k])
+        return np.asarray(z.swapaxes(0, 1).reshape(noise.shape[1], -1))
 
     def _clipped(self, rows: Floats) -> Floats:
-        """Gradients of users, shape (k, m, d), of those of rows, shape (k, n, d)."""
+        """Return clipped gradients of users, shape (k, m, d), from those of rows, (k, n, d)."""
         users = np.add.reduceat(rows, self.starts, axis=1)
         norms = np.linalg.norm(users, axis=2)
-        return np.asarray(users * (self.clips / np.maximum(norms, self.clips))[:, :, None])
+        factors = self.clips / np.maximum(norms, self.clips)
+        return np.asarray(users * factors[:, :, None])
 
     def _iterates(self, z: Floats) -> Iterator[Floats]:
-        """The start, and where each gradient of transcripts led."""
+        """Yield the start, and the iterate after each gradient of transcripts (..., steps, d)."""
         theta = np.zeros_like(z[..., 0, :])
         yield theta
         for k in range(self.steps):
             theta = self.project(theta - self.step_size * z[..., k, :])
             yield theta
 
-    def _shaped(self, points: ArrayLike) -> Floats:
+    def _by_step(self, points: ArrayLike) -> Floats:
+        """Return transcripts as an array of shape (..., steps, d)."""
         d = self.X.shape[1]
         z = check_points(points, self.steps * d, ", a transcript each")
         return z.reshape(*z.shape[:-1], self.steps, d)
 
 
-UNDERFLOW = 1e-150  # the rho of a smaller budget is no float
-MOST_STEPS = 1000  # of a descent whose number of steps is not given
+SMALLEST_BUDGET = 1e-150  # the rho of a smaller one, about its square, underflows
+MAX_DEFAULT_STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,11 +371,13 @@ class WeightedGradientDescent(LinearPredictor):
 
             self.coef_, self.intercept_ = domain.to_user_units(law.release(gradients))
             if self.loss == "logistic":
-                self.classes_, _ = two_classes(people.given, self.classes)
-            self.guarantee_, self.users_ = guarantee, records.users.labels
+                self.classes_, _ = two_classes(people.original_labels, self.classes)
+            self.guarantee_ = guarantee
+            self.users_ = records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
             self.weights_ = for_everybody(plan.user_weights, budgets)
-            self.steps_, self.noise_ = plan.steps, PublicNoise(scale=plan.sigma)
+            self.steps_ = plan.steps
+            self.noise_ = PublicNoise(scale=plan.sigma)
         return self
 
     def law(self, people: UserParticipants, plan: DescentPlan) -> GradientTranscript:
@@ -403,32 +412,32 @@ class WeightedGradientDescent(LinearPredictor):
 
     def plan(self, users: Users, budgets: Floats, d: int) -> DescentPlan:
         """Return weights, steps and noise: what each user may weigh is the root of their rho."""
-        zcdp, parameters = self.accounting == "zcdp", self.privacy_parameters(budgets)
-        tau = np.sqrt(parameters) if zcdp else parameters / np.sqrt(2)
-        A = (
-            erm_tradeoff(int(users.sizes.sum()), d)
-            if self.tradeoff is None
-            else float(self.tradeoff)
-        )
+        is_zcdp = self.accounting == "zcdp"
+        parameters = self.privacy_parameters(budgets)
+        tau = np.sqrt(parameters) if is_zcdp else parameters / np.sqrt(2)
+        if self.tradeoff is None:
+            A = erm_tradeoff(int(users.sizes.sum()), d)
+        else:
+            A = float(self.tradeoff)
         best = tradeoff_weights(users.sizes, A, tau)
         t = float(np.max(best.weights / tau))
-        T, L = self.number_of_steps(t, d), self.lipschitz()
-        sigma = float(L * t * np.sqrt(2 * T))
-        used = np.minimum(best.weights / (t * tau), 1.0)  # of what their budget lets each weigh
+        T = self.number_of_steps(t, d)
+        sigma = float(self.lipschitz() * t * np.sqrt(2 * T))
+        shares = np.minimum(best.weights / (t * tau), 1.0)  # of the largest weight under a budget
         return DescentPlan(
             user_weights=best.weights,
             row_weights=best.row_weights,
             steps=T,
             sigma=sigma,
             step_size=self.length_of_step(sigma, T, d),
-            exposure=parameters * (used**2 if zcdp else used),
+            exposure=parameters * (shares**2 if is_zcdp else shares),
         )
 
     def number_of_steps(self, t: float, d: int) -> int:
         """Return T: by default so many that more would not lower the bound of the theorem."""
         if self.steps is not None:
             return int(self.steps)
-        return int(np.ceil(min(1 / (2 * d * t**2), MOST_STEPS)))
+        return int(np.ceil(min(1 / (2 * d * t**2), MAX_DEFAULT_STEPS)))
 
     def length_of_step(self, sigma: float, steps: int, d: int) -> float:
         """Return eta: by default that with the lowest bound."""
@@ -440,13 +449,15 @@ class WeightedGradientDescent(LinearPredictor):
     def lipschitz(self) -> float:
         """Return the longest gradient per unit weight: of the loss, or what it is clipped to."""
         longest = float(LOSSES[self.loss].lipschitz(float(self.radius)))
+        if self.clip_norm is None:
+            return longest
         # every iterate is projected to the ball, where no gradient is longer than L: a larger
         # clip_norm clips nothing, and needs no more noise
-        return longest if self.clip_norm is None else min(float(self.clip_norm), longest)
+        return min(float(self.clip_norm), longest)
 
     def drop_costly_budgets(self, budgets: Floats) -> Floats:
-        """Return the budgets, with 0 for those so small that noise for them would be no number."""
-        return np.where(budgets > UNDERFLOW, budgets, 0.0)
+        """Return the budgets, 0 for those so small that the noise for them would overflow."""
+        return np.where(budgets > SMALLEST_BUDGET, budgets, 0.0)
 
     def domain(self, columns: int) -> BallWithLabels:
         """Return the domain that the public bounds of so many columns define."""

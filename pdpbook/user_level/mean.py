@@ -45,7 +45,7 @@ class WeightedPlan(Plan):
 class LimitedPlan(Plan):
     """Weights of rows and noise of `SampleLimitedMean`."""
 
-    max_rows: int  #: that are kept of one user
+    max_rows: int  #: that count of one user
 
 
 class WeightedMean(MeanRegressor):
@@ -173,7 +173,8 @@ class WeightedMean(MeanRegressor):
             (above_low,) = release(self.law(people, plan), guarantee, account, rng, people=records)
 
             self.mean_ = float(low + above_low)
-            self.guarantee_, self.users_ = guarantee, records.users.labels
+            self.guarantee_ = guarantee
+            self.users_ = records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
             self.weights_ = for_everybody(plan.user_weights, budgets)
             self.h_ = plan.h
@@ -191,13 +192,14 @@ class WeightedMean(MeanRegressor):
 
     def plan(self, users: Users, budgets: Floats) -> WeightedPlan:
         """Choose the weights of least variance: a function of public sizes and budgets alone."""
-        top, width = float(budgets.max()), label_width(self.y_bounds)
-        A = tradeoff(label_variance(self.sigma2, self.y_bounds), width, top)
-        best = tradeoff_weights(users.sizes, A, budgets / top)
-        rows = users.spread(best.row_weights)
-        scale = self.noise_scale(rows, users, budgets)
-        exposure = width * self.contributions(rows, users) / scale
-        return WeightedPlan(rows, scale, exposure, best.weights, best.h)
+        largest = float(budgets.max())
+        width = label_width(self.y_bounds)
+        A = tradeoff(label_variance(self.sigma2, self.y_bounds), width, largest)
+        best = tradeoff_weights(users.sizes, A, budgets / largest)
+        row_weights = users.spread(best.row_weights)
+        scale = self.noise_scale(row_weights, users, budgets)
+        exposure = width * self.contributions(row_weights, users) / scale
+        return WeightedPlan(row_weights, scale, exposure, best.weights, best.h)
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
@@ -371,7 +373,8 @@ class SampleLimitedMean(MeanRegressor):
             (above_low,) = release(self.law(people, plan), guarantee, account, rng, people=records)
 
             self.mean_ = float(low + above_low)
-            self.guarantee_, self.users_ = guarantee, records.users.labels
+            self.guarantee_ = guarantee
+            self.users_ = records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
             self.max_rows_ = plan.max_rows
             self.noise_ = laplace_noise(plan.scale)
@@ -387,22 +390,24 @@ class SampleLimitedMean(MeanRegressor):
         return PureDP(budgets, neighbors="user")
 
     def plan(self, users: Users, budgets: Floats) -> LimitedPlan:
-        """Choose the rows that are kept: a function of public sizes and budgets alone."""
-        most = self.most_rows(users, budgets)
-        kept = users.places(self.selection_seed) < most
-        rows = kept / kept.sum()
-        scale = self.noise_scale(rows, users, budgets)
-        exposure = label_width(self.y_bounds) * self.contributions(rows, users) / scale
-        return LimitedPlan(rows, scale, exposure, most)
+        """Choose the rows that count: a function of public sizes and budgets alone."""
+        limit = self.row_limit(users, budgets)
+        included = users.places(self.selection_seed) < limit
+        row_weights = included / included.sum()
+        scale = self.noise_scale(row_weights, users, budgets)
+        exposure = label_width(self.y_bounds) * self.contributions(row_weights, users) / scale
+        return LimitedPlan(row_weights, scale, exposure, limit)
 
-    def most_rows(self, users: Users, budgets: Floats) -> int:
-        """Return how many rows of a user are kept."""
+    def row_limit(self, users: Users, budgets: Floats) -> int:
+        """Return how many rows of a user count at most."""
         largest = int(users.sizes.max())
         if self.max_rows == "best":
             variance = label_variance(self.sigma2, self.y_bounds)
             A = tradeoff(variance, label_width(self.y_bounds), float(budgets.min()))
             return int(sample_limit(users.sizes, A).threshold)
-        return largest if self.max_rows == "max" else min(largest, int(self.max_rows))
+        if self.max_rows == "max":
+            return largest
+        return min(largest, int(self.max_rows))
 
     def contributions(self, row_weights: Floats, users: Users) -> Floats:
         """Return how far each user can move the mean, over the width of a label; shape (m,)."""
@@ -436,9 +441,9 @@ class SampleLimitedMean(MeanRegressor):
 def read_user_labels(
     model: Any, X: Any, y: Any, users: Any, *, audit: bool = False
 ) -> UserRecords | SumsOfUsers:
-    """Return labels and who owns each, of which X has the number alone, or `Sums` in their place.
+    """Return labels and who owns each, or the `Sums` that are passed in their place.
 
-    For an audit one row will do.
+    Of X the number of rows counts alone. An audit may have a single row, a fit may not.
     """
     if isinstance(X, Sums):
         return SumsOfUsers(model, X, y, users)
@@ -450,9 +455,9 @@ def read_user_labels(
 
 def tradeoff(variance: float, width: float, epsilon: float) -> float:
     """Return the variance of a label over that of the noise at weight 1: A of the weights."""
-    unit = width / epsilon
+    scale = width / epsilon
     with np.errstate(over="ignore"):
-        return float(np.float64(variance) / unit / unit / 2)
+        return float(np.float64(variance) / scale / scale / 2)
 
 
 def laplace_noise(scale: float) -> PublicNoise:

@@ -26,7 +26,7 @@ from pdpbook.user_level.erm import (
     BallWithLabels,
     LinearPredictor,
     ball_minimizer,
-    output_price,
+    output_tradeoff,
     read_records,
     records_for_audit,
     two_classes,
@@ -35,7 +35,7 @@ from pdpbook.user_level.weights import TradeoffWeights, tradeoff_weights
 from pdpbook.user_records import UserParticipants
 from pdpbook.users import Users, check_budgets_of_users
 
-SOLVER = 1e-11  # gradient norm of a minimizer, in units of the Lipschitz constant of J
+SOLVER_ACCURACY = 1e-11  # gradient norm of a minimizer, over the Lipschitz constant of J
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,8 +220,9 @@ class WeightedOutputPerturbation(LinearPredictor):
 
             self.coef_, self.intercept_ = domain.to_user_units(theta)
             if self.loss == "logistic":
-                self.classes_, _ = two_classes(people.given, self.classes)
-            self.guarantee_, self.users_ = guarantee, records.users.labels
+                self.classes_, _ = two_classes(people.original_labels, self.classes)
+            self.guarantee_ = guarantee
+            self.users_ = records.users.labels
             self.exposure_ = for_everybody(plan.exposure, budgets)
             self.weights_ = for_everybody(plan.user_weights, budgets)
             self.noise_ = _public_noise(plan.scale, domain.d)
@@ -247,21 +248,31 @@ class WeightedOutputPerturbation(LinearPredictor):
     def plan(self, users: Users, budgets: Floats, d: int) -> OutputPlan:
         """Return weights and noise: functions of public numbers alone."""
         best = self.best_weights(budgets, users.sizes, d)
-        moves = self.largest_moves(best.weights, self.charged_norm())
-        scale = float(np.max(moves / budgets))
-        exposure = np.minimum(moves / scale, budgets)
+        sensitivities = self.sensitivities(best.weights, self.charged_norm())
+        scale = float(np.max(sensitivities / budgets))
+        exposure = np.minimum(sensitivities / scale, budgets)
         return OutputPlan(best.weights, best.row_weights, scale, exposure)
 
     def best_weights(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> TradeoffWeights:
         """Return weights of users with these budgets and sizes, by default of the least bound."""
         A = self.tradeoff
         if A is None:
-            L, R, smoothness = self.lipschitz(), float(self.radius), LOSSES[self.loss].smoothness
-            A = output_price(budgets, sizes, d, L, R, float(self.lam), smoothness)
+            A = output_tradeoff(
+                budgets,
+                sizes,
+                d,
+                L=self.lipschitz(),
+                R=float(self.radius),
+                lam=float(self.lam),
+                beta=LOSSES[self.loss].smoothness,
+            )
         return tradeoff_weights(sizes, float(A), budgets)
 
-    def largest_moves(self, weights: Floats, gradient_norm: float) -> Floats:
-        """Return how far each user can move a minimizer at which the gradient is no longer."""
+    def sensitivities(self, weights: Floats, gradient_norm: float) -> Floats:
+        """Return how far each user can move a minimizer, shape (m,).
+
+        The gradient at the minimizer, as computed, is at most as long as `gradient_norm`.
+        """
         return 2 * (self.lipschitz() * weights + gradient_norm) / float(self.lam)
 
     def lipschitz(self) -> float:
@@ -270,23 +281,28 @@ class WeightedOutputPerturbation(LinearPredictor):
 
     def gradient_norm(self) -> float:
         """Return the norm of the gradient at which the solver of a minimizer stops."""
-        return SOLVER * (self.lipschitz() + float(self.lam) * float(self.radius))
+        return SOLVER_ACCURACY * (self.lipschitz() + float(self.lam) * float(self.radius))
 
     def charged_norm(self) -> float:
-        """Return the norm that is charged: as computed, and as much again for rounding."""
+        """Return the norm that noise hides: that of the solver, and as much again for rounding."""
         return 2 * self.gradient_norm()
 
     def drop_costly_budgets(self, budgets: Floats, sizes: NDArray[np.intp], d: int) -> Floats:
-        """Return the budgets, with 0 for those so small that charging the solver to them would make
-        the noise for all others over a percent larger."""
+        """Return the budgets, 0 for those that cost all others too much.
 
-        def noise(above: Floats, gradient_norm: float) -> float:
-            some = sizes[budgets >= above.min()]
-            weights = self.best_weights(above, some, d).weights
-            return float(np.max(self.largest_moves(weights, gradient_norm) / above))
+        To hide the inexact solver from a tiny budget would make the noise over a percent larger.
+        """
 
-        free = noise(budgets[budgets > 0], 0.0)
-        return worth_taking(budgets, lambda above: noise(above, self.charged_norm()), free)
+        def noise_scale(included: Floats, gradient_norm: float) -> float:
+            sizes_included = sizes[budgets >= included.min()]
+            weights = self.best_weights(included, sizes_included, d).weights
+            return float(np.max(self.sensitivities(weights, gradient_norm) / included))
+
+        def noise_scale_as_solved(included: Floats) -> float:
+            return noise_scale(included, self.charged_norm())
+
+        of_exact_solver = noise_scale(budgets[budgets > 0], 0.0)
+        return worth_taking(budgets, noise_scale_as_solved, of_exact_solver)
 
     def domain(self, columns: int) -> BallWithLabels:
         """Return the domain that the public bounds of so many columns define."""
@@ -313,7 +329,8 @@ class WeightedOutputPerturbation(LinearPredictor):
         check_budgets_of_users(epsilon)
         self.check_settings()
         records = records_for_audit(self, X, y, users)
-        domain, sizes = self.domain(records.columns), records.users.sizes
+        domain = self.domain(records.columns)
+        sizes = records.users.sizes
         budgets = self.drop_costly_budgets(records.budgets(epsilon), sizes, domain.d)
         people = records.participants(domain, budgets)
         return self.law(people, self.plan(people.users, people.budgets, domain.d))

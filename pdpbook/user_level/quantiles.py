@@ -1,4 +1,4 @@
-"""Private quantiles of users' rows: one number from an exactly known law, and how far it is off."""
+"""Private quantiles of users' rows: the exact law of the release, and a bound on its error."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class QuantileLaw:
 
     def __post_init__(self) -> None:
         edges = check_grid(self.edges, "edges")
-        density = np.array(check.finite(self.log_density, "log_density"))
-        if len(edges) < 2 or density.shape != (len(edges) - 1,):
+        log_density = np.array(check.finite(self.log_density, "log_density"))
+        if len(edges) < 2 or log_density.shape != (len(edges) - 1,):
             raise ValueError(
                 "edges must have shape (k + 1,) and log_density shape (k,), k at least 1; "
-                f"got {edges.shape} and {density.shape}"
+                f"got {edges.shape} and {log_density.shape}"
             )
-        density -= logsumexp(density + np.log(np.diff(edges)))
-        keep(self, edges=edges, log_density=density)
+        log_density -= logsumexp(log_density + np.log(np.diff(edges)))
+        keep(self, edges=edges, log_density=log_density)
 
     @property
     def masses(self) -> Floats:
@@ -53,25 +53,26 @@ class QuantileLaw:
     def logpdf(self, points: ArrayLike) -> Floats:
         """Log-density at `points`, of their shape; minus infinity outside the edges."""
         z = np.asarray(check.finite(points, "points"))
-        at = np.searchsorted(self.edges[1:-1], z, side="right")
+        piece = np.searchsorted(self.edges[1:-1], z, side="right")
         inside = (z >= self.edges[0]) & (z <= self.edges[-1])
-        return np.asarray(np.where(inside, self.log_density[at], -np.inf))[()]
+        return np.asarray(np.where(inside, self.log_density[piece], -np.inf))[()]
 
     def cdf(self, points: ArrayLike) -> Floats:
         """Probability of a release at most `points`, of their shape."""
         z = np.asarray(check.finite(points, "points"))
-        total = np.concatenate([[0.0], np.cumsum(self.masses)])
-        return np.asarray(np.interp(z, self.edges, total / total[-1]))[()]
+        mass_below = np.concatenate([[0.0], np.cumsum(self.masses)])
+        return np.asarray(np.interp(z, self.edges, mass_below / mass_below[-1]))[()]
 
     def probability(self, low: float, high: float) -> float:
         """Probability of a release in [low, high], also when it is tiny."""
-        ends = np.clip(self.edges, low, max(low, high))
-        return float(np.sum(np.exp(self.log_density) * np.diff(ends)))
+        edges_inside = np.clip(self.edges, low, max(low, high))
+        return float(np.sum(np.exp(self.log_density) * np.diff(edges_inside)))
 
     def expected_error(self, point: float) -> float:
         """Mean distance of a release from `point`."""
-        gap = self.edges - check.single(check.finite(point, "point"), "point")
-        return float(np.sum(np.exp(self.log_density) * np.diff(gap * np.abs(gap) / 2)))
+        offset = self.edges - check.single(check.finite(point, "point"), "point")
+        integral_of_distance = np.diff(offset * np.abs(offset) / 2)
+        return float(np.sum(np.exp(self.log_density) * integral_of_distance))
 
     def largest_loss(self, other: QuantileLaw) -> float:
         """Largest absolute log-ratio of the two densities: the pure privacy loss of the pair."""
@@ -82,11 +83,11 @@ class QuantileLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
         """Draw a float, or an array of shape (size,)."""
-        many = check_size(size) or None
-        at = check.rng(rng).choice(len(self.edges) - 1, many, p=self.masses)
-        left, right = self.edges[at], self.edges[at + 1]
-        draws = left + (right - left) * rng.random(many)
-        return draws if many else float(draws)
+        shape = check_size(size) or None
+        piece = check.rng(rng).choice(len(self.edges) - 1, shape, p=self.masses)
+        lower, upper = self.edges[piece], self.edges[piece + 1]
+        draws = lower + (upper - lower) * rng.random(shape)
+        return draws if shape else float(draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +104,7 @@ class GridLaw:
         points = check_grid(self.points, "points")
         log_p = check.finite(self.log_probability, "log_probability")
         log_p = check.shape(log_p, "log_probability", points.shape, "one for each of points")
-        log_p = log_p - logsumexp(log_p)
-        keep(self, points=points, log_probability=log_p)
+        keep(self, points=points, log_probability=log_p - logsumexp(log_p))
 
     def probability(self, low: float, high: float) -> float:
         """Probability of a release in [low, high]."""
@@ -123,12 +123,14 @@ class GridLaw:
 
     def sample(self, size: int | None = None, *, rng: np.random.Generator) -> Any:
         """Draw a float, or an array of shape (size,)."""
-        many, p = check_size(size) or None, np.exp(self.log_probability)
-        draws = self.points[check.rng(rng).choice(len(p), many, p=p / p.sum())]
-        return draws if many else float(draws)
+        shape = check_size(size) or None
+        p = np.exp(self.log_probability)
+        draws = self.points[check.rng(rng).choice(len(p), shape, p=p / p.sum())]
+        return draws if shape else float(draws)
 
 
 def check_grid(grid: ArrayLike, name: str) -> Floats:
+    """Return a vector of numbers; refuse what does not increase."""
     points = check.vector(check.finite(grid, name), name, "k")
     if not np.all(np.diff(points) > 0):
         at = int(np.flatnonzero(~(np.diff(points) > 0))[0])
@@ -188,17 +190,21 @@ def quantile_law(
     >>> quantile_law([1.0, 2.0, 3.0], 0.5, epsilon=6.0, bounds=(0.0, 4.0)).masses.round(3)
     array([0.024, 0.476, 0.476, 0.024])
     """
-    p, (low, high) = check_level(level), check.bounds(bounds, "bounds")
+    p = check_level(level)
+    low, high = check.bounds(bounds, "bounds")
     points = None if grid is None else check_grid(grid, "grid")
     if points is not None:
         check.inside(points, low, high, "grid", "bounds", clip=False)
     data = check_data(y, users, epsilon, bounds, weights, clip)
-    rate = quantile_rate(data.spent, p, data.epsilon)
+    rate = quantile_rate(data.user_weights, p, data.epsilon)
     if points is None:
         edges = np.unique(np.concatenate([[low, high], data.y]))
-        return QuantileLaw(edges, -rate * np.abs(data.cdf(edges[:-1]) - p))
-    below, upto = data.cdf(points, before=True), data.cdf(points)
-    return GridLaw(points, -rate * np.maximum(0, np.maximum(p - upto, below - p)))
+        u = np.abs(data.cdf(edges[:-1]) - p)
+        return QuantileLaw(edges, -rate * u)
+    F = data.cdf(points)
+    F_before = data.cdf(points, before=True)
+    u = np.maximum(0, np.maximum(p - F, F_before - p))
+    return GridLaw(points, -rate * u)
 
 
 def private_quantile(
@@ -234,41 +240,63 @@ def private_quantile(
     True
     """
     check.rng(rng)
-    given = {"users": users, "epsilon": epsilon, "bounds": bounds, "weights": weights}
-    return float(quantile_law(y, level, **given, grid=grid, clip=clip).sample(rng=rng))
+    law = quantile_law(
+        y,
+        level,
+        users=users,
+        epsilon=epsilon,
+        bounds=bounds,
+        weights=weights,
+        grid=grid,
+        clip=clip,
+    )
+    return float(law.sample(rng=rng))
 
 
 def check_level(level: Any) -> float:
+    """Return the level p, in (0, 1)."""
     return check.single(check.probability(level, "level"), "level")
 
 
 class Data(NamedTuple):
-    y: Floats  # sorted
-    cumulative: Floats  # 0, then the weight of the first k values
-    spent: Floats  # weight of each user
-    epsilon: Floats  # budget of each user
+    """Values of the users who take part, with their weights. Not private."""
+
+    y: Floats  #: sorted, shape (n,)
+    cumulative: Floats  #: shape (n + 1,), 0, then the weight of the first k values
+    user_weights: Floats  #: shape (m,), summing to 1
+    epsilon: Floats  #: shape (m,), budgets
 
     def cdf(self, z: Floats, *, before: bool = False) -> Floats:
-        at = np.searchsorted(self.y, z, side="left" if before else "right")
-        return np.asarray(self.cumulative[at])
+        """Return the weight of values at most z, or below z."""
+        count = np.searchsorted(self.y, z, side="left" if before else "right")
+        return np.asarray(self.cumulative[count])
 
 
 def check_data(y: Any, users: Any, epsilon: Any, bounds: Any, weights: Any, clip: bool) -> Data:
+    """Check the arguments of `quantile_law`, and return the data of users who take part."""
     check.refuse_other_index(weights, "weights", y=y, users=users)
     low, high = check.bounds(bounds, "bounds")
     values = check.vector(check.finite(y, "y"), "y", "n")
     values = check.inside(values, low, high, "y", "bounds", clip=clip)
     owners = check_users(users, len(values), y=y)
-    part = part_of(owners, check_user_epsilon(epsilon, owners))
-    codes, sizes, epsilon = part.users.codes, part.users.sizes, part.epsilon
+    participants = part_of(owners, check_user_epsilon(epsilon, owners))
+    codes = participants.users.codes
+    budgets = participants.epsilon
     if weights is None:
-        c = tradeoff_weights(sizes, quantile_tradeoff(), epsilon).row_weights[codes]
-    else:  # and somebody who takes part has some
-        c = check.weights(check.weights(weights, len(values))[part.rows], len(codes))
-    c, values = c / c.sum(), values[part.rows]
+        best = tradeoff_weights(participants.users.sizes, quantile_tradeoff(), budgets)
+        c = best.row_weights[codes]
+    else:
+        c = check.weights(weights, len(values))[participants.rows]
+        c = check.weights(c, len(codes))  # somebody who takes part has to have weight
+    c = c / c.sum()
+    values = values[participants.rows]
     order = np.argsort(values, kind="stable")
-    cumulative = np.concatenate([[0.0], np.cumsum(c[order])])
-    return Data(values[order], cumulative, np.asarray(np.bincount(codes, c), float), epsilon)
+    return Data(
+        y=values[order],
+        cumulative=np.concatenate([[0.0], np.cumsum(c[order])]),
+        user_weights=np.asarray(np.bincount(codes, c), float),
+        epsilon=budgets,
+    )
 
 
 def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> float:
@@ -276,9 +304,10 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
 
     .. math:: \lambda=\min_l\frac{\varepsilon_l}{\min(w_l,p)+\min(w_l,1-p)}
 
-    is in nats, and the largest rate that keeps every budget for all data, if rows of a user can
-    weigh anything; for :math:`w_l\le\min(p,1-p)` it is :math:`\min_l\varepsilon_l/(2w_l)`. Users of
-    weight 0 do not count. Statement ``prop-quantile-privacy``, chapter *user_level/quantiles*.
+    is in nats, and the largest rate that keeps every budget for all data and all weights of rows
+    that sum to those of the users; for :math:`w_l\le\min(p,1-p)` it is
+    :math:`\min_l\varepsilon_l/(2w_l)`. Users of weight 0 do not count. Statement
+    ``prop-quantile-privacy``, chapter *user_level/quantiles*.
 
     Parameters
     ----------
@@ -290,7 +319,8 @@ def quantile_rate(user_weights: ArrayLike, level: float, epsilon: ArrayLike) -> 
     w = row_weights(user_weights)
     p = check.single(check.probability(level, "level"), "level")
     budgets = check.budgets(check.positive(epsilon, "epsilon"), len(w), "epsilon", each="user")
-    return float(1 / np.max((np.minimum(w, p) + np.minimum(w, 1 - p)) / budgets))
+    largest_move = np.minimum(w, p) + np.minimum(w, 1 - p)  # of u, by each user
+    return float(1 / np.max(largest_move / budgets))
 
 
 def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
@@ -298,8 +328,9 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
 
     .. math:: \sup_z|\hat F(z)-F(z)|\le\|c\|_2\Bigl(2+\sqrt{\tfrac12\ln\tfrac1\gamma}\Bigr)
 
-    with probability at least :math:`1-\gamma`, for independent rows with one distribution F; above
-    1 it says nothing. Part of statement ``thm-quantile-accuracy``, chapter *user_level/quantiles*.
+    with probability at least :math:`1-\gamma`, for independent rows with one distribution F. A
+    bound above 1 says nothing. Part of statement ``thm-quantile-accuracy``, chapter
+    *user_level/quantiles*.
 
     Parameters
     ----------
@@ -307,7 +338,8 @@ def weighted_dkw(weights: ArrayLike, gamma: float) -> float:
     gamma : float, in (0, 1)
     """
     c = row_weights(weights)
-    return float(np.linalg.norm(c) * (2 + math.sqrt(-math.log(check.delta(gamma, "gamma")) / 2)))
+    log_term = -math.log(check.delta(gamma, "gamma"))  # ln(1 / gamma)
+    return float(np.linalg.norm(c) * (2 + math.sqrt(log_term / 2)))
 
 
 def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
@@ -326,16 +358,19 @@ def quantile_tradeoff(share: float = 1e-3, gamma: float = 0.05) -> float:
     gamma : float, half of the failure probability of the bound, in (0, 1), default 0.05
     """
     gamma = check.delta(gamma, "gamma")
-    ratio = weighted_dkw(np.ones(1), gamma) / (2 * math.log(check_share(share) * gamma))
-    return ratio**2
+    sampling_error = weighted_dkw(np.ones(1), gamma)  # per unit of the norm of the weights
+    noise = 2 * math.log(check_share(share) * gamma)
+    return (sampling_error / noise) ** 2
 
 
 def row_weights(weights: ArrayLike) -> Floats:
+    """Return weights of rows divided by their sum."""
     c = check.vector(check.nonnegative(weights, "weights"), "weights", "n")
     return np.asarray(check.weights(c, len(c)) / c.sum())
 
 
 def check_share(share: float) -> float:
+    """Return a share above 0 and at most 1."""
     value = check.number(share, "share")
     if value > 1:
         raise ValueError(f"share must be at most 1; got {check.shown(value)}")

@@ -1,4 +1,4 @@
-"""How much of a mean each user may be: weights that trade noise against what their rows tell.
+"""Weights of users in a mean: large ones need noise, uneven ones raise the variance.
 
 Nothing here looks at labels: sizes, budgets and the trade-off are public.
 """
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pdpbook import Floats, check
 from pdpbook.users import places
 
-LARGEST = 2**53  # whole numbers above it are not all floats
+LARGEST_SIZE = 2**53  # whole numbers above it are not all floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +30,9 @@ class TradeoffWeights:
 
 
 class SampleLimit(NamedTuple):
-    """The best way to keep at most `threshold` rows of every user; see `sample_limit`."""
+    """The best limit on the rows of every user; see `sample_limit`."""
 
-    threshold: float  #: rows kept of a user who has more; whole if asked for
+    threshold: float  #: rows that count of a user who has more; a whole number if asked for
     value: float  #: its objective, in the units of `TradeoffWeights.value`
     ratio: float  #: `value` over that of the optimal weights, at least 1
 
@@ -40,7 +40,7 @@ class SampleLimit(NamedTuple):
 def tradeoff_weights(
     sizes: ArrayLike, tradeoff: float, budgets: ArrayLike | None = None
 ) -> TradeoffWeights:
-    r"""Weights of users that cost least: noise for the largest, variance for the uneven.
+    r"""Weights of users for which noise and variance of a mean add up to the least.
 
     With :math:`A` for `tradeoff` and :math:`\tau` for `budgets`, the unique minimizer of
 
@@ -72,14 +72,19 @@ def tradeoff_weights(
     s, A, tau = _check(sizes, tradeoff, budgets)
     ratio = s / tau
     order = np.argsort(-ratio)
-    falling, pull = tau[order], (tau / ratio)[order]
-    price = np.inf if A == 0 else 1 / A
-    # h_k solves the equation with the k largest ratios alone; every h_k is at most the root
-    k = int((falling.cumsum() / (price + pull.cumsum())).argmax()) + 1
-    # the same fraction once more, its sums free of running errors
-    h = float(falling[:k].sum() / (price + pull[:k].sum()))
-    share = tau if h <= ratio[order[-1]] else np.minimum(s, h * tau)
-    w = share / share.sum()
+    tau_sorted = tau[order]
+    tau_over_ratio = (tau / ratio)[order]
+    inverse_A = np.inf if A == 0 else 1 / A
+
+    # With the users of the k largest ratios alone the root of the equation for h is
+    # h_k = (sum of tau) / (1/A + sum of tau / ratio). Every h_k is at most the root of all.
+    h_k = tau_sorted.cumsum() / (inverse_A + tau_over_ratio.cumsum())
+    k = int(h_k.argmax()) + 1
+    # the same fraction once more, as sums are more exact than cumulative sums
+    h = float(tau_sorted[:k].sum() / (inverse_A + tau_over_ratio[:k].sum()))
+    smallest_ratio = ratio[order[-1]]
+    relative_weights = tau if h <= smallest_ratio else np.minimum(s, h * tau)
+    w = relative_weights / relative_weights.sum()
     return TradeoffWeights(w, h, _objective(w, s, A, tau), w / s)
 
 
@@ -106,12 +111,12 @@ def tradeoff_value(
 
 
 def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float) -> Floats:
-    r"""Objective of keeping at most h rows of every user and averaging what is kept.
+    r"""Objective of the plain mean over at most h rows of every user.
 
     .. math:: \frac{\min(h,s_{\max})^2}{n_h^2} + \frac A{n_h}, \qquad n_h=\sum_l\min(s_l,h)
 
-    It is in the units of `TradeoffWeights.value`, also for fractions of rows, which cannot be kept.
-    O((m + k) log m) for k thresholds. Statement ``claim-sample-limit``, chapter
+    It is in the units of `TradeoffWeights.value`, also at fractions of rows, which only the formula
+    knows. O((m + k) log m) for k thresholds. Statement ``claim-sample-limit``, chapter
     *user_level/mean_limits*. Elementwise, in the shape of `thresholds`.
 
     Parameters
@@ -123,26 +128,32 @@ def sample_limit_value(thresholds: ArrayLike, sizes: ArrayLike, tradeoff: float)
     s, A, _ = _check(sizes, tradeoff, None)
     h = np.asarray(check.positive(thresholds, "thresholds"))
     s = np.sort(s)
-    at = np.searchsorted(s, h, side="right")
-    kept = np.concatenate([[0.0], np.cumsum(s)])[at] + (len(s) - at) * h
-    return np.asarray((np.minimum(h, s[-1]) / kept) ** 2 + A / kept)
+    users_within = np.searchsorted(s, h, side="right")
+    rows_of_users_within = np.concatenate([[0.0], np.cumsum(s)])[users_within]
+    n_h = rows_of_users_within + (len(s) - users_within) * h
+    return np.asarray((np.minimum(h, s[-1]) / n_h) ** 2 + A / n_h)
 
 
 def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> SampleLimit:
-    r"""Best threshold of sample limiting, the smaller of two, exactly, by the sign of a derivative.
+    r"""Best limit on the rows of every user: the threshold at the minimum of `sample_limit_value`.
 
-    The objective of `sample_limit_value` falls, then rises; the sign of its slope is computed in
-    whole numbers and fractions, so long plateaus mislead nobody. The ratio is at most 1.56493, and
-    at most 25/16 for real thresholds. Time O(m log m). Statements ``claim-sample-limit`` and
-    ``thm-gap-upper``, chapter *user_level/mean_limits*.
+    The objective falls, then rises. Where it begins to rise is found by the sign of its derivative,
+    in whole numbers and fractions, so that rounding cannot end the search on a flat stretch. With
+    p the rows of users within the limit h, and r the number of the others, :math:`n_h=p+rh`, and
+    the derivative is at least 0 if
+
+    .. math:: 2hp \ge A\,r\,(p+rh) .
+
+    The ratio is at most 1.56493, and at most 25/16 for real thresholds. Time O(m log m). Statements
+    ``claim-sample-limit`` and ``thm-gap-upper``, chapter *user_level/mean_limits*.
 
     Parameters
     ----------
     sizes, tradeoff
         As in `tradeoff_weights`; a trade-off of ``inf`` keeps everything.
     integer : bool, default True
-        Whether the threshold must be whole, as it must when rows are kept or not; otherwise the
-        minimum over all real thresholds between the smallest and the largest size.
+        Whether the threshold must be a whole number, as it must to choose rows; otherwise the
+        minimum is over all real numbers between the smallest and the largest size.
 
     Examples
     --------
@@ -150,40 +161,46 @@ def sample_limit(sizes: ArrayLike, tradeoff: float, *, integer: bool = True) -> 
     2.0
     """
     s, A, _ = _check(sizes, tradeoff, None)
-    best = tradeoff_weights(s, A).value
+    optimal_value = tradeoff_weights(s, A).value
     if np.isinf(A):
         return SampleLimit(float(s.max()), np.inf, 1.0)
-    whole = np.sort(s).astype(np.int64)
-    sums = np.concatenate([[0], np.cumsum(whole)])
-    price = Fraction(A)
+    sorted_sizes = np.sort(s).astype(np.int64)
+    sums = np.concatenate([[0], np.cumsum(sorted_sizes)])
+    A_exact = Fraction(A)
 
-    def parts(h: int) -> tuple[int, int]:
-        at = int(np.searchsorted(whole, h, side="right"))
-        return int(sums[at]), len(whole) - at
+    def p_and_r(h: int) -> tuple[int, int]:
+        users_within = int(np.searchsorted(sorted_sizes, h, side="right"))
+        return int(sums[users_within]), len(sorted_sizes) - users_within
 
     def rises(h: int) -> bool:
-        p, r = parts(h)
-        return 2 * h * p - price * r * (p + r * h) >= 0
+        p, r = p_and_r(h)
+        return 2 * h * p - A_exact * r * (p + r * h) >= 0
 
-    between = range(int(whole[0]), int(whole[-1]))  # at its end nobody loses a row
-    low = between.start + bisect_left(between, True, key=rises)
-    threshold: int | Fraction = low  # the first whole number at which the objective rises
-    if low > whole[0]:
-        p, r = parts(low - 1)  # the sign changes between low - 1 and low, where p and r stay
-        if not integer and 2 * p > price * r**2:
-            threshold = min(Fraction(low), price * r * p / (2 * p - price * r**2))
-        elif integer:
-            kept = {h: p + r * h for h in (low - 1, low)}
-            threshold = min(kept, key=lambda h: Fraction(h, kept[h]) ** 2 + price / kept[h])
+    def objective(h: int, p: int, r: int) -> Fraction:
+        n_h = p + r * h
+        return Fraction(h, n_h) ** 2 + A_exact / n_h
+
+    smallest, largest = int(sorted_sizes[0]), int(sorted_sizes[-1])
+    first_rising = smallest + bisect_left(range(smallest, largest), True, key=rises)
+    threshold: int | Fraction = first_rising
+    if first_rising > smallest:  # the minimum is from the number before on, where p and r stay
+        before = first_rising - 1
+        p, r = p_and_r(before)
+        if integer:
+            threshold = min(before, first_rising, key=lambda h: objective(h, p, r))
+        elif 2 * p > A_exact * r**2:
+            root = A_exact * r * p / (2 * p - A_exact * r**2)
+            threshold = min(Fraction(first_rising), root)
     value = float(sample_limit_value(float(threshold), s, A))
-    # `best` is a lower bound; rounding alone goes under it
-    return SampleLimit(float(threshold), value, max(value / best, 1.0))
+    # the optimal value is a lower bound, and rounding alone goes below it
+    return SampleLimit(float(threshold), value, max(value / optimal_value, 1.0))
 
 
 def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Rows to keep, at random: of every user ``min(size, threshold)``, chosen without the labels.
+    """Choose ``min(size, threshold)`` rows of every user, at random and without the labels.
 
-    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. Returns bool, shape (n,).
+    Statement ``claim-sample-limit``, chapter *user_level/mean_limits*. Returns bool, shape
+    (n,): whether a row is chosen.
 
     Parameters
     ----------
@@ -192,8 +209,9 @@ def limit_rows(codes: ArrayLike, threshold: int, *, rng: np.random.Generator) ->
     rng : Generator, which needs no secrecy
     """
     users = np.asarray(codes)
-    most = check.count(threshold, "threshold")
-    return places(users, check.rng(rng).random(len(users))) < most
+    limit = check.count(threshold, "threshold")
+    random_order = check.rng(rng).random(len(users))
+    return places(users, random_order) < limit
 
 
 def _check(
@@ -201,15 +219,18 @@ def _check(
 ) -> tuple[Floats, float, Floats]:
     check.refuse_other_index(budgets, "budgets", sizes=sizes)
     s = check.vector(check.positive(sizes, "sizes"), "sizes", "m")
-    whole = s == np.floor(s)
-    if not (whole.all() and s.max() <= LARGEST):
-        at = int(np.flatnonzero(~whole | (s > LARGEST))[0])
+    is_whole = s == np.floor(s)
+    if not (is_whole.all() and s.max() <= LARGEST_SIZE):
+        at = int(np.flatnonzero(~is_whole | (s > LARGEST_SIZE))[0])
         raise ValueError(f"sizes must be whole numbers up to 2**53; got sizes[{at}] = {s[at]:g}")
-    endless = isinstance(tradeoff, float) and tradeoff == np.inf
-    A = np.inf if endless else check.single(check.nonnegative(tradeoff, "tradeoff"), "tradeoff")
+    if isinstance(tradeoff, float) and tradeoff == np.inf:
+        A = np.inf
+    else:
+        A = check.single(check.nonnegative(tradeoff, "tradeoff"), "tradeoff")
     tau = check.positive(np.ones(len(s)) if budgets is None else budgets, "budgets")
     return s, A, check.budgets(tau, len(s), "budgets", each="user")
 
 
 def _objective(w: Floats, s: Floats, A: float, tau: Floats) -> float:
+    """Return the objective of `tradeoff_weights`."""
     return float((w / tau).max() ** 2 + A * (w @ (w / s)))
