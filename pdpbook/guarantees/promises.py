@@ -77,7 +77,7 @@ class Promise:
                 raise ValueError(f"delta must be at least {always}; got {np.min(delta):g}")
             high = np.where(short, 2 * high, high)
         high = np.where(np.asarray(self.profile(0.0)) <= delta, 0.0, high)
-        enough = bisect(lambda at: self.profile(at) <= delta, kept=high, broken=low)
+        enough = bisect(lambda at: self.profile(at) <= delta, true_at=high, false_at=low)
         if np.any(absent := np.asarray(self.profile(0.0)) == 0):  # they take no part
             delta = np.where(absent, 0.0, delta)
         return ApproximateDP(_plain(enough), delta, neighbors=self.neighbors)
