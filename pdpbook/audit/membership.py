@@ -165,8 +165,8 @@ def membership_attack(
     r"""Play the membership game against one person, with two adversaries.
 
     Each of n people of a public pool is in the data with probability q, independently. The shadow
-    attacker draws more data sets from the pool, fits Gaussian laws to the releases with the target and
-    without, and decides by
+    attacker draws more data sets from the pool, fits Gaussian laws to the releases with the target
+    and without, and decides by
 
     .. math:: q\,\hat p_1(o) > (1 - q)\,\hat p_0(o) .
 
