@@ -710,8 +710,8 @@ def _rows_of_people(model: Any, rows_per_user: Any, people: int) -> Any:
             f"rows_per_user must be one number, or one for each of {people} people; got shape "
             f"{shape}"
         )
-    one_for_each = np.broadcast_to(rows_per_user, people)
-    sizes = [check.count(size, "rows_per_user") for size in one_for_each]
+    numbers_of_rows = np.broadcast_to(rows_per_user, people)
+    sizes = [check.count(size, "rows_per_user") for size in numbers_of_rows]
     _refuse_many(sum(sizes))
     return np.array(sizes)
 

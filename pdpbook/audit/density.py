@@ -35,7 +35,7 @@ class MechanismAudit:
     neighbors: str  #: the relation of the pair
     person: int  #: who differs, a row or the place of a user among the sorted labels
     how: str  #: "largest loss", "closed form", "quadrature", "draws", "counts" or "attack"
-    attack: float  #: shown by the pair, a lower bound: a loss in nats, a delta or a success rate
+    attack: float  #: what the pair shows, at least; a loss in nats, a delta or a success rate
     promised: float  #: the promised upper bound on it
     epsilon: float  #: the epsilon of a delta; else NaN
     draws: int  #: draws or fits on each of the two data sets; 0 where none were needed
@@ -45,7 +45,7 @@ class MechanismAudit:
 
     @property
     def ratio(self) -> float:
-        """Attack over promise: infinity where the promise is 0 and the attack is not."""
+        """Attack over promise, or infinity where the promise is 0 and the attack is not."""
         if self.promised > 0:
             return float(max(self.attack, 0.0) / self.promised)
         return float("inf") if self.attack > 0 else 0.0

@@ -205,7 +205,7 @@ class SampleAudit:
     delta: float  #: certified from below, P(S) - e^epsilon Q(S) for one event S
     epsilon: float  #: the epsilon of `delta`
     promised: float  #: the delta that was promised at this epsilon
-    epsilon_lower: float  #: certified: no smaller pure epsilon explains S; or 0
+    epsilon_lower: float  #: certified from below, the least pure epsilon that explains S, or 0
     draws: int  #: releases from each data set, both halves together
     false_alarm: float  #: chance at most that a true promise is called refuted
     person: int  #: who differs between the two data sets

@@ -57,8 +57,9 @@ class _Roomy(ConstrainedLayoutEngine):
         """Join all legends to one, in as many columns as fit; the figure grows by its height."""
         legends = list(fig.legends)
         for ax in fig.axes:
-            if ax.get_legend():
-                legends.append(ax.get_legend())
+            legend = ax.get_legend()
+            if legend is not None:
+                legends.append(legend)
         handles: dict[str, Any] = {}
         for legend in legends:
             for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
