@@ -57,9 +57,9 @@ class _Roomy(ConstrainedLayoutEngine):
         """Join all legends to one, in as many columns as fit; the figure grows by its height."""
         legends = list(fig.legends)
         for ax in fig.axes:
-            legend = ax.get_legend()
-            if legend is not None:
-                legends.append(legend)
+            legend_of_axes = ax.get_legend()
+            if legend_of_axes is not None:
+                legends.append(legend_of_axes)
         handles: dict[str, Any] = {}
         for legend in legends:
             for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
